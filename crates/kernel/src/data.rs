@@ -1,0 +1,123 @@
+//! What programs write and where they read to: memory aligned for direct I/O, made ready outside every
+//! clock.
+//!
+//! Written data come from a ring of incompressible bytes, so that a file system that compresses or finds
+//! equal blocks gains nothing (a repeated block of 8 KiB is squeezed 8:1 by btrfs; a ring of 1 MiB is not).
+//! Inside it, each 4096th byte of a file begins a stamp that says which file and which offset it belongs to.
+
+use units::Prng;
+
+/// A stamp stands at every multiple of this offset that a write covers.
+pub const STAMP_SPACING: usize = 4096;
+
+/// Bytes in a stamp: the file's identity, then the offset, both little-endian.
+pub const STAMP_BYTES: usize = 16;
+
+/// The stamp of the file `identity` at `offset`.
+#[inline]
+pub fn stamp(identity: u64, offset: u64) -> [u8; STAMP_BYTES] {
+    let mut bytes = [0; STAMP_BYTES];
+    bytes[..8].copy_from_slice(&identity.to_le_bytes());
+    bytes[8..].copy_from_slice(&offset.to_le_bytes());
+    bytes
+}
+
+/// Memory that begins on a page, as direct I/O needs it.
+pub(crate) struct Pages(Vec<Page>);
+
+#[derive(Clone, Copy)]
+#[repr(C, align(4096))]
+struct Page([u8; 4096]);
+
+impl Pages {
+    pub(crate) fn zeroed(bytes: usize) -> Pages {
+        Pages(vec![Page([0; 4096]); bytes.div_ceil(4096).max(1)])
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: a page is 4096 plain bytes without padding, and the vector holds `len` of them in a row.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 4096) }
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 4096) }
+    }
+}
+
+/// The ring that written data come from.
+pub(crate) struct Ring {
+    pages: Pages,
+    at: usize,
+}
+
+impl Ring {
+    /// A ring of at least so many incompressible bytes.
+    pub(crate) fn new(bytes: usize, seed: u64) -> Ring {
+        let mut pages = Pages::zeroed(bytes);
+        let mut prng = Prng::new(seed);
+        for word in pages.bytes_mut().chunks_exact_mut(8) {
+            word.copy_from_slice(&prng.next_u64().to_le_bytes());
+        }
+        Ring { pages, at: 0 }
+    }
+
+    /// The next `length` bytes, stamped for `offset` of the file `identity`. Calls of a page or more begin
+    /// on a page, calls of a sector or more on a sector. Panics where `length` exceeds the ring.
+    #[inline]
+    pub(crate) fn take(&mut self, length: usize, identity: u64, offset: u64) -> &[u8] {
+        let grain = match length {
+            4096.. => 4095,
+            512.. => 511,
+            _ => 0,
+        };
+        let memory = self.pages.bytes_mut();
+        let mut start = (self.at + grain) & !grain;
+        if start + length > memory.len() {
+            start = 0;
+        }
+        self.at = start + length;
+        let data = &mut memory[start..start + length];
+        let mut at = offset.wrapping_neg() as usize % STAMP_SPACING;
+        while let Some(room) = data.get_mut(at..at + STAMP_BYTES) {
+            room.copy_from_slice(&stamp(identity, offset + at as u64));
+            at += STAMP_SPACING;
+        }
+        data
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_boundary_carries_its_stamp() {
+        let mut ring = Ring::new(64 * 1024, 1);
+        let data = ring.take(8192, 7, 1000);
+        assert_eq!(&data[3096..3112], &stamp(7, 4096));
+        assert_eq!(&data[7192..7208], &stamp(7, 8192));
+    }
+
+    #[test]
+    fn large_calls_begin_on_a_page_and_the_ring_wraps() {
+        let mut ring = Ring::new(64 * 1024, 1);
+        ring.take(1, 0, 0);
+        for _ in 0..20 {
+            assert_eq!(ring.take(8192, 0, 0).as_ptr() as usize % 4096, 0);
+        }
+        assert_eq!(ring.take(64 * 1024, 0, 0).len(), 64 * 1024);
+    }
+
+    #[test]
+    fn the_ring_is_not_compressible_by_repetition() {
+        let ring = Ring::new(1 << 20, 1);
+        let mut blocks: Vec<&[u8]> = ring.pages.bytes().chunks(16).collect();
+        let all = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), all);
+    }
+}

@@ -1,0 +1,30 @@
+//! What can go wrong with the kernel as a world, apart from the failure of one op.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The world itself failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The private folder could not be made, listed, cleared or removed.
+    #[error("cannot {action} {path}: {source}")]
+    Folder {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A file under /proc or /sys that every kernel has could not be read.
+    #[error("cannot read the kernel's counters in {what}: {message}")]
+    Counters {
+        /// Which counters.
+        what: &'static str,
+        /// What went wrong.
+        message: String,
+    },
+    /// A path holds a zero byte.
+    #[error("the path {0} holds a zero byte")]
+    Path(PathBuf),
+}

@@ -1,0 +1,27 @@
+//! The real kernel as a world, and what can be seen of it.
+//!
+//! ```text
+//!   Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
+//!        └── watch ──> workers, devices: counters on both sides of a measurement
+//!   Workspace: the private folder that programs stand in, removed when dropped
+//!   place, machine: what lies under a path, and what machine this is
+//! ```
+//!
+//! The only crate with `unsafe` in it. Never judges, never prints.
+
+mod clocks;
+mod data;
+pub mod devices;
+mod fault;
+pub mod machine;
+pub mod place;
+mod posix;
+mod process;
+mod workers;
+mod workspace;
+
+pub use clocks::now;
+pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
+pub use fault::Fault;
+pub use posix::Posix;
+pub use workspace::Workspace;

@@ -1,0 +1,30 @@
+//! What machine this is: what a number is worth nothing without.
+
+use procfs::{Current, Meminfo};
+
+/// The machine that runs this program.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The kernel's name and release: `Linux 6.18.44`.
+    pub kernel: String,
+    /// Processors that this program may use.
+    pub cpus: usize,
+    /// Bytes of memory, where they can be seen.
+    pub memory_bytes: Option<u64>,
+    /// The machine's name.
+    pub name: String,
+}
+
+impl Host {
+    /// Looks around.
+    pub fn this() -> Host {
+        let system = rustix::system::uname();
+        let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+        Host {
+            kernel: format!("{} {}", text(system.sysname()), text(system.release())),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: Meminfo::current().ok().map(|memory| memory.mem_total),
+            name: text(system.nodename()),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What lies under a path: the file system, its mount options, its room, its device.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use procfs::process::{MountInfo, Process};
+
+use crate::devices::Device;
+
+/// What lies under a path.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// `ext4`, `xfs`, `tmpfs`, ...; nothing where the mount table does not show it.
+    pub file_system: Option<String>,
+    /// The mount options, sorted.
+    pub mount_options: Vec<String>,
+    /// Bytes that an unprivileged program may still write.
+    pub free_bytes: u64,
+    /// Bytes of the whole file system.
+    pub total_bytes: u64,
+    /// The device, where there is a visible one.
+    pub device: Option<Device>,
+}
+
+impl Place {
+    /// Looks under `path`, which must exist.
+    pub fn under(path: &Path) -> io::Result<Place> {
+        let path = path.canonicalize()?;
+        let number = path.metadata()?.dev();
+        let space = rustix::fs::statvfs(&path)?;
+        let mount = mount_of(&path);
+        let device = numbered(number).or_else(|| mounted_device(mount.as_ref()?));
+        Ok(Place {
+            file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
+            mount_options: mount.as_ref().map(options).unwrap_or_default(),
+            free_bytes: space.f_bavail * space.f_frsize,
+            total_bytes: space.f_blocks * space.f_frsize,
+            device,
+        })
+    }
+
+    /// How full the file system is, in percent.
+    pub fn fill_percent(&self) -> f64 {
+        if self.total_bytes == 0 {
+            return 0.0;
+        }
+        100.0 - 100.0 * self.free_bytes as f64 / self.total_bytes as f64
+    }
+}
+
+fn numbered(number: u64) -> Option<Device> {
+    Device::numbered(rustix::fs::major(number), rustix::fs::minor(number))
+}
+
+/// The mount that the path lies in: of those that contain it, the deepest; of equals, the last mounted.
+fn mount_of(path: &Path) -> Option<MountInfo> {
+    let mounts = Process::myself().and_then(|process| process.mountinfo()).ok()?;
+    mounts
+        .into_iter()
+        .filter(|mount| path.starts_with(&mount.mount_point))
+        .max_by_key(|mount| mount.mount_point.components().count())
+}
+
+/// btrfs gives its files a number that is no device's; the mount table names the device.
+fn mounted_device(mount: &MountInfo) -> Option<Device> {
+    let source = PathBuf::from(mount.mount_source.as_ref()?);
+    numbered(source.metadata().ok()?.rdev())
+}
+
+fn options(mount: &MountInfo) -> Vec<String> {
+    let all = mount.mount_options.iter().chain(mount.super_options.iter());
+    let mut options: Vec<String> = all
+        .map(|(key, value)| match value {
+            Some(value) => format!("{key}={value}"),
+            None => key.clone(),
+        })
+        .collect();
+    options.sort_unstable();
+    options.dedup();
+    options
+}
+
+/// Whether the path lies under /dev, where a missing name is a typing error and never to be created.
+pub fn is_under_dev(path: &Path) -> bool {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or(absolute);
+    parent.starts_with("/dev")
+        && parent.components().nth(2).map(|part| part.as_os_str().to_owned()) != Some(OsString::from("shm"))
+}

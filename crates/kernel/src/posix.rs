@@ -1,0 +1,219 @@
+//! The kernel through plain system calls: one thread per program, one call at a time.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use procfs::{CurrentSI, KernelStats};
+use units::{Host, Moment, Nanos};
+use workload::{Census, DeviceBytes, Reason, Recorder, Span, Step, Witness, World};
+
+use crate::clocks::{cpu_between, now, thread_cpu};
+use crate::devices::Device;
+use crate::fault::Fault;
+use crate::place::Place;
+use crate::process::Process;
+use crate::workers::WorkerTimes;
+use crate::workspace::Workspace;
+
+/// Incompressible bytes that written data come from.
+const RING_BYTES: usize = 1 << 20;
+
+/// The real kernel with programs on it.
+pub struct Posix {
+    programs: Vec<Program>,
+    stop: Arc<AtomicBool>,
+    watched_since: Option<Snapshot>,
+}
+
+struct Program {
+    process: Process,
+    workspace: Option<Workspace>,
+    device: Option<Device>,
+}
+
+struct Snapshot {
+    workers: Option<WorkerTimes>,
+    machine: Option<Nanos>,
+    devices: Vec<Option<DeviceBytes>>,
+}
+
+impl Posix {
+    /// One program in each of the folders. A program ends early, as interrupted, once `stop` is set.
+    pub fn new(
+        workspaces: Vec<Workspace>,
+        largest_call: u32,
+        seed: u64,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Posix, Fault> {
+        let programs = workspaces.into_iter().map(|workspace| {
+            let process = Process::new(Some(workspace.open()?), Vec::new(), RING_BYTES, largest_call, seed);
+            let device = Place::under(workspace.path()).ok().and_then(|place| place.device);
+            Ok(Program { process, workspace: Some(workspace), device })
+        });
+        Ok(Posix { programs: programs.collect::<Result<_, Fault>>()?, stop, watched_since: None })
+    }
+
+    /// One program that stands in no folder of ours and works on the paths that the user gave, with one
+    /// buffer of the size of its calls.
+    pub fn on_given(paths: &[PathBuf], largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
+        let given =
+            paths.iter().map(|path| CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone())));
+        let process = Process::new(None, given.collect::<Result<_, _>>()?, 0, largest_call, 0);
+        Ok(Posix { programs: vec![Program { process, workspace: None, device: None }], stop, watched_since: None })
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            workers: WorkerTimes::read(),
+            machine: machine_busy(),
+            devices: self.programs.iter().map(|program| program.device.as_ref()?.counters()).collect(),
+        }
+    }
+}
+
+impl World for Posix {
+    type Clock = Host;
+    type Fault = Fault;
+
+    fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Host>>, Fault>
+    where
+        S: Iterator<Item = Step> + Send,
+        R: Recorder<Host> + Send,
+    {
+        assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
+        let stop = &*self.stop;
+        if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
+            return Ok(vec![run_one(&mut self.programs[0].process, stream, recorder, stop)]);
+        }
+        let barrier = &Barrier::new(streams.len());
+        let spans = thread::scope(|scope| {
+            let programs = self.programs.iter_mut().zip(streams).zip(recorders);
+            let workers: Vec<_> = programs
+                .map(|((program, stream), recorder)| {
+                    scope.spawn(move || {
+                        barrier.wait();
+                        run_one(&mut program.process, stream, recorder, stop)
+                    })
+                })
+                .collect();
+            workers.into_iter().map(|worker| worker.join().expect("a program's thread panicked")).collect()
+        });
+        Ok(spans)
+    }
+
+    fn watch(&mut self) -> Result<(), Fault> {
+        self.watched_since = Some(self.snapshot());
+        Ok(())
+    }
+
+    fn watched(&mut self) -> Result<Witness, Fault> {
+        let now = self.snapshot();
+        let Some(before) = &self.watched_since else { return Ok(Witness::default()) };
+        Ok(Witness {
+            workers: now.workers.as_ref().zip(before.workers.as_ref()).map(|(now, before)| now.since(before)),
+            machine: now.machine.zip(before.machine).map(|(now, before)| now.saturating_sub(before)),
+            device: moved(&self.programs, &before.devices, &now.devices),
+        })
+    }
+
+    fn census(&mut self, index: usize) -> Result<Census, Fault> {
+        let mut census = Census::default();
+        let Some(workspace) = &self.programs[index].workspace else { return Ok(census) };
+        let mut folders = vec![workspace.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            let fault = |source| Fault::Folder { action: "list", path: folder.clone(), source };
+            for entry in std::fs::read_dir(&folder).map_err(fault)? {
+                let entry = entry.map_err(fault)?;
+                let metadata = entry.metadata().map_err(fault)?;
+                if metadata.is_dir() {
+                    census.directories += 1;
+                    folders.push(entry.path());
+                } else {
+                    census.files += 1;
+                    census.bytes += metadata.len();
+                }
+            }
+        }
+        Ok(census)
+    }
+
+    fn clear(&mut self) -> Result<(), Fault> {
+        for program in &mut self.programs {
+            program.process.close_all();
+            if let Some(workspace) = &program.workspace {
+                workspace.clear()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The loop that everything is measured in. A clock is read per op only where the recorder wants it; the
+/// stream, the process and the recorder are inlined here.
+fn run_one<S, R>(process: &mut Process, stream: &mut S, recorder: &mut R, stop: &AtomicBool) -> Span<Host>
+where
+    S: Iterator<Item = Step>,
+    R: Recorder<Host>,
+{
+    let cpu_before = thread_cpu();
+    let began = now();
+    let moment = || if R::TIMED { now() } else { began };
+    for step in stream {
+        let op = match step {
+            Step::Op(op) => op,
+            Step::Think(span) => {
+                thread::sleep(Duration::from_nanos(span.0));
+                continue;
+            }
+            Step::At(span) => {
+                sleep_until(began + span);
+                continue;
+            }
+        };
+        let issued = moment();
+        let outcome = if stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { process.execute(&op) };
+        recorder.record(&op, issued, moment(), outcome);
+        if outcome.is_err() {
+            break;
+        }
+    }
+    let ended = now();
+    Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()) }
+}
+
+fn sleep_until(moment: Moment<Host>) {
+    let left = moment.since_zero().saturating_sub(now().since_zero());
+    if left > Nanos::ZERO {
+        thread::sleep(Duration::from_nanos(left.0));
+    }
+}
+
+/// What the programs' devices moved, each device counted once.
+fn moved(programs: &[Program], before: &[Option<DeviceBytes>], now: &[Option<DeviceBytes>]) -> Option<DeviceBytes> {
+    let mut sum = DeviceBytes::default();
+    let mut seen: Vec<&Device> = Vec::new();
+    for ((program, before), now) in programs.iter().zip(before).zip(now) {
+        let device = program.device.as_ref()?;
+        if seen.contains(&device) {
+            continue;
+        }
+        seen.push(device);
+        let (before, now) = ((*before)?, (*now)?);
+        sum.read += now.read.saturating_sub(before.read);
+        sum.written += now.written.saturating_sub(before.written);
+        sum.flushes += now.flushes.saturating_sub(before.flushes);
+    }
+    Some(sum)
+}
+
+/// Time in which processors were neither idle nor waiting for I/O, since boot, in ticks of 10 ms.
+fn machine_busy() -> Option<Nanos> {
+    let total = KernelStats::current().ok()?.total;
+    let ticks = total.user + total.nice + total.system + total.irq.unwrap_or(0) + total.softirq.unwrap_or(0);
+    Some(Nanos(ticks * 1_000_000_000 / procfs::ticks_per_second()))
+}

@@ -1,0 +1,270 @@
+//! One program on the real kernel: its open files, its names, its buffers, and the system call that each
+//! op is.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, CWD, Mode as Rights, OFlags};
+use rustix::io::Errno;
+use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, Reason};
+
+use crate::data::{Pages, Ring};
+
+/// The rights of `creat(path, 0666)`, less the umask.
+const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
+
+/// A program's state from one run of a stream to the next.
+pub(crate) struct Process {
+    names: Names,
+    files: [Option<OpenFile>; HANDLES],
+    ring: Ring,
+    scratch: Pages,
+    seed: u64,
+}
+
+struct OpenFile {
+    descriptor: OwnedFd,
+    /// Where the kernel's offset of the descriptor stands, for the stamps.
+    offset: u64,
+    identity: u64,
+}
+
+impl Process {
+    /// A program that stands in `root`, or in no folder of ours; `given` are the paths that the user gave.
+    /// `ring_bytes` of incompressible data are made ready, and room for calls of `largest_call` bytes.
+    pub(crate) fn new(
+        root: Option<OwnedFd>,
+        given: Vec<CString>,
+        ring_bytes: usize,
+        largest_call: u32,
+        seed: u64,
+    ) -> Process {
+        let largest_call = largest_call as usize;
+        Process {
+            names: Names { root, directories: Vec::new(), given },
+            files: [const { None }; HANDLES],
+            ring: Ring::new(ring_bytes.max(largest_call), seed),
+            scratch: Pages::zeroed(largest_call),
+            seed,
+        }
+    }
+
+    /// Closes every file and forgets every directory.
+    pub(crate) fn close_all(&mut self) {
+        self.files = [const { None }; HANDLES];
+        self.names.directories.clear();
+    }
+
+    /// Does the op; says how many bytes it moved.
+    #[inline]
+    pub(crate) fn execute(&mut self, op: &Op) -> Result<u32, Reason> {
+        match *op {
+            Op::Read { handle, length } => {
+                let file = open_file(&mut self.files, handle)?;
+                let moved = rustix::io::read(&file.descriptor, room(&mut self.scratch, length)).map_err(reason)?;
+                file.offset += moved as u64;
+                whole(moved, length)
+            }
+            Op::Write { handle, length } => {
+                let file = open_file(&mut self.files, handle)?;
+                let data = self.ring.take(length as usize, file.identity, file.offset);
+                let moved = rustix::io::write(&file.descriptor, data).map_err(reason)?;
+                file.offset += moved as u64;
+                whole(moved, length)
+            }
+            Op::ReadAt { handle, length, offset } => {
+                let file = open_file(&mut self.files, handle)?;
+                let room = room(&mut self.scratch, length);
+                let moved = rustix::io::pread(&file.descriptor, room, offset).map_err(reason)?;
+                whole(moved, length)
+            }
+            Op::WriteAt { handle, length, offset } => {
+                let file = open_file(&mut self.files, handle)?;
+                let data = self.ring.take(length as usize, file.identity, offset);
+                let moved = rustix::io::pwrite(&file.descriptor, data, offset).map_err(reason)?;
+                whole(moved, length)
+            }
+            Op::ReadTail { handle, length, expect } => {
+                let file = open_file(&mut self.files, handle)?;
+                let moved = rustix::io::read(&file.descriptor, room(&mut self.scratch, length)).map_err(reason)?;
+                file.offset += moved as u64;
+                whole(moved, expect)
+            }
+            Op::WriteLast { handle, length } => {
+                let file = open_file(&mut self.files, handle)?;
+                let data = &self.scratch.bytes()[..length as usize];
+                let moved = rustix::io::write(&file.descriptor, data).map_err(reason)?;
+                file.offset += moved as u64;
+                whole(moved, length)
+            }
+            Op::Create { name, handle, mode } => {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | mode_flags(mode);
+                self.open(name, handle, flags)
+            }
+            Op::Open { name, handle, access, mode } => {
+                let access = match access {
+                    Access::Read => OFlags::RDONLY,
+                    Access::Write => OFlags::WRONLY,
+                    Access::ReadWrite => OFlags::RDWR,
+                };
+                self.open(name, handle, access | mode_flags(mode))
+            }
+            Op::Close { handle } => slot(&mut self.files, handle).take().map(|_| 0).ok_or(Reason::BadHandle),
+            Op::Unlink { name } => {
+                let mut buffer = NameBuffer::default();
+                let (directory, path) = self.names.resolve(name, &mut buffer)?;
+                done(rustix::fs::unlinkat(directory, path, AtFlags::empty()))
+            }
+            Op::Fdatasync { handle } => done(rustix::fs::fdatasync(&open_file(&mut self.files, handle)?.descriptor)),
+            Op::Fsync { handle } => done(rustix::fs::fsync(&open_file(&mut self.files, handle)?.descriptor)),
+            Op::FsyncDirectory { directory } => done(rustix::fs::fsync(self.names.directory(directory)?)),
+            Op::Syncfs => done(rustix::fs::syncfs(self.names.directory(Directory::ROOT)?)),
+            Op::Mkdir { directory } => {
+                let mut buffer = NameBuffer::default();
+                let path = buffer.write(b'd', u32::from(directory.0));
+                done(rustix::fs::mkdirat(self.names.directory(Directory::ROOT)?, path, Rights::RWXU))
+            }
+            Op::Rmdir { directory } => {
+                self.names.forget(directory);
+                let mut buffer = NameBuffer::default();
+                let path = buffer.write(b'd', u32::from(directory.0));
+                done(rustix::fs::unlinkat(self.names.directory(Directory::ROOT)?, path, AtFlags::REMOVEDIR))
+            }
+        }
+    }
+
+    /// The descriptors that programs of 1983 got were inherited by their children; nobody set O_CLOEXEC.
+    /// No child is ever made while a program runs here, so none is set either.
+    fn open(&mut self, name: Name, handle: Handle, flags: OFlags) -> Result<u32, Reason> {
+        let mut buffer = NameBuffer::default();
+        let (directory, path) = self.names.resolve(name, &mut buffer)?;
+        let descriptor = rustix::fs::openat(directory, path, flags, FILE_RIGHTS).map_err(reason)?;
+        let identity = identity(self.seed, name);
+        *slot(&mut self.files, handle) = Some(OpenFile { descriptor, offset: 0, identity });
+        Ok(0)
+    }
+}
+
+/// Which file a stamp belongs to: the program's seed, then directory and number of the name.
+pub(crate) fn identity(seed: u64, name: Name) -> u64 {
+    seed.rotate_left(48) ^ u64::from(name.directory.0) << 32 ^ u64::from(name.number)
+}
+
+/// How the ops' names become paths.
+struct Names {
+    root: Option<OwnedFd>,
+    /// Directory `n` of the tree is the entry at `n`, opened when first used.
+    directories: Vec<Option<OwnedFd>>,
+    given: Vec<CString>,
+}
+
+impl Names {
+    #[inline]
+    fn resolve<'a>(&'a mut self, name: Name, buffer: &'a mut NameBuffer) -> Result<(BorrowedFd<'a>, &'a CStr), Reason> {
+        if name.directory == Directory::GIVEN {
+            let path = self.given.get(name.number as usize).ok_or(Reason::NotFound)?;
+            return Ok((CWD, path));
+        }
+        let path = buffer.write(b'f', name.number);
+        Ok((self.directory(name.directory)?, path))
+    }
+
+    #[inline]
+    fn directory(&mut self, directory: Directory) -> Result<BorrowedFd<'_>, Reason> {
+        let root = self.root.as_ref().ok_or(Reason::NotFound)?;
+        if directory == Directory::ROOT {
+            return Ok(root.as_fd());
+        }
+        let index = usize::from(directory.0);
+        if self.directories.len() <= index {
+            self.directories.resize_with(index + 1, || None);
+        }
+        let entry = &mut self.directories[index];
+        if entry.is_none() {
+            let mut buffer = NameBuffer::default();
+            let path = buffer.write(b'd', u32::from(directory.0));
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+            *entry = Some(rustix::fs::openat(root, path, flags, Rights::empty()).map_err(reason)?);
+        }
+        entry.as_ref().map(AsFd::as_fd).ok_or(Reason::NotFound)
+    }
+
+    fn forget(&mut self, directory: Directory) {
+        if let Some(entry) = self.directories.get_mut(usize::from(directory.0)) {
+            *entry = None;
+        }
+    }
+}
+
+/// Room for a letter, ten digits and the zero that ends a path.
+#[derive(Default)]
+struct NameBuffer([u8; 12]);
+
+impl NameBuffer {
+    #[inline]
+    fn write(&mut self, prefix: u8, mut number: u32) -> &CStr {
+        let mut start = self.0.len() - 1;
+        self.0[start] = 0;
+        loop {
+            start -= 1;
+            self.0[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        start -= 1;
+        self.0[start] = prefix;
+        CStr::from_bytes_with_nul(&self.0[start..]).expect("digits hold no zero byte")
+    }
+}
+
+fn mode_flags(mode: Mode) -> OFlags {
+    let durability = match mode.durability {
+        Durability::None => OFlags::empty(),
+        Durability::Data => OFlags::DSYNC,
+        Durability::File => OFlags::SYNC,
+    };
+    if mode.direct { durability | OFlags::DIRECT } else { durability }
+}
+
+#[inline]
+fn slot(files: &mut [Option<OpenFile>; HANDLES], handle: Handle) -> &mut Option<OpenFile> {
+    &mut files[usize::from(handle.0) % HANDLES]
+}
+
+#[inline]
+fn open_file(files: &mut [Option<OpenFile>; HANDLES], handle: Handle) -> Result<&mut OpenFile, Reason> {
+    slot(files, handle).as_mut().ok_or(Reason::BadHandle)
+}
+
+#[inline]
+fn room(scratch: &mut Pages, length: u32) -> &mut [u8] {
+    &mut scratch.bytes_mut()[..length as usize]
+}
+
+#[inline]
+fn whole(moved: usize, expected: u32) -> Result<u32, Reason> {
+    if moved == expected as usize { Ok(expected) } else { Err(Reason::Short(moved as u32)) }
+}
+
+fn done(result: Result<(), Errno>) -> Result<u32, Reason> {
+    result.map(|()| 0).map_err(reason)
+}
+
+/// The kernel's error number in the words of both worlds.
+#[cold]
+pub(crate) fn reason(errno: Errno) -> Reason {
+    match errno {
+        Errno::NOENT => Reason::NotFound,
+        Errno::EXIST => Reason::Exists,
+        Errno::NOTEMPTY => Reason::NotEmpty,
+        Errno::BADF => Reason::BadHandle,
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Reason::NoSpace,
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => Reason::Denied,
+        Errno::IO => Reason::Io,
+        Errno::INVAL => Reason::Unaligned,
+        Errno::INTR => Reason::Interrupted,
+        other => Reason::Errno(other.raw_os_error()),
+    }
+}

@@ -1,0 +1,78 @@
+//! The private folder that a program stands in. Everything below it is ours; nothing outside is touched.
+//! Together with `clear` this is the only place of the crate that deletes.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use tempfile::TempDir;
+
+use crate::fault::Fault;
+
+/// How the folders' names begin.
+const PREFIX: &str = ".diskperf-";
+
+/// A folder of an unpredictable name that only its owner may enter, removed with all it holds when dropped.
+#[derive(Debug)]
+pub struct Workspace {
+    folder: TempDir,
+}
+
+impl Workspace {
+    /// Makes one inside `parent`.
+    pub fn inside(parent: &Path) -> Result<Workspace, Fault> {
+        // TempDir makes it with mode 0700 and refuses a name that exists.
+        let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
+        let folder = made.map_err(|source| Fault::Folder {
+            action: "make a folder in",
+            path: parent.to_owned(),
+            source: plain(source),
+        })?;
+        Ok(Workspace { folder })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn open(&self) -> Result<OwnedFd, Fault> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::open(self.path(), flags, Mode::empty())
+            .map_err(|errno| self.fault("open", self.path(), errno.into()))
+    }
+
+    /// Removes all it holds. `remove_dir_all` of the standard library follows no link.
+    pub(crate) fn clear(&self) -> Result<(), Fault> {
+        for entry in self.entries()? {
+            let path = entry.path();
+            let kind = entry.file_type().map_err(|source| self.fault("look at", &path, source))?;
+            let removed = if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|source| self.fault("remove", &path, source))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn entries(&self) -> Result<Vec<fs::DirEntry>, Fault> {
+        let entries = fs::read_dir(self.path()).and_then(Iterator::collect);
+        entries.map_err(|source| self.fault("list", self.path(), source))
+    }
+
+    fn fault(&self, action: &'static str, path: &Path, source: io::Error) -> Fault {
+        Fault::Folder { action, path: PathBuf::from(path), source }
+    }
+}
+
+/// The kernel's own words: tempfile adds a path that the message names already.
+fn plain(error: io::Error) -> io::Error {
+    match error
+        .get_ref()
+        .and_then(|inner| std::error::Error::source(inner))
+        .and_then(|inner| inner.downcast_ref::<io::Error>())
+    {
+        Some(inner) => io::Error::from(inner.kind()),
+        None => error,
+    }
+}

@@ -1,0 +1,142 @@
+//! The first simulated machine: one CPU, one disk, no cache. Programs take turns at both in the order in
+//! which they ask.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use units::{Moment, Nanos, Virtual};
+use workload::{Census, CpuTime, DeviceBytes, OpKind, Recorder, Span, Step, Witness, World};
+
+use crate::disk::Disk;
+use crate::namespace::{Namespace, Transfer};
+
+/// CPU time of any call. Invented: about what a VAX-11/780 took for a short system call.
+const CALL: Nanos = Nanos::from_micros(500);
+
+/// CPU time to copy one byte between program and kernel. Invented: 1,000,000 bytes a second would keep the
+/// CPU four tenths busy.
+const COPY_NANOS_PER_BYTE: u64 = 400;
+
+/// A simulated computer.
+#[derive(Debug)]
+pub struct Machine {
+    programs: Vec<Namespace>,
+    disk: Disk,
+    cpu_free: Moment<Virtual>,
+    disk_free: Moment<Virtual>,
+    moved: DeviceBytes,
+    moved_before: DeviceBytes,
+}
+
+impl Machine {
+    /// The names of the machines there are.
+    pub const NAMES: [&str; 1] = ["flat"];
+
+    /// The machine of that name, with so many programs on it.
+    pub fn named(name: &str, programs: usize) -> Option<Machine> {
+        (name == "flat").then(|| Machine::flat(programs))
+    }
+
+    fn flat(programs: usize) -> Machine {
+        Machine {
+            programs: (0..programs).map(Namespace::of_program).collect(),
+            disk: Disk::default(),
+            cpu_free: Moment::ZERO,
+            disk_free: Moment::ZERO,
+            moved: DeviceBytes::default(),
+            moved_before: DeviceBytes::default(),
+        }
+    }
+
+    /// Keeps the CPU busy from `ready` on; says until when.
+    fn compute(&mut self, ready: Moment<Virtual>, work: Nanos) -> Moment<Virtual> {
+        self.cpu_free = ready.max(self.cpu_free) + work;
+        self.cpu_free
+    }
+
+    /// Keeps the disk busy from `ready` on; says until when.
+    fn transfer(&mut self, ready: Moment<Virtual>, transfer: Transfer, kind: OpKind) -> Moment<Virtual> {
+        if transfer.bytes == 0 {
+            return ready;
+        }
+        let bytes = if kind.reads() { &mut self.moved.read } else { &mut self.moved.written };
+        *bytes += u64::from(transfer.bytes);
+        self.disk_free = ready.max(self.disk_free) + self.disk.serve(transfer);
+        self.disk_free
+    }
+}
+
+impl World for Machine {
+    type Clock = Virtual;
+    type Fault = Infallible;
+
+    fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Virtual>>, Infallible>
+    where
+        S: Iterator<Item = Step> + Send,
+        R: Recorder<Virtual> + Send,
+    {
+        assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
+        let began = self.cpu_free.max(self.disk_free);
+        let mut spans = vec![Span { began, ended: began, cpu: CpuTime::default() }; streams.len()];
+        let mut running: Vec<usize> = (0..streams.len()).collect();
+
+        // The program that has waited longest goes next; of equals, the first.
+        while let Some(&index) = running.iter().min_by_key(|&&index| spans[index].ended) {
+            let issued = spans[index].ended;
+            let op = match streams[index].next() {
+                Some(Step::Op(op)) => op,
+                Some(Step::Think(span)) => {
+                    spans[index].ended = issued + span;
+                    continue;
+                }
+                Some(Step::At(span)) => {
+                    spans[index].ended = issued.max(began + span);
+                    continue;
+                }
+                None => {
+                    running.retain(|&other| other != index);
+                    continue;
+                }
+            };
+            let outcome = self.programs[index].apply(&op);
+            let bytes = outcome.ok().flatten().map_or(0, |transfer| transfer.bytes);
+            let copying = Nanos(u64::from(bytes) * COPY_NANOS_PER_BYTE);
+            let mut returned = self.compute(issued, CALL + copying);
+            if let Ok(Some(transfer)) = outcome {
+                returned = self.transfer(returned, transfer, op.kind());
+            }
+            spans[index].ended = returned;
+            spans[index].cpu.total += CALL + copying;
+            recorders[index].record(&op, issued, returned, outcome.map(|_| bytes));
+            if outcome.is_err() {
+                running.retain(|&other| other != index);
+            }
+        }
+        Ok(spans)
+    }
+
+    fn watch(&mut self) -> Result<(), Infallible> {
+        self.moved_before = self.moved;
+        Ok(())
+    }
+
+    fn watched(&mut self) -> Result<Witness, Infallible> {
+        let device = DeviceBytes {
+            read: self.moved.read - self.moved_before.read,
+            written: self.moved.written - self.moved_before.written,
+            flushes: 0,
+        };
+        Ok(Witness { workers: Some(Nanos::ZERO), machine: None, device: Some(device) })
+    }
+
+    fn census(&mut self, index: usize) -> Result<Census, Infallible> {
+        Ok(self.programs[index].census())
+    }
+
+    fn clear(&mut self) -> Result<(), Infallible> {
+        let programs = self.programs.len();
+        self.programs = (0..programs).map(Namespace::of_program).collect();
+        Ok(())
+    }
+}

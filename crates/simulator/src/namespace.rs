@@ -1,0 +1,137 @@
+//! What an op does to names, sizes and open files, by the rules of POSIX; no time passes here.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use workload::{Access, Census, Directory, HANDLES, Handle, Name, Op, Reason};
+
+/// A number that stands for a file's contents, also after its name is gone.
+pub(crate) type FileId = u64;
+
+/// One program's folder and its open files.
+#[derive(Debug, Default)]
+pub(crate) struct Namespace {
+    directories: BTreeSet<Directory>,
+    names: BTreeMap<Name, FileId>,
+    sizes: BTreeMap<FileId, u64>,
+    open: [Option<OpenFile>; HANDLES],
+    last_id: FileId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenFile {
+    file: FileId,
+    access: Access,
+    offset: u64,
+}
+
+/// Bytes an op moves between the program and a place on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub(crate) file: FileId,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+}
+
+impl Namespace {
+    /// An empty folder. No two programs' files share a number: they lie apart on the disk.
+    pub(crate) fn of_program(index: usize) -> Namespace {
+        Namespace { last_id: (index as FileId) << 32, ..Namespace::default() }
+    }
+
+    /// Does the op; says what it moves, if anything.
+    pub(crate) fn apply(&mut self, op: &Op) -> Result<Option<Transfer>, Reason> {
+        match *op {
+            Op::Mkdir { directory } => self.directories.insert(directory).then_some(None).ok_or(Reason::Exists),
+            Op::Rmdir { directory } => self.rmdir(directory).map(|()| None),
+            Op::Create { name, handle, .. } => self.create(name, handle).map(|()| None),
+            Op::Open { name, handle, access, .. } => self.open(name, handle, access).map(|()| None),
+            Op::Close { handle } => self.slot(handle).take().map(|_| None).ok_or(Reason::BadHandle),
+            Op::Read { handle, length } => self.read(handle, length, length).map(Some),
+            Op::ReadTail { handle, length, expect } => self.read(handle, length, expect).map(Some),
+            Op::Write { handle, length } | Op::WriteLast { handle, length } => self.write(handle, length).map(Some),
+            Op::ReadAt { handle, length, offset } => {
+                let file = self.opened(handle, Access::Write)?.file;
+                self.read_at(file, offset, length, length).map(Some)
+            }
+            Op::WriteAt { handle, length, offset } => {
+                let file = self.opened(handle, Access::Read)?.file;
+                Ok(Some(self.write_at(file, offset, length)))
+            }
+            Op::Fdatasync { handle } | Op::Fsync { handle } => self.slot(handle).map(|_| None).ok_or(Reason::BadHandle),
+            Op::FsyncDirectory { directory } => self.directory(directory).map(|()| None),
+            Op::Syncfs => Ok(None),
+            Op::Unlink { name } => self.names.remove(&name).map(|_| None).ok_or(Reason::NotFound),
+        }
+    }
+
+    pub(crate) fn census(&self) -> Census {
+        Census {
+            directories: self.directories.len() as u64,
+            files: self.names.len() as u64,
+            bytes: self.names.values().map(|file| self.sizes[file]).sum(),
+        }
+    }
+
+    fn rmdir(&mut self, directory: Directory) -> Result<(), Reason> {
+        if self.names.keys().any(|name| name.directory == directory) {
+            return Err(Reason::NotEmpty);
+        }
+        self.directories.remove(&directory).then_some(()).ok_or(Reason::NotFound)
+    }
+
+    fn create(&mut self, name: Name, handle: Handle) -> Result<(), Reason> {
+        self.directory(name.directory)?;
+        let file = *self.names.entry(name).or_insert_with(|| {
+            self.last_id += 1;
+            self.last_id
+        });
+        self.sizes.insert(file, 0);
+        *self.slot(handle) = Some(OpenFile { file, access: Access::Write, offset: 0 });
+        Ok(())
+    }
+
+    fn open(&mut self, name: Name, handle: Handle, access: Access) -> Result<(), Reason> {
+        let file = *self.names.get(&name).ok_or(Reason::NotFound)?;
+        *self.slot(handle) = Some(OpenFile { file, access, offset: 0 });
+        Ok(())
+    }
+
+    fn read(&mut self, handle: Handle, length: u32, expect: u32) -> Result<Transfer, Reason> {
+        let OpenFile { file, offset, .. } = *self.opened(handle, Access::Write)?;
+        let transfer = self.read_at(file, offset, length, expect)?;
+        self.opened(handle, Access::Write)?.offset += u64::from(transfer.bytes);
+        Ok(transfer)
+    }
+
+    fn write(&mut self, handle: Handle, length: u32) -> Result<Transfer, Reason> {
+        let OpenFile { file, offset, .. } = *self.opened(handle, Access::Read)?;
+        self.opened(handle, Access::Read)?.offset += u64::from(length);
+        Ok(self.write_at(file, offset, length))
+    }
+
+    fn read_at(&self, file: FileId, offset: u64, length: u32, expect: u32) -> Result<Transfer, Reason> {
+        let left = self.sizes[&file].saturating_sub(offset);
+        let bytes = left.min(u64::from(length)) as u32;
+        if bytes == expect { Ok(Transfer { file, offset, bytes }) } else { Err(Reason::Short(bytes)) }
+    }
+
+    fn write_at(&mut self, file: FileId, offset: u64, length: u32) -> Transfer {
+        let size = self.sizes.entry(file).or_default();
+        *size = (*size).max(offset + u64::from(length));
+        Transfer { file, offset, bytes: length }
+    }
+
+    fn directory(&self, directory: Directory) -> Result<(), Reason> {
+        let known = directory == Directory::ROOT || self.directories.contains(&directory);
+        known.then_some(()).ok_or(Reason::NotFound)
+    }
+
+    /// The open file, unless it was opened for nothing but `wrong`.
+    fn opened(&mut self, handle: Handle, wrong: Access) -> Result<&mut OpenFile, Reason> {
+        self.slot(handle).as_mut().filter(|open| open.access != wrong).ok_or(Reason::BadHandle)
+    }
+
+    fn slot(&mut self, handle: Handle) -> &mut Option<OpenFile> {
+        &mut self.open[usize::from(handle.0)]
+    }
+}

@@ -1,0 +1,319 @@
+//! One printed figure. Rate, CPU, marks, measured or not: independent facts, as in the tables of 1983,
+//! where a rate may stand without its CPU %, and a suspect one is printed all the same.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::round::Round;
+
+/// One printed figure and all that makes it believable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Where the figure comes from.
+    pub provenance: Provenance,
+    /// The list of programs that this one was run as part of.
+    pub preset: String,
+    /// The program.
+    pub program: String,
+    /// The phase of the program.
+    pub phase: String,
+    /// Where it ran.
+    pub target: String,
+    /// Every setting that makes this cell different from another. With the five names above it is the
+    /// cell's key, unique in a run.
+    pub parameters: BTreeMap<String, ParameterValue>,
+    /// Whether several targets were busy at once; then rate and CPU are sums.
+    pub together: bool,
+    /// How many targets were busy.
+    pub targets: u32,
+    /// Of targets busy at once: the shortest elapsed time divided by the longest.
+    pub overlap: Option<f64>,
+    /// False is `n.m.`: not measured.
+    pub measured: bool,
+    /// Why it was not measured.
+    pub reason: Option<String>,
+    /// How fast.
+    pub rate: Option<Rate>,
+    /// Every execution, also the discarded ones.
+    pub rounds: Vec<Round>,
+    /// How busy the CPU was; null where the time was too short to tell.
+    pub cpu_percent: Option<CpuPercent>,
+    /// How long single operations took; null where they were not timed or are too few.
+    pub latency_ns: Option<Latency>,
+    /// Bytes on both sides; null where the device cannot be seen.
+    pub io: Option<Io>,
+    /// Nanoseconds by owner, over all kept rounds, summing to the elapsed time; null where it cannot be told.
+    pub time: Option<BTreeMap<String, u64>>,
+    /// What kept the rate from being higher; null where nothing tells.
+    pub limited_by: Option<LimitedBy>,
+    /// What the figure claims about its circumstances.
+    pub state: State,
+    /// What makes a claim of this cell false.
+    pub marks: Vec<Mark>,
+    /// A checksum of what was done: the same in every world for the same program.
+    pub effect: Option<String>,
+}
+
+impl Cell {
+    /// What names the cell within its run.
+    pub fn key(&self) -> (&str, &str, &str, &str, &BTreeMap<String, ParameterValue>) {
+        (&self.preset, &self.program, &self.phase, &self.target, &self.parameters)
+    }
+
+    /// The rounds that count.
+    pub fn kept(&self) -> impl Iterator<Item = &Round> {
+        self.rounds.iter().filter(|round| !round.discarded)
+    }
+
+    /// A parameter that is a number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match self.parameters.get(name)? {
+            ParameterValue::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// A parameter that is a word.
+    pub fn word(&self, name: &str) -> Option<&str> {
+        match self.parameters.get(name)? {
+            ParameterValue::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Provenance {
+    /// Measured on a real kernel.
+    Measured,
+    /// Computed on a simulated machine.
+    Simulated,
+    /// Taken from a publication.
+    Published,
+}
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ParameterValue {
+    /// Yes or no.
+    Flag(bool),
+    /// A count or a size.
+    Number(u64),
+    /// A word.
+    Word(String),
+}
+
+impl fmt::Display for ParameterValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParameterValue::Flag(flag) => flag.fmt(f),
+            ParameterValue::Number(number) => number.fmt(f),
+            ParameterValue::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RateBase {
+    /// Bytes.
+    Bytes,
+    /// Files.
+    Files,
+    /// Operations.
+    Ops,
+}
+
+/// How fast, computed from the kept rounds and nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// The mean of the rounds' rates, in the base per second.
+    pub per_second: f64,
+    /// What is counted.
+    pub base: RateBase,
+    /// The same in `unit`, as it is printed.
+    pub value: f64,
+    /// `Kbytes/sec` (1024), `MiB/s`, `KB/sec` (1000), `files/sec`, ...
+    pub unit: String,
+    /// The lower end of the interval, in the base per second; null below two rounds.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// How sure the interval is: 0.95.
+    pub confidence: f64,
+    /// How many rounds were kept.
+    pub rounds: u32,
+}
+
+/// How busy the CPU was, in percent of one processor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CpuPercent {
+    /// The program, in itself and in the kernel on its behalf: the figure of the paper of 1983.
+    pub process: f64,
+    /// The kernel's own threads, of the whole machine; null where they cannot be seen.
+    pub kernel_workers: Option<f64>,
+    /// The whole machine; null where it cannot be seen.
+    pub machine: Option<f64>,
+}
+
+/// How long single operations took, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// How many operations.
+    pub count: u64,
+    /// Half took no longer.
+    pub p50: u64,
+    /// 90 % took no longer.
+    pub p90: Option<u64>,
+    /// 99 % took no longer.
+    pub p99: Option<u64>,
+    /// 99.9 % took no longer.
+    pub p999: Option<u64>,
+    /// The longest.
+    pub max: u64,
+    /// From when the time was counted.
+    pub kind: LatencyKind,
+}
+
+/// From when an operation's time is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencyKind {
+    /// From its issue: a closed loop hides the operations that a stall kept from being issued.
+    Service,
+    /// From its intended start.
+    Response,
+}
+
+/// Bytes on both sides, over all kept rounds and the clock that the cell claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Io {
+    /// Bytes that the programs moved.
+    pub program_bytes: u64,
+    /// Bytes that the device read, for everybody.
+    pub device_read: u64,
+    /// Bytes that the device wrote, for everybody.
+    pub device_written: u64,
+    /// Of those, what was written when the last call returned.
+    pub device_written_at_return: u64,
+    /// Flushes that the device did, for everybody.
+    pub flushes: u64,
+}
+
+/// What kept a rate from being higher.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitedBy {
+    /// `cpu`, `device`, ...
+    pub what: String,
+    /// The figures that tell.
+    pub evidence: String,
+}
+
+/// What a figure claims about its circumstances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    /// Whether the data were in memory beforehand.
+    pub cache: CacheState,
+    /// When the clock stopped.
+    pub clock: ClockKind,
+    /// Whether the rate had settled.
+    pub steadiness: Steadiness,
+    /// Whether anything else was at work.
+    pub environment: Environment,
+}
+
+/// Whether the data were in memory beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheState {
+    /// No page of them was.
+    Cold,
+    /// All pages were.
+    Warm,
+    /// Nobody looked, or nobody can.
+    Unknown,
+}
+
+/// When a clock stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockKind {
+    /// When the last call came back; data may still be in memory.
+    Returned,
+    /// When the data are on the device (fdatasync).
+    DataDurable,
+    /// When data and names are on the device (fsync, directory, syncfs).
+    Durable,
+}
+
+/// Whether a rate had settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Steadiness {
+    /// It had.
+    Steady,
+    /// It was still moving.
+    Transient,
+    /// Not measured.
+    #[serde(rename = "n.m.")]
+    NotMeasured,
+}
+
+/// Whether anything else was at work on the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Environment {
+    /// Nothing of weight.
+    Quiet,
+    /// Other work.
+    Noisy,
+    /// Not measured.
+    #[serde(rename = "n.m.")]
+    NotMeasured,
+}
+
+/// A reason why a claim of the cell is false.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// Which reason.
+    pub code: MarkCode,
+    /// The figure that tells, where there is one.
+    pub value: Option<f64>,
+    /// In words.
+    pub text: String,
+}
+
+/// The reasons there are. Short and stable: they are printed under every table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkCode {
+    /// Fewer rounds than the preset promises, or rounds that do not agree as it promises.
+    Few,
+    /// An operation failed; there is no rate.
+    Error,
+}
+
+impl MarkCode {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MarkCode::Few => "few",
+            MarkCode::Error => "error",
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The one document that a run prints with `--format json`, also when it failed.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+
+/// The name and version of the format.
+pub const SCHEMA: &str = "diskperf/1";
+
+/// Everything one command measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// `diskperf/1`.
+    pub schema: String,
+    /// What was run, where and how.
+    pub run: RunInfo,
+    /// The figures.
+    pub cells: Vec<Cell>,
+    /// What went wrong. Empty where the exit status is 0.
+    pub errors: Vec<Problem>,
+}
+
+/// What was run, where and how: enough to repeat it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunInfo {
+    /// The version of diskperf.
+    pub version: String,
+    /// The command, word by word.
+    pub command: Vec<String>,
+    /// The preset; null where the command was refused before it was known.
+    pub preset: Option<String>,
+    /// Seconds since 1970 when it began.
+    pub started_unix_s: f64,
+    /// How long all of it took, preparation included.
+    pub elapsed_s: f64,
+    /// The seed of every shuffled order and of the data.
+    pub seed: u64,
+    /// Rounds that were planned, the discarded ones included.
+    pub rounds: u32,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// The machine's name.
+    pub host: String,
+    /// Processors that the program could use.
+    pub cpus: u64,
+    /// Bytes of memory; null where they cannot be seen.
+    pub memory_bytes: Option<u64>,
+    /// Where it ran.
+    pub targets: Vec<TargetInfo>,
+    /// Sentences computed from the cells: a preset's conclusions.
+    pub findings: Vec<String>,
+    /// Whether it was told to stop before its end.
+    pub interrupted: bool,
+}
+
+/// Where programs ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetInfo {
+    /// As the cells name it.
+    pub name: String,
+    /// As it was asked for.
+    pub argument: String,
+    /// Its file system; null for a simulated machine and where it cannot be seen.
+    pub file_system: Option<String>,
+    /// Its mount options.
+    pub mount_options: Vec<String>,
+    /// The block device under it; null where there is none to be seen.
+    pub device: Option<String>,
+    /// The device's write cache, as the kernel believes.
+    pub write_cache: Option<String>,
+    /// Bytes of the device.
+    pub device_bytes: Option<u64>,
+    /// How full the file system was.
+    pub fill_percent: Option<f64>,
+    /// Anything else that is known.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Something that went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Problem {
+    /// Where; null where it concerns the whole run.
+    pub target: Option<String>,
+    /// In which program.
+    pub program: Option<String>,
+    /// In which phase.
+    pub phase: Option<String>,
+    /// What happened.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+}

@@ -1,0 +1,16 @@
+//! Cells, what may be said about them, and how it is computed.
+//!
+//! A [`Document`] holds the [`Cell`]s of one run; a cell holds the [`Round`]s it was computed from. Pure
+//! functions of numbers: no clock, no file, no device.
+
+mod cell;
+mod document;
+mod round;
+pub mod summary;
+
+pub use cell::{
+    CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, Mark, MarkCode,
+    ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
+};
+pub use document::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
+pub use round::{CpuSeconds, Round};

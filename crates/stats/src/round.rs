@@ -1,0 +1,60 @@
+//! One execution of one phase: the raw figures that everything in a cell is computed from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cell::{ClockKind, Mark};
+
+/// One execution of one phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Round {
+    /// Which round, from 1.
+    pub round: u32,
+    /// Where in the shuffled order of its round the program stood, from 1.
+    pub position: u32,
+    /// Run only to reach a steady state, and left out of every figure.
+    pub discarded: bool,
+    /// Bytes that moved between the program and files.
+    pub bytes: u64,
+    /// Operations that the program did.
+    pub ops: u64,
+    /// Files that the phase went through, where that is what it counts.
+    pub files: Option<u64>,
+    /// Seconds until the last call returned.
+    pub returned_s: f64,
+    /// Seconds until the data were durable; null where nothing was written or no single call does it.
+    pub data_durable_s: Option<f64>,
+    /// Seconds until data and names were durable; null where nothing was changed.
+    pub durable_s: Option<f64>,
+    /// CPU time over the clock that the cell claims.
+    pub cpu_s: CpuSeconds,
+    /// What was found wrong in this round.
+    pub marks: Vec<Mark>,
+}
+
+/// CPU time of one round, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CpuSeconds {
+    /// Charged to the program: in itself and in the kernel on its behalf.
+    pub process: f64,
+    /// The program's own part of it; sampled by the clock tick on a real kernel.
+    pub user: f64,
+    /// Of the kernel's own threads, of the whole machine; null where they cannot be seen.
+    pub kernel_workers: Option<f64>,
+    /// Of the whole machine; null where it cannot be seen.
+    pub machine: Option<f64>,
+}
+
+impl Round {
+    /// Seconds on this clock. Where nothing had to be made durable, the return of the last call is as far
+    /// as any clock goes.
+    pub fn elapsed_s(&self, clock: ClockKind) -> f64 {
+        match clock {
+            ClockKind::Returned => self.returned_s,
+            ClockKind::DataDurable => self.data_durable_s.unwrap_or(self.returned_s),
+            ClockKind::Durable => self.durable_s.unwrap_or(self.returned_s),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! From rounds to figures: means, intervals, CPU shares, agreement.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::cell::{ClockKind, CpuPercent, Mark, MarkCode, Rate, RateBase};
+use crate::round::Round;
+
+/// How sure the intervals are.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Below so many seconds over all kept rounds, a CPU share says nothing: CPU clocks are exact, but start and
+/// stop of a phase are not free.
+pub const CPU_NEEDS_S: f64 = 0.1;
+
+/// Kept rounds must agree within this share of their mean: our reading of "stabilized and repeatable" in
+/// Kridle & McKusick 1983, section 4, which names no number.
+pub const AGREEMENT: f64 = 0.10;
+
+/// A unit that rates are printed in: its name, and how much of the base it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateUnit {
+    /// As it is printed.
+    pub name: &'static str,
+    /// One of it, in the base.
+    pub size: f64,
+}
+
+/// The rate of the kept rounds; nothing where there are none, or where one took no time at all.
+pub fn rate<'a>(
+    rounds: impl IntoIterator<Item = &'a Round>,
+    base: RateBase,
+    clock: ClockKind,
+    unit: RateUnit,
+) -> Option<Rate> {
+    let rates: Option<Vec<f64>> = rounds.into_iter().map(|round| round_rate(round, base, clock)).collect();
+    let rates = rates.filter(|rates| !rates.is_empty())?;
+    let (mean, half) = mean_and_half_width(&rates);
+    Some(Rate {
+        per_second: mean,
+        base,
+        value: mean / unit.size,
+        unit: unit.name.to_owned(),
+        low: half.map(|half| (mean - half).max(0.0)),
+        high: half.map(|half| mean + half),
+        confidence: CONFIDENCE,
+        rounds: rates.len() as u32,
+    })
+}
+
+/// One round's rate, in the base per second.
+pub fn round_rate(round: &Round, base: RateBase, clock: ClockKind) -> Option<f64> {
+    let amount = match base {
+        RateBase::Bytes => round.bytes,
+        RateBase::Files => round.files?,
+        RateBase::Ops => round.ops,
+    };
+    let elapsed = round.elapsed_s(clock);
+    (elapsed > 0.0).then(|| amount as f64 / elapsed)
+}
+
+/// The mean, and half the width of its interval by Student's t; no width below two values.
+fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    if values.len() < 2 {
+        return (mean, None);
+    }
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let half = StudentsT::new(0.0, 1.0, count - 1.0)
+        .ok()
+        .map(|student| student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * (variance / count).sqrt());
+    (mean, half)
+}
+
+/// The middle value, or the mean of the two middle ones; nothing of nothing.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+/// How busy the CPU was over the kept rounds; nothing where they are too short together.
+pub fn cpu_percent<'a>(rounds: impl IntoIterator<Item = &'a Round>, clock: ClockKind) -> Option<CpuPercent> {
+    let mut elapsed = 0.0;
+    let mut process = 0.0;
+    let mut workers = Some(0.0);
+    let mut machine = Some(0.0);
+    for round in rounds {
+        elapsed += round.elapsed_s(clock);
+        process += round.cpu_s.process;
+        workers = workers.zip(round.cpu_s.kernel_workers).map(|(sum, part)| sum + part);
+        machine = machine.zip(round.cpu_s.machine).map(|(sum, part)| sum + part);
+    }
+    let percent = |seconds: f64| 100.0 * seconds / elapsed;
+    (elapsed >= CPU_NEEDS_S).then(|| CpuPercent {
+        process: percent(process),
+        kernel_workers: workers.map(percent),
+        machine: machine.map(percent),
+    })
+}
+
+/// What is wrong with the number of kept rounds, or with their agreement where the preset demands one.
+pub fn few(rates: &[f64], promised: u32, must_agree: bool) -> Option<Mark> {
+    let kept = rates.len() as u32;
+    if kept < promised {
+        let text = format!("{kept} of {promised} rounds");
+        return Some(Mark { code: MarkCode::Few, value: Some(f64::from(kept)), text });
+    }
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    let spread = rates.iter().fold(0.0_f64, |widest, rate| widest.max((rate - mean).abs() / mean));
+    // Two rounds that differ by a share of their mean each lie half of it away.
+    let apart = 2.0 * spread;
+    (must_agree && apart > AGREEMENT).then(|| Mark {
+        code: MarkCode::Few,
+        value: Some(apart),
+        text: format!("the kept rounds differ by {:.0} %", 100.0 * apart),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(returned_s: f64) -> Round {
+        Round {
+            round: 1,
+            position: 1,
+            discarded: false,
+            bytes: 8 << 20,
+            ops: 1024,
+            files: None,
+            returned_s,
+            data_durable_s: None,
+            durable_s: Some(2.0 * returned_s),
+            cpu_s: crate::round::CpuSeconds { process: returned_s / 2.0, ..Default::default() },
+            marks: Vec::new(),
+        }
+    }
+
+    const KBYTES: RateUnit = RateUnit { name: "Kbytes/sec", size: 1024.0 };
+
+    #[test]
+    fn a_rate_follows_from_its_rounds_and_its_clock() {
+        let rounds = [round(16.0), round(16.0)];
+        let returned = rate(&rounds, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
+        assert_eq!((returned.value, returned.rounds), (512.0, 2));
+        assert_eq!((returned.low, returned.high), (Some(524_288.0), Some(524_288.0)));
+        let durable = rate(&rounds, RateBase::Bytes, ClockKind::Durable, KBYTES).expect("a rate");
+        assert_eq!(durable.value, 256.0);
+        assert_eq!(rate(&[], RateBase::Bytes, ClockKind::Returned, KBYTES), None);
+        assert_eq!(rate(&[round(0.0)], RateBase::Bytes, ClockKind::Returned, KBYTES), None);
+    }
+
+    /// The interval of 1, 2, 3, 4, 5 is 3 +- 1.963 (t of four degrees is 2.776, the standard error 0.7071).
+    #[test]
+    fn intervals_are_students() {
+        let (mean, half) = mean_and_half_width(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(mean, 3.0);
+        assert!((half.expect("a width") - 1.9633).abs() < 1e-3);
+        assert_eq!(mean_and_half_width(&[7.0]), (7.0, None));
+    }
+
+    #[test]
+    fn a_short_time_tells_no_cpu_share() {
+        assert_eq!(cpu_percent(&[round(0.04), round(0.04)], ClockKind::Returned), None);
+        let cpu = cpu_percent(&[round(0.05), round(0.05)], ClockKind::Returned).expect("a share");
+        assert_eq!((cpu.process, cpu.kernel_workers), (50.0, None));
+    }
+
+    #[test]
+    fn two_rounds_agree_within_a_tenth_of_their_mean() {
+        assert_eq!(few(&[100.0, 109.0], 2, true), None);
+        assert_eq!(few(&[100.0, 120.0], 2, true).map(|mark| mark.code), Some(MarkCode::Few));
+        assert_eq!(few(&[100.0, 120.0], 2, false), None);
+        assert_eq!(few(&[100.0], 2, false).map(|mark| mark.text), Some("1 of 2 rounds".to_owned()));
+    }
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&[]), None);
+    }
+}

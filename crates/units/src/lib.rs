@@ -1,0 +1,21 @@
+//! The words every other crate counts in: nanoseconds, moments of one clock, bytes, rates, random numbers.
+//!
+//! Knows nothing: no clock is read here, no file, no device. Integers throughout; a float appears only
+//! when a finished integer becomes a rate.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod bytes;
+mod prng;
+mod rate;
+mod suffixed;
+mod time;
+
+pub use bytes::{Bytes, ParseBytesError};
+pub use prng::Prng;
+pub use rate::per_second;
+pub use time::{Host, Moment, Nanos, ParseNanosError, Virtual};

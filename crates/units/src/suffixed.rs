@@ -1,0 +1,32 @@
+//! A decimal number and a unit in one word, as people type sizes and times: `8KiB`, `1.5 h`.
+
+/// A decimal number kept exact: `digits` divided by ten to the power `decimals`.
+pub(crate) struct Decimal {
+    digits: u64,
+    decimals: u32,
+}
+
+impl Decimal {
+    /// The number times `scale`, a fraction of one cut off; nothing where 64 bits do not hold it.
+    pub(crate) fn times(&self, scale: u64) -> Option<u64> {
+        let scaled = u128::from(self.digits) * u128::from(scale) / 10u128.pow(self.decimals);
+        u64::try_from(scaled).ok()
+    }
+}
+
+/// Splits a word into its number and its unit; nothing where it does not begin with a plain decimal
+/// number (no sign, no exponent, at most nine decimals).
+pub(crate) fn split(text: &str) -> Option<(Decimal, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || fraction.contains('.') || fraction.len() > 9 || number.ends_with('.') {
+        return None;
+    }
+    let mut digits: u64 = whole.parse().ok()?;
+    for digit in fraction.bytes() {
+        digits = digits.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+    }
+    Some((Decimal { digits, decimals: fraction.len() as u32 }, unit.trim_start()))
+}

@@ -1,0 +1,332 @@
+//! The long middle of a stream, one variant per pattern of the seeds' programs. An enum, not a trait
+//! object: the world's loop asks for a step per operation, and the answer is inlined there.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use units::Prng;
+
+use crate::op::{Access, Directory, Handle, Mode, Name, Op};
+
+/// What a stream does over and over.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Nothing.
+    Empty,
+    /// The same call, so many more times: sequential reading and writing.
+    Calls {
+        /// The call.
+        call: Op,
+        /// How many are left.
+        left: u64,
+    },
+    /// One block after the other, at places of its own.
+    Places(Places),
+    /// Many small files.
+    Files(Files),
+    /// Reading one file and writing the same to another.
+    Copy(Copying),
+}
+
+impl Iterator for Body {
+    type Item = Op;
+
+    #[inline]
+    fn next(&mut self) -> Option<Op> {
+        match self {
+            Body::Empty => None,
+            Body::Calls { call, left } => {
+                *left = left.checked_sub(1)?;
+                Some(*call)
+            }
+            Body::Places(places) => places.next(),
+            Body::Files(files) => files.next(),
+            Body::Copy(copying) => copying.next(),
+        }
+    }
+}
+
+/// In which order the blocks of a file are touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placing {
+    /// Every block once, in random order.
+    Permutation,
+    /// So many blocks drawn at random; some more than once, others never.
+    Replacement,
+    /// Every block once, a fixed number of blocks apart.
+    Stride(u32),
+}
+
+/// Blocks of one file at places of their own.
+#[derive(Clone, Debug)]
+pub struct Places {
+    handle: Handle,
+    length: u32,
+    write: bool,
+    blocks: vec::IntoIter<u32>,
+}
+
+impl Places {
+    /// `count` blocks out of the `of` that the file has, each `length` bytes long.
+    pub fn new(
+        write: bool,
+        handle: Handle,
+        length: u32,
+        (count, of): (u32, u32),
+        placing: Placing,
+        seed: u64,
+    ) -> Places {
+        let mut prng = Prng::new(seed);
+        let blocks: Vec<u32> = match placing {
+            Placing::Permutation => {
+                let mut all: Vec<u32> = (0..of).collect();
+                prng.shuffle(&mut all);
+                all.truncate(count as usize);
+                all
+            }
+            Placing::Replacement => (0..count).map(|_| prng.below(u64::from(of)) as u32).collect(),
+            Placing::Stride(stride) => {
+                let stride = u64::from(coprime(stride, of));
+                (0..u64::from(count)).map(|index| (index * stride % u64::from(of)) as u32).collect()
+            }
+        };
+        Places { handle, length, write, blocks: blocks.into_iter() }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Op> {
+        let offset = u64::from(self.blocks.next()?) * u64::from(self.length);
+        let (handle, length) = (self.handle, self.length);
+        Some(if self.write { Op::WriteAt { handle, length, offset } } else { Op::ReadAt { handle, length, offset } })
+    }
+}
+
+/// The smallest stride from `stride` on that shares no factor with the number of blocks, so that every
+/// block is touched once.
+fn coprime(stride: u32, blocks: u32) -> u32 {
+    let divisor = |mut a: u32, mut b: u32| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    (stride.max(1)..).find(|&candidate| divisor(candidate, blocks) == 1).unwrap_or(1)
+}
+
+/// How small files lie in directories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// All in the folder that the program stands in.
+    One,
+    /// In so many directories, consecutive files together.
+    Consecutive(u16),
+    /// In so many directories, file i in directory i modulo their number.
+    Modulo(u16),
+}
+
+impl Layout {
+    /// The directories that are needed, besides the folder itself.
+    pub fn directories(self) -> impl Iterator<Item = Directory> {
+        let count = match self {
+            Layout::One => 0,
+            Layout::Consecutive(count) | Layout::Modulo(count) => count,
+        };
+        (1..=count).map(Directory)
+    }
+
+    /// The directories in which files lie: those, or the folder itself.
+    pub fn touched(self) -> Vec<Directory> {
+        match self {
+            Layout::One => vec![Directory::ROOT],
+            _ => self.directories().collect(),
+        }
+    }
+
+    #[inline]
+    fn name(self, number: u32, files: u32) -> Name {
+        let directory = match self {
+            Layout::One => Directory::ROOT,
+            Layout::Consecutive(count) => Directory((number / files.div_ceil(u32::from(count))) as u16 + 1),
+            Layout::Modulo(count) => Directory((number % u32::from(count)) as u16 + 1),
+        };
+        Name { directory, number }
+    }
+}
+
+/// In which order files are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they were created.
+    Creation,
+    /// Shuffled.
+    Random,
+}
+
+/// What is done with each small file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// create, write, close; with an fsync before the close.
+    Make { fsync: bool },
+    /// open, read, close.
+    Take,
+    /// unlink.
+    Remove,
+}
+
+/// Many small files, one after the other.
+#[derive(Clone, Debug)]
+pub struct Files {
+    deed: Deed,
+    layout: Layout,
+    files: u32,
+    length: u32,
+    numbers: vec::IntoIter<u32>,
+    current: Name,
+    stage: u8,
+}
+
+const HANDLE: Handle = Handle(0);
+
+impl Files {
+    pub(crate) fn new(deed: Deed, layout: Layout, files: u32, length: u32, order: Order, seed: u64) -> Files {
+        let mut numbers: Vec<u32> = (0..files).collect();
+        if order == Order::Random {
+            Prng::new(seed).shuffle(&mut numbers);
+        }
+        Files { deed, layout, files, length, numbers: numbers.into_iter(), current: Name::root(0), stage: 0 }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Op> {
+        if self.stage == 0 {
+            self.current = self.layout.name(self.numbers.next()?, self.files);
+        }
+        let (name, handle, length, mode) = (self.current, HANDLE, self.length, Mode::default());
+        let (op, last) = match (self.deed, self.stage) {
+            (Deed::Make { .. }, 0) => (Op::Create { name, handle, mode }, false),
+            (Deed::Make { .. }, 1) => (Op::Write { handle, length }, false),
+            (Deed::Make { fsync: true }, 2) => (Op::Fsync { handle }, false),
+            (Deed::Take, 0) => (Op::Open { name, handle, access: Access::Read, mode }, false),
+            (Deed::Take, 1) => (Op::Read { handle, length }, false),
+            (Deed::Make { .. } | Deed::Take, _) => (Op::Close { handle }, true),
+            (Deed::Remove, _) => (Op::Unlink { name }, true),
+        };
+        self.stage = if last { 0 } else { self.stage + 1 };
+        Some(op)
+    }
+}
+
+/// Reads `from` through a buffer and writes what was read to `to`, as `copy` does: the last read but one
+/// may bring less than the buffer holds, the last brings nothing.
+#[derive(Clone, Debug)]
+pub struct Copying {
+    from: Handle,
+    to: Handle,
+    buffer: u32,
+    left: u64,
+    just_read: u32,
+    at_end: bool,
+}
+
+impl Copying {
+    /// Copies `bytes` bytes, which is what `from` holds.
+    pub fn new(from: Handle, to: Handle, buffer: u32, bytes: u64) -> Copying {
+        Copying { from, to, buffer, left: bytes, just_read: 0, at_end: false }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Op> {
+        let length = self.buffer;
+        if self.just_read > 0 {
+            let length = core::mem::take(&mut self.just_read);
+            return Some(Op::WriteLast { handle: self.to, length });
+        }
+        if self.left >= u64::from(length) {
+            self.left -= u64::from(length);
+            self.just_read = length;
+            return Some(Op::Read { handle: self.from, length });
+        }
+        if self.at_end {
+            return None;
+        }
+        self.at_end = self.left == 0;
+        self.just_read = self.left as u32;
+        self.left = 0;
+        Some(Op::ReadTail { handle: self.from, length, expect: self.just_read })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn offsets(placing: Placing, count: u32, of: u32) -> Vec<u64> {
+        let places = Body::Places(Places::new(false, HANDLE, 512, (count, of), placing, 7));
+        places
+            .map(|op| match op {
+                Op::ReadAt { offset, .. } => offset / 512,
+                other => panic!("not a read: {other}"),
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_permutation_and_a_stride_touch_every_block_once(of in 1u32..500, stride in 1u32..50) {
+            for placing in [Placing::Permutation, Placing::Stride(stride)] {
+                let mut seen = offsets(placing, of, of);
+                seen.sort_unstable();
+                prop_assert!(seen.into_iter().eq(0..u64::from(of)));
+            }
+        }
+
+        #[test]
+        fn a_copy_moves_every_byte_and_sees_the_end(bytes in 0u64..10_000, buffer in 1u32..700) {
+            let ops: Vec<Op> = Copying::new(Handle(0), Handle(1), buffer, bytes).into_ops().collect();
+            let mut read = 0;
+            let mut written = 0;
+            for op in &ops {
+                match *op {
+                    Op::Read { length, .. } => read += u64::from(length),
+                    Op::ReadTail { expect, length, .. } => {
+                        prop_assert!(expect < length);
+                        read += u64::from(expect);
+                    }
+                    Op::WriteLast { length, .. } => {
+                        written += u64::from(length);
+                        prop_assert_eq!(read, written);
+                    }
+                    other => panic!("not part of a copy: {other}"),
+                }
+            }
+            prop_assert_eq!((read, written), (bytes, bytes));
+            let end_of_file = Op::ReadTail { handle: Handle(0), length: buffer, expect: 0 };
+            prop_assert_eq!(ops.last(), Some(&end_of_file));
+        }
+    }
+
+    impl Copying {
+        fn into_ops(self) -> Body {
+            Body::Copy(self)
+        }
+    }
+
+    #[test]
+    fn drawing_with_replacement_misses_about_a_third() {
+        let mut seen = offsets(Placing::Replacement, 10_000, 10_000);
+        seen.sort_unstable();
+        seen.dedup();
+        // 1 - 1/e of the blocks are touched: 63 %.
+        assert!((6_000..6_600).contains(&seen.len()), "{}", seen.len());
+    }
+
+    #[test]
+    fn files_lie_together_or_apart() {
+        let directories = |layout: Layout| -> Vec<u16> { (0..6).map(|n| layout.name(n, 6).directory.0).collect() };
+        assert_eq!(directories(Layout::One), [0, 0, 0, 0, 0, 0]);
+        assert_eq!(directories(Layout::Consecutive(3)), [1, 1, 2, 2, 3, 3]);
+        assert_eq!(directories(Layout::Modulo(3)), [1, 2, 3, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,29 @@
+//! What programs ask of a file system, as plain data, and the seam to the worlds that run it.
+//!
+//! ```text
+//!   Program ── phases ── Stream ── yields ──> Step ── an Op, a pause, an intended start
+//!                                              │
+//!                        World::run  <── pulls ┘     reports every op to a Recorder
+//! ```
+//!
+//! No clock and no device is known here, and no world: `kernel` and `simulator` both depend on this crate
+//! and have never heard of each other.
+
+#![no_std]
+
+extern crate alloc;
+
+mod body;
+mod op;
+mod program;
+pub mod programs;
+mod recorder;
+mod stream;
+mod world;
+
+pub use body::{Body, Layout, Order, Placing};
+pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
+pub use program::{Base, Parameter, Phase, Program, Setting};
+pub use recorder::{Recorder, Tally};
+pub use stream::{Step, Stream};
+pub use world::{Census, CpuTime, DeviceBytes, Span, Witness, World};

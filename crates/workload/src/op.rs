@@ -1,0 +1,355 @@
+//! The vocabulary: one thing a program can ask of a file system. Plain data of sixteen bytes: printable,
+//! hashable, storable, replayable.
+
+use core::fmt;
+
+/// A small index into a program's table of open files. Opening onto a handle in use closes what it held,
+/// as `dup2` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle(pub u8);
+
+/// How many files a program can hold open.
+pub const HANDLES: usize = 8;
+
+/// A directory of a program's tree, by number: zero is the folder the program stands in, `n` is `dn`
+/// inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Directory(pub u16);
+
+impl Directory {
+    /// The folder that the program stands in.
+    pub const ROOT: Directory = Directory(0);
+    /// Not a directory of ours: the number of a name in it counts the paths that the user gave.
+    pub const GIVEN: Directory = Directory(u16::MAX);
+}
+
+/// How an op names a file: a directory and a number. The world makes the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    /// Where the file lies.
+    pub directory: Directory,
+    /// Which file it is there.
+    pub number: u32,
+}
+
+impl Name {
+    /// File `number` in the folder that the program stands in.
+    pub const fn root(number: u32) -> Name {
+        Name { directory: Directory::ROOT, number }
+    }
+
+    /// The path that the user gave as argument `number`.
+    pub const fn given(number: u32) -> Name {
+        Name { directory: Directory::GIVEN, number }
+    }
+}
+
+/// What an open file may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// `O_RDONLY`
+    Read,
+    /// `O_WRONLY`
+    Write,
+    /// `O_RDWR`
+    ReadWrite,
+}
+
+/// What a write to an open file waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// Nothing: the data may stay in memory.
+    #[default]
+    None,
+    /// `O_DSYNC`: the data and what is needed to read them back.
+    Data,
+    /// `O_SYNC`: the data and everything about the file.
+    File,
+}
+
+/// How a file is opened, beyond what it is used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mode {
+    /// What each write waits for.
+    pub durability: Durability,
+    /// `O_DIRECT`: past the page cache.
+    pub direct: bool,
+}
+
+/// One thing a program asks of a file system. `Read` and `Write` use the handle's offset and move it,
+/// `ReadAt` and `WriteAt` do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Makes a directory of the tree.
+    Mkdir {
+        /// The directory to make.
+        directory: Directory,
+    },
+    /// Removes an empty directory of the tree.
+    Rmdir {
+        /// The directory to remove.
+        directory: Directory,
+    },
+    /// `creat`: opens for writing, empty, made where it is missing (mode 0666 less the umask).
+    Create {
+        /// The file.
+        name: Name,
+        /// Where to keep it open.
+        handle: Handle,
+        /// How to open it.
+        mode: Mode,
+    },
+    /// Opens a file that exists, as it is.
+    Open {
+        /// The file.
+        name: Name,
+        /// Where to keep it open.
+        handle: Handle,
+        /// What for.
+        access: Access,
+        /// How to open it.
+        mode: Mode,
+    },
+    /// Closes a file.
+    Close {
+        /// The file.
+        handle: Handle,
+    },
+    /// Reads `length` bytes; fewer is a failure.
+    Read {
+        /// The file.
+        handle: Handle,
+        /// Bytes asked for, all of which must come.
+        length: u32,
+    },
+    /// Reads at the end of a file, where fewer bytes than asked for are right.
+    ReadTail {
+        /// The file.
+        handle: Handle,
+        /// Bytes asked for.
+        length: u32,
+        /// Bytes that must come.
+        expect: u32,
+    },
+    /// Writes `length` bytes of test data; fewer is a failure.
+    Write {
+        /// The file.
+        handle: Handle,
+        /// Bytes to write.
+        length: u32,
+    },
+    /// Writes the first `length` bytes that the program's last read brought: the second half of a copy.
+    WriteLast {
+        /// The file.
+        handle: Handle,
+        /// Bytes to write.
+        length: u32,
+    },
+    /// Reads `length` bytes at `offset`.
+    ReadAt {
+        /// The file.
+        handle: Handle,
+        /// Bytes asked for, all of which must come.
+        length: u32,
+        /// Where.
+        offset: u64,
+    },
+    /// Writes `length` bytes of test data at `offset`.
+    WriteAt {
+        /// The file.
+        handle: Handle,
+        /// Bytes to write.
+        length: u32,
+        /// Where.
+        offset: u64,
+    },
+    /// Waits until the file's data can be read back after a crash.
+    Fdatasync {
+        /// The file.
+        handle: Handle,
+    },
+    /// Waits until the file's data and everything about it are durable.
+    Fsync {
+        /// The file.
+        handle: Handle,
+    },
+    /// Waits until the names in a directory are durable.
+    FsyncDirectory {
+        /// The directory.
+        directory: Directory,
+    },
+    /// Waits until the whole file system of the tree is durable.
+    Syncfs,
+    /// Removes a file's name.
+    Unlink {
+        /// The file.
+        name: Name,
+    },
+}
+
+impl Op {
+    /// Which op this is, without its arguments.
+    #[inline]
+    pub const fn kind(&self) -> OpKind {
+        match self {
+            Op::Mkdir { .. } => OpKind::Mkdir,
+            Op::Rmdir { .. } => OpKind::Rmdir,
+            Op::Create { .. } => OpKind::Create,
+            Op::Open { .. } => OpKind::Open,
+            Op::Close { .. } => OpKind::Close,
+            Op::Read { .. } | Op::ReadTail { .. } => OpKind::Read,
+            Op::Write { .. } | Op::WriteLast { .. } => OpKind::Write,
+            Op::ReadAt { .. } => OpKind::ReadAt,
+            Op::WriteAt { .. } => OpKind::WriteAt,
+            Op::Fdatasync { .. } => OpKind::Fdatasync,
+            Op::Fsync { .. } => OpKind::Fsync,
+            Op::FsyncDirectory { .. } => OpKind::FsyncDirectory,
+            Op::Syncfs => OpKind::Syncfs,
+            Op::Unlink { .. } => OpKind::Unlink,
+        }
+    }
+}
+
+/// The kinds of op, for counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "each is the op of the same name")]
+pub enum OpKind {
+    Mkdir,
+    Rmdir,
+    Create,
+    Open,
+    Close,
+    Read,
+    Write,
+    ReadAt,
+    WriteAt,
+    Fdatasync,
+    Fsync,
+    FsyncDirectory,
+    Syncfs,
+    Unlink,
+}
+
+impl OpKind {
+    /// How many kinds there are.
+    pub const COUNT: usize = OpKind::Unlink as usize + 1;
+
+    /// Whether the op's bytes flow from the file to the program.
+    #[inline]
+    pub const fn reads(self) -> bool {
+        matches!(self, OpKind::Read | OpKind::ReadAt)
+    }
+}
+
+/// Why an op did not do what it was asked: the same words in both worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// There is no such file or directory.
+    NotFound,
+    /// The name is taken.
+    Exists,
+    /// The directory still has entries.
+    NotEmpty,
+    /// The handle holds no open file, or one not open for this.
+    BadHandle,
+    /// Fewer bytes moved than the op needs: how many did.
+    Short(u32),
+    /// No space left on the device.
+    NoSpace,
+    /// The file system or the file is read-only, or rights are missing.
+    Denied,
+    /// The device reported an error.
+    Io,
+    /// The kernel takes this size, offset or memory only at another alignment.
+    Unaligned,
+    /// The program was told to stop.
+    Interrupted,
+    /// Any other error number of the kernel.
+    Errno(i32),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NotFound => f.write_str("no such file or directory"),
+            Reason::Exists => f.write_str("the name is taken"),
+            Reason::NotEmpty => f.write_str("the directory is not empty"),
+            Reason::BadHandle => f.write_str("the file is not open for this"),
+            Reason::Short(moved) => write!(f, "only {moved} bytes moved"),
+            Reason::NoSpace => f.write_str("no space left on the device"),
+            Reason::Denied => f.write_str("permission denied, or read-only"),
+            Reason::Io => f.write_str("input/output error"),
+            Reason::Unaligned => f.write_str("size, offset or memory not aligned as the device needs it"),
+            Reason::Interrupted => f.write_str("interrupted"),
+            Reason::Errno(number) => write!(f, "error number {number}"),
+        }
+    }
+}
+
+/// An op and why it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Failure {
+    /// What was asked.
+    pub op: Op,
+    /// Why it was not done.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.op, self.reason)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.directory {
+            Directory::ROOT => write!(f, "f{}", self.number),
+            Directory::GIVEN => write!(f, "argument {}", self.number + 1),
+            directory => write!(f, "{directory}/f{}", self.number),
+        }
+    }
+}
+
+impl fmt::Display for Directory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Directory::ROOT => f.write_str("."),
+            Directory::GIVEN => f.write_str("(given)"),
+            Directory(number) => write!(f, "d{number}"),
+        }
+    }
+}
+
+/// One line, as in `write 8192 bytes to #0` and `open d3/f17`.
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Op::Mkdir { directory } => write!(f, "mkdir {directory}"),
+            Op::Rmdir { directory } => write!(f, "rmdir {directory}"),
+            Op::Create { name, .. } => write!(f, "create {name}"),
+            Op::Open { name, access: Access::Read, .. } => write!(f, "open {name} for reading"),
+            Op::Open { name, access: Access::Write, .. } => write!(f, "open {name} for writing"),
+            Op::Open { name, access: Access::ReadWrite, .. } => write!(f, "open {name} for reading and writing"),
+            Op::Close { handle } => write!(f, "close #{}", handle.0),
+            Op::Read { handle, length } => write!(f, "read {length} bytes from #{}", handle.0),
+            Op::ReadTail { handle, length, expect } => {
+                write!(f, "read {length} bytes from #{}, of which {expect} are left", handle.0)
+            }
+            Op::Write { handle, length } => write!(f, "write {length} bytes to #{}", handle.0),
+            Op::WriteLast { handle, length } => write!(f, "write the {length} bytes just read to #{}", handle.0),
+            Op::ReadAt { handle, length, offset } => {
+                write!(f, "read {length} bytes at {offset} from #{}", handle.0)
+            }
+            Op::WriteAt { handle, length, offset } => write!(f, "write {length} bytes at {offset} to #{}", handle.0),
+            Op::Fdatasync { handle } => write!(f, "fdatasync #{}", handle.0),
+            Op::Fsync { handle } => write!(f, "fsync #{}", handle.0),
+            Op::FsyncDirectory { directory } => write!(f, "fsync directory {directory}"),
+            Op::Syncfs => f.write_str("syncfs"),
+            Op::Unlink { name } => write!(f, "unlink {name}"),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<Op>() == 16, "an op is copied at every step");

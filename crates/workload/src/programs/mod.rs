@@ -1,0 +1,63 @@
+//! The programs of the seed documents, each a function from its sizes to a [`Program`](crate::Program).
+
+pub mod book;
+pub mod lab;
+pub mod mckusick;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::body::Body;
+use crate::op::{Access, Directory, Handle, Mode, Name, Op};
+use crate::stream::Stream;
+
+/// The file that most programs work on.
+const FILE: Handle = Handle(0);
+
+/// Bytes per call when a file is only made ready, outside every clock.
+const PREPARING_CALL: u32 = 64 * 1024;
+
+fn create(name: Name, handle: Handle) -> Op {
+    Op::Create { name, handle, mode: Mode::default() }
+}
+
+fn open(name: Name, handle: Handle, access: Access) -> Op {
+    Op::Open { name, handle, access, mode: Mode::default() }
+}
+
+/// The same call until `bytes` bytes have moved. Panics where they are no multiple of one call's.
+fn calls(call: Op, length: u32, bytes: u64) -> Body {
+    let length = u64::from(length);
+    assert!(bytes.is_multiple_of(length), "{bytes} bytes are no whole number of calls of {length}");
+    Body::Calls { call, left: bytes / length }
+}
+
+/// Leaves a durable file of `bytes` bytes behind, and nothing waiting to be written.
+fn prepared_file(name: Name, bytes: u64) -> Stream {
+    let body = Body::Calls {
+        call: Op::Write { handle: FILE, length: PREPARING_CALL },
+        left: bytes / u64::from(PREPARING_CALL),
+    };
+    let rest = (bytes % u64::from(PREPARING_CALL)) as u32;
+    let mut closing = Vec::new();
+    if rest > 0 {
+        closing.push(Op::Write { handle: FILE, length: rest });
+    }
+    closing.extend([Op::Fsync { handle: FILE }, Op::Close { handle: FILE }, Op::Syncfs]);
+    Stream::open(vec![create(name, FILE)], body).then(closing)
+}
+
+/// Makes the data of one open file durable.
+fn data_durable(handle: Handle) -> Stream {
+    Stream::of(vec![Op::Fdatasync { handle }])
+}
+
+/// Makes one open file in the program's folder durable, with its name and all that belongs to it.
+fn file_durable(handle: Handle) -> Stream {
+    Stream::of(vec![Op::Fsync { handle }, Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs])
+}
+
+/// Nothing to prepare but that nothing is left to be written.
+fn quiet() -> Stream {
+    Stream::of(vec![Op::Syncfs])
+}

@@ -1,0 +1,108 @@
+//! The seam. A world is a computer on which programs run: the real kernel, or a simulated machine.
+
+use alloc::vec::Vec;
+
+use units::{Moment, Nanos};
+
+use crate::recorder::Recorder;
+use crate::stream::Step;
+
+/// A computer with one or more programs on it, each standing in a folder of its own. A program keeps its
+/// open files from one `run` to the next.
+///
+/// The world pulls: it asks a stream for the next step when the program would have issued it, and stops a
+/// stream at its first failed op, of which the recorder hears.
+pub trait World {
+    /// The clock that this world's moments are read on.
+    type Clock;
+    /// What can go wrong with the world itself, apart from an op's failure. A simulated machine cannot
+    /// fail, and says so here.
+    type Fault;
+
+    /// Runs one stream per program, all at once from one barrier, until all have ended. Panics unless there
+    /// is one recorder and one program for each stream.
+    fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Self::Clock>>, Self::Fault>
+    where
+        S: Iterator<Item = Step> + Send,
+        R: Recorder<Self::Clock> + Send;
+
+    /// Begins to watch the machine around the programs: kernel workers, device counters.
+    fn watch(&mut self) -> Result<(), Self::Fault>;
+
+    /// What was seen since `watch`. May be asked more than once.
+    fn watched(&mut self) -> Result<Witness, Self::Fault>;
+
+    /// What program `index` left in its folder.
+    fn census(&mut self, index: usize) -> Result<Census, Self::Fault>;
+
+    /// Closes every program's files and removes all that it left in its folder.
+    fn clear(&mut self) -> Result<(), Self::Fault>;
+}
+
+/// When one program ran its stream, and the CPU time it used.
+#[derive(Clone, Copy, Debug)]
+pub struct Span<C> {
+    /// Before the first step.
+    pub began: Moment<C>,
+    /// After the last op returned.
+    pub ended: Moment<C>,
+    /// CPU time of the program between the two.
+    pub cpu: CpuTime,
+}
+
+impl<C> Span<C> {
+    /// How long the program ran.
+    pub fn elapsed(&self) -> Nanos {
+        self.ended.since(self.began)
+    }
+}
+
+/// CPU time that was charged to a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In the program itself and in the kernel on its behalf.
+    pub total: Nanos,
+    /// The part in the program itself. On a real kernel the split is sampled by the clock tick, the total
+    /// is exact.
+    pub user: Nanos,
+}
+
+impl CpuTime {
+    /// The part spent in the kernel.
+    pub fn system(&self) -> Nanos {
+        self.total.saturating_sub(self.user)
+    }
+}
+
+/// What happened around the programs. Nothing where it cannot be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Witness {
+    /// CPU time of kernel threads (write-back, journal, loop devices...), of the whole machine.
+    pub workers: Option<Nanos>,
+    /// CPU time in which no processor was idle nor waiting for I/O, summed over processors.
+    pub machine: Option<Nanos>,
+    /// What the device under the programs moved, for everybody.
+    pub device: Option<DeviceBytes>,
+}
+
+/// What a block device moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceBytes {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// Requests to make written data durable.
+    pub flushes: u64,
+}
+
+/// What a program left behind: part of its effect, which must be the same in both worlds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Directories below the program's folder.
+    pub directories: u64,
+    /// Files in all of them.
+    pub files: u64,
+    /// The sum of the files' sizes.
+    pub bytes: u64,
+}
