@@ -23,5 +23,5 @@ mod workspace;
 pub use clocks::now;
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use fault::Fault;
-pub use posix::Posix;
+pub use posix::{Posix, Station};
 pub use workspace::Workspace;

@@ -20,6 +20,8 @@ pub struct Place {
     pub free_bytes: u64,
     /// Bytes of the whole file system.
     pub total_bytes: u64,
+    /// Bytes that files and the file system itself take up.
+    pub used_bytes: u64,
     /// The device, where there is a visible one.
     pub device: Option<Device>,
 }
@@ -37,6 +39,7 @@ impl Place {
             mount_options: mount.as_ref().map(options).unwrap_or_default(),
             free_bytes: space.f_bavail * space.f_frsize,
             total_bytes: space.f_blocks * space.f_frsize,
+            used_bytes: (space.f_blocks - space.f_bfree) * space.f_frsize,
             device,
         })
     }
@@ -46,7 +49,7 @@ impl Place {
         if self.total_bytes == 0 {
             return 0.0;
         }
-        100.0 - 100.0 * self.free_bytes as f64 / self.total_bytes as f64
+        100.0 * self.used_bytes as f64 / self.total_bytes as f64
     }
 }
 

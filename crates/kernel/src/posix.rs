@@ -39,40 +39,51 @@ struct Program {
 struct Snapshot {
     workers: Option<WorkerTimes>,
     machine: Option<Nanos>,
-    devices: Vec<Option<DeviceBytes>>,
+    device: Option<DeviceBytes>,
+}
+
+/// Where a program stands and what it was given.
+#[derive(Debug, Default)]
+pub struct Station {
+    /// Its folder; none for a program that only works on given paths.
+    pub workspace: Option<Workspace>,
+    /// The paths that its given names stand for.
+    pub given: Vec<PathBuf>,
 }
 
 impl Posix {
-    /// One program in each of the folders. A program ends early, as interrupted, once `stop` is set.
-    pub fn new(
-        workspaces: Vec<Workspace>,
-        largest_call: u32,
-        seed: u64,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Posix, Fault> {
-        let programs = workspaces.into_iter().map(|workspace| {
-            let process = Process::new(Some(workspace.open()?), Vec::new(), RING_BYTES, largest_call, seed);
-            let device = Place::under(workspace.path()).ok().and_then(|place| place.device);
-            Ok(Program { process, workspace: Some(workspace), device })
-        });
-        Ok(Posix { programs: programs.collect::<Result<_, Fault>>()?, stop, watched_since: None })
+    /// One program at each station. A program ends early, as interrupted, once `stop` is set.
+    pub fn new(stations: Vec<Station>, largest_call: u32, seed: u64, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
+        Posix::with_ring(stations, RING_BYTES, largest_call, seed, stop)
     }
 
     /// One program that stands in no folder of ours and works on the paths that the user gave, with one
     /// buffer of the size of its calls.
-    pub fn on_given(paths: &[PathBuf], largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
-        let given =
-            paths.iter().map(|path| CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone())));
-        let process = Process::new(None, given.collect::<Result<_, _>>()?, 0, largest_call, 0);
-        Ok(Posix { programs: vec![Program { process, workspace: None, device: None }], stop, watched_since: None })
+    pub fn on_given(given: Vec<PathBuf>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
+        Posix::with_ring(vec![Station { workspace: None, given }], 0, largest_call, 0, stop)
+    }
+
+    fn with_ring(
+        stations: Vec<Station>,
+        ring_bytes: usize,
+        largest_call: u32,
+        seed: u64,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Posix, Fault> {
+        let programs = stations.into_iter().map(|Station { workspace, given }| {
+            let given = given
+                .into_iter()
+                .map(|path| CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone())));
+            let root = workspace.as_ref().map(Workspace::open).transpose()?;
+            let process = Process::new(root, given.collect::<Result<_, _>>()?, ring_bytes, largest_call, seed);
+            let place = workspace.as_ref().and_then(|workspace| Place::under(workspace.path()).ok());
+            Ok(Program { process, workspace, device: place.and_then(|place| place.device) })
+        });
+        Ok(Posix { programs: programs.collect::<Result<_, Fault>>()?, stop, watched_since: None })
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            workers: WorkerTimes::read(),
-            machine: machine_busy(),
-            devices: self.programs.iter().map(|program| program.device.as_ref()?.counters()).collect(),
-        }
+        Snapshot { workers: WorkerTimes::read(), machine: machine_busy(), device: moved(&self.programs) }
     }
 }
 
@@ -106,6 +117,10 @@ impl World for Posix {
         Ok(spans)
     }
 
+    fn device_bytes(&mut self) -> Option<DeviceBytes> {
+        moved(&self.programs)
+    }
+
     fn watch(&mut self) -> Result<(), Fault> {
         self.watched_since = Some(self.snapshot());
         Ok(())
@@ -117,7 +132,7 @@ impl World for Posix {
         Ok(Witness {
             workers: now.workers.as_ref().zip(before.workers.as_ref()).map(|(now, before)| now.since(before)),
             machine: now.machine.zip(before.machine).map(|(now, before)| now.saturating_sub(before)),
-            device: moved(&self.programs, &before.devices, &now.devices),
+            device: now.device.zip(before.device).map(|(now, before)| now.since(&before)),
         })
     }
 
@@ -193,20 +208,18 @@ fn sleep_until(moment: Moment<Host>) {
     }
 }
 
-/// What the programs' devices moved, each device counted once.
-fn moved(programs: &[Program], before: &[Option<DeviceBytes>], now: &[Option<DeviceBytes>]) -> Option<DeviceBytes> {
+/// What the programs' devices have moved, each device counted once; nothing where one of them cannot be
+/// seen.
+fn moved(programs: &[Program]) -> Option<DeviceBytes> {
+    let mut devices: Vec<&Device> = programs.iter().map(|program| program.device.as_ref()).collect::<Option<_>>()?;
+    devices.sort_unstable_by_key(|device| &device.name);
+    devices.dedup();
     let mut sum = DeviceBytes::default();
-    let mut seen: Vec<&Device> = Vec::new();
-    for ((program, before), now) in programs.iter().zip(before).zip(now) {
-        let device = program.device.as_ref()?;
-        if seen.contains(&device) {
-            continue;
-        }
-        seen.push(device);
-        let (before, now) = ((*before)?, (*now)?);
-        sum.read += now.read.saturating_sub(before.read);
-        sum.written += now.written.saturating_sub(before.written);
-        sum.flushes += now.flushes.saturating_sub(before.flushes);
+    for device in devices {
+        let counters = device.counters()?;
+        sum.read += counters.read;
+        sum.written += counters.written;
+        sum.flushes += counters.flushes;
     }
     Some(sum)
 }

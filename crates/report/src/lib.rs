@@ -1,1 +1,22 @@
-//! x
+//! Cells in, text out. Knows no clock, no device and no store.
+
+mod header;
+mod numbers;
+mod paper;
+mod rows;
+
+use stats::Document;
+
+/// The table that a person reads: in the layout of the preset, with a line about the machine above it and
+/// the marks explained below.
+pub fn table(document: &Document) -> String {
+    let body = match document.run.preset.as_deref() {
+        Some("classic1983") => paper::table(document),
+        _ => rows::table(document),
+    };
+    let mut text = header::lines(document) + "\n" + &body;
+    for finding in &document.run.findings {
+        text += &format!("\n{finding}");
+    }
+    text + &header::footnotes(document)
+}

@@ -116,17 +116,17 @@ impl World for Machine {
         Ok(spans)
     }
 
+    fn device_bytes(&mut self) -> Option<DeviceBytes> {
+        Some(self.moved)
+    }
+
     fn watch(&mut self) -> Result<(), Infallible> {
         self.moved_before = self.moved;
         Ok(())
     }
 
     fn watched(&mut self) -> Result<Witness, Infallible> {
-        let device = DeviceBytes {
-            read: self.moved.read - self.moved_before.read,
-            written: self.moved.written - self.moved_before.written,
-            flushes: 0,
-        };
+        let device = self.moved.since(&self.moved_before);
         Ok(Witness { workers: Some(Nanos::ZERO), machine: None, device: Some(device) })
     }
 

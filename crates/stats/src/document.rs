@@ -1,7 +1,5 @@
 //! The one document that a run prints with `--format json`, also when it failed.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,8 +76,6 @@ pub struct TargetInfo {
     pub device_bytes: Option<u64>,
     /// How full the file system was.
     pub fill_percent: Option<f64>,
-    /// Anything else that is known.
-    pub facts: BTreeMap<String, String>,
 }
 
 /// Something that went wrong.

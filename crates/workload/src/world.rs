@@ -26,6 +26,10 @@ pub trait World {
         S: Iterator<Item = Step> + Send,
         R: Recorder<Self::Clock> + Send;
 
+    /// What the devices under the programs have moved so far, for everybody; cheap enough to be read
+    /// between two clocks. Nothing where it cannot be seen.
+    fn device_bytes(&mut self) -> Option<DeviceBytes>;
+
     /// Begins to watch the machine around the programs: kernel workers, device counters.
     fn watch(&mut self) -> Result<(), Self::Fault>;
 
@@ -94,6 +98,17 @@ pub struct DeviceBytes {
     pub written: u64,
     /// Requests to make written data durable.
     pub flushes: u64,
+}
+
+impl DeviceBytes {
+    /// What it moved since an earlier reading.
+    pub fn since(&self, earlier: &DeviceBytes) -> DeviceBytes {
+        DeviceBytes {
+            read: self.read.saturating_sub(earlier.read),
+            written: self.written.saturating_sub(earlier.written),
+            flushes: self.flushes.saturating_sub(earlier.flushes),
+        }
+    }
 }
 
 /// What a program left behind: part of its effect, which must be the same in both worlds.

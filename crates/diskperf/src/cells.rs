@@ -1,0 +1,229 @@
+//! From what was run to cells: bookkeeping of figures, none of which is changed.
+
+use std::collections::BTreeMap;
+
+use stats::{
+    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Mark, MarkCode, ParameterValue, Problem, Provenance,
+    RateBase, Round, State, Steadiness, summary,
+};
+use units::Nanos;
+use workload::{Base, Census, Phase, Reason, Setting, Tally};
+
+use crate::plan::{Alternative, Plan};
+use crate::runner::{Claim, Performance, PhaseRun, Stopped};
+use crate::target::{Site, Target};
+
+/// One program's executions on one target.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    runs: Vec<Execution>,
+}
+
+#[derive(Clone, Debug)]
+struct Execution {
+    round: u32,
+    position: u32,
+    discarded: bool,
+    performance: Performance,
+}
+
+impl History {
+    /// Adds an execution: its round, its place in the round's order.
+    pub fn add(&mut self, plan: &Plan, round: u32, position: u32, performance: Performance) {
+        self.runs.push(Execution { round, position, discarded: plan.discards(round), performance });
+    }
+
+    /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
+    pub fn failure(&self) -> Option<Stopped> {
+        let mut stopped = self.runs.iter().filter_map(|run| run.performance.stopped);
+        stopped.find(|stopped| stopped.failure.reason != Reason::Interrupted)
+    }
+}
+
+/// One cell for every phase of a program on a target.
+pub fn cells(plan: &Plan, target: &Target, alternative: &Alternative, history: &History) -> Vec<Cell> {
+    let phases = alternative.row.program.phases.iter().enumerate();
+    phases.map(|(index, phase)| cell(plan, target, alternative, history, index, phase)).collect()
+}
+
+/// What a failed program is worth telling, once.
+pub fn problem(target: &Target, alternative: &Alternative, history: &History) -> Option<Problem> {
+    let stopped = history.failure()?;
+    let program = &alternative.row.program;
+    Some(Problem {
+        target: Some(target.name.clone()),
+        program: Some(program.name.to_owned()),
+        phase: stopped.phase.map(|index| program.phases[index].name.to_owned()),
+        message: stopped.failure.to_string(),
+        hint: (stopped.failure.reason == Reason::NoSpace)
+            .then(|| "free some space, or ask for less with --size".to_owned()),
+    })
+}
+
+fn cell(
+    plan: &Plan,
+    target: &Target,
+    alternative: &Alternative,
+    history: &History,
+    index: usize,
+    phase: &Phase,
+) -> Cell {
+    let row = &alternative.row;
+    let clock = if plan.claim == Claim::Durable && phase.changes() { ClockKind::Durable } else { ClockKind::Returned };
+    let base = match phase.base {
+        Base::Bytes => RateBase::Bytes,
+        Base::Files => RateBase::Files,
+        Base::Ops => RateBase::Ops,
+    };
+    let rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
+    let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
+    let kept_runs: Vec<&PhaseRun> =
+        history.runs.iter().filter(|run| !run.discarded).filter_map(|run| run.performance.phases.get(index)).collect();
+    let reason = reason(row.omitted.as_deref(), history, index, kept.len());
+    let measured = reason.is_none();
+
+    let mut marks = Vec::new();
+    if history.failure().is_some() {
+        marks.push(Mark { code: MarkCode::Error, value: None, text: reason.clone().unwrap_or_default() });
+    } else if measured {
+        let rates: Vec<f64> = kept.iter().filter_map(|round| summary::round_rate(round, base, clock)).collect();
+        marks.extend(summary::few(&rates, plan.promised, plan.must_agree));
+    }
+    let kept = || kept.iter().copied();
+    Cell {
+        provenance: match target.site {
+            Site::Directory { .. } => Provenance::Measured,
+            Site::Simulated { .. } => Provenance::Simulated,
+        },
+        preset: plan.preset.to_owned(),
+        program: row.program.name.to_owned(),
+        phase: phase.name.to_owned(),
+        target: target.name.clone(),
+        parameters: parameters(alternative, target),
+        together: false,
+        targets: 1,
+        overlap: None,
+        rate: measured.then(|| summary::rate(kept(), base, clock, row.unit)).flatten(),
+        cpu_percent: measured.then(|| summary::cpu_percent(kept(), clock)).flatten(),
+        latency_ns: None,
+        io: measured.then(|| io(&kept_runs)).flatten(),
+        time: measured.then(|| time(&kept_runs, clock)),
+        limited_by: None,
+        state: State {
+            cache: CacheState::Unknown,
+            clock,
+            steadiness: Steadiness::NotMeasured,
+            environment: Environment::NotMeasured,
+        },
+        marks,
+        effect: kept_runs.last().map(|run| effect(&run.tally, &run.census)),
+        measured,
+        reason,
+        rounds,
+    }
+}
+
+/// Why the cell is n.m., if it is.
+fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -> Option<String> {
+    if let Some(omitted) = omitted {
+        return Some(omitted.to_owned());
+    }
+    if let Some(stopped) = history.failure() {
+        return Some(match stopped.phase {
+            Some(phase) if phase > index => format!("the program failed later: {}", stopped.failure),
+            Some(phase) if phase < index => format!("the program failed before: {}", stopped.failure),
+            Some(_) => stopped.failure.to_string(),
+            None => format!("while it was prepared: {}", stopped.failure),
+        });
+    }
+    (kept == 0).then(|| "not reached before the run ended".to_owned())
+}
+
+fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
+    let done = run.performance.phases.get(index)?;
+    let moved = done.tally.bytes_read.max(done.tally.bytes_written);
+    Some(Round {
+        round: run.round,
+        position: run.position,
+        discarded: run.discarded,
+        bytes: moved,
+        ops: done.tally.total_ops(),
+        files: (phase.base == Base::Files).then_some(phase.amount),
+        returned_s: done.returned.as_secs_f64(),
+        data_durable_s: done.data_durable.map(Nanos::as_secs_f64),
+        durable_s: done.durable.map(Nanos::as_secs_f64),
+        cpu_s: CpuSeconds {
+            process: done.cpu.total.as_secs_f64(),
+            user: done.cpu.user.as_secs_f64(),
+            kernel_workers: done.witness.workers.map(Nanos::as_secs_f64),
+            machine: done.witness.machine.map(Nanos::as_secs_f64),
+        },
+        marks: Vec::new(),
+    })
+}
+
+fn parameters(alternative: &Alternative, target: &Target) -> BTreeMap<String, ParameterValue> {
+    let settings = alternative.row.program.parameters.iter().map(|parameter| {
+        let value = match &parameter.value {
+            Setting::Number(number) => ParameterValue::Number(*number),
+            Setting::Word(word) => ParameterValue::Word(word.clone()),
+            Setting::Flag(flag) => ParameterValue::Flag(*flag),
+        };
+        (parameter.name.to_owned(), value)
+    });
+    let (engine, file_system) = match &target.site {
+        Site::Directory { place, .. } => ("posix", place.file_system.clone()),
+        Site::Simulated { .. } => ("simulated", None),
+    };
+    let mut parameters: BTreeMap<String, ParameterValue> = settings.collect();
+    parameters.insert("engine".to_owned(), ParameterValue::Word(engine.to_owned()));
+    if let Some(file_system) = file_system {
+        parameters.insert("file_system".to_owned(), ParameterValue::Word(file_system));
+    }
+    parameters
+}
+
+/// Bytes on both sides; nothing where the device could not be seen every time.
+fn io(runs: &[&PhaseRun]) -> Option<Io> {
+    let mut io = Io { program_bytes: 0, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
+    for run in runs {
+        let device = run.witness.device?;
+        io.program_bytes += run.tally.bytes_read + run.tally.bytes_written;
+        io.device_read += device.read;
+        io.device_written += device.written;
+        io.device_written_at_return += run.written_at_return?;
+        io.flushes += device.flushes;
+    }
+    (!runs.is_empty()).then_some(io)
+}
+
+/// Where the time went: the program's own CPU time, the kernel's on its behalf, and waiting.
+fn time(runs: &[&PhaseRun], clock: ClockKind) -> BTreeMap<String, u64> {
+    let mut owners = BTreeMap::new();
+    for run in runs {
+        let elapsed = match clock {
+            ClockKind::Returned => run.returned,
+            ClockKind::DataDurable => run.data_durable.unwrap_or(run.returned),
+            ClockKind::Durable => run.durable.unwrap_or(run.returned),
+        };
+        // The CPU clock is read just outside the other: it may see a little more.
+        let cpu = run.cpu.total.min(elapsed);
+        let user = run.cpu.user.min(cpu);
+        for (owner, nanos) in [("user", user), ("system", cpu - user), ("waiting", elapsed - cpu)] {
+            *owners.entry(owner.to_owned()).or_insert(0) += nanos.0;
+        }
+    }
+    owners
+}
+
+/// A checksum of what was done and what was left: FNV-1a over the counts. The same program does the same in
+/// every world, so a fast wrong answer shows.
+pub fn effect(tally: &Tally, census: &Census) -> String {
+    let counts = tally.ops.iter().copied();
+    let rest = [tally.bytes_read, tally.bytes_written, census.directories, census.files, census.bytes];
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in counts.chain(rest).flat_map(u64::to_le_bytes) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}

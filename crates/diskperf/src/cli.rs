@@ -1,0 +1,178 @@
+//! The command line: what can be typed, and the help that teaches it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValue;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use units::{Bytes, Nanos};
+use workload::programs::mckusick::Classic;
+
+use crate::commands;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::presets::{self, Preset};
+use crate::target::TargetArgument;
+
+/// How fast is this for what programs do, can I believe the number, and why?
+///
+/// Without a command, measures the file system you stand in: `diskperf run quick .`
+#[derive(Debug, Parser)]
+#[command(name = "diskperf", version, max_term_width = 100, arg_required_else_help = false)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a preset on one target or several, and print its table.
+    Run(RunArguments),
+    /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
+    #[command(name = "read_8192")]
+    Read8192 { file: OsString },
+    /// Write 8 MiB to FILE, emptied or made, in calls of 4096 bytes, as in 1983.
+    #[command(name = "write_4096")]
+    Write4096 { file: OsString },
+    /// Write 8 MiB to FILE, emptied or made, in calls of 8192 bytes, as in 1983.
+    #[command(name = "write_8192")]
+    Write8192 { file: OsString },
+    /// Write 8 MiB over what FILE holds in calls of 8192 bytes, as in 1983.
+    #[command(name = "rewrite_8192")]
+    Rewrite8192 { file: OsString },
+    /// Print the JSON Schema of what `--format json` prints.
+    Schema,
+}
+
+/// What `diskperf run` takes.
+#[derive(Clone, Debug, Args)]
+pub struct RunArguments {
+    /// What to run.
+    #[arg(value_parser = PresetParser)]
+    pub preset: &'static Preset,
+    /// Where: a directory, or sim:MACHINE; each with an optional NAME= before it. The directory you stand
+    /// in, where none is named.
+    #[arg(value_name = "TARGET")]
+    targets: Vec<TargetArgument>,
+    /// How many rounds, the discarded one included; the preset's own number where not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+    /// The size of large files, as in 64MiB; the preset's own where not given.
+    #[arg(long, value_parser = parse_bytes)]
+    pub size: Option<Bytes>,
+    /// Begin no round that would probably end later than this, as in 2min.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub budget: Option<Nanos>,
+    /// The seed of every random order.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Say what would be run, in which order, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// How results are printed.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OutputArguments {
+    /// How to print the results.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write the results to FILE.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+impl OutputArguments {
+    /// How results are printed: a table, where nothing else was asked for.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format.unwrap_or(Format::Table) }
+    }
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// One document; `diskperf schema` describes it.
+    Json,
+}
+
+impl RunArguments {
+    /// The main job: `run quick .`
+    fn main_job(output: OutputArguments) -> RunArguments {
+        RunArguments {
+            preset: presets::ALL[0],
+            targets: Vec::new(),
+            rounds: None,
+            size: None,
+            budget: None,
+            seed: None,
+            dry_run: false,
+            output,
+        }
+    }
+
+    /// Where to run; the directory one stands in, where none is named.
+    pub fn targets(&self) -> Vec<TargetArgument> {
+        if self.targets.is_empty() {
+            let Ok(here) = ".".parse();
+            return vec![here];
+        }
+        self.targets.clone()
+    }
+}
+
+/// Takes a preset by its name.
+#[derive(Clone)]
+struct PresetParser;
+
+impl clap::builder::TypedValueParser for PresetParser {
+    type Value = &'static Preset;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let names = clap::builder::PossibleValuesParser::new(presets::ALL.map(|preset| preset.name));
+        let name = names.parse_ref(command, argument, value)?;
+        Ok(presets::ALL.into_iter().find(|preset| preset.name == name).expect("one of the possible values"))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(presets::ALL.into_iter().map(|preset| PossibleValue::new(preset.name).help(preset.about))))
+    }
+}
+
+fn parse_bytes(text: &str) -> Result<Bytes, units::ParseBytesError> {
+    text.parse()
+}
+
+fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
+    text.parse()
+}
+
+/// Runs the command that these words are. Ends the program by itself after `--help`, and with exit status 2
+/// where the words make no sense.
+pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
+    let line = CommandLine::parse_from(&words);
+    let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match line.command {
+        None => commands::run::run(&RunArguments::main_job(line.output), words),
+        Some(Command::Run(arguments)) => commands::run::run(&arguments, words),
+        Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
+        Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
+        Some(Command::Write8192 { file }) => commands::classic::run(Classic::Write8192, &file),
+        Some(Command::Rewrite8192 { file }) => commands::classic::run(Classic::Rewrite8192, &file),
+        Some(Command::Schema) => commands::schema::run(),
+    }
+}

@@ -1,0 +1,66 @@
+//! `read_8192`, `write_4096`, `write_8192`, `rewrite_8192`: the calls of 1983 on one file, and nothing else.
+//! No output, no sync, no store. Unlike the originals, every call is checked.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use kernel::Posix;
+use kernel::place::is_under_dev;
+use units::Bytes;
+use workload::programs::mckusick::{BYTES_1983, Classic};
+use workload::{Name, Tally, World};
+
+use crate::error::Error;
+use crate::exit::Exit;
+
+pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
+    let path = Path::new(file);
+    check(classic, path)?;
+    // Nobody sets the flag: Ctrl-C ends this program as it ended the original, and leaves the file.
+    let mut world = Posix::on_given(vec![path.to_owned()], classic.call_bytes(), Arc::default())?;
+    let mut tally = Tally::default();
+    world.run(&mut [classic.steps(Name::given(0), BYTES_1983)], std::slice::from_mut(&mut tally))?;
+    match tally.failure {
+        None => Ok(Exit::Done),
+        Some(failure) => Err(Error::Op { path: path.to_owned(), failure }),
+    }
+}
+
+/// What the originals did not look at: a name under /dev is a typing error and would be created, a device
+/// would be overwritten, and a short file "reads" 8 MB in no time.
+fn check(classic: Classic, path: &Path) -> Result<(), Error> {
+    let needs_file = matches!(classic, Classic::Read8192 | Classic::Rewrite8192);
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return match (is_under_dev(path), needs_file) {
+                (true, _) => Err(Error::MissingDevice(path.to_owned())),
+                (false, true) => Err(Error::Missing(path.to_owned())),
+                (false, false) => match path.parent() {
+                    Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
+                        Err(Error::Missing(parent.to_owned()))
+                    }
+                    _ => Ok(()),
+                },
+            };
+        }
+        Err(source) => return Err(Error::Unreadable { path: path.to_owned(), source }),
+    };
+    if metadata.is_dir() {
+        return Err(Error::IsADirectory(path.to_owned()));
+    }
+    let kind = metadata.file_type();
+    let is_device = kind.is_block_device() || kind.is_char_device();
+    if is_device && classic != Classic::Read8192 {
+        return Err(Error::WouldOverwrite(path.to_owned()));
+    }
+    if metadata.is_file() && needs_file && metadata.len() < BYTES_1983 {
+        let (holds, needs) = (Bytes(metadata.len()), Bytes(BYTES_1983));
+        return Err(Error::TooShort { path: path.to_owned(), program: classic.name(), holds, needs });
+    }
+    Ok(())
+}

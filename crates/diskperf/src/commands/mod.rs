@@ -1,0 +1,5 @@
+//! One file per command.
+
+pub mod classic;
+pub mod run;
+pub mod schema;

@@ -1,0 +1,278 @@
+//! `diskperf run PRESET [TARGET]...`: plans, runs, shows.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use kernel::machine::Host;
+use kernel::{Posix, Station, Workspace};
+use simulator::Machine;
+use stats::{Cell, Document, Problem, RunInfo, SCHEMA, TargetInfo};
+use units::{Bytes, Nanos};
+use workload::Program;
+
+use crate::cells::{self, History};
+use crate::cli::{Format, RunArguments};
+use crate::display::Display;
+use crate::error::Error;
+use crate::events::Event;
+use crate::exit::Exit;
+use crate::output;
+use crate::plan::{Alternative, Plan};
+use crate::presets::{Preset, Settings};
+use crate::runner::{self, Claim, Performance};
+use crate::signals::Stop;
+use crate::target::{Site, Target};
+
+/// What a run left in hand.
+#[derive(Debug, Default)]
+struct Results {
+    cells: Vec<Cell>,
+    problems: Vec<Problem>,
+    findings: Vec<String>,
+    interrupted: bool,
+}
+
+/// Runs the command. With `--format json` one document is printed in every case, also after an error.
+pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> {
+    let started = (SystemTime::now(), Instant::now());
+    let mut plan = None;
+    let mut targets = Vec::new();
+    let mut results = Results::default();
+    let ended = carry_out(arguments, &mut plan, &mut targets, &mut results);
+    if matches!(ended, Ok(None)) {
+        return Ok(Exit::Done);
+    }
+    let is_json = arguments.output.format() == Format::Json;
+    if let Err(error) = &ended {
+        results.problems.push(Problem {
+            target: None,
+            program: None,
+            phase: None,
+            message: error.to_string(),
+            hint: error.hint(),
+        });
+        // Nothing was planned: there is nothing to show but the error itself.
+        if plan.is_none() && !is_json {
+            return ended.map(|_| Exit::Failed);
+        }
+    }
+    let document = document(started, words, plan.as_ref(), &targets, results);
+    let text = match arguments.output.format() {
+        Format::Json => serde_json::to_string_pretty(&document).expect("plain data") + "\n",
+        Format::Table => report::table(&document),
+    };
+    output::deliver(&text, arguments.output.file.as_deref())?;
+    match ended {
+        Err(error) => Err(error),
+        Ok(_) if document.run.interrupted => Ok(Exit::Interrupted),
+        Ok(_) if !document.errors.is_empty() => Ok(Exit::Failed),
+        Ok(_) => Ok(Exit::Done),
+    }
+}
+
+/// Plans and measures; `None` where only the plan was asked for.
+fn carry_out(
+    arguments: &RunArguments,
+    planned: &mut Option<Plan>,
+    targets: &mut Vec<Target>,
+    results: &mut Results,
+) -> Result<Option<()>, Error> {
+    *targets = Target::resolve_all(&arguments.targets())?;
+    let plan = plan(arguments, targets)?;
+    for (index, target) in targets.iter().enumerate() {
+        target.check_room(plan.space(index))?;
+    }
+    announce(&plan, targets);
+    if arguments.dry_run {
+        for index in plan.order(1) {
+            let Alternative { target, row } = &plan.alternatives[index];
+            output::print(&format!("{} on {}\n", row.program.name, targets[*target]))?;
+        }
+        return Ok(None);
+    }
+    let stop = Stop::on_signals()?;
+    let mut display = Display::new();
+    measure(arguments.preset, &plan, targets, &stop, results, &mut |event| display.show(&event))?;
+    *planned = Some(plan);
+    Ok(Some(()))
+}
+
+fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
+    let preset = arguments.preset;
+    let seed = arguments.seed.unwrap_or(1);
+    let settings = Settings { size: arguments.size, seed };
+    let rounds = arguments.rounds.unwrap_or(preset.rounds);
+    let mut alternatives = Vec::new();
+    for (target, site) in targets.iter().enumerate() {
+        let rows = (preset.rows)(&settings, site)?;
+        alternatives.extend(rows.into_iter().map(|row| Alternative { target, row }));
+    }
+    Ok(Plan {
+        preset: preset.name,
+        rounds,
+        discard_first: preset.discard_first,
+        promised: preset.rounds - u32::from(preset.discard_first),
+        must_agree: preset.must_agree,
+        claim: preset.claim,
+        seed,
+        budget: arguments.budget,
+        alternatives,
+    })
+}
+
+/// Says what will be written, before it is.
+fn announce(plan: &Plan, targets: &[Target]) {
+    for (index, target) in targets.iter().enumerate() {
+        if let Site::Directory { path, .. } = &target.site {
+            let (writes, space) = (Bytes(plan.writes(index)), Bytes(plan.space(index)));
+            eprintln!(
+                "writes up to {writes} in {}, at most {space} at a time; Ctrl-C leaves nothing behind",
+                path.display()
+            );
+        }
+    }
+}
+
+/// The world that a target is.
+enum Place {
+    Real(Box<Posix>),
+    Simulated(Box<Machine>),
+}
+
+impl Place {
+    fn open(plan: &Plan, index: usize, target: &Target, stop: &Stop) -> Result<Place, Error> {
+        match &target.site {
+            Site::Directory { path, .. } => {
+                let station = Station { workspace: Some(Workspace::inside(path)?), given: Vec::new() };
+                let world = Posix::new(vec![station], plan.largest_call(index), plan.seed, stop.flag())?;
+                Ok(Place::Real(Box::new(world)))
+            }
+            Site::Simulated { machine } => {
+                let world = Machine::named(machine, 1).ok_or_else(|| Error::UnknownMachine(machine.clone()))?;
+                Ok(Place::Simulated(Box::new(world)))
+            }
+        }
+    }
+
+    fn perform(&mut self, program: &Program, claim: Claim) -> Result<Performance, Error> {
+        match self {
+            Place::Real(world) => Ok(runner::perform(&mut **world, program, claim)?),
+            Place::Simulated(world) => {
+                let Ok(performance) = runner::perform(&mut **world, program, claim);
+                Ok(performance)
+            }
+        }
+    }
+}
+
+/// Runs every round of the plan, and makes the cells of what was run, also where something ended it early.
+fn measure(
+    preset: &Preset,
+    plan: &Plan,
+    targets: &[Target],
+    stop: &Stop,
+    results: &mut Results,
+    notify: &mut dyn FnMut(Event),
+) -> Result<(), Error> {
+    let mut histories = vec![History::default(); plan.alternatives.len()];
+    let places = targets.iter().enumerate().map(|(index, target)| Place::open(plan, index, target, stop));
+    let mut places = places.collect::<Result<Vec<Place>, Error>>()?;
+    notify(Event::Started(plan));
+    let ended = run_rounds(plan, targets, &mut places, stop, &mut histories, notify);
+    for (alternative, history) in plan.alternatives.iter().zip(&histories) {
+        let target = &targets[alternative.target];
+        results.problems.extend(cells::problem(target, alternative, history));
+        results.cells.extend(cells::cells(plan, target, alternative, history));
+    }
+    results.interrupted = stop.requested();
+    results.findings = (preset.findings)(&results.cells);
+    notify(Event::Finished);
+    ended
+}
+
+fn run_rounds(
+    plan: &Plan,
+    targets: &[Target],
+    places: &mut [Place],
+    stop: &Stop,
+    histories: &mut [History],
+    notify: &mut dyn FnMut(Event),
+) -> Result<(), Error> {
+    let began = Instant::now();
+    for round in 1..=plan.rounds {
+        if !affords(plan, round, began) {
+            break;
+        }
+        notify(Event::RoundStarted { round, rounds: plan.rounds });
+        for (position, index) in plan.order(round).into_iter().enumerate() {
+            if stop.requested() {
+                return Ok(());
+            }
+            // A failed program would fail again, and its cell is void already.
+            if histories[index].failure().is_some() {
+                continue;
+            }
+            let Alternative { target, row } = &plan.alternatives[index];
+            notify(Event::ProgramStarted { program: row.program.name, target: &targets[*target].name });
+            let performance = places[*target].perform(&row.program, plan.claim)?;
+            histories[index].add(plan, round, position as u32 + 1, performance);
+            notify(Event::ProgramEnded);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the budget, if there is one, probably holds another round: as long as the mean of those before.
+fn affords(plan: &Plan, round: u32, began: Instant) -> bool {
+    let (Some(budget), false) = (plan.budget, round == 1) else { return true };
+    let spent = began.elapsed().as_nanos() as u64;
+    Nanos(spent + spent / u64::from(round - 1)) <= budget
+}
+
+fn document(
+    (clock, instant): (SystemTime, Instant),
+    command: Vec<String>,
+    plan: Option<&Plan>,
+    targets: &[Target],
+    results: Results,
+) -> Document {
+    let host = Host::this();
+    Document {
+        schema: SCHEMA.to_owned(),
+        run: RunInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command,
+            preset: plan.map(|plan| plan.preset.to_owned()),
+            started_unix_s: clock.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()),
+            elapsed_s: instant.elapsed().as_secs_f64(),
+            seed: plan.map_or(0, |plan| plan.seed),
+            rounds: plan.map_or(0, |plan| plan.rounds),
+            kernel: host.kernel,
+            host: host.name,
+            cpus: host.cpus as u64,
+            memory_bytes: host.memory_bytes,
+            targets: targets.iter().map(target_info).collect(),
+            findings: results.findings,
+            interrupted: results.interrupted,
+        },
+        cells: results.cells,
+        errors: results.problems,
+    }
+}
+
+fn target_info(target: &Target) -> TargetInfo {
+    let place = match &target.site {
+        Site::Directory { place, .. } => Some(place),
+        Site::Simulated { .. } => None,
+    };
+    let device = place.and_then(|place| place.device.as_ref());
+    TargetInfo {
+        name: target.name.clone(),
+        argument: target.typed.clone(),
+        file_system: place.and_then(|place| place.file_system.clone()),
+        mount_options: place.map(|place| place.mount_options.clone()).unwrap_or_default(),
+        device: device.map(|device| device.name.clone()),
+        write_cache: device.and_then(|device| device.write_cache()),
+        device_bytes: device.and_then(|device| device.bytes()),
+        fill_percent: place.map(|place| place.fill_percent()),
+    }
+}

@@ -1,0 +1,33 @@
+//! Progress on standard error, on a terminal only: a consumer of the run's events.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::events::Event;
+
+/// The progress line. Silent where standard error is no terminal.
+pub struct Display {
+    bar: ProgressBar,
+}
+
+impl Display {
+    /// A line that is not shown yet.
+    pub fn new() -> Display {
+        Display { bar: ProgressBar::hidden() }
+    }
+
+    /// Takes notice of an event.
+    pub fn show(&mut self, event: &Event) {
+        match event {
+            Event::Started(plan) => {
+                let runs = plan.order(1).len() as u64 * u64::from(plan.rounds);
+                self.bar = ProgressBar::new(runs);
+                let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {prefix}  {msg}  {eta} left");
+                self.bar.set_style(style.expect("the template is well-formed"));
+            }
+            Event::RoundStarted { round, rounds } => self.bar.set_prefix(format!("round {round} of {rounds}")),
+            Event::ProgramStarted { program, target } => self.bar.set_message(format!("{program} on {target}")),
+            Event::ProgramEnded => self.bar.inc(1),
+            Event::Finished => self.bar.finish_and_clear(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a command can fail of: what happened, to which thing, what to try, and the exit status.
+
+use std::io;
+use std::path::PathBuf;
+
+use units::Bytes;
+use workload::{Failure, Reason};
+
+use crate::exit::Exit;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("there is no {0}")]
+    Missing(PathBuf),
+    #[error("there is no device {0}; nothing was created")]
+    MissingDevice(PathBuf),
+    #[error("{0} is a file, and this needs a directory")]
+    NotADirectory(PathBuf),
+    #[error("{0} is a directory, and this needs a file")]
+    IsADirectory(PathBuf),
+    #[error("{0} is a device, and this would overwrite it")]
+    WouldOverwrite(PathBuf),
+    #[error("{path} holds {holds}, and {program} needs {needs}")]
+    TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
+    #[error("{path} has {free} left, and this needs {needed}")]
+    NoRoom { path: PathBuf, free: Bytes, needed: Bytes },
+    #[error("cannot look at {path}: {source}")]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{0}: not a target that this build knows")]
+    UnknownTarget(String),
+    #[error("two targets are called {0}")]
+    SameName(String),
+    #[error("there is no simulated machine {0}")]
+    UnknownMachine(String),
+    #[error("{what} of {given}: {why}")]
+    BadSize { what: &'static str, given: String, why: String },
+    #[error("{path}: {failure}")]
+    Op { path: PathBuf, failure: Failure },
+    #[error(transparent)]
+    World(#[from] kernel::Fault),
+    #[error("cannot write {to}: {source}")]
+    Output { to: String, source: io::Error },
+    #[error("cannot prepare for signals: {0}")]
+    Signals(io::Error),
+}
+
+impl Error {
+    /// The exit status this stands for.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Error::Missing(_)
+            | Error::MissingDevice(_)
+            | Error::NotADirectory(_)
+            | Error::IsADirectory(_)
+            | Error::TooShort { .. }
+            | Error::UnknownTarget(_)
+            | Error::SameName(_)
+            | Error::UnknownMachine(_)
+            | Error::BadSize { .. } => Exit::Usage,
+            Error::WouldOverwrite(_) | Error::NoRoom { .. } | Error::Unreadable { .. } => Exit::Refused,
+            Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => Exit::Refused,
+            Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
+            Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
+            Error::World(_) | Error::Op { .. } | Error::Output { .. } | Error::Signals(_) => Exit::Failed,
+        }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Error::Missing(path) => match path.parent().filter(|parent| parent.is_dir()) {
+                Some(parent) if parent.as_os_str().is_empty() => "check the spelling".to_owned(),
+                Some(parent) => format!("{} exists; check the spelling of the rest", parent.display()),
+                None => "check the spelling, or make it first".to_owned(),
+            },
+            Error::MissingDevice(_) => "lsblk lists the devices there are".to_owned(),
+            Error::NotADirectory(path) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                Some(parent) => format!("name the directory to measure, as in {}", parent.display()),
+                None => "name the directory to measure, as in . for the one you stand in".to_owned(),
+            },
+            Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").display()),
+            Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
+            Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", path.display()),
+            Error::NoRoom { .. } => "free some space, or ask for less with --size".to_owned(),
+            Error::Unreadable { .. } => "run as a user who may read it".to_owned(),
+            Error::UnknownTarget(_) => {
+                "a target is a directory or sim:MACHINE, with an optional name= before it".to_owned()
+            }
+            Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
+            Error::UnknownMachine(_) => format!("there are: {}", simulator::Machine::NAMES.join(", ")),
+            Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {
+                "name a directory that you may write to".to_owned()
+            }
+            Error::Op { failure, .. } => match failure.reason {
+                Reason::Denied => "run as a user who may open it".to_owned(),
+                Reason::NoSpace => "free some space and run it again".to_owned(),
+                Reason::Short(_) => "the file ended early: it must hold every byte that is read".to_owned(),
+                _ => return None,
+            },
+            Error::BadSize { .. } | Error::World(_) | Error::Output { .. } | Error::Signals(_) | Error::Interrupted => {
+                return None;
+            }
+        })
+    }
+
+    /// Says it on standard error.
+    pub fn print(&self) {
+        eprintln!("error: {self}");
+        if let Some(hint) = self.hint() {
+            eprintln!("hint: {hint}");
+        }
+    }
+}
+
+fn lacks_rights(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}

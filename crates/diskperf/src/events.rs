@@ -1,0 +1,19 @@
+//! What a run says while it goes on. The runner speaks in events and never prints; the progress line, and
+//! whatever else follows a run, each consume the same stream.
+
+use crate::plan::Plan;
+
+/// One thing that happened in a run.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The run begins.
+    Started(&'a Plan),
+    /// A round begins: which of how many.
+    RoundStarted { round: u32, rounds: u32 },
+    /// A program begins, on a target.
+    ProgramStarted { program: &'static str, target: &'a str },
+    /// A program has ended, well or not.
+    ProgramEnded,
+    /// The run has ended.
+    Finished,
+}

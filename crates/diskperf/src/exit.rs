@@ -1,0 +1,25 @@
+//! How a command ended, as a number that scripts can rely on.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Done = 0,
+    /// A measurement failed.
+    Failed = 1,
+    /// The command makes no sense as it was typed.
+    Usage = 2,
+    /// Refused for safety or for lack of rights.
+    Refused = 3,
+    /// Told to stop; what was finished is shown.
+    Interrupted = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}

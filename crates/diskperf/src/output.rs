@@ -1,0 +1,22 @@
+//! Standard output and files. A closed pipe is success: whoever read has seen enough.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// Prints on standard output.
+pub fn print(text: &str) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|source| Error::Output { to: "standard output".to_owned(), source }),
+    }
+}
+
+/// Writes a file, or prints where none is named.
+pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
+    let Some(path) = to else { return print(text) };
+    fs::write(path, text).map_err(|source| Error::Output { to: path.display().to_string(), source })
+}

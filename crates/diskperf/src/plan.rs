@@ -1,0 +1,153 @@
+//! What will be run, in which order: decided before anything is touched.
+
+use stats::summary::RateUnit;
+use units::{Nanos, Prng};
+use workload::Program;
+
+use crate::runner::Claim;
+
+/// What will be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The preset's name.
+    pub preset: &'static str,
+    /// Rounds, the discarded one included.
+    pub rounds: u32,
+    /// Whether the first round only clears the way: "to clear out any useful data in the cache" (Kridle &
+    /// McKusick 1983, section 4).
+    pub discard_first: bool,
+    /// Rounds that the preset promises to keep; fewer are marked.
+    pub promised: u32,
+    /// Whether the kept rounds must agree.
+    pub must_agree: bool,
+    /// The clock of the figures.
+    pub claim: Claim,
+    /// The seed of the order and of the data.
+    pub seed: u64,
+    /// No round begins that would probably end later than this.
+    pub budget: Option<Nanos>,
+    /// Everything that each round runs once.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// One program on one target.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// Which target.
+    pub target: usize,
+    /// What runs there.
+    pub row: Row,
+}
+
+/// A program as a preset lists it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The program.
+    pub program: Program,
+    /// What its rates are printed in.
+    pub unit: RateUnit,
+    /// Why it is not run, where it is not.
+    pub omitted: Option<String>,
+}
+
+impl Row {
+    /// A program that is run.
+    pub fn new(program: Program, unit: RateUnit) -> Row {
+        Row { program, unit, omitted: None }
+    }
+}
+
+impl Plan {
+    /// In which order a round runs what is to be run: shuffled anew for every round, so that none always
+    /// profits from what ran before it.
+    pub fn order(&self, round: u32) -> Vec<usize> {
+        let runs = |(index, alternative): (usize, &Alternative)| alternative.row.omitted.is_none().then_some(index);
+        let mut order: Vec<usize> = self.alternatives.iter().enumerate().filter_map(runs).collect();
+        Prng::new(self.seed.wrapping_add(u64::from(round))).shuffle(&mut order);
+        order
+    }
+
+    /// Whether a round is only run to clear the way.
+    pub fn discards(&self, round: u32) -> bool {
+        self.discard_first && round == 1 && self.rounds > 1
+    }
+
+    /// The most bytes that lie on a target at one time: programs run one after the other and clear up.
+    pub fn space(&self, target: usize) -> u64 {
+        let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
+        here.map(|alternative| alternative.row.program.space).max().unwrap_or(0)
+    }
+
+    /// Bytes that all rounds write to a target, at most: what is prepared and what is measured.
+    pub fn writes(&self, target: usize) -> u64 {
+        let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
+        let round: u64 = here
+            .filter(|alternative| alternative.row.omitted.is_none())
+            .map(|alternative| writes(&alternative.row.program))
+            .sum();
+        round * u64::from(self.rounds)
+    }
+
+    /// The largest single read or write of all programs on a target.
+    pub fn largest_call(&self, target: usize) -> u32 {
+        let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
+        here.map(|alternative| alternative.row.program.largest_call).max().unwrap_or(0)
+    }
+}
+
+fn writes(program: &Program) -> u64 {
+    let changing = program.phases.iter().filter(|phase| phase.changes()).count() as u64;
+    let prepared = u64::from(program.phases.iter().all(|phase| !phase.changes()));
+    program.space * changing.max(prepared)
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::programs::mckusick::Classic;
+
+    use super::*;
+    use crate::presets::MIB_PER_SECOND;
+
+    fn plan() -> Plan {
+        let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
+        Plan {
+            preset: "test",
+            rounds: 3,
+            discard_first: true,
+            promised: 2,
+            must_agree: true,
+            claim: Claim::Returned,
+            seed: 7,
+            budget: None,
+            alternatives: rows.into_iter().map(|row| Alternative { target: 0, row }).collect(),
+        }
+    }
+
+    #[test]
+    fn every_round_runs_everything_once_in_an_order_of_its_own() {
+        let plan = plan();
+        let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round)).collect();
+        for order in &orders {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3]);
+        }
+        assert!(orders.windows(2).any(|pair| pair[0] != pair[1]));
+        assert_eq!(plan.order(3), plan.order(3));
+    }
+
+    #[test]
+    fn what_is_omitted_is_not_run() {
+        let mut plan = plan();
+        plan.alternatives[2].row.omitted = Some("too long".to_owned());
+        assert!(!plan.order(1).contains(&2));
+    }
+
+    #[test]
+    fn only_the_first_of_several_rounds_is_discarded() {
+        let mut plan = plan();
+        assert_eq!([1, 2, 3].map(|round| plan.discards(round)), [true, false, false]);
+        plan.rounds = 1;
+        assert!(!plan.discards(1));
+    }
+}

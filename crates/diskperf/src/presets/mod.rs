@@ -1,0 +1,73 @@
+//! Named lists of programs with sizes, rounds and states.
+
+mod classic1983;
+mod quick;
+mod smoke;
+
+use stats::Cell;
+use stats::summary::RateUnit;
+use units::Bytes;
+
+use crate::error::Error;
+use crate::plan::Row;
+use crate::runner::Claim;
+use crate::target::Target;
+
+/// Megabytes as memory is counted.
+pub const MIB_PER_SECOND: RateUnit = RateUnit { name: "MiB/s", size: 1_048_576.0 };
+
+/// Kbytes/sec of Kridle & McKusick 1983: K is 1024, the only reading that fits their byte counts.
+pub const KBYTES_PER_SEC: RateUnit = RateUnit { name: "Kbytes/sec", size: 1024.0 };
+
+/// Files per second, as `smallfb` prints it.
+pub const FILES_PER_SEC: RateUnit = RateUnit { name: "files/sec", size: 1.0 };
+
+/// A named list of programs.
+#[derive(Debug)]
+pub struct Preset {
+    /// What it is called by.
+    pub name: &'static str,
+    /// One line for the help.
+    pub about: &'static str,
+    /// Rounds, the discarded one included.
+    pub rounds: u32,
+    /// Whether the first round only clears the way.
+    pub discard_first: bool,
+    /// Whether the kept rounds must agree within a tenth.
+    pub must_agree: bool,
+    /// The clock of its figures.
+    pub claim: Claim,
+    /// Its programs on a target.
+    pub rows: fn(&Settings, &Target) -> Result<Vec<Row>, Error>,
+    /// What follows from its cells, in sentences.
+    pub findings: fn(&[Cell]) -> Vec<String>,
+}
+
+/// What follows from the cells of a preset that draws no conclusions.
+fn none(_: &[Cell]) -> Vec<String> {
+    Vec::new()
+}
+
+/// What a person can change about a preset.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The size of its large files.
+    pub size: Option<Bytes>,
+    /// The seed of random orders.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// The size of large files: as asked, or the preset's own. It must be a whole number of calls.
+    fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, Error> {
+        let size = self.size.unwrap_or(default);
+        if size.0.is_multiple_of(call) {
+            return Ok(size.0);
+        }
+        let why = format!("the programs of this preset need a whole number of calls of {}", Bytes(call));
+        Err(Error::BadSize { what: "the size", given: size.to_string(), why })
+    }
+}
+
+/// All presets of this build.
+pub const ALL: [&Preset; 3] = [&quick::PRESET, &classic1983::PRESET, &smoke::PRESET];

@@ -1,0 +1,36 @@
+//! Everything once, as small as it can be: shows that the program works, not how fast anything is.
+
+use units::Bytes;
+use workload::programs::{book, lab, mckusick};
+
+use super::{FILES_PER_SEC, MIB_PER_SECOND, Preset, Settings};
+use crate::error::Error;
+use crate::plan::Row;
+use crate::runner::Claim;
+use crate::target::Target;
+
+pub const PRESET: Preset = Preset {
+    name: "smoke",
+    about: "every program at its smallest: shows that they work here, not how fast anything is",
+    rounds: 2,
+    discard_first: false,
+    must_agree: false,
+    claim: Claim::Durable,
+    rows,
+    findings: super::none,
+};
+
+fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, Error> {
+    let size = settings.size_in_calls(Bytes::kib(256), 8192)?;
+    let classic = mckusick::Classic::ALL.map(|classic| Row::new(classic.program(size), MIB_PER_SECOND));
+    let small = lab::SmallFiles { layout: workload::Layout::Consecutive(4), ..lab::SmallFiles::new(40, 1024) };
+    let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
+    let rest = [
+        Row::new(small.program(), FILES_PER_SEC),
+        Row::new(large.program(), MIB_PER_SECOND),
+        Row::new(book::copy(10_000, 16, book::Sync::None), MIB_PER_SECOND),
+        Row::new(book::copy(size, 4096, book::Sync::Fsync), MIB_PER_SECOND),
+        Row::new(book::write(1_000, 256, book::Sync::Osync), MIB_PER_SECOND),
+    ];
+    Ok(classic.into_iter().chain(rest).collect())
+}

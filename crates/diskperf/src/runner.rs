@@ -1,0 +1,131 @@
+//! Runs one program once on a world, whichever it is: prepare, then every phase with its clocks, with
+//! counters on both sides. Knows no preset and prints nothing.
+
+use units::Nanos;
+use workload::{Census, CpuTime, Failure, Program, Span, Stream, Tally, Witness, World};
+
+/// Which clock the figures of a phase are claimed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Until the last call returned, as in 1983.
+    Returned,
+    /// Until everything is durable, where anything was changed.
+    Durable,
+}
+
+/// What happened when a program ran once.
+#[derive(Clone, Debug, Default)]
+pub struct Performance {
+    /// How long it took to make ready what the phases need.
+    pub prepared_in: Nanos,
+    /// The phases that ran to their end, in order.
+    pub phases: Vec<PhaseRun>,
+    /// What ended the program early.
+    pub stopped: Option<Stopped>,
+}
+
+/// What ended a program early.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopped {
+    /// In which of its phases; none while it was prepared.
+    pub phase: Option<usize>,
+    /// At which op, and why.
+    pub failure: Failure,
+}
+
+/// What happened when a phase ran once.
+#[derive(Clone, Debug)]
+pub struct PhaseRun {
+    /// Until the last call returned.
+    pub returned: Nanos,
+    /// Until the data were durable, where one call makes them so.
+    pub data_durable: Option<Nanos>,
+    /// Until data and names were durable, where anything was changed.
+    pub durable: Option<Nanos>,
+    /// CPU time of the program over the claimed clock.
+    pub cpu: CpuTime,
+    /// What happened around it, over the claimed clock.
+    pub witness: Witness,
+    /// Bytes that the device had written when the last call returned.
+    pub written_at_return: Option<u64>,
+    /// What the program did.
+    pub tally: Tally,
+    /// What it left behind.
+    pub census: Census,
+}
+
+/// Runs the program from an empty folder, and leaves an empty folder.
+pub fn perform<W: World>(world: &mut W, program: &Program, claim: Claim) -> Result<Performance, W::Fault> {
+    let mut performance = Performance::default();
+    world.clear()?;
+    let (span, tally) = run_stream(world, &program.prepare)?;
+    performance.prepared_in = span.elapsed();
+    performance.stopped = tally.failure.map(|failure| Stopped { phase: None, failure });
+    for (index, phase) in program.phases.iter().enumerate() {
+        if performance.stopped.is_some() {
+            break;
+        }
+        match perform_phase(world, phase, claim)? {
+            Ok(run) => performance.phases.push(run),
+            Err(failure) => performance.stopped = Some(Stopped { phase: Some(index), failure }),
+        }
+    }
+    world.clear()?;
+    Ok(performance)
+}
+
+/// Runs one phase. The counters are read outside every clock: the durable time is the sum of the spans in
+/// which the program was at work.
+fn perform_phase<W: World>(
+    world: &mut W,
+    phase: &workload::Phase,
+    claim: Claim,
+) -> Result<Result<PhaseRun, Failure>, W::Fault> {
+    world.watch()?;
+    let written_before = world.device_bytes();
+    let (steps, tally) = run_stream(world, &phase.steps)?;
+    let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
+    if let Some(failure) = tally.failure {
+        return Ok(Err(failure));
+    }
+    let returned = steps.elapsed();
+    let mut cpu = steps.cpu;
+    let at_return = if claim == Claim::Returned { Some(world.watched()?) } else { None };
+
+    let mut durable = returned;
+    let mut data_durable = None;
+    for (stream, is_data) in [(&phase.data, true), (&phase.durable, false)] {
+        let (span, tally) = run_stream(world, stream)?;
+        if let Some(failure) = tally.failure {
+            return Ok(Err(failure));
+        }
+        durable += span.elapsed();
+        if is_data && !stream.is_empty() {
+            data_durable = Some(durable);
+        }
+        if claim == Claim::Durable {
+            cpu.total += span.cpu.total;
+            cpu.user += span.cpu.user;
+        }
+    }
+    let witness = match at_return {
+        Some(witness) => witness,
+        None => world.watched()?,
+    };
+    Ok(Ok(PhaseRun {
+        returned,
+        data_durable,
+        durable: phase.changes().then_some(durable),
+        cpu,
+        witness,
+        written_at_return,
+        tally,
+        census: world.census(0)?,
+    }))
+}
+
+fn run_stream<W: World>(world: &mut W, stream: &Stream) -> Result<(Span<W::Clock>, Tally), W::Fault> {
+    let mut tally = Tally::default();
+    let mut spans = world.run(&mut [stream.clone()], std::slice::from_mut(&mut tally))?;
+    Ok((spans.swap_remove(0), tally))
+}

@@ -1,0 +1,76 @@
+//! What stands above and below every table: the machine, and what the marks mean.
+
+use std::collections::BTreeMap;
+
+use stats::{Document, MarkCode, TargetInfo};
+use units::Bytes;
+
+use crate::numbers::significant;
+
+/// A line per target, and one about the machine.
+pub fn lines(document: &Document) -> String {
+    let run = &document.run;
+    let mut lines: Vec<String> = run.targets.iter().map(target).collect();
+    let memory = run.memory_bytes.map_or_else(String::new, |bytes| format!(", {} memory", size(bytes)));
+    lines.push(format!("{}, {} CPUs{memory}", run.kernel, run.cpus));
+    lines.join("\n") + "\n"
+}
+
+fn target(target: &TargetInfo) -> String {
+    let mut line = target.name.clone();
+    if let Some(file_system) = &target.file_system {
+        line += &format!("  {file_system} {}", target.mount_options.join(","));
+    }
+    if let Some(fill) = target.fill_percent {
+        line += &format!(", {fill:.0} % full");
+    }
+    if let Some(device) = &target.device {
+        line += &format!("  on  {device}");
+        if let Some(bytes) = target.device_bytes {
+            line += &format!(" {}", size(bytes));
+        }
+        if let Some(cache) = &target.write_cache {
+            line += &format!(", {cache} cache");
+        }
+    }
+    line
+}
+
+fn size(bytes: u64) -> String {
+    let (divisor, unit) = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
+        .into_iter()
+        .find(|(divisor, _)| bytes >= *divisor)
+        .unwrap_or((1 << 10, "KiB"));
+    if bytes < 1 << 10 {
+        Bytes(bytes).to_string()
+    } else {
+        format!("{} {unit}", significant(bytes as f64 / divisor as f64, 3))
+    }
+}
+
+/// How it was run, what the stars mean, and what went wrong.
+pub fn footnotes(document: &Document) -> String {
+    let run = &document.run;
+    let mut text = format!("\n{} rounds, each in an order of its own (seed {})", run.rounds, run.seed);
+    if run.interrupted {
+        text += "; interrupted";
+    }
+    text += "\n";
+    let mut reasons: BTreeMap<(MarkCode, &str), Vec<&str>> = BTreeMap::new();
+    for cell in &document.cells {
+        for mark in &cell.marks {
+            reasons.entry((mark.code, mark.text.as_str())).or_default().push(&cell.program);
+        }
+    }
+    for ((code, words), mut programs) in reasons {
+        programs.dedup();
+        text += &format!("* {}: {words} ({})\n", code.name(), programs.join(", "));
+    }
+    let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
+    let mut reasons: Vec<&str> = unmeasured.filter_map(|cell| cell.reason.as_deref()).collect();
+    reasons.dedup();
+    for reason in reasons {
+        text += &format!("n.m. {reason}\n");
+    }
+    text
+}
