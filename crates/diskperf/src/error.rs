@@ -98,7 +98,7 @@ impl Error {
                 Reason::Short(_) => "the file ended early: it must hold every byte that is read".to_owned(),
                 _ => return None,
             },
-            Error::BadSize { .. } | Error::World(_) | Error::Output { .. } | Error::Signals(_) | Error::Interrupted => {
+            Error::BadSize { .. } | Error::World(_) | Error::Output { .. } | Error::Signals(_) => {
                 return None;
             }
         })
