@@ -1,0 +1,251 @@
+//! The same stream, in both worlds, does the same: one body per behaviour, two arms.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use diskperf::runner::{Claim, Performance, perform};
+use kernel::{Posix, Station, Workspace};
+use proptest::prelude::*;
+use simulator::Machine;
+use units::Moment;
+use workload::programs::{book, lab, mckusick};
+use workload::{
+    Access, Base, Census, Directory, Durability, Handle, Layout, Mode, Name, Op, Order, Placing, Program, Reason,
+    Recorder, Stream, Tally, World,
+};
+
+fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
+    let station = || Station {
+        workspace: Some(Workspace::inside(&std::env::temp_dir()).expect("a private folder")),
+        given: Vec::new(),
+    };
+    let stations = (0..programs).map(|_| station()).collect();
+    Posix::new(stations, largest_call, 1, Arc::new(AtomicBool::new(stop))).expect("the kernel's world")
+}
+
+fn kernel(largest_call: u32) -> Posix {
+    kernel_with(1, largest_call, false)
+}
+
+fn machine() -> Machine {
+    Machine::named("flat", 1).expect("the simplest machine")
+}
+
+/// Every program there is, small, in every form that changes what it asks for.
+fn programs() -> Vec<Program> {
+    let mut programs: Vec<Program> =
+        mckusick::Classic::ALL.into_iter().map(|classic| classic.program(96 * 1024)).collect();
+    for layout in [Layout::One, Layout::Consecutive(3), Layout::Modulo(3)] {
+        for (order, sync) in [
+            (Order::Creation, lab::SmallSync::None),
+            (Order::Random, lab::SmallSync::Phase),
+            (Order::Creation, lab::SmallSync::File),
+        ] {
+            let small = lab::SmallFiles { layout, order, sync, ..lab::SmallFiles::new(10, 700) };
+            programs.push(small.program());
+        }
+    }
+    for placing in [Placing::Permutation, Placing::Replacement, Placing::Stride(11)] {
+        programs.push(lab::LargeFile { placing, ..lab::LargeFile::new(64 * 1024) }.program());
+    }
+    for sync in [book::Sync::None, book::Sync::Osync, book::Sync::Dsync, book::Sync::Fsync] {
+        for buffer in [1, 7, 4096, 100_000] {
+            programs.push(book::copy(1_001, buffer, sync));
+            programs.push(book::write(1_001, buffer, sync));
+        }
+    }
+    programs
+}
+
+/// What a phase did, apart from how long it took.
+fn deeds(performance: &Performance) -> Vec<(Tally, Census)> {
+    performance.phases.iter().map(|phase| (phase.tally.clone(), phase.census)).collect()
+}
+
+#[test]
+fn every_program_has_the_same_effect_in_both_worlds() {
+    for program in programs() {
+        let real = perform(&mut kernel(program.largest_call), &program, Claim::Durable).expect("the kernel's world");
+        let Ok(simulated) = perform(&mut machine(), &program, Claim::Durable);
+        let what = format!("{} {:?}", program.name, program.parameters);
+        assert!(real.stopped.is_none(), "{what}: {:?}", real.stopped);
+        assert_eq!(deeds(&real), deeds(&simulated), "{what}");
+        assert_eq!(real.phases.len(), program.phases.len(), "{what}");
+    }
+}
+
+#[test]
+fn every_program_moves_what_its_rate_counts() {
+    for program in programs() {
+        let Ok(performance) = perform(&mut machine(), &program, Claim::Returned);
+        for (phase, run) in program.phases.iter().zip(&performance.phases) {
+            let done = match phase.base {
+                Base::Bytes => run.tally.bytes_read.max(run.tally.bytes_written),
+                Base::Files => run.tally.total_ops().min(phase.amount),
+                Base::Ops => run.tally.total_ops(),
+            };
+            assert_eq!(done, phase.amount, "{} {}", program.name, phase.name);
+        }
+    }
+}
+
+#[test]
+fn a_program_leaves_an_empty_folder_and_can_run_again() {
+    let program = lab::SmallFiles::new(10, 100).program();
+    let mut world = kernel(program.largest_call);
+    for _ in 0..2 {
+        let performance = perform(&mut world, &program, Claim::Returned).expect("the kernel's world");
+        assert!(performance.stopped.is_none());
+        assert_eq!(world.census(0).expect("a census"), Census::default());
+    }
+}
+
+#[test]
+fn simulated_time_is_the_same_every_time() {
+    for program in programs() {
+        let run = || {
+            let Ok(performance) = perform(&mut machine(), &program, Claim::Durable);
+            performance.phases.iter().map(|phase| (phase.returned, phase.durable, phase.cpu)).collect::<Vec<_>>()
+        };
+        assert_eq!(run(), run());
+    }
+}
+
+/// A disk simple enough to check by hand: 8 KiB at one byte a microsecond are 8.192 ms, a call costs 0.5 ms
+/// of CPU and 0.4 us a byte, and the first access of a file one seek of 10 ms.
+#[test]
+fn the_flat_disk_keeps_its_arithmetic() {
+    let program = mckusick::Classic::Write8192.program(16 * 1024);
+    let Ok(performance) = perform(&mut machine(), &program, Claim::Returned);
+    let call = 500_000 + 8192 * 400;
+    let expected = 500_000 + 10_000_000 + 2 * (call + 8_192_000);
+    assert_eq!(performance.phases[0].returned.0, expected);
+    assert_eq!(performance.phases[0].cpu.total.0, 500_000 + 2 * call);
+}
+
+#[test]
+fn two_programs_at_once_do_what_each_does_alone() {
+    let program = mckusick::Classic::Write8192.program(256 * 1024);
+    let steps = &program.phases[0].steps;
+    let written = |tallies: &[Tally; 2]| tallies.each_ref().map(|tally| tally.bytes_written);
+
+    let mut tallies = [Tally::default(), Tally::default()];
+    let mut real = kernel_with(2, program.largest_call, false);
+    let spans = real.run(&mut [steps.clone(), steps.clone()], &mut tallies).expect("the kernel's world");
+    assert_eq!((written(&tallies), spans.len()), ([256 * 1024; 2], 2));
+
+    let mut tallies = [Tally::default(), Tally::default()];
+    let mut simulated = Machine::named("flat", 2).expect("the simplest machine");
+    let Ok(spans) = simulated.run(&mut [steps.clone(), steps.clone()], &mut tallies);
+    assert_eq!((written(&tallies), spans.len()), ([256 * 1024; 2], 2));
+    // One CPU and one disk serve both in turn, so neither is done at the half.
+    assert!(spans[0].elapsed().0 * 10 > spans[1].elapsed().0 * 9);
+}
+
+#[test]
+fn written_files_carry_their_stamps() {
+    let workspace = Workspace::inside(&std::env::temp_dir()).expect("a private folder");
+    let file = workspace.path().join("f0");
+    let station = Station { workspace: Some(workspace), given: Vec::new() };
+    let mut world = Posix::new(vec![station], 8192, 9, Arc::default()).expect("the kernel's world");
+    let program = mckusick::Classic::Write8192.program(64 * 1024);
+    let mut tally = Tally::default();
+    world.run(&mut [program.phases[0].steps.clone()], std::slice::from_mut(&mut tally)).expect("the kernel's world");
+    let bytes = std::fs::read(file).expect("the file");
+    assert_eq!(bytes.len(), 64 * 1024);
+    let identity = &bytes[..8];
+    for (index, block) in bytes.chunks(kernel::STAMP_SPACING).enumerate() {
+        let offset = (index * kernel::STAMP_SPACING) as u64;
+        assert_eq!(&block[..8], identity, "block {index}");
+        assert_eq!(&block[8..kernel::STAMP_BYTES], &offset.to_le_bytes(), "block {index}");
+    }
+}
+
+#[test]
+fn a_program_told_to_stop_stops_at_the_next_op() {
+    let mut world = kernel_with(1, 8192, true);
+    let performance = perform(&mut world, &mckusick::Classic::Write8192.program(8192), Claim::Returned);
+    let stopped = performance.expect("the kernel's world").stopped.expect("an early end");
+    assert_eq!(stopped.failure.reason, Reason::Interrupted);
+}
+
+/// Keeps every outcome, and whether the moments it saw were in order.
+#[derive(Default)]
+struct Outcomes {
+    all: Vec<Result<u32, Reason>>,
+    out_of_order: bool,
+}
+
+impl<C> Recorder<C> for Outcomes {
+    const TIMED: bool = true;
+
+    fn record(&mut self, _: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
+        self.all.push(outcome);
+        self.out_of_order |= issued > returned;
+    }
+}
+
+/// Runs op after op, whatever fails, and says how each ended and what is left.
+fn outcomes<W: World>(world: &mut W, ops: &[Op]) -> (Vec<Result<u32, Reason>>, Census)
+where
+    W::Fault: std::fmt::Debug,
+{
+    let mut recorder = Outcomes::default();
+    for op in ops {
+        world.run(&mut [Stream::of(vec![*op])], std::slice::from_mut(&mut recorder)).expect("the world");
+    }
+    assert!(!recorder.out_of_order);
+    (recorder.all, world.census(0).expect("a census"))
+}
+
+fn any_op() -> impl Strategy<Value = Op> {
+    let handle = || (0u8..3).prop_map(Handle);
+    let directory = || (0u16..3).prop_map(Directory);
+    let made = || (1u16..3).prop_map(Directory);
+    let name = || (directory(), 0u32..3).prop_map(|(directory, number)| Name { directory, number });
+    let mode = || {
+        let durability = prop_oneof![Just(Durability::None), Just(Durability::Data), Just(Durability::File)];
+        durability.prop_map(|durability| Mode { durability, direct: false })
+    };
+    let access = prop_oneof![Just(Access::Read), Just(Access::Write), Just(Access::ReadWrite)];
+    let length = || 1u32..5000;
+    let offset = || 0u64..20_000;
+    prop_oneof![
+        made().prop_map(|directory| Op::Mkdir { directory }),
+        made().prop_map(|directory| Op::Rmdir { directory }),
+        (name(), handle(), mode()).prop_map(|(name, handle, mode)| Op::Create { name, handle, mode }),
+        (name(), handle(), access, mode()).prop_map(|(name, handle, access, mode)| Op::Open {
+            name,
+            handle,
+            access,
+            mode
+        }),
+        handle().prop_map(|handle| Op::Close { handle }),
+        (handle(), length()).prop_map(|(handle, length)| Op::Read { handle, length }),
+        (handle(), length()).prop_map(|(handle, length)| Op::ReadTail { handle, length, expect: 0 }),
+        (handle(), length()).prop_map(|(handle, length)| Op::Write { handle, length }),
+        (handle(), length()).prop_map(|(handle, length)| Op::WriteLast { handle, length }),
+        (handle(), length(), offset()).prop_map(|(handle, length, offset)| Op::ReadAt { handle, length, offset }),
+        (handle(), length(), offset()).prop_map(|(handle, length, offset)| Op::WriteAt { handle, length, offset }),
+        handle().prop_map(|handle| Op::Fdatasync { handle }),
+        handle().prop_map(|handle| Op::Fsync { handle }),
+        directory().prop_map(|directory| Op::FsyncDirectory { directory }),
+        Just(Op::Syncfs),
+        name().prop_map(|name| Op::Unlink { name }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+
+    /// Right or wrong, an op ends the same way on the kernel and on the machine.
+    #[test]
+    fn any_sequence_of_ops_ends_the_same_way(ops in prop::collection::vec(any_op(), 1..80)) {
+        let (real, left) = outcomes(&mut kernel(8192), &ops);
+        let (simulated, simulated_left) = outcomes(&mut machine(), &ops);
+        for (index, op) in ops.iter().enumerate() {
+            prop_assert_eq!(real[index], simulated[index], "op {} of {:?}: {}", index, ops, op);
+        }
+        prop_assert_eq!(left, simulated_left);
+    }
+}
