@@ -1,0 +1,95 @@
+//! What tests share. A development dependency only: nothing that is installed contains it.
+//!
+//! A test that cannot run here says so with [`skip!`] and returns. A skip is a third result: `cargo xtask
+//! test` counts it, prints its reason, and fails where `CI=true` promises that everything can run.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The environment variable that names the file to which skips are added, one line each: the test, a tab,
+/// the reason.
+pub const SKIPS: &str = "DISKPERF_SKIPS";
+
+/// The environment variable that names the program under test, where it is not the one just built.
+pub const PROGRAM: &str = "DISKPERF_BIN";
+
+/// Folders of tools for the administrator, which are not on the search path of every user.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Records that the test around it is skipped, and why: `skip!("needs root")`. The test then returns.
+#[macro_export]
+macro_rules! skip {
+    ($($reason:tt)+) => {{
+        fn here() {}
+        $crate::skip($crate::function_around(&here), &format!($($reason)+))
+    }};
+}
+
+/// Prints a skip and adds it to the file of skips; see [`skip!`]. A file that cannot be written fails the
+/// test: a skip that nobody counts is a hole.
+pub fn skip(test: &str, reason: &str) {
+    println!("skipped: {test}: {reason}");
+    let Some(path) = env::var_os(SKIPS) else { return };
+    let line = format!("{test}\t{}\n", reason.replace(['\n', '\t'], " "));
+    let opened = OpenOptions::new().append(true).create(true).open(&path);
+    // One write call of one line: tests of several processes append to the same file.
+    opened.and_then(|mut file| file.write_all(line.as_bytes())).expect("the file of skips can be written");
+}
+
+/// The path of the function that contains `inner`, as the compiler names it: `cli::a_test`.
+#[doc(hidden)]
+pub fn function_around<F>(_: &F) -> &'static str {
+    let name = std::any::type_name::<F>();
+    name.strip_suffix("::here").unwrap_or(name)
+}
+
+/// Whether this process may do everything.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Where a tool is: on the search path, or in a folder for the administrator.
+pub fn tool(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_else(OsString::new);
+    let folders: Vec<PathBuf> = env::split_paths(&path).chain(SYSTEM_FOLDERS.map(PathBuf::from)).collect();
+    tool_in(name, &folders)
+}
+
+/// Whether a tool can be run.
+pub fn has_tool(name: &str) -> bool {
+    tool(name).is_some()
+}
+
+fn tool_in(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let runs = |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+    folders.iter().map(|folder| folder.join(name)).find(|path| runs(path))
+}
+
+/// The program under test: the one that `DISKPERF_BIN` names, else the one just built, whose path only
+/// the test itself can name: `program(env!("CARGO_BIN_EXE_diskperf"))`.
+pub fn program(built: &str) -> PathBuf {
+    env::var_os(PROGRAM).map_or_else(|| PathBuf::from(built), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skip_names_the_test_around_it() {
+        fn here() {}
+        assert_eq!(function_around(&here), "testkit::tests::a_skip_names_the_test_around_it");
+    }
+
+    #[test]
+    fn only_what_can_be_run_is_a_tool() {
+        let folders = ["/etc", "/bin"].map(PathBuf::from);
+        assert_eq!(tool_in("sh", &folders), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(tool_in("passwd", &folders[..1]), None);
+        assert_eq!(tool_in("no-such-tool", &folders), None);
+    }
+}
