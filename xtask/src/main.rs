@@ -1,2 +1,58 @@
-//! x
-fn main() {}
+//! The project's own tasks, run as `cargo xtask TASK`.
+//!
+//! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `prove`
+//! measures what is promised and takes longer. No task touches anything outside the target folder and the
+//! temporary one, but for the packages that `test` installs.
+
+mod libtest;
+mod packages;
+mod process;
+mod skips;
+mod test;
+mod tidy;
+mod unprivileged;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The tasks of the diskperf project.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that must hold before a change is merged, at smoke size.
+    ///
+    /// Installs through apt what the tests need and what is missing, as root or where sudo asks for no
+    /// password; otherwise names the packages. Then, in order and up to the first step that fails:
+    /// formatting, clippy, documentation, tidy, all tests, the release build and what is counted in it,
+    /// and, as root, the command-line tests once more as an unprivileged user.
+    ///
+    /// Ends with a line "N passed, N failed, N skipped". With CI=true a skipped test is a failure.
+    Test,
+    /// The rules of the project that no compiler holds.
+    ///
+    /// Which crate may depend on which, which may not need an operating system, where unsafe code,
+    /// deletion and other programs are allowed, licences, file lengths. Each rule stands in a file of its
+    /// own under xtask/src/tidy, with the exceptions it knows.
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Test => test::run(),
+        Task::Tidy => tidy::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

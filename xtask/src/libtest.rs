@@ -1,0 +1,42 @@
+//! What the test harness of Rust prints, as numbers.
+
+/// How many tests of some test files did what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Returned; the ones that skipped themselves among them.
+    pub passed: u64,
+    /// Panicked.
+    pub failed: u64,
+}
+
+impl Totals {
+    /// Adds what a line of output says, if it is a file's last: `test result: ok. 10 passed; 0 failed; ...`
+    pub fn add_line(&mut self, line: &str) {
+        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
+            return;
+        };
+        for count in counts.split("; ") {
+            match count.split_once(' ') {
+                Some((number, "passed")) => self.passed += number.parse().unwrap_or(0),
+                Some((number, "failed")) => self.failed += number.parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_all_files_are_added_up() {
+        let output = "running 2 tests\n\
+            test a ... ok\n\
+            test result: ok. 10 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
+            test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
+        let mut totals = Totals::default();
+        output.lines().for_each(|line| totals.add_line(line));
+        assert_eq!(totals, Totals { passed: 13, failed: 2 });
+    }
+}

@@ -1,0 +1,66 @@
+//! What the tests need besides Rust, and how it gets here.
+
+use std::process::{Command, Stdio};
+
+use crate::process;
+
+/// A tool, and the package of Debian and its descendants that brings it.
+const NEEDED: [(&str, &str); 8] = [
+    ("losetup", "mount"),
+    ("setpriv", "util-linux"),
+    ("unshare", "util-linux"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("strace", "strace"),
+    ("valgrind", "valgrind"),
+];
+
+/// Installs what is missing, as root or where sudo asks for no password; otherwise names it. Tests whose
+/// tool is missing skip themselves, so this fails only where an installation was begun and failed.
+pub fn provide() -> Result<(), String> {
+    let missing = missing(testkit::has_tool);
+    if missing.is_empty() {
+        println!("nothing is missing");
+        return Ok(());
+    }
+    let Some(prefix) = rights().filter(|_| testkit::has_tool("apt-get")) else {
+        println!("missing, and their tests will be skipped: {}", missing.join(" "));
+        println!("to install them: apt-get install {}", missing.join(" "));
+        return Ok(());
+    };
+    let apt = |arguments: &[&str]| {
+        let words =
+            [prefix, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes"], arguments].concat();
+        process::run(Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()))
+    };
+    apt(&["update"])?;
+    apt(&[&["install", "--no-install-recommends"], missing.as_slice()].concat())
+}
+
+/// The packages of the tools that are not there, each once.
+fn missing(has: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let mut packages: Vec<&str> = NEEDED.iter().filter(|(tool, _)| !has(tool)).map(|(_, package)| *package).collect();
+    packages.dedup();
+    packages
+}
+
+/// What to put before a command so that it may install; nothing where we may not.
+fn rights() -> Option<&'static [&'static str]> {
+    if testkit::is_root() {
+        return Some(&[]);
+    }
+    let asked = Command::new("sudo").args(["-n", "true"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    asked.is_ok_and(|status| status.success()).then_some(&["sudo", "-n"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_named_once() {
+        assert_eq!(missing(|_| true), Vec::<&str>::new());
+        assert_eq!(missing(|tool| tool.starts_with("mkfs")), ["mount", "util-linux", "strace", "valgrind"]);
+    }
+}

@@ -1,0 +1,64 @@
+//! Running other programs. What goes wrong is a sentence for a person: no task can do anything about it.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+}
+
+/// The cargo that started this program, standing in the root of the workspace.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs it to its end, its output going where ours goes.
+pub fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| cannot_run(command, &error))?;
+    if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", shown(command))) }
+}
+
+/// Runs it to its end and gives back what it wrote to standard output, whatever its status says.
+pub fn answer(command: &mut Command) -> Result<(bool, String), String> {
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| cannot_run(command, &error))?;
+    Ok((output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+/// Runs it to its end and gives back what it wrote to standard output; its failure is ours.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    match answer(command)? {
+        (true, text) => Ok(text),
+        (false, _) => Err(format!("{} failed", shown(command))),
+    }
+}
+
+/// Runs it to its end, prints what it writes line by line, and shows each line to `listener` as well.
+pub fn listen(command: &mut Command, mut listener: impl FnMut(&str)) -> Result<(), String> {
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_run(command, &error))?;
+    let pipe = child.stdout.take().expect("standard output is piped");
+    for line in BufReader::new(pipe).split(b'\n') {
+        let line = line.map_err(|error| format!("cannot read from {}: {error}", shown(command)))?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        listener(&line);
+    }
+    let status = child.wait().map_err(|error| format!("cannot wait for {}: {error}", shown(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", shown(command))) }
+}
+
+fn cannot_run(command: &Command, error: &std::io::Error) -> String {
+    format!("cannot run {}: {error}", shown(command))
+}
+
+/// The command as a person would type it.
+pub fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    let words = std::iter::once(name).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}

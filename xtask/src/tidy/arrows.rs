@@ -1,0 +1,111 @@
+//! Which crate may depend on which.
+//!
+//! ```text
+//!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
+//! ```
+//!
+//! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What
+//! tests depend on is held to the same arrows: a test that sees both worlds belongs to diskperf.
+
+use cargo_metadata::{DependencyKind, Package};
+
+use super::Finding;
+
+/// Each crate, and those of ours that it may depend on.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("units", &[]),
+    ("workload", &["units"]),
+    ("simulator", &["units", "workload"]),
+    ("kernel", &["units", "workload"]),
+    ("stats", &["units"]),
+    ("report", &["units", "stats"]),
+    ("diskperf", &["units", "workload", "simulator", "kernel", "stats", "report"]),
+    ("testkit", &[]),
+    ("xtask", &[FOR_TESTS]),
+];
+
+/// Any crate may use it in tests, none that is installed in anything else.
+const FOR_TESTS: &str = "testkit";
+
+/// A crate of ours and what it depends on.
+pub struct Crate {
+    name: String,
+    dependencies: Vec<(String, DependencyKind)>,
+}
+
+/// The crates of the workspace.
+pub fn crates(packages: &[&Package]) -> Vec<Crate> {
+    let dependencies = |package: &Package| {
+        package.dependencies.iter().map(|dependency| (dependency.name.clone(), dependency.kind)).collect()
+    };
+    packages
+        .iter()
+        .map(|package| Crate { name: package.name.to_string(), dependencies: dependencies(package) })
+        .collect()
+}
+
+/// Every arrow that points the wrong way.
+pub fn check(crates: &[Crate]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for Crate { name, dependencies } in crates {
+        let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| known == name) else {
+            findings.push(Finding::new(name, "has no place among the arrows (xtask/src/tidy/arrows.rs)"));
+            continue;
+        };
+        for (dependency, kind) in dependencies {
+            let ours = crates.iter().any(|other| other.name == *dependency);
+            let in_tests = dependency == FOR_TESTS && *kind == DependencyKind::Development;
+            if ours && !in_tests && !allowed.contains(&dependency.as_str()) {
+                findings.push(Finding::new(name, format!("must not depend on {dependency}")));
+            }
+        }
+    }
+    for (name, _) in ARROWS {
+        if !crates.iter().any(|known| known.name == name) {
+            findings.push(Finding::new(name, "is among the arrows, but there is no such crate"));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All our crates without dependencies, but for this one.
+    fn with(name: &str, dependency: &str, kind: DependencyKind) -> Vec<Finding> {
+        let mut crates: Vec<Crate> =
+            ARROWS.iter().map(|(name, _)| Crate { name: (*name).to_owned(), dependencies: Vec::new() }).collect();
+        match crates.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.dependencies.push((dependency.to_owned(), kind)),
+            None => crates.push(Crate { name: name.to_owned(), dependencies: Vec::new() }),
+        }
+        check(&crates)
+    }
+
+    #[test]
+    fn arrows_point_one_way() {
+        assert_eq!(with("workload", "units", DependencyKind::Normal), []);
+        assert_eq!(with("diskperf", "kernel", DependencyKind::Normal), []);
+        assert_eq!(with("kernel", "libc", DependencyKind::Normal), []);
+        for (name, dependency) in
+            [("units", "workload"), ("simulator", "kernel"), ("kernel", "simulator"), ("report", "diskperf")]
+        {
+            for kind in [DependencyKind::Normal, DependencyKind::Development, DependencyKind::Build] {
+                assert_eq!(with(name, dependency, kind).len(), 1, "{name} on {dependency}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests() {
+        assert_eq!(with("kernel", "testkit", DependencyKind::Development), []);
+        assert_eq!(with("kernel", "testkit", DependencyKind::Normal).len(), 1);
+    }
+
+    #[test]
+    fn a_new_crate_needs_a_place() {
+        assert_eq!(with("store", "units", DependencyKind::Normal).len(), 1);
+        assert_eq!(check(&[]).len(), ARROWS.len());
+    }
+}

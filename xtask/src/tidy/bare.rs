@@ -1,0 +1,97 @@
+//! The crates that need no operating system: what they compute cannot depend on a clock, a file or a
+//! thread, because there is none.
+
+use std::path::Path;
+
+use super::Finding;
+use super::source::{File, has_word};
+use crate::process;
+
+/// They know nothing, ask for something, or simulate it.
+const BARE: [&str; 3] = ["units", "workload", "simulator"];
+
+/// A machine without an operating system.
+const TARGET: &str = "x86_64-unknown-none";
+
+/// That each of them says so.
+pub fn check(files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in BARE {
+        let path = format!("crates/{name}/src/lib.rs");
+        let says_so = |file: &File| file.path == path && file.code.lines().any(|line| line.trim() == "#![no_std]");
+        if !files.iter().any(says_so) {
+            findings.push(Finding::new(path, "must begin with #![no_std]"));
+        }
+    }
+    for file in files {
+        let bare = file.crate_name().is_some_and(|name| BARE.contains(&name)) && !file.is_test();
+        let lines: Vec<&str> = file.code.lines().map(str::trim).collect();
+        let brought_in = |pair: &[&str]| pair[1] == "extern crate std;" && pair[0] != "#[cfg(test)]";
+        if bare && (lines.windows(2).any(brought_in) || lines.first() == Some(&"extern crate std;")) {
+            findings.push(Finding::new(&file.path, "may bring in std only under #[cfg(test)]"));
+        }
+        if bare && has_word(&file.code, "cfg_attr") && has_word(&file.code, "no_std") {
+            findings.push(Finding::new(&file.path, "must be no_std under every configuration"));
+        }
+    }
+    findings
+}
+
+/// What came of building them for a machine without an operating system.
+pub enum Outcome {
+    /// They build.
+    Built,
+    /// They do not.
+    Failed(Finding),
+    /// The target cannot be had here, and why.
+    NoTarget(String),
+}
+
+/// Builds them all.
+pub fn build() -> Result<Outcome, String> {
+    if let Err(reason) = provide_target() {
+        return Ok(Outcome::NoTarget(reason));
+    }
+    let mut command = process::cargo(&["build", "--quiet", "--target", TARGET]);
+    command.args(BARE.iter().flat_map(|name| ["--package", name]));
+    Ok(match process::run(&mut command) {
+        Ok(()) => Outcome::Built,
+        Err(message) => Outcome::Failed(Finding::new(BARE.join(", "), format!("for {TARGET}: {message}"))),
+    })
+}
+
+/// Sees to it that the target's core library is there.
+fn provide_target() -> Result<(), String> {
+    let sysroot = process::output(std::process::Command::new("rustc").args(["--print", "sysroot"]))?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(TARGET).is_dir() {
+        return Ok(());
+    }
+    let added = process::answer(std::process::Command::new("rustup").args(["target", "add", TARGET]));
+    match added {
+        Ok((true, _)) => Ok(()),
+        _ => Err(format!("the target {TARGET} is not installed, and rustup cannot add it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(path: &str, text: &str) -> usize {
+        let mut files: Vec<File> =
+            BARE.iter().map(|name| File::new(format!("crates/{name}/src/lib.rs"), "//! Doc\n#![no_std]\n")).collect();
+        files.retain(|file| file.path != path);
+        files.push(File::new(path, text));
+        check(&files).len()
+    }
+
+    #[test]
+    fn a_bare_crate_says_so() {
+        assert_eq!(with("crates/units/src/lib.rs", "#![no_std]\n#[cfg(test)]\nextern crate std;\n"), 0);
+        assert_eq!(with("crates/units/src/lib.rs", "// #![no_std]\n"), 1);
+        assert_eq!(with("crates/units/src/lib.rs", "#![no_std]\nextern crate std;\n"), 1);
+        assert_eq!(with("crates/units/src/time.rs", "extern crate std;\n"), 1);
+        assert_eq!(with("crates/units/src/lib.rs", "#![cfg_attr(not(test), no_std)]\n"), 2);
+        assert_eq!(with("crates/stats/src/lib.rs", "extern crate std;\n"), 0);
+    }
+}

@@ -1,0 +1,135 @@
+//! `cargo xtask tidy`: the rules of the project that no compiler holds.
+//!
+//! Each rule is a file: what is allowed, then a pure function from texts or metadata to findings, then
+//! tests which show that it can fail. An exception is a line in the rule's own list, with its reason.
+
+mod arrows;
+mod bare;
+mod ignores;
+mod licences;
+mod manifests;
+mod places;
+mod published;
+mod sizes;
+mod source;
+mod unsafety;
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use cargo_metadata::MetadataCommand;
+
+use crate::process;
+use source::File;
+
+/// A rule that does not hold somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// A path from the root of the workspace, or a crate.
+    pub place: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl Finding {
+    fn new(place: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding { place: place.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// All that was found.
+pub struct Report {
+    findings: Vec<Finding>,
+    /// Rules that could not be checked here, and why.
+    pub skips: Vec<(&'static str, String)>,
+}
+
+impl Report {
+    /// Prints the findings; fails where there are any.
+    pub fn verdict(&self) -> Result<(), String> {
+        for finding in &self.findings {
+            println!("{finding}");
+        }
+        match self.findings.len() {
+            0 => Ok(()),
+            count => Err(format!("{count} findings")),
+        }
+    }
+}
+
+/// The task.
+pub fn run() -> Result<(), String> {
+    let report = check()?;
+    for (rule, reason) in &report.skips {
+        println!("skipped: tidy::{rule}: {reason}");
+    }
+    report.verdict()?;
+    println!("tidy");
+    Ok(())
+}
+
+/// Checks every rule.
+pub fn check() -> Result<Report, String> {
+    let root = process::root();
+    let files = source_files(&root)?;
+    let metadata = MetadataCommand::new().current_dir(&root).exec().map_err(|error| error.to_string())?;
+    let ours: Vec<_> = metadata.workspace_packages();
+    let manifests: Vec<(String, String)> = ours
+        .iter()
+        .map(|package| read(package.manifest_path.as_std_path()).map(|text| (package.name.to_string(), text)))
+        .collect::<Result<_, _>>()?;
+
+    let mut findings = Vec::new();
+    findings.extend(arrows::check(&arrows::crates(&ours)));
+    findings.extend(manifests::check(&manifests));
+    findings.extend(licences::check(&licences::packages(&metadata.packages)));
+    findings.extend(bare::check(&files));
+    findings.extend(unsafety::check(&files));
+    findings.extend(places::check(&files));
+    findings.extend(published::check(&files));
+    findings.extend(sizes::check(&files));
+    findings.extend(ignores::check(&files));
+
+    let mut skips = Vec::new();
+    match bare::build()? {
+        bare::Outcome::Built => {}
+        bare::Outcome::Failed(finding) => findings.push(finding),
+        bare::Outcome::NoTarget(reason) => skips.push(("bare_target", reason)),
+    }
+    Ok(Report { findings, skips })
+}
+
+/// Every file of Rust in the tree and every file under `machines`, in order. Hidden folders and those of
+/// build results are not part of the tree.
+fn source_files(root: &Path) -> Result<Vec<File>, String> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
+        for entry in entries {
+            let path = entry.map_err(|error| format!("cannot list {}: {error}", folder.display()))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+            if path.is_dir() {
+                if !name.starts_with('.') && name != "target" {
+                    folders.push(path);
+                }
+            } else if name.ends_with(".rs") || relative.starts_with("machines/") {
+                files.push(File::new(relative, read(&path)?));
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}

@@ -1,0 +1,103 @@
+//! Where other programs are run and where things are deleted. A tool that people run as root on disks they
+//! care for does both in few places, each known.
+
+use super::Finding;
+use super::source::{File, has_word};
+
+/// A thing to be careful with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    /// Runs another program.
+    Run,
+    /// Deletes a file or a folder that a path names.
+    Delete,
+    /// Makes a folder and deletes it with all it holds when dropped.
+    Scratch,
+}
+
+use Deed::{Delete, Run, Scratch};
+
+/// The words that give a deed away. Unit tests make their scratch folders through the function
+/// `tempfile::tempdir`, which is no such word.
+const WORDS: [(&str, Deed); 10] = [
+    ("Command::new", Run),
+    ("posix_spawn", Run),
+    ("execve", Run),
+    ("remove_file", Delete),
+    ("remove_dir", Delete),
+    ("remove_dir_all", Delete),
+    ("fs::unlink", Delete),
+    ("libc::unlink", Delete),
+    ("unlinkat", Delete),
+    ("TempDir", Scratch),
+];
+
+/// The places there are: a file, what it does, and why.
+const PLACES: [(&str, &[Deed], &str); 7] = [
+    ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
+    ("crates/kernel/src/workspace.rs", &[Delete, Scratch], "the private folder that programs stand in"),
+    ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
+    ("xtask/src/process.rs", &[Run], "cargo"),
+    ("xtask/src/test.rs", &[Scratch], "the file of skips"),
+    ("xtask/src/tidy/bare.rs", &[Run], "rustc and rustup, to ask for a target"),
+    ("xtask/src/unprivileged.rs", &[Run, Scratch], "the command-line tests as another user"),
+];
+
+/// Files under `tests` and `benches` exist to run the program, in scratch folders.
+const IN_TESTS: [Deed; 2] = [Run, Scratch];
+
+/// Places that are not on the list, and lines of the list that no place needs.
+pub fn check(files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
+        let listed = PLACES.iter().find(|(path, ..)| *path == file.path).map(|(_, deeds, _)| *deeds);
+        let allowed = listed.unwrap_or(if file.is_test() { &IN_TESTS } else { &[] });
+        for (word, deed) in WORDS {
+            if !allowed.contains(&deed) && has_word(&file.code, word) {
+                let message = format!("{word} is not expected here; a new place goes into xtask/src/tidy/places.rs");
+                findings.push(Finding::new(&file.path, message));
+            }
+        }
+    }
+    for (path, deeds, _) in PLACES {
+        let done = |deed: &Deed, file: &File| WORDS.iter().any(|(word, of)| of == deed && has_word(&file.code, word));
+        for deed in deeds {
+            if !files.iter().any(|file| file.path == path && done(deed, file)) {
+                findings.push(Finding::new(path, format!("{deed:?} in xtask/src/tidy/places.rs is needed no more")));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The messages about one file among those that the list expects.
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        let findings = check(&[File::new(path, text)]);
+        findings.into_iter().filter(|finding| finding.place == path).map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn a_new_place_must_be_added_by_hand() {
+        for (word, _) in WORDS {
+            assert_eq!(messages("crates/kernel/src/new.rs", &format!("fn a() {{ {word}(b); }}")).len(), 1, "{word}");
+            assert_eq!(messages("crates/kernel/src/new.rs", &format!("/// See {word}.\nfn a() {{}}")).len(), 0);
+        }
+        assert_eq!(messages("crates/kernel/src/process.rs", "unlinkat(a); Command::new(b)").len(), 1);
+    }
+
+    #[test]
+    fn a_place_that_is_no_more_leaves_the_list() {
+        assert_eq!(messages("crates/kernel/src/process.rs", "unlinkat(a)"), Vec::<String>::new());
+        assert_eq!(messages("crates/kernel/src/process.rs", "fn a() {}").len(), 1);
+    }
+
+    #[test]
+    fn tests_run_programs_but_delete_nothing_by_name() {
+        assert_eq!(messages("crates/diskperf/tests/a.rs", "Command::new(a); TempDir::new()"), Vec::<String>::new());
+        assert_eq!(messages("crates/diskperf/tests/a.rs", "remove_dir_all(a)").len(), 1);
+    }
+}

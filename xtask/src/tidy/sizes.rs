@@ -1,0 +1,43 @@
+//! How long a file may be. Beyond that it has a second subject, which wants a file of its own.
+
+use super::Finding;
+use super::source::File;
+
+/// Lines of a file of Rust, tests included. By the project's style; no file of the ground had half of it.
+const LINES: usize = 600;
+
+/// Longer files, and why they are one subject.
+const LONGER: [(&str, &str); 0] = [];
+
+/// Files that are too long, and lines of the list that no file needs.
+pub fn check(files: &[File]) -> Vec<Finding> {
+    let too_long = |file: &&File| file.path.ends_with(".rs") && file.text.lines().count() > LINES;
+    let known = |path: &str| LONGER.iter().any(|(longer, _)| *longer == path);
+    let mut findings: Vec<Finding> = files
+        .iter()
+        .filter(too_long)
+        .filter(|file| !known(&file.path))
+        .map(|file| {
+            let lines = file.text.lines().count();
+            Finding::new(&file.path, format!("has {lines} lines, more than {LINES}: what is its second subject?"))
+        })
+        .collect();
+    for (path, _) in LONGER {
+        if !files.iter().filter(too_long).any(|file| file.path == path) {
+            findings.push(Finding::new(path, "is on the list of long files and is none"));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_file_is_asked_for_its_second_subject() {
+        assert_eq!(check(&[File::new("a.rs", "\n".repeat(LINES))]), []);
+        assert_eq!(check(&[File::new("a.rs", "\n".repeat(LINES + 1))]).len(), 1);
+        assert_eq!(check(&[File::new("machines/a.tsv", "\n".repeat(LINES + 1))]), []);
+    }
+}
