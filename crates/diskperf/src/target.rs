@@ -104,7 +104,7 @@ impl Target {
     /// system's own.
     pub fn check_room(&self, needed: u64) -> Result<(), Error> {
         let Site::Directory { path, place } = &self.site else { return Ok(()) };
-        let needed = needed + needed / 20;
+        let needed = needed.saturating_add(needed / 20);
         if place.free_bytes >= needed {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The environment variable that names the file to which skips are added, one line each: the test, a tab,
 /// the reason.
@@ -53,7 +54,7 @@ pub fn is_root() -> bool {
 
 /// Where a tool is: on the search path, or in a folder for the administrator.
 pub fn tool(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_else(OsString::new);
+    let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).chain(SYSTEM_FOLDERS.map(PathBuf::from)).collect();
     tool_in(name, &folders)
 }
@@ -73,6 +74,41 @@ fn tool_in(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
 /// the test itself can name: `program(env!("CARGO_BIN_EXE_diskperf"))`.
 pub fn program(built: &str) -> PathBuf {
     env::var_os(PROGRAM).map_or_else(|| PathBuf::from(built), PathBuf::from)
+}
+
+/// How a program ended, and all it said.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit status; none where a signal ended it.
+    pub status: Option<i32>,
+    /// What it wrote to standard output.
+    pub out: String,
+    /// What it wrote to standard error.
+    pub err: String,
+}
+
+/// Runs a program to its end, in a folder, with nothing on its standard input.
+pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program can be started");
+    Ended {
+        status: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// The names of all that lies in a folder, sorted.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
 }
 
 #[cfg(test)]

@@ -77,6 +77,10 @@ fn carry_out(
     results: &mut Results,
 ) -> Result<Option<()>, Error> {
     *targets = Target::resolve_all(&arguments.targets())?;
+    // Before anything is laid out for a size that cannot be had.
+    if let Some(size) = arguments.size {
+        targets.iter().try_for_each(|target| target.check_room(size.0))?;
+    }
     let plan = plan(arguments, targets)?;
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;

@@ -58,16 +58,23 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The size of large files: as asked, or the preset's own. It must be a whole number of calls.
+    /// The size of large files: as asked, or the preset's own. It must be a whole number of calls, and an
+    /// order of its blocks must fit into memory.
     fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, Error> {
         let size = self.size.unwrap_or(default);
-        if size.0.is_multiple_of(call) {
+        let why = if size > LARGEST {
+            format!("the programs of this preset go up to {LARGEST}")
+        } else if !size.0.is_multiple_of(call) {
+            format!("the programs of this preset need a whole number of calls of {}", Bytes(call))
+        } else {
             return Ok(size.0);
-        }
-        let why = format!("the programs of this preset need a whole number of calls of {}", Bytes(call));
+        };
         Err(Error::BadSize { what: "the size", given: size.to_string(), why })
     }
 }
+
+/// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.
+const LARGEST: Bytes = Bytes(1 << 40);
 
 /// All presets of this build.
 pub const ALL: [&Preset; 3] = [&quick::PRESET, &classic1983::PRESET, &smoke::PRESET];
