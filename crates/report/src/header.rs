@@ -18,6 +18,10 @@ pub fn lines(document: &Document) -> String {
 
 fn target(target: &TargetInfo) -> String {
     let mut line = target.name.clone();
+    let own = target.argument.strip_prefix(&format!("{}=", target.name)).unwrap_or(&target.argument);
+    if own != target.name {
+        line += &format!("  {own}");
+    }
     if let Some(file_system) = &target.file_system {
         line += &format!("  {file_system} {}", target.mount_options.join(","));
     }

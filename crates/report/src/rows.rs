@@ -1,51 +1,99 @@
 //! The plain table: a row per cell.
 
+use std::collections::BTreeSet;
+
 use comfy_table::{CellAlignment, Table, TableStyle};
-use stats::{Cell, ClockKind, Document};
+use stats::{Cell, ClockKind, Document, ParameterValue, Rate, summary};
+use units::Bytes;
 
 use crate::numbers::significant;
 
-/// A row per cell, in the order of the run.
+/// A row per cell, in the order of the run. The target's name stands in each where there are several.
 pub fn table(document: &Document) -> String {
     let mut table = Table::new();
     table.load_style(TableStyle::new());
-    table.set_header(["", "", "until", "rate", "+-", "CPU"]);
+    table.set_header(["", "rate", "+-", "CPU", "kernel", "until"]);
     let several = document.run.targets.len() > 1;
     for cell in &document.cells {
-        let name =
-            if cell.program == cell.phase { cell.program.clone() } else { format!("{} {}", cell.program, cell.phase) };
-        let place = if several { cell.target.clone() } else { String::new() };
-        table.add_row([name, place, until(cell).to_owned(), rate(cell), interval(cell), cpu(cell)]);
+        let mut name = name(cell, &document.cells);
+        if several {
+            name = format!("{}: {name}", cell.target);
+        }
+        table.add_row([name, rate(cell), interval(cell), cpu(cell), workers(cell), until(cell)]);
     }
-    for column in 3..6 {
+    for column in 1..=4 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.trim_fmt() + "\n"
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n") + "\n"
 }
 
-fn until(cell: &Cell) -> &'static str {
-    match cell.state.clock {
-        ClockKind::Returned => "returned",
-        ClockKind::DataDurable => "data durable",
-        ClockKind::Durable => "durable",
+/// Program and phase, and whatever tells this cell from others of that name: `copy, buffer 64 B`.
+fn name(cell: &Cell, all: &[Cell]) -> String {
+    let mut name = cell.program.clone();
+    if cell.phase != cell.program && !is_only_phase(cell, all) {
+        name += &format!(" {}", cell.phase);
     }
+    let same =
+        |other: &&Cell| (&other.program, &other.phase, &other.target) == (&cell.program, &cell.phase, &cell.target);
+    for (key, value) in &cell.parameters {
+        let values: BTreeSet<Option<&ParameterValue>> =
+            all.iter().filter(same).map(|other| other.parameters.get(key)).collect();
+        if values.len() > 1 {
+            name += &match (key.strip_suffix("_bytes"), value) {
+                (Some(what), ParameterValue::Number(bytes)) => format!(", {what} {}", Bytes(*bytes)),
+                _ => format!(", {key} {value}"),
+            };
+        }
+    }
+    name
+}
+
+fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
+    all.iter().filter(|other| other.program == cell.program).all(|other| other.phase == cell.phase)
 }
 
 fn rate(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let star = if cell.marks.is_empty() { "" } else { "*" };
-    format!("{} {}{star}", significant(rate.value, 3), rate.unit)
+    format!("{}{star}", in_unit(rate.value, rate))
 }
 
+fn in_unit(value: f64, rate: &Rate) -> String {
+    format!("{} {}", significant(value, 3), rate.unit)
+}
+
+/// Half the width of the interval, in percent of the rate.
 fn interval(cell: &Cell) -> String {
-    let Some((rate, low)) = cell.rate.as_ref().and_then(|rate| Some((rate, rate.low?))) else {
-        return String::new();
-    };
-    format!("{:.0} %", 100.0 * (rate.per_second - low) / rate.per_second)
+    let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
+    cell.rate.as_ref().and_then(half).map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half))
 }
 
 fn cpu(cell: &Cell) -> String {
-    cell.cpu_percent.map_or_else(|| "n.m.".to_owned(), |cpu| format!("{:.0}%", cpu.process))
+    let missing = if cell.measured { "n.m." } else { "" };
+    cell.cpu_percent.map_or_else(|| missing.to_owned(), |cpu| format!("{:.0}%", cpu.process))
+}
+
+fn workers(cell: &Cell) -> String {
+    let workers = cell.cpu_percent.and_then(|cpu| cpu.kernel_workers);
+    workers.map_or_else(String::new, |percent| format!("+{percent:.0}%"))
+}
+
+/// Where the clock stopped; and the rate of the calls alone, where that is another.
+fn until(cell: &Cell) -> String {
+    let Some(rate) = &cell.rate else { return cell.reason.clone().unwrap_or_default() };
+    if cell.state.clock == ClockKind::Returned {
+        return "returned".to_owned();
+    }
+    let returned: Option<Vec<f64>> =
+        cell.kept().map(|round| summary::round_rate(round, rate.base, ClockKind::Returned)).collect();
+    match returned.filter(|rates| !rates.is_empty()) {
+        Some(rates) => {
+            let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+            format!("durable; calls alone {}", in_unit(mean * rate.value / rate.per_second, rate))
+        }
+        None => "durable".to_owned(),
+    }
 }

@@ -4,7 +4,6 @@
 //! test` counts it, prints its reason, and fails where `CI=true` promises that everything can run.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
