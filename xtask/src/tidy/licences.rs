@@ -4,10 +4,11 @@ use cargo_metadata::Package;
 
 use super::Finding;
 
-/// Licences that ask for nothing but to be named. No copyleft; the public domain only where another
+/// Licences that ask for no more than to be named. No copyleft; the public domain only where another
 /// licence is offered beside it, as not every country knows it.
-const ALLOWED: [&str; 8] = [
+const ALLOWED: [&str; 9] = [
     "MIT",
+    "MIT-0",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
