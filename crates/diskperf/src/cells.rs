@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Mark, MarkCode, ParameterValue, Problem, Provenance,
-    RateBase, Round, State, Steadiness, summary,
+    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, Mark, MarkCode, ParameterValue,
+    Problem, Provenance, RateBase, Round, State, Steadiness, summary,
 };
 use units::Nanos;
 use workload::{Base, Census, Phase, Reason, Setting, Tally};
@@ -69,7 +69,8 @@ fn cell(
     phase: &Phase,
 ) -> Cell {
     let row = &alternative.row;
-    let clock = if plan.claim == Claim::Durable && phase.changes() { ClockKind::Durable } else { ClockKind::Returned };
+    let clock =
+        if plan.how.claim == Claim::Durable && phase.changes() { ClockKind::Durable } else { ClockKind::Returned };
     let base = match phase.base {
         Base::Bytes => RateBase::Bytes,
         Base::Files => RateBase::Files,
@@ -105,7 +106,7 @@ fn cell(
         overlap: None,
         rate: measured.then(|| summary::rate(kept(), base, clock, row.unit)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), clock)).flatten(),
-        latency_ns: None,
+        latency_ns: measured.then(|| latency(&kept_runs)).flatten(),
         io: measured.then(|| io(&kept_runs)).flatten(),
         time: measured.then(|| time(&kept_runs, clock)),
         limited_by: None,
@@ -147,8 +148,7 @@ fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
         position: run.position,
         discarded: run.discarded,
         bytes: moved,
-        ops: done.tally.total_ops(),
-        files: (phase.base == Base::Files).then_some(phase.amount),
+        ops: done.tally.count(phase.unit.last),
         returned_s: done.returned.as_secs_f64(),
         data_durable_s: done.data_durable.map(Nanos::as_secs_f64),
         durable_s: done.durable.map(Nanos::as_secs_f64),
@@ -195,6 +195,16 @@ fn io(runs: &[&PhaseRun]) -> Option<Io> {
         io.flushes += device.flushes;
     }
     (!runs.is_empty()).then_some(io)
+}
+
+/// How long single units of work took, over all kept rounds; nothing where they were not timed.
+fn latency(runs: &[&PhaseRun]) -> Option<Latency> {
+    let mut latencies = runs.iter().map(|run| run.latencies.as_ref());
+    let mut all = latencies.next()??.clone();
+    for more in latencies {
+        all.add(more?);
+    }
+    all.summary(LatencyKind::Service)
 }
 
 /// Where the time went: the program's own CPU time, the kernel's on its behalf, and waiting.

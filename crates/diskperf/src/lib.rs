@@ -17,6 +17,7 @@ mod exit;
 mod output;
 mod plan;
 mod presets;
+mod recorder;
 pub mod runner;
 mod signals;
 mod target;

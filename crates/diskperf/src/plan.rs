@@ -4,7 +4,7 @@ use stats::summary::RateUnit;
 use units::{Nanos, Prng};
 use workload::Program;
 
-use crate::runner::Claim;
+use crate::runner::How;
 
 /// What will be run.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub struct Plan {
     pub promised: u32,
     /// Whether the kept rounds must agree.
     pub must_agree: bool,
-    /// The clock of the figures.
-    pub claim: Claim,
+    /// How everything is measured.
+    pub how: How,
     /// The seed of the order and of the data.
     pub seed: u64,
     /// No round begins that would probably end later than this.
@@ -107,6 +107,7 @@ mod tests {
 
     use super::*;
     use crate::presets::MIB_PER_SECOND;
+    use crate::runner::Claim;
 
     fn plan() -> Plan {
         let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
@@ -116,7 +117,7 @@ mod tests {
             discard_first: true,
             promised: 2,
             must_agree: true,
-            claim: Claim::Returned,
+            how: How { claim: Claim::Returned, timed: false },
             seed: 7,
             budget: None,
             alternatives: rows.into_iter().map(|row| Alternative { target: 0, row }).collect(),

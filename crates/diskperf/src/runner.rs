@@ -1,8 +1,11 @@
 //! Runs one program once on a world, whichever it is: prepare, then every phase with its clocks, with
 //! counters on both sides. Knows no preset and prints nothing.
 
+use stats::Latencies;
 use units::Nanos;
-use workload::{Census, CpuTime, Failure, Program, Span, Stream, Tally, Witness, World};
+use workload::{Census, CpuTime, Failure, Program, Recorder, Span, Stream, Tally, Witness, World};
+
+use crate::recorder::Timed;
 
 /// Which clock the figures of a phase are claimed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +14,15 @@ pub enum Claim {
     Returned,
     /// Until everything is durable, where anything was changed.
     Durable,
+}
+
+/// How a program is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// The clock of its figures.
+    pub claim: Claim,
+    /// Whether single operations are timed: two readings of a clock for each.
+    pub timed: bool,
 }
 
 /// What happened when a program ran once.
@@ -50,12 +62,14 @@ pub struct PhaseRun {
     pub written_at_return: Option<u64>,
     /// What the program did.
     pub tally: Tally,
+    /// How long its units of work took, where they were timed.
+    pub latencies: Option<Latencies>,
     /// What it left behind.
     pub census: Census,
 }
 
 /// Runs the program from an empty folder, and leaves an empty folder.
-pub fn perform<W: World>(world: &mut W, program: &Program, claim: Claim) -> Result<Performance, W::Fault> {
+pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, W::Fault> {
     let mut performance = Performance::default();
     world.clear()?;
     let (span, tally) = run_stream(world, &program.prepare)?;
@@ -65,7 +79,7 @@ pub fn perform<W: World>(world: &mut W, program: &Program, claim: Claim) -> Resu
         if performance.stopped.is_some() {
             break;
         }
-        match perform_phase(world, phase, claim)? {
+        match perform_phase(world, phase, how)? {
             Ok(run) => performance.phases.push(run),
             Err(failure) => performance.stopped = Some(Stopped { phase: Some(index), failure }),
         }
@@ -79,11 +93,18 @@ pub fn perform<W: World>(world: &mut W, program: &Program, claim: Claim) -> Resu
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &workload::Phase,
-    claim: Claim,
+    How { claim, timed }: How,
 ) -> Result<Result<PhaseRun, Failure>, W::Fault> {
     world.watch()?;
     let written_before = world.device_bytes();
-    let (steps, tally) = run_stream(world, &phase.steps)?;
+    let (steps, tally, latencies) = if timed {
+        let mut timed = Timed::new(phase.unit);
+        let span = run_with(world, &phase.steps, &mut timed)?;
+        (span, timed.tally, Some(timed.latencies))
+    } else {
+        let (span, tally) = run_stream(world, &phase.steps)?;
+        (span, tally, None)
+    };
     let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
     if let Some(failure) = tally.failure {
         return Ok(Err(failure));
@@ -120,12 +141,21 @@ fn perform_phase<W: World>(
         witness,
         written_at_return,
         tally,
+        latencies,
         census: world.census(0)?,
     }))
 }
 
 fn run_stream<W: World>(world: &mut W, stream: &Stream) -> Result<(Span<W::Clock>, Tally), W::Fault> {
     let mut tally = Tally::default();
-    let mut spans = world.run(&mut [stream.clone()], std::slice::from_mut(&mut tally))?;
-    Ok((spans.swap_remove(0), tally))
+    Ok((run_with(world, stream, &mut tally)?, tally))
+}
+
+fn run_with<W, R>(world: &mut W, stream: &Stream, recorder: &mut R) -> Result<Span<W::Clock>, W::Fault>
+where
+    W: World,
+    R: Recorder<W::Clock> + Send,
+{
+    let mut spans = world.run(&mut [stream.clone()], std::slice::from_mut(recorder))?;
+    Ok(spans.swap_remove(0))
 }

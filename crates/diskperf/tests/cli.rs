@@ -101,8 +101,7 @@ fn a_rate_follows_from_its_rounds() {
     for cell in cells(&document) {
         let clock = if cell["state"]["clock"] == "durable" { "durable_s" } else { "returned_s" };
         let amount = match cell["rate"]["base"].as_str() {
-            Some("files") => "files",
-            Some("ops") => "ops",
+            Some("files" | "ops") => "ops",
             _ => "bytes",
         };
         let rounds = cell["rounds"].as_array().expect("rounds");

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use diskperf::runner::{Claim, Performance, perform};
+use diskperf::runner::{Claim, How, Performance, perform};
 use kernel::{Posix, Station, Workspace};
 use proptest::prelude::*;
 use simulator::Machine;
 use units::Moment;
-use workload::programs::{book, lab, mckusick};
+use workload::programs::{book, lab, mckusick, modern};
 use workload::{
     Access, Base, Census, Directory, Durability, Handle, Layout, Mode, Name, Op, Order, Placing, Program, Reason,
     Recorder, Stream, Tally, World,
@@ -54,6 +54,8 @@ fn programs() -> Vec<Program> {
             programs.push(book::write(1_001, buffer, sync));
         }
     }
+    programs.push(modern::random_read(64 * 1024, 4096, 9, 1));
+    programs.push(modern::commit(5, 4096));
     programs
 }
 
@@ -65,8 +67,9 @@ fn deeds(performance: &Performance) -> Vec<(Tally, Census)> {
 #[test]
 fn every_program_has_the_same_effect_in_both_worlds() {
     for program in programs() {
-        let real = perform(&mut kernel(program.largest_call), &program, Claim::Durable).expect("the kernel's world");
-        let Ok(simulated) = perform(&mut machine(), &program, Claim::Durable);
+        let real = perform(&mut kernel(program.largest_call), &program, How { claim: Claim::Durable, timed: false })
+            .expect("the kernel's world");
+        let Ok(simulated) = perform(&mut machine(), &program, How { claim: Claim::Durable, timed: false });
         let what = format!("{} {:?}", program.name, program.parameters);
         assert!(real.stopped.is_none(), "{what}: {:?}", real.stopped);
         assert_eq!(deeds(&real), deeds(&simulated), "{what}");
@@ -77,12 +80,11 @@ fn every_program_has_the_same_effect_in_both_worlds() {
 #[test]
 fn every_program_moves_what_its_rate_counts() {
     for program in programs() {
-        let Ok(performance) = perform(&mut machine(), &program, Claim::Returned);
+        let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Returned, timed: true });
         for (phase, run) in program.phases.iter().zip(&performance.phases) {
             let done = match phase.base {
                 Base::Bytes => run.tally.bytes_read.max(run.tally.bytes_written),
-                Base::Files => run.tally.total_ops().min(phase.amount),
-                Base::Ops => run.tally.total_ops(),
+                Base::Files | Base::Ops => run.tally.count(phase.unit.last),
             };
             assert_eq!(done, phase.amount, "{} {}", program.name, phase.name);
         }
@@ -94,7 +96,8 @@ fn a_program_leaves_an_empty_folder_and_can_run_again() {
     let program = lab::SmallFiles::new(10, 100).program();
     let mut world = kernel(program.largest_call);
     for _ in 0..2 {
-        let performance = perform(&mut world, &program, Claim::Returned).expect("the kernel's world");
+        let performance =
+            perform(&mut world, &program, How { claim: Claim::Returned, timed: true }).expect("the kernel's world");
         assert!(performance.stopped.is_none());
         assert_eq!(world.census(0).expect("a census"), Census::default());
     }
@@ -104,7 +107,7 @@ fn a_program_leaves_an_empty_folder_and_can_run_again() {
 fn simulated_time_is_the_same_every_time() {
     for program in programs() {
         let run = || {
-            let Ok(performance) = perform(&mut machine(), &program, Claim::Durable);
+            let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Durable, timed: false });
             performance.phases.iter().map(|phase| (phase.returned, phase.durable, phase.cpu)).collect::<Vec<_>>()
         };
         assert_eq!(run(), run());
@@ -116,7 +119,7 @@ fn simulated_time_is_the_same_every_time() {
 #[test]
 fn the_flat_disk_keeps_its_arithmetic() {
     let program = mckusick::Classic::Write8192.program(16 * 1024);
-    let Ok(performance) = perform(&mut machine(), &program, Claim::Returned);
+    let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Returned, timed: true });
     let call = 500_000 + 8192 * 400;
     let expected = 500_000 + 10_000_000 + 2 * (call + 8_192_000);
     assert_eq!(performance.phases[0].returned.0, expected);
@@ -164,7 +167,8 @@ fn written_files_carry_their_stamps() {
 #[test]
 fn a_program_told_to_stop_stops_at_the_next_op() {
     let mut world = kernel_with(1, 8192, true);
-    let performance = perform(&mut world, &mckusick::Classic::Write8192.program(8192), Claim::Returned);
+    let performance =
+        perform(&mut world, &mckusick::Classic::Write8192.program(8192), How { claim: Claim::Returned, timed: false });
     let stopped = performance.expect("the kernel's world").stopped.expect("an early end");
     assert_eq!(stopped.failure.reason, Reason::Interrupted);
 }
@@ -236,7 +240,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     /// Right or wrong, an op ends the same way on the kernel and on the machine.
     #[test]

@@ -96,11 +96,16 @@ impl Namespace {
         Ok(())
     }
 
+    /// A read that brings too little still moves the offset by what it brought.
     fn read(&mut self, handle: Handle, length: u32, expect: u32) -> Result<Transfer, Reason> {
         let OpenFile { file, offset, .. } = *self.opened(handle, Access::Write)?;
-        let transfer = self.read_at(file, offset, length, expect)?;
-        self.opened(handle, Access::Write)?.offset += u64::from(transfer.bytes);
-        Ok(transfer)
+        let outcome = self.read_at(file, offset, length, expect);
+        let moved = match outcome {
+            Ok(Transfer { bytes, .. }) | Err(Reason::Short(bytes)) => bytes,
+            Err(_) => 0,
+        };
+        self.opened(handle, Access::Write)?.offset += u64::from(moved);
+        outcome
     }
 
     fn write(&mut self, handle: Handle, length: u32) -> Result<Transfer, Reason> {

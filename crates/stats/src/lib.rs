@@ -5,6 +5,7 @@
 
 mod cell;
 mod document;
+mod latency;
 mod round;
 pub mod summary;
 
@@ -13,4 +14,5 @@ pub use cell::{
     ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
 };
 pub use document::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
+pub use latency::Latencies;
 pub use round::{CpuSeconds, Round};

@@ -17,10 +17,8 @@ pub struct Round {
     pub discarded: bool,
     /// Bytes that moved between the program and files.
     pub bytes: u64,
-    /// Operations that the program did.
+    /// Units of work that were done: reads or writes, commits, files.
     pub ops: u64,
-    /// Files that the phase went through, where that is what it counts.
-    pub files: Option<u64>,
     /// Seconds until the last call returned.
     pub returned_s: f64,
     /// Seconds until the data were durable; null where nothing was written or no single call does it.

@@ -51,8 +51,7 @@ pub fn rate<'a>(
 pub fn round_rate(round: &Round, base: RateBase, clock: ClockKind) -> Option<f64> {
     let amount = match base {
         RateBase::Bytes => round.bytes,
-        RateBase::Files => round.files?,
-        RateBase::Ops => round.ops,
+        RateBase::Files | RateBase::Ops => round.ops,
     };
     let elapsed = round.elapsed_s(clock);
     (elapsed > 0.0).then(|| amount as f64 / elapsed)
@@ -133,7 +132,6 @@ mod tests {
             discarded: false,
             bytes: 8 << 20,
             ops: 1024,
-            files: None,
             returned_s,
             data_durable_s: None,
             durable_s: Some(2.0 * returned_s),

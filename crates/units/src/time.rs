@@ -154,7 +154,8 @@ pub enum Virtual {}
 /// A point on the clock `C`, in nanoseconds since that clock's own zero.
 pub struct Moment<C> {
     nanos: u64,
-    clock: PhantomData<C>,
+    /// A clock's name, not a clock: moments pass between threads whatever the clock is.
+    clock: PhantomData<fn() -> C>,
 }
 
 impl<C> Moment<C> {

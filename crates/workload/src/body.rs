@@ -26,6 +26,15 @@ pub enum Body {
     Files(Files),
     /// Reading one file and writing the same to another.
     Copy(Copying),
+    /// Appending a record and waiting until its data are durable, in turn.
+    Commits {
+        /// The file.
+        handle: Handle,
+        /// Bytes in a record.
+        length: u32,
+        /// How many ops are left, two to a commit.
+        left: u64,
+    },
 }
 
 impl Iterator for Body {
@@ -42,6 +51,11 @@ impl Iterator for Body {
             Body::Places(places) => places.next(),
             Body::Files(files) => files.next(),
             Body::Copy(copying) => copying.next(),
+            Body::Commits { handle, length, left } => {
+                *left = left.checked_sub(1)?;
+                let (handle, length) = (*handle, *length);
+                Some(if *left % 2 == 1 { Op::Write { handle, length } } else { Op::Fdatasync { handle } })
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::op::OpKind;
 use crate::stream::Stream;
 
 /// A program: what it needs beforehand, and what is measured. What it leaves behind is the world's to
@@ -40,6 +41,26 @@ pub struct Phase {
     pub base: Base,
     /// How much of that the phase does.
     pub amount: u64,
+    /// What one of its operations is, where single operations are timed.
+    pub unit: Unit,
+}
+
+/// One unit of work, as a person would time it: from an op of the first kind until the next of the last has
+/// returned. A read is one op, a commit begins with a write and ends with a sync, a small file is made from
+/// its creation to its close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The kind that a unit begins with.
+    pub first: OpKind,
+    /// The kind that ends it.
+    pub last: OpKind,
+}
+
+impl Unit {
+    /// A single op.
+    pub const fn of(kind: OpKind) -> Unit {
+        Unit { first: kind, last: kind }
+    }
 }
 
 impl Phase {

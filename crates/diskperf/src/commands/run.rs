@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::plan::{Alternative, Plan};
 use crate::presets::{Preset, Settings};
-use crate::runner::{self, Claim, Performance};
+use crate::runner::{self, How, Performance};
 use crate::signals::Stop;
 use crate::target::{Site, Target};
 
@@ -116,7 +116,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         discard_first: preset.discard_first,
         promised: preset.rounds - u32::from(preset.discard_first),
         must_agree: preset.must_agree,
-        claim: preset.claim,
+        how: preset.how,
         seed,
         budget: arguments.budget,
         alternatives,
@@ -157,11 +157,11 @@ impl Place {
         }
     }
 
-    fn perform(&mut self, program: &Program, claim: Claim) -> Result<Performance, Error> {
+    fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Error> {
         match self {
-            Place::Real(world) => Ok(runner::perform(&mut **world, program, claim)?),
+            Place::Real(world) => Ok(runner::perform(&mut **world, program, how)?),
             Place::Simulated(world) => {
-                let Ok(performance) = runner::perform(&mut **world, program, claim);
+                let Ok(performance) = runner::perform(&mut **world, program, how);
                 Ok(performance)
             }
         }
@@ -217,7 +217,7 @@ fn run_rounds(
             }
             let Alternative { target, row } = &plan.alternatives[index];
             notify(Event::ProgramStarted { program: row.program.name, target: &targets[*target].name });
-            let performance = places[*target].perform(&row.program, plan.claim)?;
+            let performance = places[*target].perform(&row.program, plan.how)?;
             histories[index].add(plan, round, position as u32 + 1, performance);
             notify(Event::ProgramEnded);
         }

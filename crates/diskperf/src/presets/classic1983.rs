@@ -7,7 +7,7 @@ use workload::programs::mckusick::{BYTES_1983, Classic};
 use super::{KBYTES_PER_SEC, Preset, Settings};
 use crate::error::Error;
 use crate::plan::Row;
-use crate::runner::Claim;
+use crate::runner::{Claim, How};
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
@@ -16,7 +16,7 @@ pub const PRESET: Preset = Preset {
     rounds: 3,
     discard_first: true,
     must_agree: true,
-    claim: Claim::Returned,
+    how: How { claim: Claim::Returned, timed: false },
     rows,
     findings: super::none,
 };

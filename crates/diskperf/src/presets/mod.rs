@@ -10,7 +10,7 @@ use units::Bytes;
 
 use crate::error::Error;
 use crate::plan::Row;
-use crate::runner::Claim;
+use crate::runner::How;
 use crate::target::Target;
 
 /// Megabytes as memory is counted.
@@ -35,8 +35,8 @@ pub struct Preset {
     pub discard_first: bool,
     /// Whether the kept rounds must agree within a tenth.
     pub must_agree: bool,
-    /// The clock of its figures.
-    pub claim: Claim,
+    /// How its programs are measured.
+    pub how: How,
     /// Its programs on a target.
     pub rows: fn(&Settings, &Target) -> Result<Vec<Row>, Error>,
     /// What follows from its cells, in sentences.

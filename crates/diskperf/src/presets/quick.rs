@@ -6,7 +6,7 @@ use workload::programs::{book, lab, mckusick};
 use super::{FILES_PER_SEC, MIB_PER_SECOND, Preset, Settings};
 use crate::error::Error;
 use crate::plan::Row;
-use crate::runner::Claim;
+use crate::runner::{Claim, How};
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
@@ -15,7 +15,7 @@ pub const PRESET: Preset = Preset {
     rounds: 5,
     discard_first: false,
     must_agree: false,
-    claim: Claim::Durable,
+    how: How { claim: Claim::Durable, timed: true },
     rows,
     findings: super::none,
 };

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use super::{PREPARING_CALL, data_durable, file_durable, open, prepared_file, quiet};
 use crate::body::{Body, Copying};
-use crate::op::{Access, Durability, Handle, Mode, Name, Op};
-use crate::program::{Base, Parameter, Phase, Program};
+use crate::op::{Access, Durability, Handle, Mode, Name, Op, OpKind};
+use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
 /// The buffer sizes of table 13-1. 2048, 8192 and 32768 are not in it.
@@ -92,6 +92,7 @@ pub fn copy(bytes: u64, buffer: u32, sync: Sync) -> Program {
             durable: file_durable(NEW),
             base: Base::Bytes,
             amount: bytes,
+            unit: Unit { first: OpKind::Read, last: OpKind::Write },
         }],
         space: 2 * bytes,
         largest_call: buffer.max(PREPARING_CALL),
@@ -123,6 +124,7 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
             durable: file_durable(NEW),
             base: Base::Bytes,
             amount: bytes,
+            unit: Unit::of(OpKind::Write),
         }],
         space: bytes,
         largest_call: buffer,

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::{FILE, calls, create, data_durable, file_durable, open, quiet};
 use crate::body::{Body, Deed, Files, Layout, Order, Places, Placing};
-use crate::op::{Access, Directory, Mode, Name, Op};
-use crate::program::{Base, Parameter, Phase, Program};
+use crate::op::{Access, Directory, Mode, Name, Op, OpKind};
+use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
 /// When `smallfb` waits for its files to be durable.
@@ -74,7 +74,7 @@ impl SmallFiles {
                 Stream::of(ops)
             }
         };
-        let phase = |name, deed, order, durable| Phase {
+        let phase = |name, deed, order, durable, unit| Phase {
             name,
             steps: Stream::open(
                 Vec::new(),
@@ -84,6 +84,7 @@ impl SmallFiles {
             durable,
             base: Base::Files,
             amount: u64::from(self.files),
+            unit,
         };
         let make = Deed::Make { fsync: self.sync == SmallSync::File };
         let mut prepare: Vec<Op> = self.layout.directories().map(|directory| Op::Mkdir { directory }).collect();
@@ -109,9 +110,15 @@ impl SmallFiles {
             ],
             prepare: Stream::of(prepare),
             phases: vec![
-                phase("creat", make, Order::Creation, durable()),
-                phase("read", Deed::Take, self.order, Stream::empty()),
-                phase("delete", Deed::Remove, Order::Creation, durable()),
+                phase("creat", make, Order::Creation, durable(), Unit { first: OpKind::Create, last: OpKind::Close }),
+                phase(
+                    "read",
+                    Deed::Take,
+                    self.order,
+                    Stream::empty(),
+                    Unit { first: OpKind::Open, last: OpKind::Close },
+                ),
+                phase("delete", Deed::Remove, Order::Creation, durable(), Unit::of(OpKind::Unlink)),
             ],
             // A block of 4096 bytes at least for every file.
             space: u64::from(self.files) * u64::from(self.bytes.max(1)).next_multiple_of(4096),
@@ -151,16 +158,20 @@ impl LargeFile {
         };
         let read = Op::Read { handle: FILE, length: LARGE_CALL };
         let write = Op::Write { handle: FILE, length: LARGE_CALL };
-        let reading = |name, steps| Phase {
+        let reading = |name, steps, kind| Phase {
             name,
             steps,
             data: Stream::empty(),
             durable: Stream::empty(),
             base: Base::Bytes,
             amount: self.bytes,
+            unit: Unit::of(kind),
         };
-        let writing =
-            |name, steps| Phase { data: data_durable(FILE), durable: file_durable(FILE), ..reading(name, steps) };
+        let writing = |name, steps, kind| Phase {
+            data: data_durable(FILE),
+            durable: file_durable(FILE),
+            ..reading(name, steps, kind)
+        };
         let placing = match self.placing {
             Placing::Permutation => "permutation",
             Placing::Replacement => "replacement",
@@ -176,12 +187,12 @@ impl LargeFile {
             ],
             prepare: quiet(),
             phases: vec![
-                writing("write sequential", sequential(create(file, FILE), write)),
-                reading("read sequential", sequential(open(file, FILE, Access::Read), read)),
-                writing("write random", random(Access::ReadWrite, true, self.seed)),
+                writing("write sequential", sequential(create(file, FILE), write), OpKind::Write),
+                reading("read sequential", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
+                writing("write random", random(Access::ReadWrite, true, self.seed), OpKind::WriteAt),
                 // Another order than that of the writes: the next seed.
-                reading("read random", random(Access::Read, false, self.seed.wrapping_add(1))),
-                reading("read sequential again", sequential(open(file, FILE, Access::Read), read)),
+                reading("read random", random(Access::Read, false, self.seed.wrapping_add(1)), OpKind::ReadAt),
+                reading("read sequential again", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
             ],
             space: self.bytes,
             largest_call: LARGE_CALL,
@@ -217,6 +228,7 @@ fn given(direct: bool) -> Op {
 }
 
 fn raw(name: &'static str, steps: Stream, base: Base, amount: u64, call: u32, direct: bool) -> Program {
+    let unit = Unit::of(if base == Base::Ops { OpKind::ReadAt } else { OpKind::Read });
     Program {
         name,
         parameters: vec![
@@ -225,7 +237,15 @@ fn raw(name: &'static str, steps: Stream, base: Base, amount: u64, call: u32, di
             Parameter::new("direct", direct),
         ],
         prepare: Stream::empty(),
-        phases: vec![Phase { name: "read", steps, data: Stream::empty(), durable: Stream::empty(), base, amount }],
+        phases: vec![Phase {
+            name: "read",
+            steps,
+            data: Stream::empty(),
+            durable: Stream::empty(),
+            base,
+            amount,
+            unit,
+        }],
         space: 0,
         largest_call: call,
     }

@@ -5,8 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open, prepared_file, quiet};
-use crate::op::{Access, Name, Op};
-use crate::program::{Base, Parameter, Phase, Program};
+use crate::op::{Access, Name, Op, OpKind};
+use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
 /// Bytes that each program moves in the paper: 8 x 2^20.
@@ -77,6 +77,7 @@ impl Classic {
             Classic::Rewrite8192 => ("rewrite", data_durable(FILE), file_durable(FILE)),
         };
         let steps = self.steps(file, bytes);
+        let unit = Unit::of(if self == Classic::Read8192 { OpKind::Read } else { OpKind::Write });
         Program {
             name: self.name(),
             parameters: Vec::from([
@@ -84,7 +85,7 @@ impl Classic {
                 Parameter::new("file_bytes", bytes),
             ]),
             prepare,
-            phases: vec![Phase { name, steps, data, durable, base: Base::Bytes, amount: bytes }],
+            phases: vec![Phase { name, steps, data, durable, base: Base::Bytes, amount: bytes, unit }],
             space: bytes,
             largest_call,
         }

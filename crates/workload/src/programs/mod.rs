@@ -1,8 +1,9 @@
-//! The programs of the seed documents, each a function from its sizes to a [`Program`](crate::Program).
+//! The programs of the seed documents and the loads people ask about now, each a function from its sizes to a [`Program`](crate::Program).
 
 pub mod book;
 pub mod lab;
 pub mod mckusick;
+pub mod modern;
 
 use alloc::vec;
 use alloc::vec::Vec;

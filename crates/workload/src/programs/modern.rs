@@ -1,0 +1,70 @@
+//! Loads that people ask about now: one small block at a time, and the commit of a database.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{FILE, PREPARING_CALL, create, prepared_file, quiet};
+use crate::body::{Body, Places, Placing};
+use crate::op::{Access, Mode, Name, Op, OpKind};
+use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::stream::Stream;
+
+/// `randread`: `reads` blocks of a file of `bytes` bytes, each block at most once, in random order, past the
+/// page cache.
+pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
+    let file = Name::root(0);
+    let blocks = u32::try_from(bytes / u64::from(block)).expect("fewer than 2^32 blocks");
+    let reads = reads.min(blocks);
+    let mode = Mode { direct: true, ..Mode::default() };
+    let opening = vec![Op::Open { name: file, handle: FILE, access: Access::Read, mode }];
+    let places = Places::new(false, FILE, block, (reads, blocks), Placing::Permutation, seed);
+    Program {
+        name: "randread",
+        parameters: vec![
+            Parameter::new("buffer_bytes", block),
+            Parameter::new("file_bytes", bytes),
+            Parameter::new("reads", reads),
+            Parameter::new("direct", true),
+            Parameter::new("iodepth", 1u32),
+            Parameter::new("seed", seed),
+        ],
+        prepare: prepared_file(file, bytes),
+        phases: vec![Phase {
+            name: "randread",
+            steps: Stream::open(opening, Body::Places(places)),
+            data: Stream::empty(),
+            durable: Stream::empty(),
+            base: Base::Ops,
+            amount: u64::from(reads),
+            unit: Unit::of(OpKind::ReadAt),
+        }],
+        space: bytes,
+        largest_call: block.max(PREPARING_CALL),
+    }
+}
+
+/// `commit`: appends a record to a log and waits until it is on the device, as a database does. Each
+/// commit is durable when it returns, so nothing is left to be made durable afterwards.
+pub fn commit(commits: u32, record: u32) -> Program {
+    let body = Body::Commits { handle: FILE, length: record, left: u64::from(commits) * 2 };
+    Program {
+        name: "commit",
+        parameters: Vec::from([
+            Parameter::new("record_bytes", record),
+            Parameter::new("commits", commits),
+            Parameter::new("sync", "fdatasync"),
+        ]),
+        prepare: quiet(),
+        phases: vec![Phase {
+            name: "commit",
+            steps: Stream::open(vec![create(Name::root(0), FILE)], body),
+            data: Stream::empty(),
+            durable: Stream::empty(),
+            base: Base::Ops,
+            amount: u64::from(commits),
+            unit: Unit { first: OpKind::Write, last: OpKind::Fdatasync },
+        }],
+        space: u64::from(commits) * u64::from(record),
+        largest_call: record,
+    }
+}
