@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use kernel::place::{Place, is_under_dev};
+use kernel::place::{Place, is_under_dev, takes_direct};
 
 use crate::error::Error;
 
@@ -98,6 +98,16 @@ impl Target {
             }
         }
         Ok(targets)
+    }
+
+    /// Why no program can go past the page cache here, where none can. Makes and removes an unnamed file.
+    pub fn refuses_direct(&self) -> Option<String> {
+        match &self.site {
+            Site::Directory { path, place } if !takes_direct(path) => {
+                Some(format!("{} takes no O_DIRECT", place.file_system.as_deref().unwrap_or("this file system")))
+            }
+            Site::Directory { .. } | Site::Simulated { .. } => None,
+        }
     }
 
     /// Refuses where the programs would not fit. `needed` bytes, and a twentieth of that for the file

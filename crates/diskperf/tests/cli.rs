@@ -60,7 +60,19 @@ fn the_main_job_measures_the_folder_one_stands_in() {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch());
     let ended = diskperf(folder.path(), &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    for word in ["read_8192", "write_4096", "write_8192", "rewrite_8192", "smallfb", "copy", "MiB/s", "files/sec"] {
+    for word in [
+        "read_8192",
+        "write_4096",
+        "write_8192",
+        "rewrite_8192",
+        "randread",
+        "commit",
+        "smallfb",
+        "copy",
+        "MiB/s",
+        "files/sec",
+        "p50 / p99",
+    ] {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
     assert!(ended.err.contains("writes up to"), "{}", ended.err);

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use procfs::process::{MountInfo, Process};
+use rustix::fs::{Mode, OFlags};
 
 use crate::devices::Device;
 
@@ -83,6 +85,13 @@ fn options(mount: &MountInfo) -> Vec<String> {
     options.sort_unstable();
     options.dedup();
     options
+}
+
+/// Whether files in this directory can be opened past the page cache. Tries it on an unnamed file.
+pub fn takes_direct(directory: &Path) -> bool {
+    let Ok(file) = tempfile::tempfile_in(directory) else { return false };
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok()
 }
 
 /// Whether the path lies under /dev, where a missing name is a typing error and never to be created.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 use stats::{Cell, ClockKind, Document, ParameterValue, Rate, summary};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::numbers::significant;
 
@@ -12,16 +12,18 @@ use crate::numbers::significant;
 pub fn table(document: &Document) -> String {
     let mut table = Table::new();
     table.load_style(TableStyle::new());
-    table.set_header(["", "rate", "+-", "CPU", "kernel", "until"]);
+    let timed = document.cells.iter().any(|cell| cell.latency_ns.is_some());
+    let latency = if timed { "p50 / p99" } else { "" };
+    table.set_header(["", "rate", "+-", "CPU", "kernel", latency, "until"]);
     let several = document.run.targets.len() > 1;
     for cell in &document.cells {
         let mut name = name(cell, &document.cells);
         if several {
             name = format!("{}: {name}", cell.target);
         }
-        table.add_row([name, rate(cell), interval(cell), cpu(cell), workers(cell), until(cell)]);
+        table.add_row([name, rate(cell), interval(cell), cpu(cell), workers(cell), latencies(cell), until(cell)]);
     }
-    for column in 1..=4 {
+    for column in 1..=5 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -79,6 +81,13 @@ fn cpu(cell: &Cell) -> String {
 fn workers(cell: &Cell) -> String {
     let workers = cell.cpu_percent.and_then(|cpu| cpu.kernel_workers);
     workers.map_or_else(String::new, |percent| format!("+{percent:.0}%"))
+}
+
+/// Half of the units of work took no longer than the first, 99 % no longer than the second.
+fn latencies(cell: &Cell) -> String {
+    let Some(latency) = cell.latency_ns else { return String::new() };
+    let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
+    format!("{} / {p99}", Nanos(latency.p50))
 }
 
 /// Where the clock stopped; and the rate of the calls alone, where that is another.

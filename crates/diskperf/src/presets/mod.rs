@@ -19,6 +19,9 @@ pub const MIB_PER_SECOND: RateUnit = RateUnit { name: "MiB/s", size: 1_048_576.0
 /// Kbytes/sec of Kridle & McKusick 1983: K is 1024, the only reading that fits their byte counts.
 pub const KBYTES_PER_SEC: RateUnit = RateUnit { name: "Kbytes/sec", size: 1024.0 };
 
+/// Operations per second.
+pub const OPS_PER_SEC: RateUnit = RateUnit { name: "ops/sec", size: 1.0 };
+
 /// Files per second, as `smallfb` prints it.
 pub const FILES_PER_SEC: RateUnit = RateUnit { name: "files/sec", size: 1.0 };
 

@@ -1,9 +1,9 @@
 //! Everything once, as small as it can be: shows that the program works, not how fast anything is.
 
 use units::Bytes;
-use workload::programs::{book, lab, mckusick};
+use workload::programs::{book, lab, mckusick, modern};
 
-use super::{FILES_PER_SEC, MIB_PER_SECOND, Preset, Settings};
+use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
 use crate::error::Error;
 use crate::plan::Row;
 use crate::runner::{Claim, How};
@@ -20,12 +20,16 @@ pub const PRESET: Preset = Preset {
     findings: super::none,
 };
 
-fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let size = settings.size_in_calls(Bytes::kib(256), 8192)?;
+    let mut random = Row::new(modern::random_read(size, 4096, 20, settings.seed), OPS_PER_SEC);
+    random.omitted = target.refuses_direct();
     let classic = mckusick::Classic::ALL.map(|classic| Row::new(classic.program(size), MIB_PER_SECOND));
     let small = lab::SmallFiles { layout: workload::Layout::Consecutive(4), ..lab::SmallFiles::new(40, 1024) };
     let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
     let rest = [
+        random,
+        Row::new(modern::commit(10, 4096), OPS_PER_SEC),
         Row::new(small.program(), FILES_PER_SEC),
         Row::new(large.program(), MIB_PER_SECOND),
         Row::new(book::copy(10_000, 16, book::Sync::None), MIB_PER_SECOND),
