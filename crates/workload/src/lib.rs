@@ -25,5 +25,5 @@ pub use body::{Body, Layout, Order, Placing};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
-pub use stream::{Step, Stream};
+pub use stream::{Step, Steps, Stream};
 pub use world::{Census, CpuTime, DeviceBytes, Span, Witness, World};

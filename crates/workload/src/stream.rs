@@ -19,6 +19,16 @@ pub enum Step {
     At(Nanos),
 }
 
+/// Where a program's steps come from.
+pub trait Steps: Iterator<Item = Step> {
+    /// Takes out steps that come next and are this op, and says how many: all of them, some, or none. A
+    /// world that does one call after the other need not ask for each; other worlds never call this, and
+    /// `next` gives them every step.
+    fn again(&mut self, _: &Op) -> u64 {
+        0
+    }
+}
+
 /// A stream of steps: a few ops to begin with, a body of many, a few ops to end with. Cloning one starts
 /// it over, so a phase keeps its stream and every round runs a copy.
 #[derive(Clone, Debug)]
@@ -69,5 +79,47 @@ impl Iterator for Stream {
             None => self.closing.next()?,
         };
         Some(Step::Op(op))
+    }
+}
+
+impl Steps for Stream {
+    #[inline]
+    fn again(&mut self, op: &Op) -> u64 {
+        match &mut self.body {
+            Body::Calls { call, left } if call == op && self.opening.as_slice().is_empty() => core::mem::take(left),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Access, Handle, Mode, Name};
+
+    #[test]
+    fn what_is_taken_at_once_is_what_would_have_come() {
+        let call = Op::Read { handle: Handle(0), length: 8192 };
+        let opening = Op::Open { name: Name::root(0), handle: Handle(0), access: Access::Read, mode: Mode::default() };
+        // The opening ends with the body's own call, which must not be taken twice.
+        let stream = Stream::open(vec![opening, call], Body::Calls { call, left: 3 }).then(vec![call]);
+        let one_by_one: Vec<Step> = stream.clone().collect();
+        let mut taken = Vec::new();
+        let mut rest = stream;
+        while let Some(step) = rest.next() {
+            let Step::Op(op) = step else { panic!("not an op") };
+            let times = 1 + rest.again(&op);
+            taken.extend((0..times).map(|_| step));
+        }
+        assert_eq!(taken, one_by_one);
+        assert_eq!(taken.len(), 6);
+    }
+
+    #[test]
+    fn another_op_takes_nothing() {
+        let call = Op::Read { handle: Handle(0), length: 8192 };
+        let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 });
+        assert_eq!(stream.again(&Op::Read { handle: Handle(1), length: 8192 }), 0);
+        assert_eq!((stream.again(&call), stream.next()), (3, None));
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use units::{Moment, Nanos};
 
 use crate::recorder::Recorder;
-use crate::stream::Step;
+use crate::stream::Steps;
 
 /// A computer with one or more programs on it, each standing in a folder of its own. A program keeps its
 /// open files from one `run` to the next.
@@ -23,7 +23,7 @@ pub trait World {
     /// is one recorder and one program for each stream.
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Self::Clock>>, Self::Fault>
     where
-        S: Iterator<Item = Step> + Send,
+        S: Steps + Send,
         R: Recorder<Self::Clock> + Send;
 
     /// What the devices under the programs have moved so far, for everybody; cheap enough to be read
