@@ -50,40 +50,44 @@ impl Pages {
 /// The ring that written data come from.
 pub(crate) struct Ring {
     pages: Pages,
-    at: usize,
+    /// Calls begin below this, a power of two or zero; behind it lies room for the largest call, so that
+    /// none needs to be cut in two.
+    starts: u32,
+    at: u32,
 }
 
 impl Ring {
-    /// A ring of at least so many incompressible bytes.
-    pub(crate) fn new(bytes: usize, seed: u64) -> Ring {
-        let mut pages = Pages::zeroed(bytes);
+    /// Incompressible bytes that come again after `bytes`, a power of two, or at every call where that is
+    /// zero; for calls of at most `largest_call`.
+    pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Ring {
+        assert!(bytes == 0 || bytes.is_power_of_two(), "a ring of {bytes} bytes");
+        let mut pages = Pages::zeroed(bytes as usize + largest_call as usize);
         let mut prng = Prng::new(seed);
         for word in pages.bytes_mut().chunks_exact_mut(8) {
             word.copy_from_slice(&prng.next_u64().to_le_bytes());
         }
-        Ring { pages, at: 0 }
+        Ring { pages, starts: bytes, at: 0 }
     }
 
     /// The next `length` bytes, stamped for `offset` of the file `identity`. Calls of a page or more begin
-    /// on a page, calls of a sector or more on a sector. Panics where `length` exceeds the ring.
+    /// on a page, calls of a sector or more on a sector. Panics where `length` exceeds the largest call.
     #[inline]
-    pub(crate) fn take(&mut self, length: usize, identity: u64, offset: u64) -> &[u8] {
+    pub(crate) fn take(&mut self, length: u32, identity: u64, offset: u64) -> &[u8] {
         let grain = match length {
             4096.. => 4095,
             512.. => 511,
             _ => 0,
         };
-        let memory = self.pages.bytes_mut();
-        let mut start = (self.at + grain) & !grain;
-        if start + length > memory.len() {
-            start = 0;
-        }
-        self.at = start + length;
-        let data = &mut memory[start..start + length];
-        let mut at = offset.wrapping_neg() as usize % STAMP_SPACING;
-        while let Some(room) = data.get_mut(at..at + STAMP_BYTES) {
-            room.copy_from_slice(&stamp(identity, offset + at as u64));
-            at += STAMP_SPACING;
+        let start = self.at.wrapping_add(grain) & self.starts.saturating_sub(1) & !grain;
+        self.at = start.wrapping_add(length);
+        let (start, length) = (start as usize, length as usize);
+        let data = &mut self.pages.bytes_mut()[start..start + length];
+        if let Some(last) = length.checked_sub(STAMP_BYTES) {
+            let mut at = offset.wrapping_neg() as usize % STAMP_SPACING;
+            while at <= last {
+                data[at..at + STAMP_BYTES].copy_from_slice(&stamp(identity, offset + at as u64));
+                at += STAMP_SPACING;
+            }
         }
         data
     }
@@ -95,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_block_boundary_carries_its_stamp() {
-        let mut ring = Ring::new(64 * 1024, 1);
+        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1);
         let data = ring.take(8192, 7, 1000);
         assert_eq!(&data[3096..3112], &stamp(7, 4096));
         assert_eq!(&data[7192..7208], &stamp(7, 8192));
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn large_calls_begin_on_a_page_and_the_ring_wraps() {
-        let mut ring = Ring::new(64 * 1024, 1);
+        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1);
         ring.take(1, 0, 0);
         for _ in 0..20 {
             assert_eq!(ring.take(8192, 0, 0).as_ptr() as usize % 4096, 0);
@@ -113,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_ring_is_not_compressible_by_repetition() {
-        let ring = Ring::new(1 << 20, 1);
+        let ring = Ring::new(1 << 20, 8192, 1);
         let mut blocks: Vec<&[u8]> = ring.pages.bytes().chunks(16).collect();
         let all = blocks.len();
         blocks.sort_unstable();

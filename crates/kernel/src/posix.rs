@@ -1,6 +1,7 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
 use std::ffi::CString;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use procfs::{CurrentSI, KernelStats};
 use units::{Host, Moment, Nanos};
-use workload::{Census, DeviceBytes, Reason, Recorder, Span, Step, Witness, World};
+use workload::{Census, DeviceBytes, Op, Reason, Recorder, Span, Step, Steps, Witness, World};
 
 use crate::clocks::{cpu_between, now, thread_cpu};
 use crate::devices::Device;
@@ -21,7 +22,7 @@ use crate::workers::WorkerTimes;
 use crate::workspace::Workspace;
 
 /// Incompressible bytes that written data come from.
-const RING_BYTES: usize = 1 << 20;
+const RING_BYTES: u32 = 1 << 20;
 
 /// The real kernel with programs on it.
 pub struct Posix {
@@ -65,7 +66,7 @@ impl Posix {
 
     fn with_ring(
         stations: Vec<Station>,
-        ring_bytes: usize,
+        ring_bytes: u32,
         largest_call: u32,
         seed: u64,
         stop: Arc<AtomicBool>,
@@ -93,7 +94,7 @@ impl World for Posix {
 
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Host>>, Fault>
     where
-        S: Iterator<Item = Step> + Send,
+        S: Steps + Send,
         R: Recorder<Host> + Send,
     {
         assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
@@ -168,17 +169,15 @@ impl World for Posix {
     }
 }
 
-/// The loop that everything is measured in. A clock is read per op only where the recorder wants it; the
-/// stream, the process and the recorder are inlined here.
+/// Runs a program. Everything that is done for every op is in `repeat`.
 fn run_one<S, R>(process: &mut Process, stream: &mut S, recorder: &mut R, stop: &AtomicBool) -> Span<Host>
 where
-    S: Iterator<Item = Step>,
+    S: Steps,
     R: Recorder<Host>,
 {
     let cpu_before = thread_cpu();
     let began = now();
-    let moment = || if R::TIMED { now() } else { began };
-    for step in stream {
+    while let Some(step) = stream.next() {
         let op = match step {
             Step::Op(op) => op,
             Step::Think(span) => {
@@ -190,15 +189,55 @@ where
                 continue;
             }
         };
-        let issued = moment();
-        let outcome = if stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { process.execute(&op) };
-        recorder.record(&op, issued, moment(), outcome);
-        if outcome.is_err() {
+        let times = 1 + stream.again(&op);
+        let mut listener = Listener { recorder: &mut *recorder, op: &op, began, stop };
+        let flow = match op {
+            Op::Read { handle, length } => repeat(times, process.reading(handle, length), &mut listener),
+            Op::Write { handle, length } => repeat(times, process.writing(handle, length), &mut listener),
+            _ => repeat(times, Ok(|| process.execute(&op)), &mut listener),
+        };
+        if flow.is_break() {
             break;
         }
     }
     let ended = now();
     Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()) }
+}
+
+/// Who hears of a call.
+struct Listener<'a, R> {
+    recorder: &'a mut R,
+    op: &'a Op,
+    began: Moment<Host>,
+    stop: &'a AtomicBool,
+}
+
+/// The loop that everything is measured in: the same call so many times, up to the first that fails. A
+/// clock is read per op only where the recorder wants it; the call and the recorder are inlined here.
+#[inline]
+fn repeat<R: Recorder<Host>>(
+    times: u64,
+    call: Result<impl FnMut() -> Result<u32, Reason>, Reason>,
+    listener: &mut Listener<R>,
+) -> ControlFlow<()> {
+    let began = listener.began;
+    let moment = || if R::TIMED { now() } else { began };
+    let mut call = match call {
+        Ok(call) => call,
+        Err(reason) => {
+            listener.recorder.record(listener.op, moment(), moment(), Err(reason));
+            return ControlFlow::Break(());
+        }
+    };
+    for _ in 0..times {
+        let issued = moment();
+        let outcome = if listener.stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { call() };
+        listener.recorder.record(listener.op, issued, moment(), outcome);
+        if outcome.is_err() {
+            return ControlFlow::Break(());
+        }
+    }
+    ControlFlow::Continue(())
 }
 
 fn sleep_until(moment: Moment<Host>) {

@@ -31,20 +31,20 @@ struct OpenFile {
 
 impl Process {
     /// A program that stands in `root`, or in no folder of ours; `given` are the paths that the user gave.
-    /// `ring_bytes` of incompressible data are made ready, and room for calls of `largest_call` bytes.
+    /// Incompressible data are made ready that come again after `ring_bytes`, and room for calls of
+    /// `largest_call` bytes.
     pub(crate) fn new(
         root: Option<OwnedFd>,
         given: Vec<CString>,
-        ring_bytes: usize,
+        ring_bytes: u32,
         largest_call: u32,
         seed: u64,
     ) -> Process {
-        let largest_call = largest_call as usize;
         Process {
             names: Names { root, directories: Vec::new(), given },
             files: [const { None }; HANDLES],
-            ring: Ring::new(ring_bytes.max(largest_call), seed),
-            scratch: Pages::zeroed(largest_call),
+            ring: Ring::new(ring_bytes, largest_call, seed),
+            scratch: Pages::zeroed(largest_call as usize),
             seed,
         }
     }
@@ -55,23 +55,53 @@ impl Process {
         self.names.directories.clear();
     }
 
+    /// The call that reads the next `length` bytes, to be made any number of times.
+    #[inline]
+    pub(crate) fn reading(
+        &mut self,
+        handle: Handle,
+        length: u32,
+    ) -> Result<impl FnMut() -> Result<u32, Reason>, Reason> {
+        let file = open_file(&mut self.files, handle)?;
+        let room = room(&mut self.scratch, length);
+        Ok(
+            // Part of the measured loop, which it would otherwise leave as it grows.
+            #[inline(always)]
+            move || {
+                let moved = rustix::io::read(&file.descriptor, &mut *room).map_err(reason)?;
+                file.offset += moved as u64;
+                whole(moved, length)
+            },
+        )
+    }
+
+    /// The call that writes the next `length` bytes, to be made any number of times.
+    #[inline]
+    pub(crate) fn writing(
+        &mut self,
+        handle: Handle,
+        length: u32,
+    ) -> Result<impl FnMut() -> Result<u32, Reason>, Reason> {
+        let file = open_file(&mut self.files, handle)?;
+        let ring = &mut self.ring;
+        Ok(
+            // As above.
+            #[inline(always)]
+            move || {
+                let data = ring.take(length, file.identity, file.offset);
+                let moved = rustix::io::write(&file.descriptor, data).map_err(reason)?;
+                file.offset += moved as u64;
+                whole(moved, length)
+            },
+        )
+    }
+
     /// Does the op; says how many bytes it moved.
     #[inline]
     pub(crate) fn execute(&mut self, op: &Op) -> Result<u32, Reason> {
         match *op {
-            Op::Read { handle, length } => {
-                let file = open_file(&mut self.files, handle)?;
-                let moved = rustix::io::read(&file.descriptor, room(&mut self.scratch, length)).map_err(reason)?;
-                file.offset += moved as u64;
-                whole(moved, length)
-            }
-            Op::Write { handle, length } => {
-                let file = open_file(&mut self.files, handle)?;
-                let data = self.ring.take(length as usize, file.identity, file.offset);
-                let moved = rustix::io::write(&file.descriptor, data).map_err(reason)?;
-                file.offset += moved as u64;
-                whole(moved, length)
-            }
+            Op::Read { handle, length } => self.reading(handle, length)?(),
+            Op::Write { handle, length } => self.writing(handle, length)?(),
             Op::ReadAt { handle, length, offset } => {
                 let file = open_file(&mut self.files, handle)?;
                 let room = room(&mut self.scratch, length);
@@ -80,7 +110,7 @@ impl Process {
             }
             Op::WriteAt { handle, length, offset } => {
                 let file = open_file(&mut self.files, handle)?;
-                let data = self.ring.take(length as usize, file.identity, offset);
+                let data = self.ring.take(length, file.identity, offset);
                 let moved = rustix::io::pwrite(&file.descriptor, data, offset).map_err(reason)?;
                 whole(moved, length)
             }
