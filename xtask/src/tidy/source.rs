@@ -34,8 +34,8 @@ impl File {
 
     /// Whether it is compiled into tests or benchmarks only, by the folder it lies in.
     pub fn is_test(&self) -> bool {
-        let part = self.path.strip_prefix("crates/").and_then(|rest| rest.split('/').nth(1));
-        matches!(part, Some("tests" | "benches"))
+        let mut parts = self.path.split('/').skip(1);
+        parts.next() == Some("testkit") || matches!(parts.next(), Some("tests" | "benches"))
     }
 }
 
