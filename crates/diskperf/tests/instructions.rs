@@ -1,0 +1,175 @@
+//! What the runner's own path costs: instructions of the program itself per call, above a bare loop of the
+//! same calls. Counted by valgrind, so the figure is the same on a busy machine.
+//!
+//! A count of a whole process contains its start. So each side runs itself again under valgrind, once with
+//! few calls and once with many; the slope between the two is the cost of one call. The kernel's
+//! instructions are in neither side.
+
+use std::env;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use kernel::{Posix, Station, Workspace};
+use rustix::fs::{Mode, OFlags};
+use workload::programs::mckusick::{BYTES_1983, Classic};
+use workload::{Name, Tally, World};
+
+/// Instructions per call that the runner's path may cost above the bare loop. Design: see the table of
+/// `cargo xtask prove`.
+const ALLOWED: f64 = 40.0;
+
+/// Instructions that the whole of `write_8192 FILE` may take, from its start to its end.
+const ALLOWED_PROGRAM: u64 = 3_000_000;
+
+/// Calls of the two runs between which the slope is taken.
+const CALLS: [u64; 2] = [2_000, 10_000];
+
+/// Names a child's program, its number of calls and its folder, separated by spaces.
+const CHILD: &str = "DISKPERF_INSTRUCTIONS_CHILD";
+
+#[test]
+fn reading_costs_little_more_than_a_bare_loop() {
+    check(Classic::Read8192);
+}
+
+#[test]
+fn writing_4096_costs_little_more_than_a_bare_loop() {
+    check(Classic::Write4096);
+}
+
+#[test]
+fn writing_8192_costs_little_more_than_a_bare_loop() {
+    check(Classic::Write8192);
+}
+
+#[test]
+fn rewriting_costs_little_more_than_a_bare_loop() {
+    check(Classic::Rewrite8192);
+}
+
+#[test]
+fn a_program_of_1983_starts_and_ends_cheaply() {
+    if let Some(reason) = missing() {
+        testkit::skip!("{reason}");
+        return;
+    }
+    let folder = scratch();
+    let program = env!("CARGO_BIN_EXE_diskperf");
+    let counted = count(&[program, "write_8192", &folder.path().join("file").to_string_lossy()], None);
+    println!("{{\"program\": \"write_8192\", \"instructions\": {counted}}}");
+    assert!(counted <= ALLOWED_PROGRAM, "{counted} instructions");
+}
+
+/// The runner's side: a world, a stream, a recorder.
+#[test]
+#[ignore = "half of the tests above"]
+fn child_world() {
+    let (classic, calls, folder) = child();
+    let workspace = Workspace::inside(&folder).expect("a folder");
+    prepare(classic, calls, &workspace.path().join("f0"));
+    let station = Station { workspace: Some(workspace), given: Vec::new() };
+    let mut world = Posix::new(vec![station], classic.call_bytes(), 1, Arc::default()).expect("a world");
+    let bytes = calls * u64::from(classic.call_bytes());
+    let mut tally = Tally::default();
+    let steps = classic.steps(Name::root(0), bytes);
+    world.run(&mut [steps], std::slice::from_mut(&mut tally)).expect("a run");
+    assert_eq!((tally.failure, tally.bytes_read + tally.bytes_written), (None, bytes));
+}
+
+/// The other side: the same system calls, each looked at, and nothing else.
+#[test]
+#[ignore = "half of the tests above"]
+fn child_bare() {
+    let (classic, calls, folder) = child();
+    let path = folder.join("bare");
+    prepare(classic, calls, &path);
+    let descriptor = open(classic, &path);
+    let mut buffer = vec![1; classic.call_bytes() as usize];
+    for _ in 0..calls {
+        let moved = match classic {
+            Classic::Read8192 => rustix::io::read(&descriptor, &mut buffer),
+            _ => rustix::io::write(&descriptor, &buffer),
+        };
+        assert_eq!(moved, Ok(buffer.len()));
+    }
+}
+
+fn open(classic: Classic, path: &Path) -> OwnedFd {
+    let flags = match classic {
+        Classic::Read8192 => OFlags::RDONLY,
+        Classic::Rewrite8192 => OFlags::RDWR,
+        Classic::Write4096 | Classic::Write8192 => OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC,
+    };
+    rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)).expect("a file")
+}
+
+/// A file that holds all that is read or written over; a hole is as good as data.
+fn prepare(classic: Classic, calls: u64, path: &Path) {
+    if matches!(classic, Classic::Read8192 | Classic::Rewrite8192) {
+        let file = File::create(path).expect("a file");
+        file.set_len(calls * u64::from(classic.call_bytes())).expect("a length");
+    }
+}
+
+fn child() -> (Classic, u64, PathBuf) {
+    let text = env::var(CHILD).expect("run by another test");
+    let mut words = text.splitn(3, ' ');
+    let mut word = || words.next().expect("three words");
+    (Classic::named(word()).expect("a program"), word().parse().expect("a number"), PathBuf::from(word()))
+}
+
+fn check(classic: Classic) {
+    if let Some(reason) = missing() {
+        testkit::skip!("{reason}");
+        return;
+    }
+    let (world, bare) = (slope(classic, "child_world"), slope(classic, "child_bare"));
+    let name = classic.name();
+    println!("{{\"program\": \"{name}\", \"world\": {world:.1}, \"bare\": {bare:.1}}}");
+    assert!(world - bare <= ALLOWED, "{name}: {world:.1} instructions per call, {bare:.1} in a bare loop");
+}
+
+/// Why nothing can be counted here.
+fn missing() -> Option<&'static str> {
+    if cfg!(debug_assertions) {
+        return Some("counted in the release build only: cargo test --release --test instructions");
+    }
+    (!testkit::has_tool("valgrind")).then_some("valgrind is not installed")
+}
+
+/// Instructions per call of one side.
+fn slope(classic: Classic, side: &str) -> f64 {
+    let folder = scratch();
+    let myself = env::current_exe().expect("this test");
+    let [few, many] = CALLS.map(|calls| {
+        let child = format!("{} {calls} {}", classic.name(), folder.path().display());
+        count(&[&myself.to_string_lossy(), "--exact", "--ignored", side], Some(child))
+    });
+    (many as f64 - few as f64) / (CALLS[1] - CALLS[0]) as f64
+}
+
+/// Instructions of a whole command.
+fn count(words: &[&str], child: Option<String>) -> u64 {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(words);
+    if let Some(child) = child {
+        command.env(CHILD, child);
+    }
+    let output = command.output().expect("valgrind runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stdout));
+    let counted = said.lines().find_map(|line| line.split_once("Collected : ")).expect("a line Collected");
+    counted.1.trim().parse().expect("a number")
+}
+
+/// In memory where there is enough of it: the disk has nothing to do with this.
+fn scratch() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let needed = 2 * CALLS[1] * u64::from(Classic::Write8192.call_bytes()) + BYTES_1983;
+    let room = rustix::fs::statvfs(memory).map_or(0, |space| space.f_bavail * space.f_frsize);
+    let made = if room > needed { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a scratch folder")
+}
