@@ -3,6 +3,7 @@
 //! A [`Document`] holds the [`Cell`]s of one run; a cell holds the [`Round`]s it was computed from. Pure
 //! functions of numbers: no clock, no file, no device.
 
+pub mod bounds;
 mod cell;
 mod document;
 mod latency;
