@@ -2,7 +2,8 @@
 //! op is.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use rustix::fs::{AtFlags, CWD, Mode as Rights, OFlags};
 use rustix::io::Errno;
@@ -139,7 +140,7 @@ impl Process {
                 };
                 self.open(name, handle, access | mode_flags(mode))
             }
-            Op::Close { handle } => slot(&mut self.files, handle).take().map(|_| 0).ok_or(Reason::BadHandle),
+            Op::Close { handle } => close(slot(&mut self.files, handle).take().ok_or(Reason::BadHandle)?.descriptor),
             Op::Unlink { name } => {
                 let mut buffer = NameBuffer::default();
                 let (directory, path) = self.names.resolve(name, &mut buffer)?;
@@ -276,6 +277,18 @@ fn room(scratch: &mut Pages, length: u32) -> &mut [u8] {
 #[inline]
 fn whole(moved: usize, expected: u32) -> Result<u32, Reason> {
     if moved == expected as usize { Ok(expected) } else { Err(Reason::Short(moved as u32)) }
+}
+
+/// Closes a file and hears what the kernel says: some file systems tell of a failed write only now.
+fn close(descriptor: OwnedFd) -> Result<u32, Reason> {
+    // SAFETY: the descriptor was owned here, and its number is not used again.
+    let status = unsafe { libc::close(descriptor.into_raw_fd()) };
+    if status == 0 { Ok(0) } else { Err(reason(last_errno())) }
+}
+
+#[cold]
+fn last_errno() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
 fn done(result: Result<(), Errno>) -> Result<u32, Reason> {
