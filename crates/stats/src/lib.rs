@@ -6,6 +6,8 @@
 pub mod bounds;
 mod cell;
 mod document;
+pub mod execution;
+pub mod fit;
 mod latency;
 mod round;
 pub mod summary;
