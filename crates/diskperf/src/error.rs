@@ -19,6 +19,12 @@ pub enum Error {
     NotADirectory(PathBuf),
     #[error("{0} is a directory, and this needs a file")]
     IsADirectory(PathBuf),
+    #[error("{0} is no regular file, and this needs one")]
+    NotAFile(PathBuf),
+    #[error("{old} and {new} are one file, which would be emptied before it is read")]
+    SameFile { old: PathBuf, new: PathBuf },
+    #[error("{path} changed while it was copied; it held {} bytes when the copy began", .bytes.0)]
+    Changed { path: PathBuf, bytes: Bytes },
     #[error("{0} is a device, and this would overwrite it")]
     WouldOverwrite(PathBuf),
     #[error("{path} holds {holds}, and {program} needs {needs}")]
@@ -53,16 +59,21 @@ impl Error {
             | Error::MissingDevice(_)
             | Error::NotADirectory(_)
             | Error::IsADirectory(_)
+            | Error::NotAFile(_)
             | Error::TooShort { .. }
             | Error::UnknownTarget(_)
             | Error::SameName(_)
             | Error::UnknownMachine(_)
             | Error::BadSize { .. } => Exit::Usage,
-            Error::WouldOverwrite(_) | Error::NoRoom { .. } | Error::Unreadable { .. } => Exit::Refused,
+            Error::WouldOverwrite(_) | Error::SameFile { .. } | Error::NoRoom { .. } | Error::Unreadable { .. } => {
+                Exit::Refused
+            }
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
-            Error::World(_) | Error::Op { .. } | Error::Output { .. } | Error::Signals(_) => Exit::Failed,
+            Error::Changed { .. } | Error::World(_) | Error::Op { .. } | Error::Output { .. } | Error::Signals(_) => {
+                Exit::Failed
+            }
         }
     }
 
@@ -80,9 +91,12 @@ impl Error {
                 None => "name the directory to measure, as in . for the one you stand in".to_owned(),
             },
             Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").display()),
+            Error::NotAFile(_) => "a pipe, a socket or a device has no size; name a file".to_owned(),
+            Error::SameFile { .. } => "name another file for the copy; nothing was touched".to_owned(),
+            Error::Changed { .. } => "copy it while nobody writes to it".to_owned(),
             Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
             Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", path.display()),
-            Error::NoRoom { .. } => "free some space, or ask for less with --size".to_owned(),
+            Error::NoRoom { .. } => "free some space; `diskperf run` asks for less with --size".to_owned(),
             Error::Unreadable { .. } => "run as a user who may read it".to_owned(),
             Error::UnknownTarget(_) => {
                 "a target is a directory or sim:MACHINE, with an optional name= before it".to_owned()

@@ -5,6 +5,7 @@ mod numbers;
 mod paper;
 mod rows;
 
+pub use numbers::significant;
 use stats::Document;
 
 /// The table that a person reads: in the layout of the preset, with a line about the machine above it and

@@ -2,18 +2,15 @@
 //! No output, no sync, no store. Unlike the originals, every call is checked.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use kernel::Posix;
-use kernel::place::is_under_dev;
 use units::Bytes;
 use workload::programs::mckusick::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
 
+use crate::commands::given;
 use crate::error::Error;
 use crate::exit::Exit;
 
@@ -34,28 +31,18 @@ pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
 /// would be overwritten, and a short file "reads" 8 MB in no time.
 fn check(classic: Classic, path: &Path) -> Result<(), Error> {
     let needs_file = matches!(classic, Classic::Read8192 | Classic::Rewrite8192);
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return match (is_under_dev(path), needs_file) {
-                (true, _) => Err(Error::MissingDevice(path.to_owned())),
-                (false, true) => Err(Error::Missing(path.to_owned())),
-                (false, false) => match path.parent() {
-                    Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
-                        Err(Error::Missing(parent.to_owned()))
-                    }
-                    _ => Ok(()),
-                },
-            };
+    let metadata = if needs_file {
+        given::existing(path)?
+    } else {
+        match given::creatable(path)? {
+            Some(metadata) => metadata,
+            None => return Ok(()),
         }
-        Err(source) => return Err(Error::Unreadable { path: path.to_owned(), source }),
     };
     if metadata.is_dir() {
         return Err(Error::IsADirectory(path.to_owned()));
     }
-    let kind = metadata.file_type();
-    let is_device = kind.is_block_device() || kind.is_char_device();
-    if is_device && classic != Classic::Read8192 {
+    if given::is_device(&metadata) && classic != Classic::Read8192 {
         return Err(Error::WouldOverwrite(path.to_owned()));
     }
     if metadata.is_file() && needs_file && metadata.len() < BYTES_1983 {

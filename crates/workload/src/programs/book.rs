@@ -65,13 +65,28 @@ impl Sync {
     }
 }
 
-const OLD: Handle = Handle(0);
-const NEW: Handle = Handle(1);
+/// The file that a copy reads.
+pub const OLD: Handle = Handle(0);
 
-/// The calls of `copy OLD NEW`: reads up to a buffer, writes what was read, until a read brings nothing.
+/// The file that a copy writes.
+pub const NEW: Handle = Handle(1);
+
+/// The calls of `copy OLD NEW` as listing 4-1 has them, but for the sync: reads up to a buffer, writes what
+/// was read, until a read brings nothing; then closes both files.
+pub fn copy_whole(old: Name, new: Name, buffer: u32, bytes: u64, sync: Sync) -> Stream {
+    let mut closing = sync.closing(NEW);
+    closing.extend([Op::Close { handle: OLD }, Op::Close { handle: NEW }]);
+    copy_open(old, new, buffer, bytes, sync).then(closing)
+}
+
+/// The same without the two closes: the new file stays open, so that it can be made durable afterwards.
 pub fn copy_steps(old: Name, new: Name, buffer: u32, bytes: u64, sync: Sync) -> Stream {
+    copy_open(old, new, buffer, bytes, sync).then(sync.closing(NEW))
+}
+
+fn copy_open(old: Name, new: Name, buffer: u32, bytes: u64, sync: Sync) -> Stream {
     let opening = vec![open(old, OLD, Access::Read), Op::Create { name: new, handle: NEW, mode: sync.mode() }];
-    Stream::open(opening, Body::Copy(Copying::new(OLD, NEW, buffer, bytes))).then(sync.closing(NEW))
+    Stream::open(opening, Body::Copy(Copying::new(OLD, NEW, buffer, bytes)))
 }
 
 /// `copy` of a file of `bytes` bytes through a buffer: a row of table 13-1.
@@ -128,5 +143,55 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
         }],
         space: bytes,
         largest_call: buffer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::op::{Durability, OpKind};
+    use crate::stream::Step;
+
+    use super::*;
+
+    fn kinds(stream: Stream) -> Vec<OpKind> {
+        stream
+            .map(|step| match step {
+                Step::Op(op) => op.kind(),
+                other => panic!("a copy only asks: {other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_whole_copy_ends_with_its_sync_and_both_closes() {
+        use OpKind::{Close, Create, Fsync, Open, Read, Write};
+        let copy = |sync| kinds(copy_whole(Name::given(0), Name::given(1), 4, 5, sync));
+        assert_eq!(copy(Sync::None), [Open, Create, Read, Write, Read, Write, Read, Close, Close]);
+        assert_eq!(copy(Sync::Fsync), [Open, Create, Read, Write, Read, Write, Read, Fsync, Close, Close]);
+    }
+
+    #[test]
+    fn synchronous_writes_are_asked_for_when_the_file_is_made() {
+        for (sync, durability) in
+            [(Sync::None, Durability::None), (Sync::Osync, Durability::File), (Sync::Dsync, Durability::Data)]
+        {
+            let made = copy_whole(Name::given(0), Name::given(1), 4, 5, sync).nth(1);
+            let Some(Step::Op(Op::Create { mode, .. })) = made else { panic!("the new file is made: {made:?}") };
+            assert_eq!((mode.durability, mode.direct), (durability, false));
+        }
+    }
+
+    #[test]
+    fn a_write_row_writes_every_byte_also_where_the_buffer_does_not_divide_them() {
+        for (bytes, buffer, calls) in [(1_000_000, 256, 3907), (1000, 4096, 1), (4096, 4096, 1)] {
+            let program = write(bytes, buffer, Sync::Osync);
+            let mut written = (0, 0);
+            for step in program.phases[0].steps.clone() {
+                if let Step::Op(Op::Write { length, .. }) = step {
+                    written = (written.0 + 1, written.1 + u64::from(length));
+                }
+            }
+            assert_eq!(written, (calls, bytes));
+        }
     }
 }

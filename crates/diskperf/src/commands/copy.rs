@@ -1,0 +1,178 @@
+//! `diskperf copy OLD NEW`: the calls of TLPI listing 4-1 on two files, and nothing else. Nothing on
+//! standard output, as the original; on standard error one line of figures. Every call is checked.
+
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use kernel::Posix;
+use kernel::place::Place;
+use stats::execution::SPLIT_NEEDS_S;
+use units::{Bytes, Nanos, per_second};
+use workload::programs::book::{self, Sync};
+use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
+
+use crate::commands::given;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::signals::Stop;
+
+/// Buffers may be this large: two of them are held in memory.
+const LARGEST_BUFFER: Bytes = Bytes::mib(256);
+
+/// What `diskperf copy` takes.
+#[derive(Clone, Debug, Args)]
+pub struct CopyArguments {
+    /// The file to read; it must not change meanwhile.
+    old: OsString,
+    /// The file to write: made where it is missing, emptied where it is not. Never a device, never OLD.
+    new: OsString,
+    /// Bytes per read and write, as in 1, 4096, 64KiB (65536 bytes) or 64kB (64000 bytes); at most 256MiB.
+    /// BUF_SIZE of the listing, which has 1024.
+    #[arg(long, value_name = "SIZE", default_value = "1024", allow_negative_numbers = true, value_parser = parse_buffer)]
+    buffer: u32,
+    /// When the copy must have reached the disk.
+    #[arg(long, value_enum, default_value = "none")]
+    sync: SyncWord,
+}
+
+/// How the copy is made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SyncWord {
+    /// Whenever the kernel sees fit: the listing as it stands.
+    None,
+    /// At every write, with everything about the file: NEW is opened with O_SYNC.
+    Osync,
+    /// At every write, with what is needed to read it back: NEW is opened with O_DSYNC.
+    Dsync,
+    /// Once, after the last write: fsync.
+    Fsync,
+}
+
+impl From<SyncWord> for Sync {
+    fn from(word: SyncWord) -> Sync {
+        match word {
+            SyncWord::None => Sync::None,
+            SyncWord::Osync => Sync::Osync,
+            SyncWord::Dsync => Sync::Dsync,
+            SyncWord::Fsync => Sync::Fsync,
+        }
+    }
+}
+
+fn parse_buffer(text: &str) -> Result<u32, String> {
+    let bytes: Bytes = text.parse().map_err(|error: units::ParseBytesError| error.to_string())?;
+    if bytes > LARGEST_BUFFER {
+        return Err(format!("a buffer may hold {LARGEST_BUFFER} at most"));
+    }
+    Ok(bytes.0 as u32)
+}
+
+/// A copy that may begin.
+struct Copying {
+    old: PathBuf,
+    new: PathBuf,
+    bytes: u64,
+    /// Whether NEW is ours to remove: it was not there before.
+    is_made: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
+    let copying = check(Path::new(&arguments.old), Path::new(&arguments.new))?;
+    let stop = Stop::on_signals()?;
+    let given = vec![copying.old.clone(), copying.new.clone()];
+    let mut world = Posix::on_given(given, arguments.buffer, stop.flag())?;
+    let (old, new) = (Name::given(0), Name::given(1));
+    let steps = book::copy_whole(old, new, arguments.buffer, copying.bytes, arguments.sync.into());
+    let mut tally = Tally::default();
+    let span = world.run(&mut [steps], std::slice::from_mut(&mut tally))?.swap_remove(0);
+    match tally.failure {
+        None => {
+            eprintln!("{}", figures(copying.bytes, &span));
+            Ok(Exit::Done)
+        }
+        Some(failure) => give_up(copying, failure, &tally),
+    }
+}
+
+/// What the original does not look at, before anything is touched:
+///   1. OLD is a regular file, whose size is known;
+///   2. NEW is no directory, no device and not OLD itself, by whatever name;
+///   3. there is room for the copy, counting what an old NEW gives back.
+fn check(old: &Path, new: &Path) -> Result<Copying, Error> {
+    // 1.
+    let source = given::existing(old)?;
+    regular(old, &source)?;
+    // 2.
+    let target = given::creatable(new)?;
+    if let Some(target) = &target {
+        if given::is_device(target) {
+            return Err(Error::WouldOverwrite(new.to_owned()));
+        }
+        regular(new, target)?;
+        if (source.dev(), source.ino()) == (target.dev(), target.ino()) {
+            return Err(Error::SameFile { old: old.to_owned(), new: new.to_owned() });
+        }
+    }
+    // 3.
+    let bytes = source.len();
+    let folder = match new.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let given_back = target.as_ref().map_or(0, |target| target.blocks() * 512);
+    let place = Place::under(folder).map_err(|source| Error::Unreadable { path: folder.to_owned(), source })?;
+    let free = place.free_bytes + given_back;
+    if free < bytes {
+        return Err(Error::NoRoom { path: folder.to_owned(), free: Bytes(free), needed: Bytes(bytes) });
+    }
+    Ok(Copying { old: old.to_owned(), new: new.to_owned(), bytes, is_made: target.is_none() })
+}
+
+fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {
+    if metadata.is_dir() {
+        return Err(Error::IsADirectory(path.to_owned()));
+    }
+    if metadata.is_file() { Ok(()) } else { Err(Error::NotAFile(path.to_owned())) }
+}
+
+/// After a failure, or Ctrl-C: an unfinished copy that was not there before is removed.
+fn give_up(copying: Copying, failure: Failure, tally: &Tally) -> Result<Exit, Error> {
+    let Copying { old, new, bytes, is_made } = copying;
+    let was_opened = tally.count(OpKind::Create) > 0;
+    let left = match (was_opened, is_made) {
+        (false, _) => format!("{} was not touched", new.display()),
+        (true, true) => match fs::remove_file(&new) {
+            Ok(()) => format!("the unfinished {} is removed", new.display()),
+            Err(error) => format!("the unfinished {} is still there: {error}", new.display()),
+        },
+        (true, false) => format!("{} is unfinished; what it held before is gone", new.display()),
+    };
+    if failure.reason == Reason::Interrupted {
+        eprintln!("interrupted after {} of {bytes} bytes; {left}", tally.bytes_written);
+        return Ok(Exit::Interrupted);
+    }
+    eprintln!("{left}");
+    Err(match (failure.reason, failure.op) {
+        (Reason::Short(_), op) if op.kind() == OpKind::Read => Error::Changed { path: old, bytes: Bytes(bytes) },
+        (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: book::OLD }) => {
+            Error::Op { path: old, failure }
+        }
+        _ => Error::Op { path: new, failure },
+    })
+}
+
+/// `100000000 bytes in 2.05 s, 48.8 MB/s; CPU 375 ms, of which user 10.0 ms and system 365 ms`
+fn figures<C>(bytes: u64, span: &Span<C>) -> String {
+    let (elapsed, cpu) = (span.elapsed(), span.cpu);
+    let rate = per_second(bytes, elapsed).unwrap_or(0.0);
+    let split = if cpu.total.as_secs_f64() >= SPLIT_NEEDS_S {
+        format!("of which user {} and system {}", cpu.user, cpu.system())
+    } else {
+        format!("too short to tell user from system (below {})", Nanos((SPLIT_NEEDS_S * 1e9) as u64))
+    };
+    format!("{bytes} bytes in {elapsed}, {} MB/s; CPU {}, {split}", report::significant(rate / 1e6, 3), cpu.total)
+}

@@ -1,0 +1,58 @@
+//! Files that a person named: what is looked at before a command touches one.
+
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use kernel::place::is_under_dev;
+
+use crate::error::Error;
+
+/// What lies at the path, which must exist.
+pub fn existing(path: &Path) -> Result<Metadata, Error> {
+    look(path)?.ok_or_else(|| missing(path))
+}
+
+/// What lies at the path, or nothing where a file can be created there. Refused are
+///   1. a name under /dev that is not there: a typing error, never to be created;
+///   2. a link to nothing: the file would appear somewhere else;
+///   3. a name in a folder that is not there, or that ends as only a folder's does.
+pub fn creatable(path: &Path) -> Result<Option<Metadata>, Error> {
+    if let Some(metadata) = look(path)? {
+        return Ok(Some(metadata));
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    // 1.
+    if is_under_dev(path) {
+        return Err(missing(path));
+    }
+    // 2.
+    if let Ok(pointed_at) = fs::read_link(path) {
+        return Err(missing(&parent.unwrap_or(Path::new("")).join(pointed_at)));
+    }
+    // 3.
+    match parent {
+        Some(parent) if !parent.exists() => Err(Error::Missing(parent.to_owned())),
+        _ if path.as_os_str().as_encoded_bytes().ends_with(b"/") => Err(Error::Missing(path.to_owned())),
+        _ => Ok(None),
+    }
+}
+
+/// Whether it is a device, which writing would destroy.
+pub fn is_device(metadata: &Metadata) -> bool {
+    let kind = metadata.file_type();
+    kind.is_block_device() || kind.is_char_device()
+}
+
+fn missing(path: &Path) -> Error {
+    if is_under_dev(path) { Error::MissingDevice(path.to_owned()) } else { Error::Missing(path.to_owned()) }
+}
+
+fn look(path: &Path) -> Result<Option<Metadata>, Error> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(Error::Unreadable { path: path.to_owned(), source }),
+    }
+}
