@@ -30,6 +30,8 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a preset on one target or several, and print its table.
+    #[command(after_help = "Example: the tables of The Linux Programming Interface in five minutes\n  \
+        diskperf run tlpi . --budget 5min")]
     Run(RunArguments),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
     #[command(name = "read_8192")]
@@ -69,16 +71,18 @@ pub struct RunArguments {
     /// How many rounds, the discarded one included; the preset's own number where not given.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
-    /// The size of large files, as in 64MiB; the preset's own where not given.
+    /// The size of large files, as in 64MiB; the preset's own where not given. Of tlpi it is the copied
+    /// file, and a hundredth of it is written, as in the book.
     #[arg(long, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
-    /// Begin no round that would probably end later than this, as in 2min.
+    /// Begin no round that would probably end later than this, as in 2min. A preset that can tell what its
+    /// rows cost (tlpi) first leaves the dearest rows out, as n.m., and then rounds, down to two.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub budget: Option<Nanos>,
     /// The seed of every random order.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Say what would be run, in which order, and write nothing.
+    /// Say what would be run, in which order and about how long, and write nothing.
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   cli ──> target, presets ──> plan ──> runner ──> events ──> display (standard error)
-//!                                          │
-//!                                          └──> cells ──> report (standard output)
+//!                                 │        │
+//!                             forecast     └──> cells, published ──> report (standard output)
 //! ```
 
 mod cells;
@@ -14,9 +14,11 @@ mod display;
 mod error;
 mod events;
 mod exit;
+mod forecast;
 mod output;
 mod plan;
 mod presets;
+mod published;
 mod recorder;
 pub mod runner;
 mod signals;

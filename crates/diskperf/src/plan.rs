@@ -4,6 +4,7 @@ use stats::summary::RateUnit;
 use units::{Nanos, Prng};
 use workload::Program;
 
+use crate::forecast::{Trials, Work};
 use crate::runner::How;
 
 /// What will be run.
@@ -48,12 +49,26 @@ pub struct Row {
     pub unit: RateUnit,
     /// Why it is not run, where it is not.
     pub omitted: Option<String>,
+    /// What it does; a plan whose rows all say so is forecast.
+    pub work: Option<Work>,
 }
 
 impl Row {
     /// A program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
-        Row { program, unit, omitted: None }
+        Row { program, unit, omitted: None, work: None }
+    }
+
+    /// The same, with what it does.
+    pub fn doing(self, work: Work) -> Row {
+        Row { work: Some(work), ..self }
+    }
+
+    /// The program with its settings: `copy buffer_bytes=1 file_bytes=100000000 sync=none`.
+    pub fn label(&self) -> String {
+        let settings =
+            self.program.parameters.iter().map(|parameter| format!(" {}={}", parameter.name, parameter.value));
+        self.program.name.to_owned() + &settings.collect::<String>()
     }
 }
 
@@ -67,9 +82,27 @@ impl Plan {
         order
     }
 
+    /// What an alternative is called: its program's name, with the settings where others of that name run on
+    /// the same target.
+    pub fn name(&self, index: usize) -> String {
+        let this = &self.alternatives[index];
+        let is_namesake =
+            |other: &&Alternative| other.target == this.target && other.row.program.name == this.row.program.name;
+        match self.alternatives.iter().filter(is_namesake).count() {
+            1 => this.row.program.name.to_owned(),
+            _ => this.row.label(),
+        }
+    }
+
     /// Whether a round is only run to clear the way.
     pub fn discards(&self, round: u32) -> bool {
         self.discard_first && round == 1 && self.rounds > 1
+    }
+
+    /// The trials that forecast the plan; nothing where a row does not say what it does.
+    pub fn trials(&self) -> Option<Trials> {
+        let works = self.alternatives.iter().map(|alternative| alternative.row.work);
+        Some(Trials::of(works.collect::<Option<Vec<Work>>>()?.into_iter()))
     }
 
     /// The most bytes that lie on a target at one time: programs run one after the other and clear up.
@@ -78,20 +111,24 @@ impl Plan {
         here.map(|alternative| alternative.row.program.space).max().unwrap_or(0)
     }
 
-    /// Bytes that all rounds write to a target, at most: what is prepared and what is measured.
+    /// Bytes that are written to a target, at most: trials, and in every round what is prepared and what is
+    /// measured.
     pub fn writes(&self, target: usize) -> u64 {
         let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
         let round: u64 = here
             .filter(|alternative| alternative.row.omitted.is_none())
             .map(|alternative| writes(&alternative.row.program))
             .sum();
-        round * u64::from(self.rounds)
+        let trials = self.trials().map_or(0, |trials| trials.programs().iter().map(writes).sum());
+        round * u64::from(self.rounds) + trials * u64::from(Trials::EXECUTIONS)
     }
 
     /// The largest single read or write of all programs on a target.
     pub fn largest_call(&self, target: usize) -> u32 {
         let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
-        here.map(|alternative| alternative.row.program.largest_call).max().unwrap_or(0)
+        let rows = here.map(|alternative| alternative.row.program.largest_call).max().unwrap_or(0);
+        let trials = self.trials().map(|trials| trials.programs().map(|program| program.largest_call));
+        trials.into_iter().flatten().fold(rows, u32::max)
     }
 }
 

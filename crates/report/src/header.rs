@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Document, MarkCode, TargetInfo};
+use stats::{Cell, Document, MarkCode, TargetInfo};
 use units::Bytes;
 
 use crate::numbers::significant;
@@ -71,10 +71,25 @@ pub fn footnotes(document: &Document) -> String {
         text += &format!("* {}: {words} ({})\n", code.name(), programs.join(", "));
     }
     let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
-    let mut reasons: Vec<&str> = unmeasured.filter_map(|cell| cell.reason.as_deref()).collect();
-    reasons.dedup();
-    for reason in reasons {
-        text += &format!("n.m. {reason}\n");
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for cell in unmeasured {
+        let Some(reason) = cell.reason.as_deref() else { continue };
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(name(document, cell)),
+            None => reasons.push((reason, vec![name(document, cell)])),
+        }
+    }
+    for (reason, mut names) in reasons {
+        names.dedup();
+        text += &format!("n.m. {reason} ({})\n", names.join(", "));
     }
     text
+}
+
+/// The cell's program, with the settings in which its cells differ where there are several.
+fn name(document: &Document, cell: &Cell) -> String {
+    let others = || document.cells.iter().filter(|other| other.program == cell.program && other.target == cell.target);
+    let differs = |key: &String| others().any(|other| other.parameters.get(key) != cell.parameters.get(key));
+    let settings = cell.parameters.iter().filter(|(key, _)| differs(key)).map(|(key, value)| format!(" {key}={value}"));
+    cell.program.clone() + &settings.collect::<String>()
 }

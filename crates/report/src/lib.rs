@@ -1,5 +1,6 @@
 //! Cells in, text out. Knows no clock, no device and no store.
 
+mod book;
 mod header;
 mod numbers;
 mod paper;
@@ -13,6 +14,7 @@ use stats::Document;
 pub fn table(document: &Document) -> String {
     let body = match document.run.preset.as_deref() {
         Some("classic1983") => paper::table(document),
+        Some("tlpi") => book::table(document),
         _ => rows::table(document),
     };
     let mut text = header::lines(document) + "\n" + &body;

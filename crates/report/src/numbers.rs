@@ -15,22 +15,32 @@ pub fn significant(value: f64, digits: i32) -> String {
     if decimals > 0 { format!("{rounded:.*}", decimals as usize) } else { grouped(rounded) }
 }
 
-/// A whole number with commas between thousands.
 fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
+    let text = whole(value.abs() as u64);
+    if value < 0.0 { format!("-{text}") } else { text }
+}
+
+/// A whole number with commas between thousands.
+pub fn whole(number: u64) -> String {
+    let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
-    if value < 0.0 { format!("-{text}") } else { text }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_keep_all_digits() {
+        assert_eq!([0, 999, 1000, 100_000_000].map(whole), ["0", "999", "1,000", "100,000,000"]);
+    }
 
     #[test]
     fn digits_end_where_they_mean_nothing() {

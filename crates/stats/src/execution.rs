@@ -94,7 +94,6 @@ mod tests {
             discarded,
             bytes: 1000,
             ops: 10,
-            files: None,
             returned_s,
             data_durable_s: None,
             durable_s: Some(9.0),

@@ -110,7 +110,8 @@ pub enum DiskRate {
 /// Nothing where there is no row of a large buffer.
 pub fn disk_rate(rows: &[SweepRow]) -> Option<DiskRate> {
     let large = || rows.iter().filter(|row| row.buffer_bytes >= LARGE_BUFFER && row.elapsed_s > 0.0);
-    let share = |row: &SweepRow| row.cpu_s / row.elapsed_s;
+    // The CPU clock is read just outside the other: it may see a little more.
+    let share = |row: &SweepRow| (row.cpu_s / row.elapsed_s).min(1.0);
     let busy = median(&large().map(share).collect::<Vec<f64>>())?;
     // 1.
     let waited: Vec<&SweepRow> = large().filter(|row| share(row) < WAITS_BELOW).collect();

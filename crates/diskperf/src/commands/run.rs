@@ -15,10 +15,12 @@ use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
 use crate::exit::Exit;
+use crate::forecast::{Forecast, Prices, Trial};
 use crate::output;
 use crate::plan::{Alternative, Plan};
 use crate::presets::{Preset, Settings};
-use crate::runner::{self, How, Performance};
+use crate::published;
+use crate::runner::{self, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
 use crate::target::{Site, Target};
 
@@ -81,23 +83,19 @@ fn carry_out(
     if let Some(size) = arguments.size {
         targets.iter().try_for_each(|target| target.check_room(size.0))?;
     }
-    let plan = plan(arguments, targets)?;
+    let mut plan = plan(arguments, targets)?;
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;
     }
     announce(&plan, targets);
     if arguments.dry_run {
-        for index in plan.order(1) {
-            let Alternative { target, row } = &plan.alternatives[index];
-            output::print(&format!("{} on {}\n", row.program.name, targets[*target]))?;
-        }
-        return Ok(None);
+        return dry_run(&mut plan, targets).map(|()| None);
     }
     let stop = Stop::on_signals()?;
     let mut display = Display::new();
-    measure(arguments.preset, &plan, targets, &stop, results, &mut |event| display.show(&event))?;
+    let ended = measure(arguments.preset, &mut plan, targets, &stop, results, &mut |event| display.show(&event));
     *planned = Some(plan);
-    Ok(Some(()))
+    ended.map(Some)
 }
 
 fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
@@ -136,6 +134,43 @@ fn announce(plan: &Plan, targets: &[Target]) {
     }
 }
 
+/// Says what would be run, in which order, and what would be left out. Nothing is written: simulated
+/// machines are tried all the same, of directories the prices are guessed.
+fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
+    if let Some(trials) = plan.trials() {
+        let price = |(index, target): (usize, &Target)| match target.site {
+            Site::Directory { .. } => Ok(Some(Prices::GUESSED)),
+            Site::Simulated { .. } => {
+                let mut place = Place::open(plan, index, target, &Stop::default())?;
+                trials.prices(|program| place.time(program))
+            }
+        };
+        let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
+        forecast(plan, prices);
+        if targets.iter().any(|target| matches!(target.site, Site::Directory { .. })) {
+            eprintln!("(a guess: --dry-run writes nothing and so times nothing)");
+        }
+    }
+    for index in plan.order(1) {
+        let target = &targets[plan.alternatives[index].target];
+        output::print(&format!("{} on {target}\n", plan.name(index)))?;
+    }
+    for (index, Alternative { target, row }) in plan.alternatives.iter().enumerate() {
+        if let Some(reason) = &row.omitted {
+            output::print(&format!("n.m. {} on {}: {reason}\n", plan.name(index), targets[*target]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the plan fit its budget, and says how long it takes; silent where nobody can tell.
+fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>) {
+    if let Some(forecast) = prices.and_then(|prices| Forecast::of(plan, &prices)) {
+        forecast.thin(plan);
+        eprintln!("{}", forecast.announcement(plan));
+    }
+}
+
 /// The world that a target is.
 enum Place {
     Real(Box<Posix>),
@@ -166,12 +201,26 @@ impl Place {
             }
         }
     }
+
+    /// Runs the program and looks at the clock on the wall; nothing where it did not reach its end. What a
+    /// simulated program takes is virtual: there the time to simulate it counts.
+    fn time(&mut self, program: &Program) -> Result<Option<Trial>, Error> {
+        let began = Instant::now();
+        let performance = self.perform(program, How { claim: Claim::Returned, timed: false })?;
+        let all = Nanos(began.elapsed().as_nanos() as u64);
+        let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
+        let calls = |phase: &PhaseRun| match self {
+            Place::Real(_) => phase.returned,
+            Place::Simulated(_) => all,
+        };
+        Ok(finished.map(calls).map(|calls| Trial { all, calls }))
+    }
 }
 
 /// Runs every round of the plan, and makes the cells of what was run, also where something ended it early.
 fn measure(
     preset: &Preset,
-    plan: &Plan,
+    plan: &mut Plan,
     targets: &[Target],
     stop: &Stop,
     results: &mut Results,
@@ -180,6 +229,11 @@ fn measure(
     let mut histories = vec![History::default(); plan.alternatives.len()];
     let places = targets.iter().enumerate().map(|(index, target)| Place::open(plan, index, target, stop));
     let mut places = places.collect::<Result<Vec<Place>, Error>>()?;
+    if let Some(trials) = plan.trials() {
+        let price = |place: &mut Place| trials.prices(|program| place.time(program));
+        let prices = places.iter_mut().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
+        forecast(plan, prices);
+    }
     notify(Event::Started(plan));
     let ended = run_rounds(plan, targets, &mut places, stop, &mut histories, notify);
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
@@ -187,6 +241,7 @@ fn measure(
         results.problems.extend(cells::problem(target, alternative, history));
         results.cells.extend(cells::cells(plan, target, alternative, history));
     }
+    results.cells.extend(published::cells(plan.preset));
     results.interrupted = stop.requested();
     results.findings = (preset.findings)(&results.cells);
     notify(Event::Finished);

@@ -3,6 +3,7 @@
 mod classic1983;
 mod quick;
 mod smoke;
+mod tlpi;
 
 use stats::Cell;
 use stats::summary::RateUnit;
@@ -15,6 +16,9 @@ use crate::target::Target;
 
 /// Megabytes as memory is counted.
 pub const MIB_PER_SECOND: RateUnit = RateUnit { name: "MiB/s", size: 1_048_576.0 };
+
+/// Megabytes as the book counts them: a million bytes.
+pub const MB_PER_SECOND: RateUnit = RateUnit { name: "MB/s", size: 1e6 };
 
 /// Kbytes/sec of Kridle & McKusick 1983: K is 1024, the only reading that fits their byte counts.
 pub const KBYTES_PER_SEC: RateUnit = RateUnit { name: "Kbytes/sec", size: 1024.0 };
@@ -80,4 +84,4 @@ impl Settings {
 const LARGEST: Bytes = Bytes(1 << 40);
 
 /// All presets of this build.
-pub const ALL: [&Preset; 3] = [&quick::PRESET, &classic1983::PRESET, &smoke::PRESET];
+pub const ALL: [&Preset; 4] = [&quick::PRESET, &classic1983::PRESET, &tlpi::PRESET, &smoke::PRESET];

@@ -1,0 +1,135 @@
+//! Kerrisk, *The Linux Programming Interface*, 2010: table 13-1, and what the text of chapter 13 tells of
+//! table 13-3. Each figure is the average of 20 runs on Linux 2.6.30, ext2 with blocks of 4096 bytes, 4 GB
+//! of memory; the file system was mounted anew before each.
+
+use std::collections::BTreeMap;
+
+use stats::{
+    CacheState, Cell, ClockKind, CpuPercent, Environment, ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
+};
+use workload::programs::book::{COPY_BUFFERS, COPY_BYTES, WRITE_BYTES};
+
+use crate::presets::MB_PER_SECOND;
+
+const TARGET: &str = "TLPI 2010 (ext2, Linux 2.6.30)";
+
+const RUNS: u32 = 20;
+
+/// Table 13-1: elapsed, total CPU, user CPU, system CPU, in hundredths of a second. Total is not the sum of
+/// the other two in the rows of 32, 4096 and 16384 bytes: each is rounded by itself.
+const COPY: [[u64; 4]; 14] = [
+    [10743, 10732, 820, 9912],
+    [5416, 5389, 413, 4976],
+    [3172, 3096, 230, 2866],
+    [1559, 1434, 108, 1326],
+    [750, 714, 51, 663],
+    [376, 368, 26, 341],
+    [219, 204, 13, 191],
+    [216, 159, 11, 148],
+    [206, 175, 10, 165],
+    [206, 103, 5, 98],
+    [205, 65, 2, 63],
+    [205, 38, 1, 38],
+    [205, 34, 0, 33],
+    [206, 32, 0, 32],
+];
+
+/// Of table 13-3, page 242: bytes per write with O_SYNC, elapsed time in hundredths of a second.
+const WRITE_OSYNC: [(u32, u64); 2] = [(1, 103_000), (4096, 34)];
+
+/// A hundredth of a second.
+const HUNDREDTH_NS: u64 = 10_000_000;
+
+/// Every figure there is.
+pub fn cells() -> Vec<Cell> {
+    let copy = COPY_BUFFERS.iter().zip(COPY).map(|(&buffer, [elapsed, total, user, system])| {
+        let waiting = elapsed - user - system;
+        let owners = [("user", user), ("system", system), ("waiting", waiting)];
+        Cell {
+            cpu_percent: Some(CpuPercent {
+                process: 100.0 * total as f64 / elapsed as f64,
+                kernel_workers: None,
+                machine: None,
+            }),
+            time: Some(owners.map(|(owner, time)| (owner.to_owned(), time * HUNDREDTH_NS)).into()),
+            ..cell("copy", buffer, COPY_BYTES, "none", elapsed)
+        }
+    });
+    let write = WRITE_OSYNC.iter().map(|&(buffer, elapsed)| cell("write", buffer, WRITE_BYTES, "osync", elapsed));
+    copy.chain(write).collect()
+}
+
+/// A cell of which only the elapsed time is known.
+fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cell {
+    let per_second = bytes as f64 * 100.0 / elapsed as f64;
+    Cell {
+        provenance: Provenance::Published,
+        preset: "tlpi".to_owned(),
+        program: program.to_owned(),
+        phase: program.to_owned(),
+        target: TARGET.to_owned(),
+        parameters: BTreeMap::from([
+            ("buffer_bytes".to_owned(), ParameterValue::Number(u64::from(buffer))),
+            ("file_bytes".to_owned(), ParameterValue::Number(bytes)),
+            ("file_system".to_owned(), ParameterValue::Word("ext2".to_owned())),
+            ("sync".to_owned(), ParameterValue::Word(sync.to_owned())),
+        ]),
+        together: false,
+        targets: 1,
+        overlap: None,
+        measured: true,
+        reason: None,
+        rate: Some(Rate {
+            per_second,
+            base: RateBase::Bytes,
+            value: per_second / MB_PER_SECOND.size,
+            unit: MB_PER_SECOND.name.to_owned(),
+            low: None,
+            high: None,
+            confidence: stats::summary::CONFIDENCE,
+            rounds: RUNS,
+        }),
+        rounds: Vec::new(),
+        cpu_percent: None,
+        latency_ns: None,
+        io: None,
+        time: None,
+        limited_by: None,
+        state: State {
+            cache: CacheState::Cold,
+            clock: ClockKind::Returned,
+            steadiness: Steadiness::NotMeasured,
+            environment: Environment::NotMeasured,
+        },
+        marks: Vec::new(),
+        effect: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::execution::Execution;
+
+    use super::*;
+
+    #[test]
+    fn the_table_comes_back_as_it_was_printed() {
+        let cells = cells();
+        assert_eq!(cells.len(), 16);
+        for (cell, row) in cells.iter().zip(COPY) {
+            let execution = Execution::of(cell).expect("it was published");
+            let columns = [Some(execution.elapsed_s), execution.cpu_s, execution.user_s, execution.system_s];
+            assert_eq!(columns.map(|seconds| (100.0 * seconds.expect("all four")).round() as u64), row);
+        }
+        let write = cells.iter().filter(|cell| cell.program == "write").filter_map(Execution::of);
+        let elapsed: Vec<f64> = write.map(|execution| (100.0 * execution.elapsed_s).round() / 100.0).collect();
+        assert_eq!(elapsed, [1030.0, 0.34]);
+    }
+
+    #[test]
+    fn time_by_owner_sums_to_the_elapsed_time() {
+        for (cell, [elapsed, ..]) in cells().iter().zip(COPY) {
+            assert_eq!(cell.time.as_ref().map(|time| time.values().sum()), Some(elapsed * HUNDREDTH_NS));
+        }
+    }
+}
