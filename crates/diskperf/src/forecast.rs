@@ -184,14 +184,14 @@ impl Forecast {
     /// What a person should know before it runs: `about 1 h 05 min: 40 rows, 20 rounds`, and where that is
     /// long, of what, and how to make it shorter.
     pub fn announcement(&self, plan: &Plan) -> String {
-        let part = |is: usize, of: usize, what| match is == of {
-            true => format!("{is} {what}"),
-            false => format!("{is} of {of} {what}"),
+        let part = |is: usize, of: usize, what| {
+            let s = if of == 1 { "" } else { "s" };
+            if is == of { format!("{is} {what}{s}") } else { format!("{is} of {of} {what}{s}") }
         };
         let total = self.total(plan);
         let mut running = plan.order(1);
-        let rows = part(running.len(), self.costs.len(), "rows");
-        let rounds = part(plan.rounds as usize, self.rounds as usize, "rounds");
+        let rows = part(running.len(), self.costs.len(), "row");
+        let rounds = part(plan.rounds as usize, self.rounds as usize, "round");
         let mut text = format!("about {}: {rows}, {rounds}", about(total));
         if total <= LONG {
             return text;

@@ -33,13 +33,12 @@ fn copy_block(cells: &[&Cell], sync: &str) -> Option<String> {
     let mut table = table_of(["BUF_SIZE", "Elapsed", "Total CPU", "User CPU", "System CPU"].into_iter());
     for cell in cells {
         let execution = Execution::of(cell);
-        let column = |seconds: fn(&Execution) -> Option<f64>| figure(cell, execution.as_ref().and_then(seconds));
         table.add_row([
             buffer(cell)?.to_string(),
             elapsed(cell),
-            column(|execution| execution.cpu_s),
-            column(|execution| execution.user_s),
-            column(|execution| execution.system_s),
+            figure(cell, execution.as_ref().and_then(|execution| execution.cpu_s)),
+            split(cell, execution.as_ref().and_then(|execution| execution.user_s)),
+            split(cell, execution.as_ref().and_then(|execution| execution.system_s)),
         ]);
     }
     Some(titled("copy", Some(sync), cells, "13-1", table))
@@ -126,6 +125,14 @@ fn figure(cell: &Cell, seconds: Option<f64>) -> String {
         // What was published keeps the digits that were printed.
         Some(seconds) if seconds < 1000.0 && cell.provenance == Provenance::Published => format!("{seconds:.2}"),
         Some(seconds) => digits(seconds),
+    }
+}
+
+/// User or system CPU: of a measured cell no finer than a millisecond, as ticks of 1 to 10 ms sample it.
+fn split(cell: &Cell, seconds: Option<f64>) -> String {
+    match seconds {
+        Some(seconds) if seconds < 1.0 && cell.provenance == Provenance::Measured => format!("{seconds:.3}"),
+        seconds => figure(cell, seconds),
     }
 }
 

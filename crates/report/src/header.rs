@@ -6,6 +6,7 @@ use stats::{Cell, Document, MarkCode, TargetInfo};
 use units::Bytes;
 
 use crate::numbers::significant;
+use crate::rows;
 
 /// A line per target, and one about the machine.
 pub fn lines(document: &Document) -> String {
@@ -81,15 +82,19 @@ pub fn footnotes(document: &Document) -> String {
     }
     for (reason, mut names) in reasons {
         names.dedup();
-        text += &format!("n.m. {reason} ({})\n", names.join(", "));
+        let rest = names.len().saturating_sub(NAMED);
+        names.truncate(NAMED);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        text += &format!("n.m. {reason} ({}{rest})\n", names.join("; "));
     }
     text
 }
 
-/// The cell's program, with the settings in which its cells differ where there are several.
+/// So many cells are named with one reason; how many more there are is said.
+const NAMED: usize = 4;
+
+/// What tells the cell from others, and its target where there are several.
 fn name(document: &Document, cell: &Cell) -> String {
-    let others = || document.cells.iter().filter(|other| other.program == cell.program && other.target == cell.target);
-    let differs = |key: &String| others().any(|other| other.parameters.get(key) != cell.parameters.get(key));
-    let settings = cell.parameters.iter().filter(|(key, _)| differs(key)).map(|(key, value)| format!(" {key}={value}"));
-    cell.program.clone() + &settings.collect::<String>()
+    let place = if document.run.targets.len() > 1 { format!(" on {}", cell.target) } else { String::new() };
+    rows::name(cell, &document.cells) + &place
 }

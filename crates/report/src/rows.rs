@@ -33,7 +33,7 @@ pub fn table(document: &Document) -> String {
 }
 
 /// Program and phase, and whatever tells this cell from others of that name: `copy, buffer 64 B`.
-fn name(cell: &Cell, all: &[Cell]) -> String {
+pub fn name(cell: &Cell, all: &[Cell]) -> String {
     let mut name = cell.program.clone();
     if cell.phase != cell.program && !is_only_phase(cell, all) {
         name += &format!(" {}", cell.phase);

@@ -99,12 +99,14 @@ pub enum DiskRate {
     NeverWaited(f64),
     /// It waited, but not for the disk, which moved only this share of the bytes meanwhile.
     NotForTheDisk(f64),
+    /// It waited, and nobody can see what the disk moved meanwhile.
+    Unseen,
 }
 
 /// How fast the disk delivered, by the rows of large buffers:
 ///   1. of those, the rows that waited count;
-///   2. unless the disk did not move the bytes meanwhile: then a file came from memory, and the program
-///      waited for its turn;
+///   2. unless the disk did not move the bytes meanwhile, as far as can be seen: then the file came from
+///      memory, and the program waited for its turn;
 ///   3. the rate is that of the median elapsed time.
 ///
 /// Nothing where there is no row of a large buffer.
@@ -119,7 +121,8 @@ pub fn disk_rate(rows: &[SweepRow]) -> Option<DiskRate> {
         return Some(DiskRate::NeverWaited(busy));
     }
     // 2.
-    let moved = waited.iter().filter_map(|row| Some(row.disk_bytes? / row.file_bytes as f64)).collect::<Vec<f64>>();
+    let moved = waited.iter().map(|row| Some(row.disk_bytes? / row.file_bytes as f64));
+    let Some(moved) = moved.collect::<Option<Vec<f64>>>() else { return Some(DiskRate::Unseen) };
     if let Some(moved) = median(&moved).filter(|&moved| moved < DISK_MOVES) {
         return Some(DiskRate::NotForTheDisk(moved));
     }
@@ -181,7 +184,9 @@ mod tests {
     /// 100 million bytes in 2.05 s: 48.8 MB/s, a MB being a million bytes.
     #[test]
     fn the_books_disk() {
-        let Some(DiskRate::Waited(rate)) = disk_rate(&book()) else { panic!("the book's copies waited") };
+        let read = book().into_iter().map(|row| SweepRow { disk_bytes: Some(1e8), ..row });
+        let rate = disk_rate(&read.collect::<Vec<_>>());
+        let Some(DiskRate::Waited(rate)) = rate else { panic!("the book's copies waited: {rate:?}") };
         assert!((rate / 1e6 - 48.78).abs() < 0.01, "{rate}");
     }
 
@@ -235,6 +240,7 @@ mod tests {
         let disk_bytes = Some(1e6);
         let preempted = [4096, 65536].map(|buffer| SweepRow { disk_bytes, ..row(buffer, 1.0, 0.5) });
         assert_eq!(disk_rate(&preempted), Some(DiskRate::NotForTheDisk(0.01)));
+        assert_eq!(disk_rate(&preempted.map(|row| SweepRow { disk_bytes: None, ..row })), Some(DiskRate::Unseen));
         let disk_bytes = Some(1e8);
         let waited = [4096, 65536].map(|buffer| SweepRow { disk_bytes, ..row(buffer, 2.0, 0.5) });
         assert_eq!(disk_rate(&waited), Some(DiskRate::Waited(5e7)));

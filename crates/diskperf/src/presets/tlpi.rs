@@ -4,9 +4,9 @@
 //! costs, how fast the CPU copies, how fast the disk delivers.
 
 use report::significant;
-use stats::Cell;
 use stats::execution::Execution;
 use stats::fit::{self, DiskRate, SweepRow};
+use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
 use workload::programs::book::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
 
@@ -87,14 +87,21 @@ fn sweep(cells: &[&Cell], seconds: fn(&Execution) -> Option<f64>) -> Vec<SweepRo
 
 fn sweep_row(cell: &Cell, seconds: fn(&Execution) -> Option<f64>) -> Option<SweepRow> {
     let execution = Execution::of(cell)?;
+    let file_bytes = cell.number("file_bytes")?;
     let executions = cell.kept().count() as f64;
-    let moved = cell.io.as_ref().map(|io| (io.device_read + io.device_written_at_return) as f64 / executions);
+    let disk_bytes = match cell.provenance {
+        // The book had its file system mounted anew, so that the disk read the whole file.
+        Provenance::Published => Some(file_bytes as f64),
+        Provenance::Measured | Provenance::Simulated => {
+            cell.io.as_ref().map(|io| (io.device_read + io.device_written_at_return) as f64 / executions)
+        }
+    };
     Some(SweepRow {
         buffer_bytes: cell.number("buffer_bytes")?,
-        file_bytes: cell.number("file_bytes")?,
+        file_bytes,
         elapsed_s: execution.elapsed_s,
         cpu_s: seconds(&execution)?,
-        disk_bytes: moved,
+        disk_bytes,
     })
 }
 
@@ -133,6 +140,9 @@ fn disk(cells: &[&Cell]) -> Option<String> {
             "disk rate n.m.: the copy waited, but the disk moved only {} % of the bytes meanwhile",
             significant(100.0 * share, 2)
         ),
+        DiskRate::Unseen => {
+            "disk rate n.m.: the copy waited, and what a disk moved meanwhile cannot be seen here".to_owned()
+        }
     })
 }
 
