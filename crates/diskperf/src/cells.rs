@@ -111,7 +111,7 @@ fn cell(
         time: measured.then(|| time(&kept_runs, clock)),
         limited_by: None,
         state: State {
-            cache: CacheState::Unknown,
+            cache: cache(&kept_runs),
             clock,
             steadiness: Steadiness::NotMeasured,
             environment: Environment::NotMeasured,
@@ -121,6 +121,18 @@ fn cell(
         measured,
         reason,
         rounds,
+    }
+}
+
+/// What was proven of the files in memory before every kept round.
+fn cache(runs: &[&PhaseRun]) -> CacheState {
+    let all = |state| !runs.is_empty() && runs.iter().all(|run| run.cache == state);
+    if all(workload::CacheState::Cold) {
+        CacheState::Cold
+    } else if all(workload::CacheState::Warm) {
+        CacheState::Warm
+    } else {
+        CacheState::Unknown
     }
 }
 

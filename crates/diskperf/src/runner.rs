@@ -3,7 +3,9 @@
 
 use stats::Latencies;
 use units::Nanos;
-use workload::{Census, CpuTime, Failure, Program, Recorder, Span, Stream, Tally, Witness, World};
+use workload::{
+    CacheState, Calm, Census, CpuTime, Failure, Program, Recorder, Residency, Span, Stream, Tally, Witness, World,
+};
 
 use crate::recorder::Timed;
 
@@ -48,6 +50,10 @@ pub struct Stopped {
 /// What happened when a phase ran once.
 #[derive(Clone, Debug)]
 pub struct PhaseRun {
+    /// What was proven of its files in memory before it began.
+    pub cache: CacheState,
+    /// Whether everything was at rest then.
+    pub calm: Calm,
     /// Until the last call returned.
     pub returned: Nanos,
     /// Until the data were durable, where one call makes them so.
@@ -60,6 +66,8 @@ pub struct PhaseRun {
     pub witness: Witness,
     /// Bytes that the device had written when the last call returned.
     pub written_at_return: Option<u64>,
+    /// What of its files was in memory only when they were said to be durable.
+    pub unwritten: Option<Residency>,
     /// What the program did.
     pub tally: Tally,
     /// How long its units of work took, where they were timed.
@@ -88,13 +96,15 @@ pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<P
     Ok(performance)
 }
 
-/// Runs one phase. The counters are read outside every clock: the durable time is the sum of the spans in
-/// which the program was at work.
+/// Runs one phase from the state of the cache that it wants. The counters are read outside every clock: the
+/// durable time is the sum of the spans in which the program was at work.
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &workload::Phase,
     How { claim, timed }: How,
 ) -> Result<Result<PhaseRun, Failure>, W::Fault> {
+    let cache = world.reach(phase.cache)?;
+    let calm = world.quiesce()?;
     world.watch()?;
     let written_before = world.device_bytes();
     let (steps, tally, latencies) = if timed {
@@ -133,13 +143,17 @@ fn perform_phase<W: World>(
         Some(witness) => witness,
         None => world.watched()?,
     };
+    let unwritten = if phase.changes() { world.unwritten()? } else { None };
     Ok(Ok(PhaseRun {
+        cache,
+        calm,
         returned,
         data_durable,
         durable: phase.changes().then_some(durable),
         cpu,
         witness,
         written_at_return,
+        unwritten,
         tally,
         latencies,
         census: world.census(0)?,

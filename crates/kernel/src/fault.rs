@@ -24,6 +24,12 @@ pub enum Fault {
         /// What went wrong.
         message: String,
     },
+    /// The caches of the machine could not be dropped.
+    #[error("cannot drop the machine's caches (vm.drop_caches): {0}")]
+    DropCaches(io::Error),
+    /// The file system that a program stands on could not be mounted anew.
+    #[error("cannot unmount and mount the file system: {0}")]
+    Remount(io::Error),
     /// A path holds a zero byte.
     #[error("the path {0} holds a zero byte")]
     Path(PathBuf),

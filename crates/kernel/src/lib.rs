@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
+//!        ├── reach, quiesce ──> caches: files out of memory or in it, and the proof
 //!        └── watch ──> workers, devices: counters on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
 //!   place, machine: what lies under a path, and what machine this is
@@ -9,6 +10,7 @@
 //!
 //! The only crate with `unsafe` in it. Never judges, never prints.
 
+mod caches;
 mod clocks;
 mod data;
 pub mod devices;
@@ -18,12 +20,15 @@ mod memory_limit;
 pub mod place;
 mod posix;
 mod process;
+mod program;
 mod workers;
 mod workspace;
 
+pub use caches::Means;
 pub use clocks::now;
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use fault::Fault;
 pub use memory_limit::{LimitError, MemoryLimit};
-pub use posix::{Posix, Station};
+pub use posix::Posix;
+pub use program::{Remount, Station};
 pub use workspace::Workspace;

@@ -1,8 +1,6 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
-use std::ffi::CString;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -11,15 +9,17 @@ use std::time::Duration;
 
 use procfs::{CurrentSI, KernelStats};
 use units::{Host, Moment, Nanos};
-use workload::{Census, DeviceBytes, Op, Reason, Recorder, Span, Step, Steps, Witness, World};
+use workload::{
+    Cache, CacheState, Calm, Census, DeviceBytes, Op, Reason, Recorder, Residency, Span, Step, Steps, Witness, World,
+};
 
+use crate::caches::{self, Means, Patience};
 use crate::clocks::{cpu_between, now, thread_cpu};
 use crate::devices::Device;
 use crate::fault::Fault;
-use crate::place::Place;
 use crate::process::Process;
+use crate::program::{Program, Remount, Station};
 use crate::workers::WorkerTimes;
-use crate::workspace::Workspace;
 
 /// Incompressible bytes that written data come from.
 const RING_BYTES: u32 = 1 << 20;
@@ -29,27 +29,14 @@ pub struct Posix {
     programs: Vec<Program>,
     stop: Arc<AtomicBool>,
     watched_since: Option<Snapshot>,
-}
-
-struct Program {
-    process: Process,
-    workspace: Option<Workspace>,
-    device: Option<Device>,
+    means: Means,
+    patience: Patience,
 }
 
 struct Snapshot {
     workers: Option<WorkerTimes>,
     machine: Option<Nanos>,
     device: Option<DeviceBytes>,
-}
-
-/// Where a program stands and what it was given.
-#[derive(Debug, Default)]
-pub struct Station {
-    /// Its folder; none for a program that only works on given paths.
-    pub workspace: Option<Workspace>,
-    /// The paths that its given names stand for.
-    pub given: Vec<PathBuf>,
 }
 
 impl Posix {
@@ -71,16 +58,32 @@ impl Posix {
         seed: u64,
         stop: Arc<AtomicBool>,
     ) -> Result<Posix, Fault> {
-        let programs = stations.into_iter().map(|Station { workspace, given }| {
-            let given = given
-                .into_iter()
-                .map(|path| CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone())));
-            let root = workspace.as_ref().map(Workspace::open).transpose()?;
-            let process = Process::new(root, given.collect::<Result<_, _>>()?, ring_bytes, largest_call, seed);
-            let place = workspace.as_ref().and_then(|workspace| Place::under(workspace.path()).ok());
-            Ok(Program { process, workspace, device: place.and_then(|place| place.device) })
-        });
-        Ok(Posix { programs: programs.collect::<Result<_, Fault>>()?, stop, watched_since: None })
+        let programs = stations.into_iter().map(|station| Program::at(station, ring_bytes, largest_call, seed));
+        Ok(Posix {
+            programs: programs.collect::<Result<_, Fault>>()?,
+            stop,
+            watched_since: None,
+            means: Means::default(),
+            patience: Patience::default(),
+        })
+    }
+
+    /// By what means files may be removed from memory, from now on; fails where one cannot be used here.
+    pub fn allow(&mut self, means: Means) -> Result<(), Fault> {
+        caches::check(means)?;
+        self.means = means;
+        Ok(())
+    }
+
+    /// How long to wait, at most, until everything is at rest before a phase; two seconds where not said.
+    pub fn wait_for_calm(&mut self, at_most: Nanos) {
+        self.patience = Patience::up_to(at_most);
+    }
+
+    /// How the file system under program `index` is mounted anew. That is then done whenever a phase wants
+    /// its files out of memory: names and directories leave it too.
+    pub fn remount_by(&mut self, index: usize, remount: Remount) {
+        self.programs[index].remount = Some(remount);
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -116,6 +119,21 @@ impl World for Posix {
             workers.into_iter().map(|worker| worker.join().expect("a program's thread panicked")).collect()
         });
         Ok(spans)
+    }
+
+    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Fault> {
+        let stop = &*self.stop;
+        caches::reach(&mut self.programs, wanted, self.means, &|| stop.load(Ordering::Relaxed))
+    }
+
+    fn quiesce(&mut self) -> Result<Calm, Fault> {
+        let stop = &*self.stop;
+        let moved = || moved(&self.programs);
+        Ok(caches::quiesce(&self.programs, &moved, &mut self.patience, &|| stop.load(Ordering::Relaxed)))
+    }
+
+    fn unwritten(&mut self) -> Result<Option<Residency>, Fault> {
+        caches::unwritten(&mut self.programs)
     }
 
     fn device_bytes(&mut self) -> Option<DeviceBytes> {

@@ -56,6 +56,17 @@ impl Process {
         self.names.directories.clear();
     }
 
+    /// Closes every file and every folder, so that the file system can be unmounted.
+    pub(crate) fn leave(&mut self) {
+        self.close_all();
+        self.names.root = None;
+    }
+
+    /// Stands in `root` from now on.
+    pub(crate) fn enter(&mut self, root: OwnedFd) {
+        self.names.root = Some(root);
+    }
+
     /// The call that reads the next `length` bytes, to be made any number of times.
     #[inline]
     pub(crate) fn reading(

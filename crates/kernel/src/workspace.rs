@@ -1,7 +1,7 @@
 //! The private folder that a program stands in. Everything below it is ours; nothing outside is touched.
 //! Together with `clear` this is the only place of the crate that deletes.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -44,9 +44,31 @@ impl Workspace {
             .map_err(|errno| self.fault("open", self.path(), errno.into()))
     }
 
+    /// An empty file for reading and writing, whose name is gone already.
+    pub(crate) fn scratch(&self) -> Result<File, Fault> {
+        let path = self.path().join("scratch");
+        let opened = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let file = opened.map_err(|source| self.fault("make a file in", self.path(), source))?;
+        fs::remove_file(&path).map_err(|source| self.fault("remove", &path, source))?;
+        Ok(file)
+    }
+
+    /// Every file below it.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, Fault> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in entries(&folder)? {
+                let kind = entry.file_type().map_err(|source| self.fault("look at", &entry.path(), source))?;
+                if kind.is_dir() { folders.push(entry.path()) } else { files.push(entry.path()) }
+            }
+        }
+        Ok(files)
+    }
+
     /// Removes all it holds. `remove_dir_all` of the standard library follows no link.
     pub(crate) fn clear(&self) -> Result<(), Fault> {
-        for entry in self.entries()? {
+        for entry in entries(self.path())? {
             let path = entry.path();
             let kind = entry.file_type().map_err(|source| self.fault("look at", &path, source))?;
             let removed = if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -55,14 +77,14 @@ impl Workspace {
         Ok(())
     }
 
-    pub(crate) fn entries(&self) -> Result<Vec<fs::DirEntry>, Fault> {
-        let entries = fs::read_dir(self.path()).and_then(Iterator::collect);
-        entries.map_err(|source| self.fault("list", self.path(), source))
-    }
-
     fn fault(&self, action: &'static str, path: &Path, source: io::Error) -> Fault {
         Fault::Folder { action, path: PathBuf::from(path), source }
     }
+}
+
+fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>, Fault> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect);
+    entries.map_err(|source| Fault::Folder { action: "list", path: folder.to_owned(), source })
 }
 
 /// The kernel's own words: tempfile adds a path that the message names already.

@@ -6,7 +6,10 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use units::{Moment, Nanos, Virtual};
-use workload::{Census, CpuTime, DeviceBytes, OpKind, Recorder, Span, Step, Witness, World};
+use workload::{
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, OpKind, Recorder, Residency, Span, Step, Unproven, Witness,
+    World,
+};
 
 use crate::disk::Disk;
 use crate::namespace::{Namespace, Transfer};
@@ -114,6 +117,23 @@ impl World for Machine {
             }
         }
         Ok(spans)
+    }
+
+    /// Nothing is ever kept in memory: every phase begins cold, wanted or not.
+    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
+        Ok(match wanted {
+            Cache::AsIs | Cache::Cold => CacheState::Cold,
+            Cache::Warm => CacheState::Unknown(Unproven::NeverCaches),
+        })
+    }
+
+    /// There is nobody else, and nothing is written later.
+    fn quiesce(&mut self) -> Result<Calm, Infallible> {
+        Ok(Calm { reached: true, waited: Nanos::ZERO, unwritten: Some(0), foreign: Some(0) })
+    }
+
+    fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
+        Ok(Some(Residency::default()))
     }
 
     fn device_bytes(&mut self) -> Option<DeviceBytes> {

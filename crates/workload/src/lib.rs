@@ -14,6 +14,7 @@
 extern crate alloc;
 
 mod body;
+mod cache;
 mod op;
 mod program;
 pub mod programs;
@@ -22,6 +23,7 @@ mod stream;
 mod world;
 
 pub use body::{Body, Layout, Order, Placing};
+pub use cache::{Cache, CacheState, Calm, Residency, Unproven};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::cache::Cache;
 use crate::op::OpKind;
 use crate::stream::Stream;
 
@@ -31,6 +32,8 @@ pub struct Program {
 pub struct Phase {
     /// `create`, `read`, `sequential write`, ...
     pub name: &'static str,
+    /// What it wants of its files in memory beforehand.
+    pub cache: Cache,
     /// What the program does.
     pub steps: Stream,
     /// What makes the data durable, empty where nothing was written or no single call does.

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use units::{Moment, Nanos};
 
+use crate::cache::{Cache, CacheState, Calm, Residency};
 use crate::recorder::Recorder;
 use crate::stream::Steps;
 
@@ -25,6 +26,16 @@ pub trait World {
     where
         S: Steps + Send,
         R: Recorder<Self::Clock> + Send;
+
+    /// Brings the data of all files that the programs have into the state that is wanted, as far as it can,
+    /// and says what was proven.
+    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Self::Fault>;
+
+    /// Waits for a bounded time until nothing is left to be written and the devices are at rest.
+    fn quiesce(&mut self) -> Result<Calm, Self::Fault>;
+
+    /// How much of the programs' files is in memory only. Nothing where it cannot be seen.
+    fn unwritten(&mut self) -> Result<Option<Residency>, Self::Fault>;
 
     /// What the devices under the programs have moved so far, for everybody; cheap enough to be read
     /// between two clocks. Nothing where it cannot be seen.

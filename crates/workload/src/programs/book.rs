@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::{PREPARING_CALL, data_durable, file_durable, open, prepared_file, quiet};
 use crate::body::{Body, Copying};
+use crate::cache::Cache;
 use crate::op::{Access, Durability, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
@@ -102,6 +103,8 @@ pub fn copy(bytes: u64, buffer: u32, sync: Sync) -> Program {
         prepare: prepared_file(old, bytes),
         phases: vec![Phase {
             name: "copy",
+            // The book unmounts and mounts the file system before each run, so that nothing is in memory.
+            cache: Cache::Cold,
             steps: copy_steps(old, new, buffer, bytes, sync),
             data: data_durable(NEW),
             durable: file_durable(NEW),
@@ -134,6 +137,7 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
         prepare: quiet(),
         phases: vec![Phase {
             name: "write",
+            cache: Cache::AsIs,
             steps: Stream::open(vec![create], body).then(closing),
             data: data_durable(NEW),
             durable: file_durable(NEW),

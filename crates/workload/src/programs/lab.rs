@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::{FILE, calls, create, data_durable, file_durable, open, quiet};
 use crate::body::{Body, Deed, Files, Layout, Order, Places, Placing};
+use crate::cache::Cache;
 use crate::op::{Access, Directory, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
@@ -74,8 +75,9 @@ impl SmallFiles {
                 Stream::of(ops)
             }
         };
-        let phase = |name, deed, order, durable, unit| Phase {
+        let phase = |name, cache, deed, order, durable, unit| Phase {
             name,
+            cache,
             steps: Stream::open(
                 Vec::new(),
                 Body::Files(Files::new(deed, self.layout, self.files, self.bytes, order, self.seed)),
@@ -110,15 +112,23 @@ impl SmallFiles {
             ],
             prepare: Stream::of(prepare),
             phases: vec![
-                phase("creat", make, Order::Creation, durable(), Unit { first: OpKind::Create, last: OpKind::Close }),
+                phase(
+                    "creat",
+                    Cache::AsIs,
+                    make,
+                    Order::Creation,
+                    durable(),
+                    Unit { first: OpKind::Create, last: OpKind::Close },
+                ),
                 phase(
                     "read",
+                    Cache::Cold,
                     Deed::Take,
                     self.order,
                     Stream::empty(),
                     Unit { first: OpKind::Open, last: OpKind::Close },
                 ),
-                phase("delete", Deed::Remove, Order::Creation, durable(), Unit::of(OpKind::Unlink)),
+                phase("delete", Cache::AsIs, Deed::Remove, Order::Creation, durable(), Unit::of(OpKind::Unlink)),
             ],
             // A block of 4096 bytes at least for every file.
             space: u64::from(self.files) * u64::from(self.bytes.max(1)).next_multiple_of(4096),
@@ -160,6 +170,7 @@ impl LargeFile {
         let write = Op::Write { handle: FILE, length: LARGE_CALL };
         let reading = |name, steps, kind| Phase {
             name,
+            cache: Cache::Cold,
             steps,
             data: Stream::empty(),
             durable: Stream::empty(),
@@ -168,6 +179,7 @@ impl LargeFile {
             unit: Unit::of(kind),
         };
         let writing = |name, steps, kind| Phase {
+            cache: Cache::AsIs,
             data: data_durable(FILE),
             durable: file_durable(FILE),
             ..reading(name, steps, kind)
@@ -228,6 +240,8 @@ fn given(direct: bool) -> Op {
 }
 
 fn raw(name: &'static str, steps: Stream, base: Base, amount: u64, call: u32, direct: bool) -> Program {
+    // Direct reads go past the page cache, whatever it holds.
+    let cache = if direct { Cache::AsIs } else { Cache::Cold };
     let unit = Unit::of(if base == Base::Ops { OpKind::ReadAt } else { OpKind::Read });
     Program {
         name,
@@ -239,6 +253,7 @@ fn raw(name: &'static str, steps: Stream, base: Base, amount: u64, call: u32, di
         prepare: Stream::empty(),
         phases: vec![Phase {
             name: "read",
+            cache,
             steps,
             data: Stream::empty(),
             durable: Stream::empty(),

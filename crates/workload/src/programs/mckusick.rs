@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open, prepared_file, quiet};
+use crate::cache::Cache;
 use crate::op::{Access, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
@@ -71,10 +72,10 @@ impl Classic {
             Classic::Read8192 | Classic::Rewrite8192 => (prepared_file(file, bytes), PREPARING_CALL),
             Classic::Write4096 | Classic::Write8192 => (quiet(), self.call_bytes()),
         };
-        let (name, data, durable) = match self {
-            Classic::Read8192 => ("read", Stream::empty(), Stream::empty()),
-            Classic::Write4096 | Classic::Write8192 => ("write", data_durable(FILE), file_durable(FILE)),
-            Classic::Rewrite8192 => ("rewrite", data_durable(FILE), file_durable(FILE)),
+        let (name, cache, data, durable) = match self {
+            Classic::Read8192 => ("read", Cache::Cold, Stream::empty(), Stream::empty()),
+            Classic::Write4096 | Classic::Write8192 => ("write", Cache::AsIs, data_durable(FILE), file_durable(FILE)),
+            Classic::Rewrite8192 => ("rewrite", Cache::AsIs, data_durable(FILE), file_durable(FILE)),
         };
         let steps = self.steps(file, bytes);
         let unit = Unit::of(if self == Classic::Read8192 { OpKind::Read } else { OpKind::Write });
@@ -85,7 +86,7 @@ impl Classic {
                 Parameter::new("file_bytes", bytes),
             ]),
             prepare,
-            phases: vec![Phase { name, steps, data, durable, base: Base::Bytes, amount: bytes, unit }],
+            phases: vec![Phase { name, cache, steps, data, durable, base: Base::Bytes, amount: bytes, unit }],
             space: bytes,
             largest_call,
         }

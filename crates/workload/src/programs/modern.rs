@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, create, prepared_file, quiet};
 use crate::body::{Body, Places, Placing};
+use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
@@ -31,6 +32,8 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
         prepare: prepared_file(file, bytes),
         phases: vec![Phase {
             name: "randread",
+            // Direct reads go past the page cache, whatever it holds.
+            cache: Cache::AsIs,
             steps: Stream::open(opening, Body::Places(places)),
             data: Stream::empty(),
             durable: Stream::empty(),
@@ -57,6 +60,7 @@ pub fn commit(commits: u32, record: u32) -> Program {
         prepare: quiet(),
         phases: vec![Phase {
             name: "commit",
+            cache: Cache::AsIs,
             steps: Stream::open(vec![create(Name::root(0), FILE)], body),
             data: Stream::empty(),
             durable: Stream::empty(),

@@ -1,0 +1,61 @@
+//! A program on the real kernel: what runs its ops, where it stands, and what belongs to it.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::caches::Sight;
+use crate::devices::Device;
+use crate::fault::Fault;
+use crate::place::Place;
+use crate::process::Process;
+use crate::workspace::Workspace;
+
+/// Where a program stands and what it was given.
+#[derive(Debug, Default)]
+pub struct Station {
+    /// Its folder; none for a program that only works on given paths.
+    pub workspace: Option<Workspace>,
+    /// The paths that its given names stand for.
+    pub given: Vec<PathBuf>,
+}
+
+/// Unmounts the file system that a program stands on, and mounts it again in the same place.
+pub type Remount = Box<dyn FnMut() -> io::Result<()> + Send>;
+
+pub(crate) struct Program {
+    pub(crate) process: Process,
+    pub(crate) workspace: Option<Workspace>,
+    pub(crate) given: Vec<PathBuf>,
+    pub(crate) device: Option<Device>,
+    /// What can be seen in memory of the files in its folder, once that was tried.
+    pub(crate) sight: Option<Sight>,
+    pub(crate) remount: Option<Remount>,
+}
+
+impl Program {
+    pub(crate) fn at(station: Station, ring_bytes: u32, largest_call: u32, seed: u64) -> Result<Program, Fault> {
+        let Station { workspace, given } = station;
+        let paths = given
+            .iter()
+            .map(|path| CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone())))
+            .collect::<Result<_, _>>()?;
+        let root = workspace.as_ref().map(Workspace::open).transpose()?;
+        let process = Process::new(root, paths, ring_bytes, largest_call, seed);
+        let place = workspace.as_ref().and_then(|workspace| Place::under(workspace.path()).ok());
+        let device = place.and_then(|place| place.device);
+        Ok(Program { process, workspace, given, device, sight: None, remount: None })
+    }
+
+    /// Has the file system mounted anew, where that is possible. The program's files are closed before.
+    pub(crate) fn remount(&mut self) -> Result<(), Fault> {
+        let Some(remount) = &mut self.remount else { return Ok(()) };
+        self.process.leave();
+        remount().map_err(Fault::Remount)?;
+        if let Some(workspace) = &self.workspace {
+            self.process.enter(workspace.open()?);
+        }
+        Ok(())
+    }
+}

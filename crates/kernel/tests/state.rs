@@ -1,0 +1,314 @@
+//! The state of the page cache on the real kernel: what is reached, and that nothing is claimed unseen.
+
+use std::fs::{self, File};
+use std::io;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+use kernel::{Means, Posix, Station, Workspace};
+use testkit::skip;
+use workload::programs::mckusick::Classic;
+use workload::{Cache, CacheState, Directory, Name, Op, Residency, Stream, Tally, Unproven, World};
+
+/// Bytes of the file of most tests: enough to stand out from what others do, little enough for any disk.
+const BYTES: u64 = 4 << 20;
+
+/// Pages of it.
+fn pages() -> u64 {
+    BYTES / rustix::param::page_size() as u64
+}
+
+fn world_in(parent: &Path) -> Posix {
+    let station = Station { workspace: Some(Workspace::inside(parent).expect("a folder")), given: Vec::new() };
+    Posix::new(vec![station], 64 * 1024, 1, Arc::default()).expect("a world")
+}
+
+fn run(world: &mut Posix, stream: Stream) -> Tally {
+    let mut tally = Tally::default();
+    world.run(&mut [stream], std::slice::from_mut(&mut tally)).expect("a run");
+    assert_eq!(tally.failure, None);
+    tally
+}
+
+/// A world with one file of `BYTES` bytes that was just written and may not yet be on the device.
+fn world_with_a_file(parent: &Path) -> Posix {
+    let mut world = world_in(parent);
+    run(&mut world, Classic::Write8192.steps(Name::root(0), BYTES));
+    world
+}
+
+/// Says why, where the temporary folder cannot have a cold file.
+fn no_cold_files_in(parent: &Path) -> Option<Unproven> {
+    match world_with_a_file(parent).reach(Cache::Cold).expect("a state") {
+        CacheState::Unknown(why @ (Unproven::NeverEvicts | Unproven::Blind)) => Some(why),
+        _ => None,
+    }
+}
+
+/// The one file below `folder`, which holds one workspace.
+fn only_file_below(folder: &Path) -> PathBuf {
+    let workspace = fs::read_dir(folder).expect("a list").next().expect("a workspace").expect("an entry");
+    workspace.path().join("f0")
+}
+
+#[test]
+fn a_cold_file_comes_from_the_device() {
+    let parent = std::env::temp_dir();
+    if let Some(why) = no_cold_files_in(&parent) {
+        return skip!("in the temporary folder, {why}");
+    }
+    let mut world = world_with_a_file(&parent);
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    let Some(before) = world.device_bytes() else { return skip!("the device under the temporary folder is hidden") };
+    run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES));
+    let read = world.device_bytes().expect("the device").since(&before).read;
+    // Others may read too; what must not be is that less was read than came.
+    assert!(read >= BYTES / 100 * 95, "{read} of {BYTES} bytes came from the device");
+}
+
+#[test]
+fn a_warm_file_is_warm_until_it_is_evicted() {
+    let parent = std::env::temp_dir();
+    if let Some(why) = no_cold_files_in(&parent) {
+        return skip!("in the temporary folder, {why}");
+    }
+    let mut world = world_with_a_file(&parent);
+    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+}
+
+#[test]
+fn what_nobody_asked_for_is_unknown() {
+    let mut world = world_with_a_file(&std::env::temp_dir());
+    assert_eq!(world.reach(Cache::AsIs).expect("a state"), CacheState::Unknown(Unproven::NotAsked));
+    let mut world = world_in(&std::env::temp_dir());
+    for wanted in [Cache::Cold, Cache::Warm] {
+        assert_eq!(world.reach(wanted).expect("a state"), CacheState::Unknown(Unproven::NoFiles));
+    }
+}
+
+#[test]
+fn every_one_of_many_files_is_evicted() {
+    let parent = std::env::temp_dir();
+    if let Some(why) = no_cold_files_in(&parent) {
+        return skip!("in the temporary folder, {why}");
+    }
+    let mut world = world_in(&parent);
+    let program = workload::programs::lab::SmallFiles::new(500, 5000).program();
+    run(&mut world, program.prepare.clone());
+    run(&mut world, program.phases[0].steps.clone());
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.census(0).expect("a census").files, 500);
+}
+
+#[test]
+fn a_file_in_memory_only_is_never_cold() {
+    let parent = Path::new("/dev/shm");
+    let is_tmpfs = rustix::fs::statfs(parent).is_ok_and(|system| system.f_type as u64 == 0x0102_1994);
+    if !is_tmpfs {
+        return skip!("no tmpfs where most systems have one");
+    }
+    let mut world = world_with_a_file(parent);
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NeverEvicts));
+    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.unwritten().expect("pages"), None);
+}
+
+#[test]
+fn pages_that_another_process_locks_are_not_cold() {
+    let parent = tempfile::tempdir().expect("a scratch folder");
+    if let Some(why) = no_cold_files_in(parent.path()) {
+        return skip!("in the temporary folder, {why}");
+    }
+    let mut world = world_with_a_file(parent.path());
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    let locked = 16 * rustix::param::page_size();
+    let Some(holder) = Holder::lock(&only_file_below(parent.path()), locked) else {
+        return skip!("another process may lock no memory");
+    };
+    match world.reach(Cache::Cold).expect("a state") {
+        // A large folio is locked as a whole: at least what was locked stays.
+        CacheState::Unknown(Unproven::Partly(Residency { pages: left, of })) => {
+            assert!(left >= 16 && of == pages(), "{left} of {of}");
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(holder);
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+}
+
+#[test]
+fn a_given_file_is_evicted_only_when_that_is_allowed() {
+    let parent = tempfile::tempdir().expect("a scratch folder");
+    if let Some(why) = no_cold_files_in(parent.path()) {
+        return skip!("in the temporary folder, {why}");
+    }
+    let path = parent.path().join("given");
+    let mut file = File::create(&path).expect("a file");
+    file.write_all(&vec![1; BYTES as usize]).expect("room");
+    let mut world = Posix::on_given(vec![path], 8192, Arc::default()).expect("a world");
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NotOurs));
+    world.allow(Means { given: true, drop_caches: false }).expect("no rights needed");
+    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+}
+
+#[test]
+fn what_is_not_on_the_device_is_counted() {
+    let parent = std::env::temp_dir();
+    let mut world = world_in(&parent);
+    // Somebody else's sync may come between: then it is tried again.
+    let mut most = 0;
+    for _ in 0..5 {
+        run(&mut world, Classic::Write8192.steps(Name::root(0), BYTES));
+        let Some(seen) = world.unwritten().expect("pages") else {
+            return skip!("dirty pages cannot be seen in the temporary folder");
+        };
+        assert_eq!(seen.of, pages());
+        most = most.max(seen.pages);
+    }
+    assert!(most > 0, "nothing was ever dirty");
+    run(&mut world, Stream::of(vec![Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs]));
+    assert_eq!(world.unwritten().expect("pages"), Some(Residency { pages: 0, of: pages() }));
+}
+
+#[test]
+fn waiting_for_calm_has_an_end() {
+    let mut world = world_with_a_file(&std::env::temp_dir());
+    for _ in 0..2 {
+        let calm = world.quiesce().expect("a calm");
+        assert!(calm.unwritten.is_some());
+        assert!(calm.waited.0 > 0);
+    }
+    assert!(world.unwritten().expect("pages").is_none_or(|left| left.pages == 0));
+}
+
+/// cachestat answers 0 for a warm file there.
+#[test]
+fn overlayfs_is_seen_through_mincore() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let done = in_mounts_of_its_own(|| {
+        let part = |name: &str| folder.path().join(name);
+        for name in ["lower", "upper", "work", "merged"] {
+            fs::create_dir(part(name)).expect("a folder");
+        }
+        let dir = |name: &str| part(name).display().to_string();
+        let options = format!("lowerdir={},upperdir={},workdir={}", dir("lower"), dir("upper"), dir("work"));
+        if !tool("mount", &["-t", "overlay", "-o", &options, "overlay", &dir("merged")]) {
+            return skip!("no overlay can be mounted in the temporary folder");
+        }
+        let mut world = world_with_a_file(&part("merged"));
+        assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+        assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+        assert_eq!(world.unwritten().expect("pages"), None);
+    });
+    if let Err(reason) = done {
+        skip!("no mounts of its own: {reason}");
+    }
+}
+
+#[test]
+fn a_remount_comes_after_the_advice_and_the_program_goes_on() {
+    if !testkit::has_tool("mkfs.ext4") {
+        return skip!("no mkfs.ext4");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let done = in_mounts_of_its_own(|| {
+        let (image, point) = (folder.path().join("image"), folder.path().join("point"));
+        fs::create_dir(&point).expect("a folder");
+        File::create(&image).and_then(|file| file.set_len(64 << 20)).expect("an image");
+        let (image, point) = (image.display().to_string(), point.display().to_string());
+        if !tool("mkfs.ext4", &["-q", &image]) || !tool("mount", &["-o", "loop", &image, &point]) {
+            return skip!("no image can be mounted");
+        }
+        let mut world = world_with_a_file(Path::new(&point));
+        let mounted_at = point.clone();
+        world.remount_by(
+            0,
+            Box::new(move || {
+                let again = tool("umount", &[&mounted_at]) && tool("mount", &["-o", "loop", &image, &mounted_at]);
+                if again { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
+            }),
+        );
+        assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+        assert_eq!(run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES)).bytes_read, BYTES);
+        drop(world);
+        assert!(tool("umount", &[&point]), "nothing holds the file system any more");
+    });
+    if let Err(reason) = done {
+        skip!("no mounts of its own: {reason}");
+    }
+}
+
+fn tool(name: &str, arguments: &[&str]) -> bool {
+    let path = testkit::tool(name).unwrap_or_else(|| name.into());
+    Command::new(path).args(arguments).output().is_ok_and(|output| output.status.success())
+}
+
+/// Runs the body where nobody else sees what it mounts, and what it mounts is gone with it.
+fn in_mounts_of_its_own(body: impl FnOnce() + Send) -> io::Result<()> {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // SAFETY: concerns this thread only, and takes no memory.
+            if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let (none, root) = (c"none".as_ptr(), c"/".as_ptr());
+            let flags = libc::MS_REC | libc::MS_PRIVATE;
+            // SAFETY: both strings end with a zero byte; the other two pointers may be null here.
+            if unsafe { libc::mount(none, root, std::ptr::null(), flags, std::ptr::null()) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            body();
+            Ok(())
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// A process that keeps the beginning of a file locked in memory, until it is dropped.
+struct Holder(libc::pid_t);
+
+impl Holder {
+    fn lock(path: &Path, bytes: usize) -> Option<Holder> {
+        let file = File::open(path).expect("the file");
+        let (mut ready, tell) = io::pipe().expect("a pipe");
+        // SAFETY: the child calls nothing but system calls, which need no lock of a thread that is gone.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0, "no process: {}", io::Error::last_os_error());
+        if child == 0 {
+            // SAFETY: a new mapping at an address of the kernel's choice; `tell` is open, the byte readable.
+            unsafe {
+                let (access, shared) = (libc::PROT_READ, libc::MAP_SHARED);
+                let mapping = libc::mmap(std::ptr::null_mut(), bytes, access, shared, file.as_raw_fd(), 0);
+                let is_locked = mapping != libc::MAP_FAILED && libc::mlock(mapping, bytes) == 0;
+                // It must not outlive a test that is killed.
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                libc::write(tell.as_raw_fd(), [u8::from(is_locked)].as_ptr().cast(), 1);
+                libc::pause();
+                libc::_exit(0);
+            }
+        }
+        drop(tell);
+        let holder = Holder(child);
+        let mut answer = [0];
+        io::Read::read_exact(&mut ready, &mut answer).expect("an answer");
+        (answer == [1]).then_some(holder)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // SAFETY: our own child, which was not waited for yet.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            libc::waitpid(self.0, std::ptr::null_mut(), 0);
+        }
+    }
+}
