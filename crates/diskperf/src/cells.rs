@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use stats::{
     CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, Mark, MarkCode, ParameterValue,
-    Problem, Provenance, RateBase, Round, State, Steadiness, summary,
+    Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, summary,
 };
 use units::Nanos;
 use workload::{Base, Census, Phase, Reason, Setting, Tally};
 
 use crate::plan::{Alternative, Plan};
-use crate::runner::{Claim, Performance, PhaseRun, Stopped};
+use crate::runner::{Claim, Part, Performance, PhaseRun, Stopped};
 use crate::target::{Site, Target};
 
 /// One program's executions on one target.
@@ -40,18 +40,19 @@ impl History {
     }
 }
 
-/// One cell for every phase of a program on a target.
-pub fn cells(plan: &Plan, target: &Target, alternative: &Alternative, history: &History) -> Vec<Cell> {
+/// One cell for every phase of a program on its targets.
+pub fn cells(plan: &Plan, targets: &[Target], alternative: &Alternative, history: &History) -> Vec<Cell> {
+    let busy: Vec<&Target> = alternative.targets.iter().map(|&index| &targets[index]).collect();
     let phases = alternative.row.program.phases.iter().enumerate();
-    phases.map(|(index, phase)| cell(plan, target, alternative, history, index, phase)).collect()
+    phases.map(|(index, phase)| cell(plan, &busy, alternative, history, index, phase)).collect()
 }
 
 /// What a failed program is worth telling, once.
-pub fn problem(target: &Target, alternative: &Alternative, history: &History) -> Option<Problem> {
+pub fn problem(targets: &[Target], alternative: &Alternative, history: &History) -> Option<Problem> {
     let stopped = history.failure()?;
     let program = &alternative.row.program;
     Some(Problem {
-        target: Some(target.name.clone()),
+        target: Some(targets[alternative.targets[stopped.program]].name.clone()),
         program: Some(program.name.to_owned()),
         phase: stopped.phase.map(|index| program.phases[index].name.to_owned()),
         message: stopped.failure.to_string(),
@@ -62,7 +63,7 @@ pub fn problem(target: &Target, alternative: &Alternative, history: &History) ->
 
 fn cell(
     plan: &Plan,
-    target: &Target,
+    targets: &[&Target],
     alternative: &Alternative,
     history: &History,
     index: usize,
@@ -90,20 +91,23 @@ fn cell(
         let rates: Vec<f64> = kept.iter().filter_map(|round| summary::round_rate(round, base, clock)).collect();
         marks.extend(summary::few(&rates, plan.promised, plan.must_agree));
     }
+    let overlap = kept.iter().filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
+    marks.extend(overlap.and_then(summary::uneven));
     let kept = || kept.iter().copied();
     Cell {
-        provenance: match target.site {
-            Site::Directory { .. } => Provenance::Measured,
-            Site::Simulated { .. } => Provenance::Simulated,
+        provenance: if targets.iter().all(|target| matches!(target.site, Site::Simulated { .. })) {
+            Provenance::Simulated
+        } else {
+            Provenance::Measured
         },
         preset: plan.preset.to_owned(),
         program: row.program.name.to_owned(),
         phase: phase.name.to_owned(),
-        target: target.name.clone(),
-        parameters: parameters(alternative, target),
-        together: false,
-        targets: 1,
-        overlap: None,
+        target: joined(targets.iter().map(|target| target.name.as_str())),
+        parameters: parameters(alternative, targets),
+        together: targets.len() > 1,
+        targets: targets.len() as u32,
+        overlap,
         rate: measured.then(|| summary::rate(kept(), base, clock, row.unit)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs)).flatten(),
@@ -117,7 +121,7 @@ fn cell(
             environment: Environment::NotMeasured,
         },
         marks,
-        effect: kept_runs.last().map(|run| effect(&run.tally, &run.census)),
+        effect: kept_runs.last().map(|run| effect(&run.tally(), &run.census())),
         measured,
         reason,
         rounds,
@@ -154,27 +158,52 @@ fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -
 
 fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
     let done = run.performance.phases.get(index)?;
-    let moved = done.tally.bytes_read.max(done.tally.bytes_written);
+    let parts: Vec<RoundPart> = done.parts.iter().map(|part| round_part(part, phase)).collect();
+    // The last to end ends all; a time that one part lacks, all lack, as they run the same phase.
+    let last = |time: fn(&RoundPart) -> Option<f64>| parts.iter().filter_map(time).max_by(f64::total_cmp);
     Some(Round {
         round: run.round,
         position: run.position,
         discarded: run.discarded,
-        bytes: moved,
-        ops: done.tally.count(phase.unit.last),
-        returned_s: done.returned.as_secs_f64(),
-        data_durable_s: done.data_durable.map(Nanos::as_secs_f64),
-        durable_s: done.durable.map(Nanos::as_secs_f64),
+        bytes: parts.iter().map(|part| part.bytes).sum(),
+        ops: parts.iter().map(|part| part.ops).sum(),
+        returned_s: last(|part| Some(part.returned_s))?,
+        data_durable_s: last(|part| part.data_durable_s),
+        durable_s: last(|part| part.durable_s),
         cpu_s: CpuSeconds {
-            process: done.cpu.total.as_secs_f64(),
-            user: done.cpu.user.as_secs_f64(),
+            process: parts.iter().map(|part| part.process_s).sum(),
+            user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),
             kernel_workers: done.witness.workers.map(Nanos::as_secs_f64),
             machine: done.witness.machine.map(Nanos::as_secs_f64),
         },
+        parts: if parts.len() > 1 { parts } else { Vec::new() },
         marks: Vec::new(),
     })
 }
 
-fn parameters(alternative: &Alternative, target: &Target) -> BTreeMap<String, ParameterValue> {
+fn round_part(part: &Part, phase: &Phase) -> RoundPart {
+    RoundPart {
+        bytes: part.tally.bytes_read.max(part.tally.bytes_written),
+        ops: part.tally.count(phase.unit.last),
+        returned_s: part.returned.as_secs_f64(),
+        data_durable_s: part.data_durable.map(Nanos::as_secs_f64),
+        durable_s: part.durable.map(Nanos::as_secs_f64),
+        process_s: part.cpu.total.as_secs_f64(),
+    }
+}
+
+/// Different words once each, in order, with `+` between them.
+fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut different: Vec<&str> = Vec::new();
+    words.for_each(|word| {
+        if !different.contains(&word) {
+            different.push(word);
+        }
+    });
+    different.join("+")
+}
+
+fn parameters(alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
     let settings = alternative.row.program.parameters.iter().map(|parameter| {
         let value = match &parameter.value {
             Setting::Number(number) => ParameterValue::Number(*number),
@@ -183,14 +212,20 @@ fn parameters(alternative: &Alternative, target: &Target) -> BTreeMap<String, Pa
         };
         (parameter.name.to_owned(), value)
     });
-    let (engine, file_system) = match &target.site {
-        Site::Directory { place, .. } => ("posix", place.file_system.clone()),
-        Site::Simulated { .. } => ("simulated", None),
-    };
+    let engines = targets.iter().map(|target| match &target.site {
+        Site::Directory { .. } => "posix",
+        Site::Simulated { .. } => "simulated",
+    });
+    let file_systems = targets.iter().filter_map(|target| match &target.site {
+        Site::Directory { place, .. } => place.file_system.as_deref(),
+        Site::Simulated { .. } => None,
+    });
     let mut parameters: BTreeMap<String, ParameterValue> = settings.collect();
-    parameters.insert("engine".to_owned(), ParameterValue::Word(engine.to_owned()));
-    if let Some(file_system) = file_system {
-        parameters.insert("file_system".to_owned(), ParameterValue::Word(file_system));
+    parameters.insert("drives".to_owned(), ParameterValue::Number(targets.len() as u64));
+    parameters.insert("engine".to_owned(), ParameterValue::Word(joined(engines)));
+    let file_systems = joined(file_systems);
+    if !file_systems.is_empty() {
+        parameters.insert("file_system".to_owned(), ParameterValue::Word(file_systems));
     }
     parameters
 }
@@ -200,7 +235,8 @@ fn io(runs: &[&PhaseRun]) -> Option<Io> {
     let mut io = Io { program_bytes: 0, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     for run in runs {
         let device = run.witness.device?;
-        io.program_bytes += run.tally.bytes_read + run.tally.bytes_written;
+        let tally = run.tally();
+        io.program_bytes += tally.bytes_read + tally.bytes_written;
         io.device_read += device.read;
         io.device_written += device.written;
         io.device_written_at_return += run.written_at_return?;
@@ -219,10 +255,10 @@ fn latency(runs: &[&PhaseRun]) -> Option<Latency> {
     all.summary(LatencyKind::Service)
 }
 
-/// Where the time went: the program's own CPU time, the kernel's on its behalf, and waiting.
+/// Where the programs' time went: their own CPU time, the kernel's on their behalf, and waiting.
 fn time(runs: &[&PhaseRun], clock: ClockKind) -> BTreeMap<String, u64> {
     let mut owners = BTreeMap::new();
-    for run in runs {
+    for run in runs.iter().flat_map(|run| &run.parts) {
         let elapsed = match clock {
             ClockKind::Returned => run.returned,
             ClockKind::DataDurable => run.data_durable.unwrap_or(run.returned),

@@ -13,7 +13,7 @@ use crate::commands::copy::CopyArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::presets::{self, Preset};
-use crate::target::TargetArgument;
+use crate::target::{Target, TargetArgument};
 
 /// How fast is this for what programs do, can I believe the number, and why?
 ///
@@ -82,6 +82,12 @@ pub struct RunArguments {
     /// The seed of every random order.
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Run every program also on all targets at once: the "2 Drives" of 1983, and classic1983's default.
+    #[arg(long, conflicts_with = "solo")]
+    together: bool,
+    /// Run every program on one target at a time only.
+    #[arg(long)]
+    solo: bool,
     /// Say what would be run, in which order and about how long, and write nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -129,9 +135,17 @@ impl RunArguments {
             size: None,
             budget: None,
             seed: None,
+            together: false,
+            solo: false,
             dry_run: false,
             output,
         }
+    }
+
+    /// Whether to run every program also on all targets at once: as asked, or as the preset does where the
+    /// targets can be.
+    pub fn together(&self, targets: &[Target]) -> bool {
+        targets.len() > 1 && (self.together || (self.preset.together && !self.solo && Target::share_a_world(targets)))
     }
 
     /// Where to run; the directory one stands in, where none is named.

@@ -35,6 +35,8 @@ pub enum Error {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{0}: not a target that this build knows")]
     UnknownTarget(String),
+    #[error("these targets cannot be busy at once: some are real and some simulated, or on different machines")]
+    NotAtOnce,
     #[error("two targets are called {0}")]
     SameName(String),
     #[error("there is no simulated machine {0}")]
@@ -63,6 +65,7 @@ impl Error {
             | Error::TooShort { .. }
             | Error::UnknownTarget(_)
             | Error::SameName(_)
+            | Error::NotAtOnce
             | Error::UnknownMachine(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_) | Error::SameFile { .. } | Error::NoRoom { .. } | Error::Unreadable { .. } => {
@@ -101,6 +104,7 @@ impl Error {
             Error::UnknownTarget(_) => {
                 "a target is a directory or sim:MACHINE, with an optional name= before it".to_owned()
             }
+            Error::NotAtOnce => "run them in turn: --solo".to_owned(),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::UnknownMachine(_) => format!("there are: {}", simulator::Machine::NAMES.join(", ")),
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {

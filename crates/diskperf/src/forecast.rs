@@ -8,7 +8,7 @@ use workload::Program;
 use workload::programs::book::{self, Sync};
 
 use crate::error::Error;
-use crate::plan::Plan;
+use crate::plan::{Alternative, Plan};
 
 /// Plans longer than this are announced with what makes them so long.
 const LONG: Nanos = Nanos::from_secs(5 * 60);
@@ -144,8 +144,11 @@ pub struct Forecast {
 impl Forecast {
     /// The forecast of the plan at each target's prices; nothing unless every row says what it does.
     pub fn of(plan: &Plan, prices: &[Prices]) -> Option<Forecast> {
-        let cost =
-            |alternative: &crate::plan::Alternative| Some(prices[alternative.target].cost(&alternative.row.work?));
+        // Targets that are busy at once share the machine: at worst, each waits for the others.
+        let cost = |alternative: &Alternative| {
+            let work = alternative.row.work?;
+            Some(alternative.targets.iter().map(|&target| prices[target].cost(&work)).sum())
+        };
         let costs = plan.alternatives.iter().map(cost).collect::<Option<_>>()?;
         Some(Forecast { costs, rounds: plan.rounds })
     }
@@ -214,7 +217,7 @@ fn peers(plan: &Plan, index: usize) -> usize {
     let this = &plan.alternatives[index];
     let is_peer = |index: &usize| {
         let other = &plan.alternatives[*index];
-        other.target == this.target && other.row.program.name == this.row.program.name
+        other.targets == this.targets && other.row.program.name == this.row.program.name
     };
     plan.order(1).iter().filter(|index| is_peer(index)).count()
 }
@@ -241,7 +244,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::{Alternative, Row};
+    use crate::plan::Row;
     use crate::presets::MIB_PER_SECOND;
     use crate::runner::{Claim, How};
 
@@ -250,7 +253,7 @@ mod tests {
         let row = |seconds: &u64| {
             let work = Work { calls: *seconds, ..Work::default() };
             let program = book::copy(*seconds, 1, Sync::None);
-            Alternative { target: 0, row: Row::new(program, MIB_PER_SECOND).doing(work) }
+            Alternative { targets: vec![0], row: Row::new(program, MIB_PER_SECOND).doing(work) }
         };
         let plan = Plan {
             preset: "test",

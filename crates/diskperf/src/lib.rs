@@ -23,6 +23,7 @@ mod recorder;
 pub mod runner;
 mod signals;
 mod target;
+mod worlds;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -31,11 +31,11 @@ pub struct Plan {
     pub alternatives: Vec<Alternative>,
 }
 
-/// One program on one target.
+/// One program on one target, or on several at once.
 #[derive(Clone, Debug)]
 pub struct Alternative {
-    /// Which target.
-    pub target: usize,
+    /// Which targets are busy.
+    pub targets: Vec<usize>,
     /// What runs there.
     pub row: Row,
 }
@@ -87,7 +87,7 @@ impl Plan {
     pub fn name(&self, index: usize) -> String {
         let this = &self.alternatives[index];
         let is_namesake =
-            |other: &&Alternative| other.target == this.target && other.row.program.name == this.row.program.name;
+            |other: &&Alternative| other.targets == this.targets && other.row.program.name == this.row.program.name;
         match self.alternatives.iter().filter(is_namesake).count() {
             1 => this.row.program.name.to_owned(),
             _ => this.row.label(),
@@ -107,14 +107,14 @@ impl Plan {
 
     /// The most bytes that lie on a target at one time: programs run one after the other and clear up.
     pub fn space(&self, target: usize) -> u64 {
-        let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         here.map(|alternative| alternative.row.program.space).max().unwrap_or(0)
     }
 
     /// Bytes that are written to a target, at most: trials, and in every round what is prepared and what is
     /// measured.
     pub fn writes(&self, target: usize) -> u64 {
-        let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         let round: u64 = here
             .filter(|alternative| alternative.row.omitted.is_none())
             .map(|alternative| writes(&alternative.row.program))
@@ -125,7 +125,7 @@ impl Plan {
 
     /// The largest single read or write of all programs on a target.
     pub fn largest_call(&self, target: usize) -> u32 {
-        let here = self.alternatives.iter().filter(|alternative| alternative.target == target);
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         let rows = here.map(|alternative| alternative.row.program.largest_call).max().unwrap_or(0);
         let trials = self.trials().map(|trials| trials.programs().map(|program| program.largest_call));
         trials.into_iter().flatten().fold(rows, u32::max)
@@ -157,7 +157,7 @@ mod tests {
             how: How { claim: Claim::Returned, timed: false },
             seed: 7,
             budget: None,
-            alternatives: rows.into_iter().map(|row| Alternative { target: 0, row }).collect(),
+            alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),
         }
     }
 

@@ -1,10 +1,11 @@
-//! Runs one program once on a world, whichever it is: prepare, then every phase with its clocks, with
+//! Runs one program once on a world, in each of its folders at once: prepare, then every phase with its clocks, with
 //! counters on both sides. Knows no preset and prints nothing.
 
 use stats::Latencies;
 use units::Nanos;
 use workload::{
-    CacheState, Calm, Census, CpuTime, Failure, Program, Recorder, Residency, Span, Stream, Tally, Witness, World,
+    CacheState, Calm, Census, CpuTime, Failure, Phase, Program, Recorder, Residency, Span, Stream, Tally, Witness,
+    World,
 };
 
 use crate::recorder::Timed;
@@ -41,6 +42,8 @@ pub struct Performance {
 /// What ended a program early.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped {
+    /// Which of the world's programs.
+    pub program: usize,
     /// In which of its phases; none while it was prepared.
     pub phase: Option<usize>,
     /// At which op, and why.
@@ -54,6 +57,21 @@ pub struct PhaseRun {
     pub cache: CacheState,
     /// Whether everything was at rest then.
     pub calm: Calm,
+    /// What each of the world's programs did, in their order.
+    pub parts: Vec<Part>,
+    /// What happened around them, over the claimed clock.
+    pub witness: Witness,
+    /// Bytes that the devices had written when the last call returned.
+    pub written_at_return: Option<u64>,
+    /// What of the files was in memory only when they were said to be durable.
+    pub unwritten: Option<Residency>,
+    /// How long all units of work took, where they were timed.
+    pub latencies: Option<Latencies>,
+}
+
+/// What one program did in a phase.
+#[derive(Clone, Debug)]
+pub struct Part {
     /// Until the last call returned.
     pub returned: Nanos,
     /// Until the data were durable, where one call makes them so.
@@ -62,81 +80,121 @@ pub struct PhaseRun {
     pub durable: Option<Nanos>,
     /// CPU time of the program over the claimed clock.
     pub cpu: CpuTime,
-    /// What happened around it, over the claimed clock.
-    pub witness: Witness,
-    /// Bytes that the device had written when the last call returned.
-    pub written_at_return: Option<u64>,
-    /// What of its files was in memory only when they were said to be durable.
-    pub unwritten: Option<Residency>,
     /// What the program did.
     pub tally: Tally,
-    /// How long its units of work took, where they were timed.
-    pub latencies: Option<Latencies>,
     /// What it left behind.
     pub census: Census,
 }
 
-/// Runs the program from an empty folder, and leaves an empty folder.
+impl PhaseRun {
+    /// Until the last call of the last program returned.
+    pub fn returned(&self) -> Nanos {
+        self.parts.iter().map(|part| part.returned).max().unwrap_or_default()
+    }
+
+    /// What all programs did.
+    pub fn tally(&self) -> Tally {
+        let mut all = Tally::default();
+        self.parts.iter().for_each(|part| all.add(&part.tally));
+        all
+    }
+
+    /// What all of them left behind.
+    pub fn census(&self) -> Census {
+        let mut all = Census::default();
+        self.parts.iter().for_each(|part| all.add(part.census));
+        all
+    }
+}
+
+/// Runs the program from empty folders, in every folder of the world at once, and leaves empty folders.
 pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, W::Fault> {
     let mut performance = Performance::default();
     world.clear()?;
-    let (span, tally) = run_stream(world, &program.prepare)?;
-    performance.prepared_in = span.elapsed();
-    performance.stopped = tally.failure.map(|failure| Stopped { phase: None, failure });
+    let (spans, tallies) = run_stream(world, &program.prepare)?;
+    performance.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
+    performance.stopped = stopped(&tallies, None);
     for (index, phase) in program.phases.iter().enumerate() {
         if performance.stopped.is_some() {
             break;
         }
         match perform_phase(world, phase, how)? {
             Ok(run) => performance.phases.push(run),
-            Err(failure) => performance.stopped = Some(Stopped { phase: Some(index), failure }),
+            Err(tallies) => performance.stopped = stopped(&tallies, Some(index)),
         }
     }
     world.clear()?;
     Ok(performance)
 }
 
-/// Runs one phase from the state of the cache that it wants. The counters are read outside every clock: the
-/// durable time is the sum of the spans in which the program was at work.
+/// The first program that failed.
+fn stopped(tallies: &[Tally], phase: Option<usize>) -> Option<Stopped> {
+    tallies.iter().enumerate().find_map(|(program, tally)| {
+        let failure = tally.failure?;
+        Some(Stopped { program, phase, failure })
+    })
+}
+
+fn failed(tallies: &[Tally]) -> bool {
+    tallies.iter().any(|tally| tally.failure.is_some())
+}
+
+/// Runs one phase from the state of the cache that it wants; the tallies of programs of which one failed
+/// otherwise. The counters are read outside every clock: a durable time is the sum of the spans in which
+/// its program was at work.
 fn perform_phase<W: World>(
     world: &mut W,
-    phase: &workload::Phase,
+    phase: &Phase,
     How { claim, timed }: How,
-) -> Result<Result<PhaseRun, Failure>, W::Fault> {
+) -> Result<Result<PhaseRun, Vec<Tally>>, W::Fault> {
     let cache = world.reach(phase.cache)?;
     let calm = world.quiesce()?;
     world.watch()?;
     let written_before = world.device_bytes();
-    let (steps, tally, latencies) = if timed {
-        let mut timed = Timed::new(phase.unit);
-        let span = run_with(world, &phase.steps, &mut timed)?;
-        (span, timed.tally, Some(timed.latencies))
+    let (spans, tallies, latencies) = if timed {
+        let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit))?;
+        let (tallies, latencies) = split(recorders);
+        (spans, tallies, Some(latencies))
     } else {
-        let (span, tally) = run_stream(world, &phase.steps)?;
-        (span, tally, None)
+        let (spans, tallies) = run_stream(world, &phase.steps)?;
+        (spans, tallies, None)
     };
     let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
-    if let Some(failure) = tally.failure {
-        return Ok(Err(failure));
+    if failed(&tallies) {
+        return Ok(Err(tallies));
     }
-    let returned = steps.elapsed();
-    let mut cpu = steps.cpu;
+    let mut parts: Vec<Part> = spans
+        .iter()
+        .zip(tallies)
+        .map(|(span, tally)| Part {
+            returned: span.elapsed(),
+            data_durable: None,
+            durable: None,
+            cpu: span.cpu,
+            tally,
+            census: Census::default(),
+        })
+        .collect();
     let at_return = if claim == Claim::Returned { Some(world.watched()?) } else { None };
 
-    let mut durable = returned;
-    let mut data_durable = None;
-    for (stream, is_data) in [(&phase.data, true), (&phase.durable, false)] {
-        let (span, tally) = run_stream(world, stream)?;
-        if let Some(failure) = tally.failure {
-            return Ok(Err(failure));
+    if !phase.data.is_empty() {
+        let (spans, tallies) = run_stream(world, &phase.data)?;
+        if failed(&tallies) {
+            return Ok(Err(tallies));
         }
-        durable += span.elapsed();
-        if is_data && !stream.is_empty() {
-            data_durable = Some(durable);
+        for (part, span) in parts.iter_mut().zip(&spans) {
+            part.data_durable = Some(part.returned + span.elapsed());
+            part.charge(span, claim);
         }
-        if claim == Claim::Durable {
-            cpu.total += span.cpu.total;
-            cpu.user += span.cpu.user;
+    }
+    if phase.changes() {
+        let (spans, tallies) = run_stream(world, &phase.durable)?;
+        if failed(&tallies) {
+            return Ok(Err(tallies));
+        }
+        for (part, span) in parts.iter_mut().zip(&spans) {
+            part.durable = Some(part.data_durable.unwrap_or(part.returned) + span.elapsed());
+            part.charge(span, claim);
         }
     }
     let witness = match at_return {
@@ -144,32 +202,47 @@ fn perform_phase<W: World>(
         None => world.watched()?,
     };
     let unwritten = if phase.changes() { world.unwritten()? } else { None };
-    Ok(Ok(PhaseRun {
-        cache,
-        calm,
-        returned,
-        data_durable,
-        durable: phase.changes().then_some(durable),
-        cpu,
-        witness,
-        written_at_return,
-        unwritten,
-        tally,
-        latencies,
-        census: world.census(0)?,
-    }))
+    for (index, part) in parts.iter_mut().enumerate() {
+        part.census = world.census(index)?;
+    }
+    Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, unwritten, latencies }))
 }
 
-fn run_stream<W: World>(world: &mut W, stream: &Stream) -> Result<(Span<W::Clock>, Tally), W::Fault> {
-    let mut tally = Tally::default();
-    Ok((run_with(world, stream, &mut tally)?, tally))
+impl Part {
+    /// Adds the CPU time of a stream that makes things durable, where that clock is claimed.
+    fn charge<C>(&mut self, span: &Span<C>, claim: Claim) {
+        if claim == Claim::Durable {
+            self.cpu.total += span.cpu.total;
+            self.cpu.user += span.cpu.user;
+        }
+    }
 }
 
-fn run_with<W, R>(world: &mut W, stream: &Stream, recorder: &mut R) -> Result<Span<W::Clock>, W::Fault>
+/// What was done, and how long all units of work took.
+fn split<C>(recorders: Vec<Timed<C>>) -> (Vec<Tally>, Latencies) {
+    let mut all = Latencies::default();
+    let tallies = recorders.into_iter().map(|recorder| {
+        all.add(&recorder.latencies);
+        recorder.tally
+    });
+    (tallies.collect(), all)
+}
+
+/// The spans of a world's programs and what their recorders heard.
+type Ran<W, R> = Result<(Vec<Span<<W as World>::Clock>>, Vec<R>), <W as World>::Fault>;
+
+fn run_stream<W: World>(world: &mut W, stream: &Stream) -> Ran<W, Tally> {
+    run_with(world, stream, Tally::default)
+}
+
+/// Runs the stream in every program of the world at once.
+fn run_with<W, R>(world: &mut W, stream: &Stream, recorder: impl Fn() -> R) -> Ran<W, R>
 where
     W: World,
     R: Recorder<W::Clock> + Send,
 {
-    let mut spans = world.run(&mut [stream.clone()], std::slice::from_mut(recorder))?;
-    Ok(spans.swap_remove(0))
+    let mut streams = vec![stream.clone(); world.programs()];
+    let mut recorders: Vec<R> = streams.iter().map(|_| recorder()).collect();
+    let spans = world.run(&mut streams, &mut recorders)?;
+    Ok((spans, recorders))
 }

@@ -100,6 +100,17 @@ impl Target {
         Ok(targets)
     }
 
+    /// Whether these targets can be busy at once: all on the real kernel, or all on one simulated machine.
+    pub fn share_a_world<'a>(targets: impl IntoIterator<Item = &'a Target>) -> bool {
+        let machine = |target: &'a Target| match &target.site {
+            Site::Directory { .. } => None,
+            Site::Simulated { machine } => Some(machine.as_str()),
+        };
+        let mut machines = targets.into_iter().map(machine);
+        let first = machines.next();
+        machines.all(|machine| Some(machine) == first)
+    }
+
     /// Why no program can go past the page cache here, where none can. Makes and removes an unnamed file.
     pub fn refuses_direct(&self) -> Option<String> {
         match &self.site {

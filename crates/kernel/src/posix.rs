@@ -95,6 +95,10 @@ impl World for Posix {
     type Clock = Host;
     type Fault = Fault;
 
+    fn programs(&self) -> usize {
+        self.programs.len()
+    }
+
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Host>>, Fault>
     where
         S: Steps + Send,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Cell, Document, MarkCode, TargetInfo};
+use stats::{Cell, Document, Mark, MarkCode, TargetInfo};
 use units::Bytes;
 
 use crate::numbers::significant;
@@ -53,6 +53,21 @@ fn size(bytes: u64) -> String {
     }
 }
 
+/// What one mark means where it stands: for one cell or for cells that all say the same, that; else the one
+/// that says most, and how many others there are.
+fn footnote(marks: &[(&Mark, &str)]) -> String {
+    let size = |mark: &Mark| mark.value.map_or(0.0, f64::abs);
+    let Some((most, program)) = marks.iter().max_by(|(a, _), (b, _)| size(a).total_cmp(&size(b))) else {
+        return String::new();
+    };
+    if marks.iter().all(|(mark, _)| mark.text == most.text) {
+        let mut programs: Vec<&str> = marks.iter().map(|(_, program)| *program).collect();
+        programs.dedup();
+        return format!("{} ({})", most.text, programs.join(", "));
+    }
+    format!("{} ({program}); {} more cells are marked so", most.text, marks.len() - 1)
+}
+
 /// How it was run, what the stars mean, and what went wrong.
 pub fn footnotes(document: &Document) -> String {
     let run = &document.run;
@@ -61,15 +76,14 @@ pub fn footnotes(document: &Document) -> String {
         text += "; interrupted";
     }
     text += "\n";
-    let mut reasons: BTreeMap<(MarkCode, &str), Vec<&str>> = BTreeMap::new();
+    let mut marks: BTreeMap<MarkCode, Vec<(&Mark, &str)>> = BTreeMap::new();
     for cell in &document.cells {
         for mark in &cell.marks {
-            reasons.entry((mark.code, mark.text.as_str())).or_default().push(&cell.program);
+            marks.entry(mark.code).or_default().push((mark, &cell.program));
         }
     }
-    for ((code, words), mut programs) in reasons {
-        programs.dedup();
-        text += &format!("* {}: {words} ({})\n", code.name(), programs.join(", "));
+    for (code, marks) in marks {
+        text += &format!("* {}: {}\n", code.name(), footnote(&marks));
     }
     let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();

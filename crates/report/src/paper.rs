@@ -1,36 +1,92 @@
 //! The table of Kridle & McKusick 1983: `RATE (CPU%)` in Kbytes/sec, a `*` on what is suspect, `n.m.` for
-//! what was not measured.
+//! what was not measured; one drive and all at once. Below it, what each drive alone allows them together.
 
 use comfy_table::{CellAlignment, Table, TableStyle};
-use stats::{Cell, Document};
+use stats::bounds::{self, Solo};
+use stats::{Cell, Document, Provenance};
 
 use crate::numbers::significant;
 
-/// A row per program, a column per target.
+/// A row per program, a column per target and one for all at once, and the bounds.
 pub fn table(document: &Document) -> String {
+    let cells = &document.cells;
+    let columns = different(cells.iter().map(|cell| cell.target.as_str()));
     let mut table = Table::new();
     table.load_style(TableStyle::new());
-    let targets: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
-    table.set_header([""].iter().chain(&targets));
-    let mut programs: Vec<&str> = document.cells.iter().map(|cell| cell.program.as_str()).collect();
-    programs.sort_by_key(|program| document.cells.iter().position(|cell| cell.program == *program));
-    programs.dedup();
-    for program in programs {
-        let find =
-            |target: &&str| document.cells.iter().find(|cell| cell.program == program && cell.target == **target);
-        let figures = targets.iter().map(|target| find(target).map_or_else(String::new, figure));
-        table.add_row([program.to_owned()].into_iter().chain(figures));
+    table.set_header([""].iter().chain(&columns));
+    if cells.iter().any(|cell| cell.together) {
+        let drives = columns.iter().map(|column| {
+            let busy = cells.iter().find(|cell| cell.target == *column).map_or(1, |cell| cell.targets);
+            if busy == 1 { "1 Drive".to_owned() } else { format!("{busy} Drives") }
+        });
+        table.add_row([String::new()].into_iter().chain(drives));
     }
-    for column in 1..=targets.len() {
+    for program in programs(cells) {
+        let figure = |column: &&str| find(cells, program, column).map_or_else(String::new, figure);
+        table.add_row([program.to_owned()].into_iter().chain(columns.iter().map(figure)));
+    }
+    for column in 1..=columns.len() {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    format!("Logically Sequential Transfers (Kbytes/sec.)\n{}\n", table.trim_fmt())
+    let mut lines = vec!["Logically Sequential Transfers (Kbytes/sec.)".to_owned()];
+    lines.extend(table.lines().map(|line| line.trim_end().to_owned()));
+    let bounds: Vec<String> = programs(cells).into_iter().filter_map(|program| bound(document, program)).collect();
+    if !bounds.is_empty() {
+        lines.push(String::new());
+        lines.extend(bounds);
+    }
+    lines.join("\n") + "\n"
+}
+
+/// `read_8192: free 1,880 | CPU allows 1,240 | measured 1,190 -> CPU`; nothing unless the program ran both
+/// alone and together.
+fn bound(document: &Document, program: &str) -> Option<String> {
+    let here = || document.cells.iter().filter(|cell| cell.program == program);
+    let together = here().find(|cell| cell.together)?;
+    let measured = together.rate.as_ref()?.value;
+    let alone: Option<Vec<Solo>> = here()
+        .filter(|cell| !cell.together && cell.provenance == together.provenance)
+        .map(|cell| {
+            Some(Solo { rate: cell.rate.as_ref()?.value, cpu_percent: cell.cpu_percent.map(|cpu| cpu.process) })
+        })
+        .collect();
+    let processors = match together.provenance {
+        Provenance::Simulated => 1.0,
+        Provenance::Measured | Provenance::Published => document.run.cpus as f64,
+    };
+    let bounds = bounds::bounds(&alone?, processors);
+    let cpu = bounds.cpu.map_or_else(|| "n.m.".to_owned(), |cpu| significant(cpu, 3));
+    Some(format!(
+        "{program}: free {} | CPU allows {cpu} | measured {} -> {}",
+        significant(bounds.free, 3),
+        significant(measured, 3),
+        bounds::explain(bounds, measured).name()
+    ))
+}
+
+fn find<'a>(cells: &'a [Cell], program: &str, target: &str) -> Option<&'a Cell> {
+    cells.iter().find(|cell| cell.program == program && cell.target == target)
+}
+
+fn programs(cells: &[Cell]) -> Vec<&str> {
+    different(cells.iter().map(|cell| cell.program.as_str()))
+}
+
+/// Different words once each, in the order of their first.
+fn different<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut different = Vec::new();
+    for word in words {
+        if !different.contains(&word) {
+            different.push(word);
+        }
+    }
+    different
 }
 
 /// `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
-pub fn figure(cell: &Cell) -> String {
+fn figure(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
     let star = if cell.marks.is_empty() { "" } else { "*" };

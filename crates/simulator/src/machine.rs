@@ -74,6 +74,10 @@ impl World for Machine {
     type Clock = Virtual;
     type Fault = Infallible;
 
+    fn programs(&self) -> usize {
+        self.programs.len()
+    }
+
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Virtual>>, Infallible>
     where
         S: Iterator<Item = Step> + Send,

@@ -306,6 +306,8 @@ pub enum MarkCode {
     Few,
     /// An operation failed; there is no rate.
     Error,
+    /// Programs that were to run at once did so for less than nine tenths of the time.
+    Uneven,
 }
 
 impl MarkCode {
@@ -314,6 +316,7 @@ impl MarkCode {
         match self {
             MarkCode::Few => "few",
             MarkCode::Error => "error",
+            MarkCode::Uneven => "uneven",
         }
     }
 }

@@ -97,6 +97,7 @@ mod tests {
             returned_s,
             data_durable_s: None,
             durable_s: Some(9.0),
+            parts: Vec::new(),
             cpu_s: CpuSeconds { process, ..CpuSeconds::default() },
             marks: Vec::new(),
         }

@@ -18,4 +18,4 @@ pub use cell::{
 };
 pub use document::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 pub use latency::Latencies;
-pub use round::{CpuSeconds, Round};
+pub use round::{CpuSeconds, Round, RoundPart};

@@ -27,8 +27,29 @@ pub struct Round {
     pub durable_s: Option<f64>,
     /// CPU time over the clock that the cell claims.
     pub cpu_s: CpuSeconds,
+    /// Of targets that were busy at once: what each did. The figures above are then sums, the times those
+    /// of the last to end. Empty where one target was busy.
+    pub parts: Vec<RoundPart>,
     /// What was found wrong in this round.
     pub marks: Vec<Mark>,
+}
+
+/// What one of several programs did that ran at once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoundPart {
+    /// Bytes that moved between the program and files.
+    pub bytes: u64,
+    /// Units of work that were done.
+    pub ops: u64,
+    /// Seconds until its last call returned.
+    pub returned_s: f64,
+    /// Seconds until its data were durable.
+    pub data_durable_s: Option<f64>,
+    /// Seconds until its data and names were durable.
+    pub durable_s: Option<f64>,
+    /// CPU time charged to it, in seconds.
+    pub process_s: f64,
 }
 
 /// CPU time of one round, in seconds.
@@ -49,10 +70,28 @@ impl Round {
     /// Seconds on this clock. Where nothing had to be made durable, the return of the last call is as far
     /// as any clock goes.
     pub fn elapsed_s(&self, clock: ClockKind) -> f64 {
-        match clock {
-            ClockKind::Returned => self.returned_s,
-            ClockKind::DataDurable => self.data_durable_s.unwrap_or(self.returned_s),
-            ClockKind::Durable => self.durable_s.unwrap_or(self.returned_s),
-        }
+        on_clock(clock, self.returned_s, self.data_durable_s, self.durable_s)
+    }
+
+    /// The shortest of the programs' times divided by the longest; nothing where one ran alone.
+    pub fn overlap(&self, clock: ClockKind) -> Option<f64> {
+        let times = self.parts.iter().map(|part| part.elapsed_s(clock));
+        let (shortest, longest) = times.fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));
+        (longest > 0.0).then(|| shortest / longest)
+    }
+}
+
+impl RoundPart {
+    /// Seconds on this clock, as for a whole round.
+    pub fn elapsed_s(&self, clock: ClockKind) -> f64 {
+        on_clock(clock, self.returned_s, self.data_durable_s, self.durable_s)
+    }
+}
+
+fn on_clock(clock: ClockKind, returned: f64, data_durable: Option<f64>, durable: Option<f64>) -> f64 {
+    match clock {
+        ClockKind::Returned => returned,
+        ClockKind::DataDurable => data_durable.unwrap_or(returned),
+        ClockKind::Durable => durable.unwrap_or(returned),
     }
 }

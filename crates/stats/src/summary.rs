@@ -47,14 +47,29 @@ pub fn rate<'a>(
     })
 }
 
-/// One round's rate, in the base per second.
+/// One round's rate, in the base per second. Of programs that ran at once, the sum of each one's own rate,
+/// as the two-drive columns of 1983 must be read.
 pub fn round_rate(round: &Round, base: RateBase, clock: ClockKind) -> Option<f64> {
-    let amount = match base {
-        RateBase::Bytes => round.bytes,
-        RateBase::Files | RateBase::Ops => round.ops,
+    let rate = |bytes: u64, ops: u64, elapsed: f64| {
+        let amount = match base {
+            RateBase::Bytes => bytes,
+            RateBase::Files | RateBase::Ops => ops,
+        };
+        (elapsed > 0.0).then(|| amount as f64 / elapsed)
     };
-    let elapsed = round.elapsed_s(clock);
-    (elapsed > 0.0).then(|| amount as f64 / elapsed)
+    if round.parts.is_empty() {
+        return rate(round.bytes, round.ops, round.elapsed_s(clock));
+    }
+    round.parts.iter().map(|part| rate(part.bytes, part.ops, part.elapsed_s(clock))).sum()
+}
+
+/// The share of one round in which its program held a processor; of programs that ran at once, the sum of
+/// their shares: "the sum of the percentage of the test programs" (Kridle & McKusick 1983, section 5).
+fn process_share(round: &Round, clock: ClockKind) -> f64 {
+    if round.parts.is_empty() {
+        return round.cpu_s.process / round.elapsed_s(clock);
+    }
+    round.parts.iter().map(|part| part.process_s / part.elapsed_s(clock)).sum()
 }
 
 /// The mean, and half the width of its interval by Student's t; no width below two values.
@@ -90,8 +105,9 @@ pub fn cpu_percent<'a>(rounds: impl IntoIterator<Item = &'a Round>, clock: Clock
     let mut workers = Some(0.0);
     let mut machine = Some(0.0);
     for round in rounds {
-        elapsed += round.elapsed_s(clock);
-        process += round.cpu_s.process;
+        let seconds = round.elapsed_s(clock);
+        elapsed += seconds;
+        process += process_share(round, clock) * seconds;
         workers = workers.zip(round.cpu_s.kernel_workers).map(|(sum, part)| sum + part);
         machine = machine.zip(round.cpu_s.machine).map(|(sum, part)| sum + part);
     }
@@ -121,6 +137,19 @@ pub fn few(rates: &[f64], promised: u32, must_agree: bool) -> Option<Mark> {
     })
 }
 
+/// Programs that run at once must overlap for this share of the longest one's time, or their sum is no
+/// figure of both being busy.
+pub const OVERLAP: f64 = 0.9;
+
+/// What is wrong with programs that overlapped for such a share of the time.
+pub fn uneven(overlap: f64) -> Option<Mark> {
+    (overlap < OVERLAP).then(|| Mark {
+        code: MarkCode::Uneven,
+        value: Some(overlap),
+        text: format!("the shortest program ran for {:.0} % of the longest one's time", 100.0 * overlap),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +165,7 @@ mod tests {
             data_durable_s: None,
             durable_s: Some(2.0 * returned_s),
             cpu_s: crate::round::CpuSeconds { process: returned_s / 2.0, ..Default::default() },
+            parts: Vec::new(),
             marks: Vec::new(),
         }
     }
@@ -161,6 +191,26 @@ mod tests {
         assert_eq!(mean, 3.0);
         assert!((half.expect("a width") - 1.9633).abs() < 1e-3);
         assert_eq!(mean_and_half_width(&[7.0]), (7.0, None));
+    }
+
+    /// Two drives that reach 360 alone reach 540 together (table 2, UDA50/RA81): a sum, not a mean.
+    #[test]
+    fn programs_at_once_add_up_each_on_its_own_time() {
+        let part = |returned_s: f64| crate::round::RoundPart {
+            bytes: 8 << 20,
+            ops: 1024,
+            returned_s,
+            data_durable_s: None,
+            durable_s: None,
+            process_s: returned_s * 0.36,
+        };
+        let together = Round { parts: vec![part(32.0), part(16.0)], bytes: 16 << 20, ..round(32.0) };
+        let rate = rate([&together], RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
+        assert_eq!(rate.value, 256.0 + 512.0);
+        let cpu = cpu_percent([&together], ClockKind::Returned).expect("a share");
+        assert!((cpu.process - 72.0).abs() < 1e-9);
+        assert_eq!(together.overlap(ClockKind::Returned), Some(0.5));
+        assert_eq!(round(16.0).overlap(ClockKind::Returned), None);
     }
 
     #[test]

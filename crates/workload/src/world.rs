@@ -20,6 +20,9 @@ pub trait World {
     /// fail, and says so here.
     type Fault;
 
+    /// How many programs there are.
+    fn programs(&self) -> usize;
+
     /// Runs one stream per program, all at once from one barrier, until all have ended. Panics unless there
     /// is one recorder and one program for each stream.
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Self::Clock>>, Self::Fault>
@@ -131,4 +134,13 @@ pub struct Census {
     pub files: u64,
     /// The sum of the files' sizes.
     pub bytes: u64,
+}
+
+impl Census {
+    /// Adds what another program left.
+    pub fn add(&mut self, other: Census) {
+        self.directories += other.directories;
+        self.files += other.files;
+        self.bytes += other.bytes;
+    }
 }

@@ -3,11 +3,8 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::machine::Host;
-use kernel::{Posix, Station, Workspace};
-use simulator::Machine;
 use stats::{Cell, Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use units::{Bytes, Nanos};
-use workload::Program;
 
 use crate::cells::{self, History};
 use crate::cli::{Format, RunArguments};
@@ -15,14 +12,14 @@ use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
 use crate::exit::Exit;
-use crate::forecast::{Forecast, Prices, Trial};
+use crate::forecast::{Forecast, Prices};
 use crate::output;
 use crate::plan::{Alternative, Plan};
 use crate::presets::{Preset, Settings};
 use crate::published;
-use crate::runner::{self, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
 use crate::target::{Site, Target};
+use crate::worlds::{AnyWorld, Worlds};
 
 /// What a run left in hand.
 #[derive(Debug, Default)]
@@ -106,7 +103,14 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
         let rows = (preset.rows)(&settings, site)?;
-        alternatives.extend(rows.into_iter().map(|row| Alternative { target, row }));
+        alternatives.extend(rows.into_iter().map(|row| Alternative { targets: vec![target], row }));
+    }
+    if arguments.together(targets) {
+        let all: Vec<usize> = (0..targets.len()).collect();
+        let alone = alternatives.iter().filter(|alternative| alternative.targets == [0]);
+        let together: Vec<Alternative> =
+            alone.map(|alternative| Alternative { targets: all.clone(), row: alternative.row.clone() }).collect();
+        alternatives.extend(together);
     }
     Ok(Plan {
         preset: preset.name,
@@ -141,8 +145,8 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         let price = |(index, target): (usize, &Target)| match target.site {
             Site::Directory { .. } => Ok(Some(Prices::GUESSED)),
             Site::Simulated { .. } => {
-                let mut place = Place::open(plan, index, target, &Stop::default())?;
-                trials.prices(|program| place.time(program))
+                let mut world = AnyWorld::open(plan, &[index], targets, &Stop::default())?;
+                trials.prices(|program| world.time(program))
             }
         };
         let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
@@ -152,12 +156,11 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         }
     }
     for index in plan.order(1) {
-        let target = &targets[plan.alternatives[index].target];
-        output::print(&format!("{} on {target}\n", plan.name(index)))?;
+        output::print(&format!("{} on {}\n", plan.name(index), names(&plan.alternatives[index].targets, targets)))?;
     }
-    for (index, Alternative { target, row }) in plan.alternatives.iter().enumerate() {
+    for (index, Alternative { targets: busy, row }) in plan.alternatives.iter().enumerate() {
         if let Some(reason) = &row.omitted {
-            output::print(&format!("n.m. {} on {}: {reason}\n", plan.name(index), targets[*target]))?;
+            output::print(&format!("n.m. {} on {}: {reason}\n", plan.name(index), names(busy, targets)))?;
         }
     }
     Ok(())
@@ -171,52 +174,6 @@ fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>) {
     }
 }
 
-/// The world that a target is.
-enum Place {
-    Real(Box<Posix>),
-    Simulated(Box<Machine>),
-}
-
-impl Place {
-    fn open(plan: &Plan, index: usize, target: &Target, stop: &Stop) -> Result<Place, Error> {
-        match &target.site {
-            Site::Directory { path, .. } => {
-                let station = Station { workspace: Some(Workspace::inside(path)?), given: Vec::new() };
-                let world = Posix::new(vec![station], plan.largest_call(index), plan.seed, stop.flag())?;
-                Ok(Place::Real(Box::new(world)))
-            }
-            Site::Simulated { machine } => {
-                let world = Machine::named(machine, 1).ok_or_else(|| Error::UnknownMachine(machine.clone()))?;
-                Ok(Place::Simulated(Box::new(world)))
-            }
-        }
-    }
-
-    fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Error> {
-        match self {
-            Place::Real(world) => Ok(runner::perform(&mut **world, program, how)?),
-            Place::Simulated(world) => {
-                let Ok(performance) = runner::perform(&mut **world, program, how);
-                Ok(performance)
-            }
-        }
-    }
-
-    /// Runs the program and looks at the clock on the wall; nothing where it did not reach its end. What a
-    /// simulated program takes is virtual: there the time to simulate it counts.
-    fn time(&mut self, program: &Program) -> Result<Option<Trial>, Error> {
-        let began = Instant::now();
-        let performance = self.perform(program, How { claim: Claim::Returned, timed: false })?;
-        let all = Nanos(began.elapsed().as_nanos() as u64);
-        let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
-        let calls = |phase: &PhaseRun| match self {
-            Place::Real(_) => phase.returned,
-            Place::Simulated(_) => all,
-        };
-        Ok(finished.map(calls).map(|calls| Trial { all, calls }))
-    }
-}
-
 /// Runs every round of the plan, and makes the cells of what was run, also where something ended it early.
 fn measure(
     preset: &Preset,
@@ -227,19 +184,23 @@ fn measure(
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
     let mut histories = vec![History::default(); plan.alternatives.len()];
-    let places = targets.iter().enumerate().map(|(index, target)| Place::open(plan, index, target, stop));
-    let mut places = places.collect::<Result<Vec<Place>, Error>>()?;
+    let mut worlds = Worlds::default();
+    for alternative in &plan.alternatives {
+        worlds.open(plan, &alternative.targets, targets, stop)?;
+    }
     if let Some(trials) = plan.trials() {
-        let price = |place: &mut Place| trials.prices(|program| place.time(program));
-        let prices = places.iter_mut().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
+        let price = |index: usize| {
+            let world = worlds.open(plan, &[index], targets, stop)?;
+            trials.prices(|program| world.time(program))
+        };
+        let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
     }
     notify(Event::Started(plan));
-    let ended = run_rounds(plan, targets, &mut places, stop, &mut histories, notify);
+    let ended = run_rounds(plan, targets, &mut worlds, stop, &mut histories, notify);
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
-        let target = &targets[alternative.target];
-        results.problems.extend(cells::problem(target, alternative, history));
-        results.cells.extend(cells::cells(plan, target, alternative, history));
+        results.problems.extend(cells::problem(targets, alternative, history));
+        results.cells.extend(cells::cells(plan, targets, alternative, history));
     }
     results.cells.extend(published::cells(plan.preset));
     results.interrupted = stop.requested();
@@ -251,7 +212,7 @@ fn measure(
 fn run_rounds(
     plan: &Plan,
     targets: &[Target],
-    places: &mut [Place],
+    worlds: &mut Worlds,
     stop: &Stop,
     histories: &mut [History],
     notify: &mut dyn FnMut(Event),
@@ -270,14 +231,20 @@ fn run_rounds(
             if histories[index].failure().is_some() {
                 continue;
             }
-            let Alternative { target, row } = &plan.alternatives[index];
-            notify(Event::ProgramStarted { program: row.program.name, target: &targets[*target].name });
-            let performance = places[*target].perform(&row.program, plan.how)?;
+            let Alternative { targets: busy, row } = &plan.alternatives[index];
+            notify(Event::ProgramStarted { program: row.program.name, target: &names(busy, targets) });
+            let performance = worlds.open(plan, busy, targets, stop)?.perform(&row.program, plan.how)?;
             histories[index].add(plan, round, position as u32 + 1, performance);
             notify(Event::ProgramEnded);
         }
     }
     Ok(())
+}
+
+/// The names of the targets that are busy.
+fn names(busy: &[usize], targets: &[Target]) -> String {
+    let names: Vec<&str> = busy.iter().map(|&target| targets[target].name.as_str()).collect();
+    names.join("+")
 }
 
 /// Whether the budget, if there is one, probably holds another round: as long as the mean of those before.

@@ -16,6 +16,7 @@ pub const PRESET: Preset = Preset {
     rounds: 3,
     discard_first: true,
     must_agree: true,
+    together: true,
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings: super::none,

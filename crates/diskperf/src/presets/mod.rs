@@ -42,6 +42,8 @@ pub struct Preset {
     pub discard_first: bool,
     /// Whether the kept rounds must agree within a tenth.
     pub must_agree: bool,
+    /// Whether its programs run on all targets at once, besides on each alone.
+    pub together: bool,
     /// How its programs are measured.
     pub how: How,
     /// Its programs on a target.

@@ -15,6 +15,7 @@ pub const PRESET: Preset = Preset {
     rounds: 2,
     discard_first: false,
     must_agree: false,
+    together: false,
     how: How { claim: Claim::Durable, timed: true },
     rows,
     findings: super::none,

@@ -28,6 +28,7 @@ pub const PRESET: Preset = Preset {
     rounds: 20,
     discard_first: false,
     must_agree: false,
+    together: false,
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings,
