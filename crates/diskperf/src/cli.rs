@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use kernel::Means;
 use units::{Bytes, Nanos};
+use workload::Cache;
 use workload::programs::mckusick::Classic;
 
 use crate::commands;
@@ -88,6 +90,17 @@ pub struct RunArguments {
     /// Run every program on one target at a time only.
     #[arg(long)]
     solo: bool,
+    /// Begin every phase with none of its files in memory; phases that read do so anyway, where that can be
+    /// proven.
+    #[arg(long, conflicts_with = "warm")]
+    pub cold: bool,
+    /// Begin every phase with all of its files in memory.
+    #[arg(long, conflicts_with = "drop_caches")]
+    pub warm: bool,
+    /// Drop the caches of the whole machine before every phase that begins cold, so that names and
+    /// directories are cold too. Slows down everybody on this machine; needs root.
+    #[arg(long)]
+    pub drop_caches: bool,
     /// Say what would be run, in which order and about how long, and write nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -137,6 +150,9 @@ impl RunArguments {
             seed: None,
             together: false,
             solo: false,
+            cold: false,
+            warm: false,
+            drop_caches: false,
             dry_run: false,
             output,
         }
@@ -146,6 +162,20 @@ impl RunArguments {
     /// targets can be.
     pub fn together(&self, targets: &[Target]) -> bool {
         targets.len() > 1 && (self.together || (self.preset.together && !self.solo && Target::share_a_world(targets)))
+    }
+
+    /// What of their files is in memory before all phases, where it was said.
+    pub fn cache(&self) -> Option<Cache> {
+        match (self.cold, self.warm) {
+            (true, _) => Some(Cache::Cold),
+            (_, true) => Some(Cache::Warm),
+            _ => None,
+        }
+    }
+
+    /// By what means files may be removed from memory.
+    pub fn means(&self) -> Means {
+        Means { given: self.cold, drop_caches: self.drop_caches }
     }
 
     /// Where to run; the directory one stands in, where none is named.

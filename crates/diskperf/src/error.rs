@@ -71,7 +71,11 @@ impl Error {
             Error::WouldOverwrite(_) | Error::SameFile { .. } | Error::NoRoom { .. } | Error::Unreadable { .. } => {
                 Exit::Refused
             }
-            Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => Exit::Refused,
+            Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::DropCaches(source))
+                if lacks_rights(source) =>
+            {
+                Exit::Refused
+            }
             Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
             Error::Changed { .. } | Error::World(_) | Error::Op { .. } | Error::Output { .. } | Error::Signals(_) => {
@@ -109,6 +113,9 @@ impl Error {
             Error::UnknownMachine(_) => format!("there are: {}", simulator::Machine::NAMES.join(", ")),
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {
                 "name a directory that you may write to".to_owned()
+            }
+            Error::World(kernel::Fault::DropCaches(_)) => {
+                "run as root, or leave --drop-caches out: files are then cold, their names are not".to_owned()
             }
             Error::Op { failure, .. } => match failure.reason {
                 Reason::Denied => "run as a user who may open it".to_owned(),

@@ -262,6 +262,7 @@ mod tests {
             promised: rounds,
             must_agree: false,
             how: How { claim: Claim::Returned, timed: false },
+            means: kernel::Means::default(),
             seed: 1,
             budget,
             alternatives: seconds.iter().map(row).collect(),

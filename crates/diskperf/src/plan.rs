@@ -1,5 +1,6 @@
 //! What will be run, in which order: decided before anything is touched.
 
+use kernel::Means;
 use stats::summary::RateUnit;
 use units::{Nanos, Prng};
 use workload::Program;
@@ -23,6 +24,8 @@ pub struct Plan {
     pub must_agree: bool,
     /// How everything is measured.
     pub how: How,
+    /// By what means files may be removed from memory before a phase that wants them so.
+    pub means: Means,
     /// The seed of the order and of the data.
     pub seed: u64,
     /// No round begins that would probably end later than this.
@@ -155,6 +158,7 @@ mod tests {
             promised: 2,
             must_agree: true,
             how: How { claim: Claim::Returned, timed: false },
+            means: Means::default(),
             seed: 7,
             budget: None,
             alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),

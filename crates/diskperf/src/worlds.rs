@@ -67,7 +67,8 @@ impl AnyWorld {
         });
         let stations = stations.collect::<Result<Vec<Station>, Error>>()?;
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
-        let world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
+        let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
+        world.allow(plan.means)?;
         Ok(AnyWorld::Real(Box::new(world)))
     }
 

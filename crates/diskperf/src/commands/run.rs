@@ -102,7 +102,10 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let rounds = arguments.rounds.unwrap_or(preset.rounds);
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
-        let rows = (preset.rows)(&settings, site)?;
+        let mut rows = (preset.rows)(&settings, site)?;
+        if let Some(cache) = arguments.cache() {
+            rows.iter_mut().flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
+        }
         alternatives.extend(rows.into_iter().map(|row| Alternative { targets: vec![target], row }));
     }
     if arguments.together(targets) {
@@ -119,6 +122,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         promised: preset.rounds - u32::from(preset.discard_first),
         must_agree: preset.must_agree,
         how: preset.how,
+        means: arguments.means(),
         seed,
         budget: arguments.budget,
         alternatives,
