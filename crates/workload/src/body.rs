@@ -77,7 +77,17 @@ pub struct Places {
     handle: Handle,
     length: u32,
     write: bool,
-    blocks: vec::IntoIter<u32>,
+    blocks: Blocks,
+}
+
+/// Which blocks, and in which order.
+#[derive(Clone, Debug)]
+enum Blocks {
+    /// Decided beforehand.
+    Listed(vec::IntoIter<u32>),
+    /// Each drawn when its turn comes, `left` more out of `of`: a device may have more blocks than a list
+    /// can number.
+    Drawn { prng: Prng, left: u32, of: u64 },
 }
 
 impl Places {
@@ -91,25 +101,48 @@ impl Places {
         seed: u64,
     ) -> Places {
         let mut prng = Prng::new(seed);
-        let blocks: Vec<u32> = match placing {
+        let listed = |blocks: Vec<u32>| Blocks::Listed(blocks.into_iter());
+        let blocks = match placing {
             Placing::Permutation => {
                 let mut all: Vec<u32> = (0..of).collect();
                 prng.shuffle(&mut all);
                 all.truncate(count as usize);
-                all
+                listed(all)
             }
-            Placing::Replacement => (0..count).map(|_| prng.below(u64::from(of)) as u32).collect(),
+            Placing::Replacement => Blocks::Drawn { prng, left: count, of: u64::from(of) },
             Placing::Stride(stride) => {
                 let stride = u64::from(coprime(stride, of));
-                (0..u64::from(count)).map(|index| (index * stride % u64::from(of)) as u32).collect()
+                listed((0..u64::from(count)).map(|index| (index * stride % u64::from(of)) as u32).collect())
             }
         };
-        Places { handle, length, write, blocks: blocks.into_iter() }
+        Places { handle, length, write, blocks }
+    }
+
+    /// Reads of `count` blocks drawn at random out of `of`.
+    pub fn drawn(handle: Handle, length: u32, (count, of): (u32, u64), seed: u64) -> Places {
+        let blocks = Blocks::Drawn { prng: Prng::new(seed), left: count, of };
+        Places { handle, length, write: false, blocks }
+    }
+
+    /// Passes over as many draws as `rounds` rounds make.
+    pub(crate) fn skip_rounds(&mut self, rounds: u32) {
+        if let Blocks::Drawn { prng, left, .. } = &mut self.blocks {
+            for _ in 0..u64::from(rounds) * u64::from(*left) {
+                prng.next_u64();
+            }
+        }
     }
 
     #[inline]
     fn next(&mut self) -> Option<Op> {
-        let offset = u64::from(self.blocks.next()?) * u64::from(self.length);
+        let block = match &mut self.blocks {
+            Blocks::Listed(blocks) => u64::from(blocks.next()?),
+            Blocks::Drawn { prng, left, of } => {
+                *left = left.checked_sub(1)?;
+                prng.below(*of)
+            }
+        };
+        let offset = block * u64::from(self.length);
         let (handle, length) = (self.handle, self.length);
         Some(if self.write { Op::WriteAt { handle, length, offset } } else { Op::ReadAt { handle, length, offset } })
     }
@@ -148,12 +181,14 @@ impl Layout {
         (1..=count).map(Directory)
     }
 
-    /// The directories in which files lie: those, or the folder itself.
-    pub fn touched(self) -> Vec<Directory> {
-        match self {
-            Layout::One => vec![Directory::ROOT],
-            _ => self.directories().collect(),
-        }
+    /// The directories in which so many files lie: the folder itself, or those of the others that get one.
+    pub fn touched(self, files: u32) -> Vec<Directory> {
+        let used = match self {
+            Layout::One => return vec![Directory::ROOT],
+            Layout::Consecutive(count) => files.div_ceil(files.div_ceil(u32::from(count)).max(1)),
+            Layout::Modulo(count) => files.min(u32::from(count)),
+        };
+        self.directories().take(used as usize).collect()
     }
 
     #[inline]
@@ -342,5 +377,32 @@ mod tests {
         assert_eq!(directories(Layout::One), [0, 0, 0, 0, 0, 0]);
         assert_eq!(directories(Layout::Consecutive(3)), [1, 1, 2, 2, 3, 3]);
         assert_eq!(directories(Layout::Modulo(3)), [1, 2, 3, 1, 2, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_touched_directories_are_those_with_files(files in 0u32..500, count in 1u16..120) {
+            for layout in [Layout::One, Layout::Consecutive(count), Layout::Modulo(count)] {
+                let mut used: Vec<Directory> = (0..files).map(|n| layout.name(n, files).directory).collect();
+                used.sort_unstable();
+                used.dedup();
+                if layout == Layout::One && files == 0 {
+                    used.push(Directory::ROOT);
+                }
+                prop_assert_eq!(layout.touched(files), used);
+            }
+        }
+    }
+
+    #[test]
+    fn each_round_draws_on_where_the_last_one_ended() {
+        let drawn = |rounds| {
+            let mut places = Places::drawn(HANDLE, 512, (100, 1 << 40), 7);
+            places.skip_rounds(rounds);
+            Body::Places(places).collect::<Vec<Op>>()
+        };
+        let mut both = Body::Places(Places::drawn(HANDLE, 512, (200, 1 << 40), 7)).collect::<Vec<Op>>();
+        let second = both.split_off(100);
+        assert_eq!((drawn(0), drawn(1)), (both, second));
     }
 }

@@ -26,6 +26,18 @@ pub struct Program {
     pub largest_call: u32,
 }
 
+impl Program {
+    /// The program as it runs in this round, from 1. Places that it draws at random go on where those of the
+    /// round before ended: to read the same again would measure a cache that none of ours can empty.
+    pub fn in_round(&self, round: u32) -> Program {
+        let mut program = self.clone();
+        for phase in &mut program.phases {
+            phase.steps.skip_rounds(round.saturating_sub(1));
+        }
+        program
+    }
+}
+
 /// A measured part of a program. The steps end when the last call *returned*; then `data` makes the data
 /// durable, and `durable` everything.
 #[derive(Clone, Debug)]

@@ -60,6 +60,13 @@ impl Stream {
         self
     }
 
+    /// Moves places that are drawn at random on to those of a later round.
+    pub(crate) fn skip_rounds(&mut self, rounds: u32) {
+        if let Body::Places(places) = &mut self.body {
+            places.skip_rounds(rounds);
+        }
+    }
+
     /// Whether no step is left.
     pub fn is_empty(&self) -> bool {
         self.clone().next().is_none()

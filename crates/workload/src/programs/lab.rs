@@ -5,12 +5,19 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{FILE, calls, create, data_durable, file_durable, open, quiet};
+use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open};
 use crate::body::{Body, Deed, Files, Layout, Order, Places, Placing};
 use crate::cache::Cache;
-use crate::op::{Access, Directory, Mode, Name, Op, OpKind};
+use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
+
+/// The phase in which the flush file is read through. It stands before each reading phase of a program that
+/// has such a file, and drives out of memory what the file's size can drive out.
+pub const FLUSH: &str = "flush";
+
+/// The flush file: no number that `smallfb` reaches.
+const FLUSH_FILE: Name = Name::root(u32::MAX);
 
 /// When `smallfb` waits for its files to be durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +56,8 @@ pub struct SmallFiles {
     pub sync: SmallSync,
     /// The seed of a random order.
     pub seed: u64,
+    /// Bytes of the flush file, a multiple of 64 KiB; none where there is to be none.
+    pub flush: Option<u64>,
 }
 
 impl SmallFiles {
@@ -61,7 +70,14 @@ impl SmallFiles {
             order: Order::Creation,
             sync: SmallSync::Phase,
             seed: 1,
+            flush: None,
         }
+    }
+
+    /// The most bytes that its files take up: a block of 4096 bytes at least for every file.
+    pub fn space(self) -> u64 {
+        let file = u64::from(self.bytes.max(1)).next_multiple_of(4096);
+        (u64::from(self.files) * file).saturating_add(self.flush.unwrap_or(0))
     }
 
     /// The program of these settings.
@@ -69,7 +85,7 @@ impl SmallFiles {
         let durable = || match self.sync {
             SmallSync::None => Stream::empty(),
             SmallSync::Phase | SmallSync::File => {
-                let directories = self.layout.touched().into_iter();
+                let directories = self.layout.touched(self.files).into_iter();
                 let mut ops: Vec<Op> = directories.map(|directory| Op::FsyncDirectory { directory }).collect();
                 ops.push(Op::Syncfs);
                 Stream::of(ops)
@@ -89,8 +105,8 @@ impl SmallFiles {
             unit,
         };
         let make = Deed::Make { fsync: self.sync == SmallSync::File };
-        let mut prepare: Vec<Op> = self.layout.directories().map(|directory| Op::Mkdir { directory }).collect();
-        prepare.push(Op::Syncfs);
+        let directories = self.layout.directories().map(|directory| Op::Mkdir { directory });
+        let prepare = prepare(directories.collect(), self.flush);
         let (layout, directories) = match self.layout {
             Layout::One => ("one", 1),
             Layout::Consecutive(count) => ("consecutive", count),
@@ -100,39 +116,43 @@ impl SmallFiles {
             Order::Creation => "creation",
             Order::Random => "random",
         };
+        let mut parameters = vec![
+            Parameter::new("files", self.files),
+            Parameter::new("file_bytes", self.bytes),
+            Parameter::new("layout", layout),
+            Parameter::new("directories", u32::from(directories)),
+            Parameter::new("order", order),
+            Parameter::new("sync", self.sync.name()),
+        ];
+        parameters.extend(flush_parameter(self.flush));
         Program {
             name: "smallfb",
-            parameters: vec![
-                Parameter::new("files", self.files),
-                Parameter::new("file_bytes", self.bytes),
-                Parameter::new("layout", layout),
-                Parameter::new("directories", u32::from(directories)),
-                Parameter::new("order", order),
-                Parameter::new("sync", self.sync.name()),
-            ],
-            prepare: Stream::of(prepare),
-            phases: vec![
-                phase(
-                    "creat",
-                    Cache::AsIs,
-                    make,
-                    Order::Creation,
-                    durable(),
-                    Unit { first: OpKind::Create, last: OpKind::Close },
-                ),
-                phase(
-                    "read",
-                    Cache::Cold,
-                    Deed::Take,
-                    self.order,
-                    Stream::empty(),
-                    Unit { first: OpKind::Open, last: OpKind::Close },
-                ),
-                phase("delete", Cache::AsIs, Deed::Remove, Order::Creation, durable(), Unit::of(OpKind::Unlink)),
-            ],
-            // A block of 4096 bytes at least for every file.
-            space: u64::from(self.files) * u64::from(self.bytes.max(1)).next_multiple_of(4096),
-            largest_call: self.bytes,
+            parameters,
+            prepare,
+            phases: flushed(
+                self.flush,
+                vec![
+                    phase(
+                        "creat",
+                        Cache::AsIs,
+                        make,
+                        Order::Creation,
+                        durable(),
+                        Unit { first: OpKind::Create, last: OpKind::Close },
+                    ),
+                    phase(
+                        "read",
+                        Cache::Cold,
+                        Deed::Take,
+                        self.order,
+                        Stream::empty(),
+                        Unit { first: OpKind::Open, last: OpKind::Close },
+                    ),
+                    phase("delete", Cache::AsIs, Deed::Remove, Order::Creation, durable(), Unit::of(OpKind::Unlink)),
+                ],
+            ),
+            space: self.space(),
+            largest_call: largest_call(self.bytes, self.flush),
         }
     }
 }
@@ -146,18 +166,29 @@ pub struct LargeFile {
     pub placing: Placing,
     /// The seed of the random order.
     pub seed: u64,
+    /// Bytes of the flush file, a multiple of 64 KiB; none where there is to be none.
+    pub flush: Option<u64>,
 }
 
 /// Bytes per call of `largefb`, as its first line says.
 pub const LARGE_CALL: u32 = 4096;
 
+/// The largest file of `largefb`: its blocks are numbered by 32 bits.
+pub const LARGEST_FILE: u64 = u32::MAX as u64 * LARGE_CALL as u64;
+
 impl LargeFile {
     /// Every block once, in random order.
     pub fn new(bytes: u64) -> LargeFile {
-        LargeFile { bytes, placing: Placing::Permutation, seed: 1 }
+        LargeFile { bytes, placing: Placing::Permutation, seed: 1, flush: None }
     }
 
-    /// The program of these settings. Panics unless the size is a whole number of calls, fewer than 2^32.
+    /// The most bytes that its files hold.
+    pub fn space(self) -> u64 {
+        self.bytes.saturating_add(self.flush.unwrap_or(0))
+    }
+
+    /// The program of these settings. Panics unless the size is a whole number of calls, no more than
+    /// [`LARGEST_FILE`].
     pub fn program(self) -> Program {
         let file = Name::root(0);
         let blocks = u32::try_from(self.bytes / u64::from(LARGE_CALL)).expect("fewer than 2^32 blocks");
@@ -189,27 +220,75 @@ impl LargeFile {
             Placing::Replacement => "replacement",
             Placing::Stride(_) => "stride",
         };
+        let mut parameters = vec![
+            Parameter::new("file_bytes", self.bytes),
+            Parameter::new("buffer_bytes", LARGE_CALL),
+            Parameter::new("random", placing),
+            Parameter::new("seed", self.seed),
+        ];
+        if let Placing::Stride(stride) = self.placing {
+            parameters.push(Parameter::new("stride", stride));
+        }
+        parameters.extend(flush_parameter(self.flush));
         Program {
             name: "largefb",
-            parameters: vec![
-                Parameter::new("file_bytes", self.bytes),
-                Parameter::new("buffer_bytes", LARGE_CALL),
-                Parameter::new("random", placing),
-                Parameter::new("seed", self.seed),
-            ],
-            prepare: quiet(),
-            phases: vec![
-                writing("write sequential", sequential(create(file, FILE), write), OpKind::Write),
-                reading("read sequential", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
-                writing("write random", random(Access::ReadWrite, true, self.seed), OpKind::WriteAt),
-                // Another order than that of the writes: the next seed.
-                reading("read random", random(Access::Read, false, self.seed.wrapping_add(1)), OpKind::ReadAt),
-                reading("read sequential again", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
-            ],
-            space: self.bytes,
-            largest_call: LARGE_CALL,
+            parameters,
+            prepare: prepare(Vec::new(), self.flush),
+            phases: flushed(
+                self.flush,
+                vec![
+                    writing("write sequential", sequential(create(file, FILE), write), OpKind::Write),
+                    reading("read sequential", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
+                    writing("write random", random(Access::ReadWrite, true, self.seed), OpKind::WriteAt),
+                    // Another order than that of the writes: the next seed.
+                    reading("read random", random(Access::Read, false, self.seed.wrapping_add(1)), OpKind::ReadAt),
+                    reading("read sequential again", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
+                ],
+            ),
+            space: self.space(),
+            largest_call: largest_call(LARGE_CALL, self.flush),
         }
     }
+}
+
+/// These ops, then the flush file, if there is to be one; nothing is left to be written.
+fn prepare(mut ops: Vec<Op>, flush: Option<u64>) -> Stream {
+    let Some(bytes) = flush else {
+        ops.push(Op::Syncfs);
+        return Stream::of(ops);
+    };
+    ops.push(create(FLUSH_FILE, FILE));
+    let write = Op::Write { handle: FILE, length: PREPARING_CALL };
+    let closing = vec![Op::Fsync { handle: FILE }, Op::Close { handle: FILE }, Op::Syncfs];
+    Stream::open(ops, calls(write, PREPARING_CALL, bytes)).then(closing)
+}
+
+/// The phases, with the flush file read through before each that reads, and nothing else done to the cache.
+fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
+    let Some(bytes) = flush else { return phases };
+    let handle = Handle(1);
+    let call = Op::Read { handle, length: PREPARING_CALL };
+    let through = Stream::open(vec![open(FLUSH_FILE, handle, Access::Read)], calls(call, PREPARING_CALL, bytes));
+    let flush = Phase {
+        name: FLUSH,
+        cache: Cache::AsIs,
+        steps: through.then(vec![Op::Close { handle }]),
+        data: Stream::empty(),
+        durable: Stream::empty(),
+        base: Base::Bytes,
+        amount: bytes,
+        unit: Unit::of(OpKind::Read),
+    };
+    let reads = |phase: &Phase| phase.name.starts_with("read");
+    phases.into_iter().flat_map(|phase| if reads(&phase) { vec![flush.clone(), phase] } else { vec![phase] }).collect()
+}
+
+fn flush_parameter(flush: Option<u64>) -> Option<Parameter> {
+    flush.map(|bytes| Parameter::new("flush_bytes", bytes))
+}
+
+fn largest_call(call: u32, flush: Option<u64>) -> u32 {
+    if flush.is_some() { call.max(PREPARING_CALL) } else { call }
 }
 
 /// Bytes per call of `bw -b`. The lab does not say what it used; one MiB is its own unit of counting.
@@ -220,26 +299,22 @@ pub const RAW_CALL: u32 = 1 << 20;
 pub fn raw_bandwidth(mib: u64, direct: bool) -> Program {
     let bytes = mib * u64::from(RAW_CALL);
     let read = Op::Read { handle: FILE, length: RAW_CALL };
-    let opening = vec![given(direct)];
-    raw("bw -b", Stream::open(opening, calls(read, RAW_CALL, bytes)), Base::Bytes, bytes, RAW_CALL, direct)
+    raw("bw -b", calls(read, RAW_CALL, bytes), Base::Bytes, bytes, RAW_CALL, direct)
 }
 
 /// `bw -l`: `reads` reads of one block each, uniformly over `blocks` blocks of the device or file that the
 /// user gave.
-pub fn raw_latency(reads: u32, block_bytes: u32, blocks: u32, direct: bool, seed: u64) -> Program {
-    let places = Places::new(false, FILE, block_bytes, (reads, blocks), Placing::Replacement, seed);
-    let steps = Stream::open(vec![given(direct)], Body::Places(places));
-    let mut program = raw("bw -l", steps, Base::Ops, u64::from(reads), block_bytes, direct);
+pub fn raw_latency(reads: u32, block_bytes: u32, blocks: u64, direct: bool, seed: u64) -> Program {
+    let places = Places::drawn(FILE, block_bytes, (reads, blocks), seed);
+    let mut program = raw("bw -l", Body::Places(places), Base::Ops, u64::from(reads), block_bytes, direct);
     program.parameters.push(Parameter::new("seed", seed));
     program
 }
 
-fn given(direct: bool) -> Op {
+/// Opened beforehand, so that the clock sees nothing but reads.
+fn raw(name: &'static str, reads: Body, base: Base, amount: u64, call: u32, direct: bool) -> Program {
     let mode = Mode { direct, ..Mode::default() };
-    Op::Open { name: Name { directory: Directory::GIVEN, number: 0 }, handle: FILE, access: Access::Read, mode }
-}
-
-fn raw(name: &'static str, steps: Stream, base: Base, amount: u64, call: u32, direct: bool) -> Program {
+    let given = Op::Open { name: Name::given(0), handle: FILE, access: Access::Read, mode };
     // Direct reads go past the page cache, whatever it holds.
     let cache = if direct { Cache::AsIs } else { Cache::Cold };
     let unit = Unit::of(if base == Base::Ops { OpKind::ReadAt } else { OpKind::Read });
@@ -250,11 +325,11 @@ fn raw(name: &'static str, steps: Stream, base: Base, amount: u64, call: u32, di
             Parameter::new("buffer_bytes", call),
             Parameter::new("direct", direct),
         ],
-        prepare: Stream::empty(),
+        prepare: Stream::of(vec![given]),
         phases: vec![Phase {
             name: "read",
             cache,
-            steps,
+            steps: Stream::open(Vec::new(), reads),
             data: Stream::empty(),
             durable: Stream::empty(),
             base,
@@ -263,5 +338,42 @@ fn raw(name: &'static str, steps: Stream, base: Base, amount: u64, call: u32, di
         }],
         space: 0,
         largest_call: call,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(program: &Program) -> Vec<&'static str> {
+        program.phases.iter().map(|phase| phase.name).collect()
+    }
+
+    #[test]
+    fn the_flush_file_is_read_before_every_reading_phase_and_no_other() {
+        let small = SmallFiles { flush: Some(1 << 20), ..SmallFiles::new(10, 1024) };
+        assert_eq!(names(&small.program()), ["creat", FLUSH, "read", "delete"]);
+        let large = LargeFile { flush: Some(1 << 20), ..LargeFile::new(8192) };
+        let expected = [
+            "write sequential",
+            FLUSH,
+            "read sequential",
+            "write random",
+            FLUSH,
+            "read random",
+            FLUSH,
+            "read sequential again",
+        ];
+        assert_eq!(names(&large.program()), expected);
+        assert_eq!((small.space(), large.space()), (10 * 4096 + (1 << 20), 8192 + (1 << 20)));
+        assert_eq!(names(&SmallFiles::new(10, 1024).program()), ["creat", "read", "delete"]);
+    }
+
+    #[test]
+    fn raw_programs_open_outside_the_clock() {
+        for program in [raw_bandwidth(4, true), raw_latency(4, 512, 1 << 40, true, 1)] {
+            assert_eq!(program.prepare.count(), 1);
+            assert_eq!(program.phases[0].steps.clone().count(), 4);
+        }
     }
 }
