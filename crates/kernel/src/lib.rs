@@ -5,7 +5,7 @@
 //!        ├── reach, quiesce ──> caches: files out of memory or in it, and the proof
 //!        └── watch ──> workers, devices: counters on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
-//!   place, machine: what lies under a path, and what machine this is
+//!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
 //! ```
 //!
 //! The only crate with `unsafe` in it. Never judges, never prints.
@@ -21,6 +21,7 @@ pub mod place;
 mod posix;
 mod process;
 mod program;
+pub mod storage;
 mod workers;
 mod workspace;
 

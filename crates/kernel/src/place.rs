@@ -20,6 +20,8 @@ pub struct Place {
     pub mount_options: Vec<String>,
     /// Bytes that an unprivileged program may still write.
     pub free_bytes: u64,
+    /// Files that an unprivileged program may still make; nothing where the file system sets no limit.
+    pub free_files: Option<u64>,
     /// Bytes of the whole file system.
     pub total_bytes: u64,
     /// Bytes that files and the file system itself take up.
@@ -40,6 +42,7 @@ impl Place {
             file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
             mount_options: mount.as_ref().map(options).unwrap_or_default(),
             free_bytes: space.f_bavail * space.f_frsize,
+            free_files: (space.f_files > 0).then_some(space.f_favail),
             total_bytes: space.f_blocks * space.f_frsize,
             used_bytes: (space.f_blocks - space.f_bfree) * space.f_frsize,
             device,
@@ -55,7 +58,8 @@ impl Place {
     }
 }
 
-fn numbered(number: u64) -> Option<Device> {
+/// The block device of this number, as metadata have it.
+pub(crate) fn numbered(number: u64) -> Option<Device> {
     Device::numbered(rustix::fs::major(number), rustix::fs::minor(number))
 }
 

@@ -42,11 +42,14 @@ struct Snapshot {
 impl Posix {
     /// One program at each station. A program ends early, as interrupted, once `stop` is set.
     pub fn new(stations: Vec<Station>, largest_call: u32, seed: u64, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
-        Posix::with_ring(stations, RING_BYTES, largest_call, seed, stop)
+        let mut world = Posix::with_ring(stations, RING_BYTES, largest_call, seed, stop)?;
+        world.programs.iter_mut().for_each(Program::look_behind_given);
+        Ok(world)
     }
 
     /// One program that stands in no folder of ours and works on the paths that the user gave, with one
-    /// buffer of the size of its calls.
+    /// buffer of the size of its calls. No device is watched: to look for one takes longer than such a
+    /// program does.
     pub fn on_given(given: Vec<PathBuf>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
         Posix::with_ring(vec![Station { workspace: None, given }], 0, largest_call, 0, stop)
     }

@@ -10,6 +10,7 @@ use crate::devices::Device;
 use crate::fault::Fault;
 use crate::place::Place;
 use crate::process::Process;
+use crate::storage::Storage;
 use crate::workspace::Workspace;
 
 /// Where a program stands and what it was given.
@@ -46,6 +47,13 @@ impl Program {
         let place = workspace.as_ref().and_then(|workspace| Place::under(workspace.path()).ok());
         let device = place.and_then(|place| place.device);
         Ok(Program { process, workspace, given, device, sight: None, remount: None })
+    }
+
+    /// Watches the device behind the first given path, where the program stands in no folder of ours.
+    pub(crate) fn look_behind_given(&mut self) {
+        if let (None, Some(path)) = (&self.workspace, self.given.first()) {
+            self.device = Storage::at(path).ok().flatten().and_then(|storage| storage.device);
+        }
     }
 
     /// Has the file system mounted anew, where that is possible. The program's files are closed before.
