@@ -11,7 +11,10 @@ use workload::Cache;
 use workload::programs::mckusick::Classic;
 
 use crate::commands;
+use crate::commands::bw::BwArguments;
 use crate::commands::copy::CopyArguments;
+use crate::commands::largefb::LargefbArguments;
+use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::presets::{self, Preset};
@@ -56,6 +59,40 @@ enum Command {
     #[command(after_help = "Example: what one-byte calls cost, against 64 KiB\n  \
         diskperf copy old new --buffer 1\n  diskperf copy old new --buffer 64KiB")]
     Copy(CopyArguments),
+    /// Time raw reads of DEVICE, a block device or a file: their rate (-b) or their latency (-l).
+    ///
+    /// The programs of a course lab of about 2002, whose lines are printed word for word. DEVICE is only ever
+    /// opened for reading, past the page cache (O_DIRECT) where it takes that.
+    ///
+    /// -b reads N MB from the beginning, in calls of 1 MiB. A MB is 2^20 bytes; the lab does not say. -l reads N
+    /// single blocks anywhere on the device, one after the other: a block is the device's logical block (512
+    /// bytes mostly), for a file what O_DIRECT on it asks for.
+    ///
+    /// Without N, the lab's whole series is run: 64 128 256 512 768 MB, or 128 to 8192 reads, doubling. The
+    /// median and the spread of the series follow on standard error; its best, which the lab quoted, misleads.
+    Bw(BwArguments),
+    /// Create N files of SIZE bytes here, read them, delete them: files per second.
+    ///
+    /// The small-file benchmark of a course lab of about 2002, whose lines are printed word for word; it descends
+    /// from figure 8 of Rosenblum & Ousterhout 1991, with its 10000 files of one kilobyte. It runs once, in a
+    /// private folder inside the current directory, which is removed again.
+    ///
+    /// The figure of `creat` and `delete` is the durable one: it ends when every directory touched and the file
+    /// system are synced. The rate until the last call returned follows on standard error, with what the device
+    /// had written by then, and with what the device did not read of what was read.
+    Smallfb(SmallfbArguments),
+    /// Write and read a file of MB megabytes here, in order and at random: KB per second.
+    ///
+    /// The large-file benchmark of a course lab of about 2002, whose lines are printed word for word; it descends
+    /// from figure 9 of Rosenblum & Ousterhout 1991. Five phases, each in calls of 4096 bytes: write in order,
+    /// read in order, write at random, read at random, read in order again. It runs once, in a private folder
+    /// inside the current directory, which is removed again.
+    ///
+    /// The MB of the argument is 2^20 bytes, the KB of KB/sec 1000: so the lab's own figures say. The figure of a
+    /// writing phase is the durable one: it ends when file, name and file system are synced. The rate until the
+    /// last call returned follows on standard error, with what the device had written by then, and with what the
+    /// device did not read of what was read.
+    Largefb(LargefbArguments),
     /// Print the JSON Schema of what `--format json` prints.
     Schema,
 }
@@ -232,6 +269,9 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Write8192 { file }) => commands::classic::run(Classic::Write8192, &file),
         Some(Command::Rewrite8192 { file }) => commands::classic::run(Classic::Rewrite8192, &file),
         Some(Command::Copy(arguments)) => commands::copy::run(&arguments),
+        Some(Command::Bw(arguments)) => commands::bw::run(&arguments),
+        Some(Command::Smallfb(arguments)) => commands::smallfb::run(&arguments),
+        Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
         Some(Command::Schema) => commands::schema::run(),
     }
 }

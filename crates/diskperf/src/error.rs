@@ -29,6 +29,12 @@ pub enum Error {
     WouldOverwrite(PathBuf),
     #[error("{path} holds {holds}, and {program} needs {needs}")]
     TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
+    #[error("{path} holds {holds} whole MiB, and {asked} were asked for")]
+    TooSmall { path: PathBuf, holds: u64, asked: u64 },
+    #[error("{0} is neither a block device nor a file")]
+    NotStorage(PathBuf),
+    #[error("{path} takes {free} more files, and this needs {needed}")]
+    NoFiles { path: PathBuf, free: u64, needed: u64 },
     #[error("{path} has {free} left, and this needs {needed}")]
     NoRoom { path: PathBuf, free: Bytes, needed: Bytes },
     #[error("cannot look at {path}: {source}")]
@@ -63,14 +69,18 @@ impl Error {
             | Error::IsADirectory(_)
             | Error::NotAFile(_)
             | Error::TooShort { .. }
+            | Error::TooSmall { .. }
+            | Error::NotStorage(_)
             | Error::UnknownTarget(_)
             | Error::SameName(_)
             | Error::NotAtOnce
             | Error::UnknownMachine(_)
             | Error::BadSize { .. } => Exit::Usage,
-            Error::WouldOverwrite(_) | Error::SameFile { .. } | Error::NoRoom { .. } | Error::Unreadable { .. } => {
-                Exit::Refused
-            }
+            Error::WouldOverwrite(_)
+            | Error::SameFile { .. }
+            | Error::NoRoom { .. }
+            | Error::NoFiles { .. }
+            | Error::Unreadable { .. } => Exit::Refused,
             Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::DropCaches(source))
                 if lacks_rights(source) =>
             {
@@ -103,6 +113,10 @@ impl Error {
             Error::Changed { .. } => "copy it while nobody writes to it".to_owned(),
             Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
             Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", path.display()),
+            Error::TooSmall { holds: 0, .. } => "name a larger file or device".to_owned(),
+            Error::TooSmall { holds, .. } => format!("ask for at most {holds}"),
+            Error::NotStorage(_) => "lsblk lists the block devices there are".to_owned(),
+            Error::NoFiles { .. } => "ask for fewer files, or use another file system".to_owned(),
             Error::NoRoom { .. } => "free some space; `diskperf run` asks for less with --size".to_owned(),
             Error::Unreadable { .. } => "run as a user who may read it".to_owned(),
             Error::UnknownTarget(_) => {

@@ -15,6 +15,11 @@ pub fn print(text: &str) -> Result<(), Error> {
     }
 }
 
+/// Says a line on standard error. Nobody may be left to hear it, and that stops nothing.
+pub fn remark(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Writes a file, or prints where none is named.
 pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
     let Some(path) = to else { return print(text) };

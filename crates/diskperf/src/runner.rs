@@ -92,6 +92,11 @@ impl PhaseRun {
         self.parts.iter().map(|part| part.returned).max().unwrap_or_default()
     }
 
+    /// Until everything of the last program was durable, where anything was changed.
+    pub fn durable(&self) -> Option<Nanos> {
+        self.parts.iter().filter_map(|part| part.durable).max()
+    }
+
     /// What all programs did.
     pub fn tally(&self) -> Tally {
         let mut all = Tally::default();
@@ -107,19 +112,44 @@ impl PhaseRun {
     }
 }
 
+/// How far a program has come.
+#[derive(Clone, Copy, Debug)]
+pub enum Milestone<'a> {
+    /// What the phases need is ready.
+    Prepared,
+    /// A phase ran to its end: which, and what happened.
+    PhaseDone(&'a Phase, &'a PhaseRun),
+}
+
 /// Runs the program from empty folders, in every folder of the world at once, and leaves empty folders.
 pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, W::Fault> {
+    perform_telling(world, program, how, &mut |_| ())
+}
+
+/// The same, and tells how far it has come, outside every clock.
+pub fn perform_telling<W: World>(
+    world: &mut W,
+    program: &Program,
+    how: How,
+    tell: &mut dyn FnMut(Milestone),
+) -> Result<Performance, W::Fault> {
     let mut performance = Performance::default();
     world.clear()?;
     let (spans, tallies) = run_stream(world, &program.prepare)?;
     performance.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
     performance.stopped = stopped(&tallies, None);
+    if performance.stopped.is_none() {
+        tell(Milestone::Prepared);
+    }
     for (index, phase) in program.phases.iter().enumerate() {
         if performance.stopped.is_some() {
             break;
         }
         match perform_phase(world, phase, how)? {
-            Ok(run) => performance.phases.push(run),
+            Ok(run) => {
+                tell(Milestone::PhaseDone(phase, &run));
+                performance.phases.push(run);
+            }
             Err(tallies) => performance.stopped = stopped(&tallies, Some(index)),
         }
     }

@@ -2,6 +2,7 @@
 
 mod book;
 mod header;
+pub mod lab;
 mod numbers;
 mod paper;
 mod rows;

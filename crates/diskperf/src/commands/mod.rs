@@ -1,7 +1,11 @@
 //! One file per command.
 
+pub mod bw;
 pub mod classic;
 pub mod copy;
 mod given;
+mod lab;
+pub mod largefb;
 pub mod run;
 pub mod schema;
+pub mod smallfb;

@@ -173,9 +173,6 @@ pub struct LargeFile {
 /// Bytes per call of `largefb`, as its first line says.
 pub const LARGE_CALL: u32 = 4096;
 
-/// The largest file of `largefb`: its blocks are numbered by 32 bits.
-pub const LARGEST_FILE: u64 = u32::MAX as u64 * LARGE_CALL as u64;
-
 impl LargeFile {
     /// Every block once, in random order.
     pub fn new(bytes: u64) -> LargeFile {
@@ -187,8 +184,7 @@ impl LargeFile {
         self.bytes.saturating_add(self.flush.unwrap_or(0))
     }
 
-    /// The program of these settings. Panics unless the size is a whole number of calls, no more than
-    /// [`LARGEST_FILE`].
+    /// The program of these settings. Panics unless the size is a whole number of calls, fewer than 2^32.
     pub fn program(self) -> Program {
         let file = Name::root(0);
         let blocks = u32::try_from(self.bytes / u64::from(LARGE_CALL)).expect("fewer than 2^32 blocks");

@@ -1,0 +1,196 @@
+//! `bw -b|-l DEVICE [N]`: the raw transfer rate and the raw latency of a device or file, only read.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{ArgGroup, Args};
+use kernel::storage::Storage;
+use kernel::{Posix, Station};
+use report::lab::{self as lines, Best};
+use units::Bytes;
+use workload::Program;
+use workload::programs::lab as programs;
+
+use super::given;
+use super::lab::{self, Voice};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::runner::{self, Claim, How};
+use crate::signals::Stop;
+
+/// The lab's five transfers, in MB.
+const TRANSFERS: [u32; 5] = [64, 128, 256, 512, 768];
+
+/// The lab's seven numbers of reads.
+const READS: [u32; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
+
+/// The largest `--size`: two buffers of it are held.
+const LARGEST_READ: Bytes = Bytes::mib(64);
+
+/// What `diskperf bw` takes.
+#[derive(Clone, Debug, Args)]
+#[command(group(ArgGroup::new("what").required(true).args(["bandwidth", "latency"])))]
+#[command(after_help = "\
+Examples:
+  diskperf bw -b /dev/sda 64      Timing device /dev/sda: 64 MB in 0.3210 seconds = 199.4 MB/sec
+  diskperf bw -l /dev/sda 128     Timing 128 reads on /dev/sda: 128 reads in 1.850 secs = 14.45 msec latency
+  diskperf bw -l /dev/sda         all seven, and their median
+
+Devices can mostly be read by root only. Lines go to standard output, everything else to standard error.")]
+pub struct BwArguments {
+    /// Read N MB in sequence, and print MB/sec.
+    #[arg(short = 'b')]
+    bandwidth: bool,
+    /// Read N single blocks, and print the milliseconds that one takes.
+    #[arg(short = 'l')]
+    latency: bool,
+    /// What to read: a block device or a file.
+    device: PathBuf,
+    /// How many MB, or how many reads; the lab's series where not given.
+    #[arg(value_name = "N", value_parser = lab::count, allow_negative_numbers = true)]
+    amount: Option<u32>,
+    /// Bytes of each read of -l, as in 4KiB.
+    #[arg(long, value_parser = lab::size, conflicts_with = "bandwidth")]
+    size: Option<Bytes>,
+    /// Which blocks -l reads; another seed every time where not given, for a cache below may hold those of
+    /// the last time. It is printed.
+    #[arg(long, conflicts_with = "bandwidth")]
+    seed: Option<u64>,
+    /// As the lab printed: two decimals for -b, six for -l, and N+1 MB read and counted for N, as its
+    /// program did.
+    #[arg(long)]
+    classic: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &BwArguments) -> Result<Exit, Error> {
+    let storage = storage(&arguments.device)?;
+    let tests = if arguments.bandwidth {
+        transfers(arguments, &storage)?
+    } else {
+        let block = block_bytes(arguments, &storage)?;
+        reads(arguments, &storage, block)
+    };
+    for remark in tests.remarks.iter().chain(&state(&arguments.device, &storage)) {
+        crate::output::remark(remark);
+    }
+    time(arguments, &tests)
+}
+
+/// What is to be timed.
+struct Tests {
+    programs: Vec<Program>,
+    /// What is worth saying beforehand.
+    remarks: Vec<String>,
+}
+
+/// Looks whether the path can be read. Nothing is ever created, least of all under /dev.
+fn storage(path: &Path) -> Result<Storage, Error> {
+    if given::existing(path)?.is_dir() {
+        return Err(Error::IsADirectory(path.to_owned()));
+    }
+    let storage = Storage::at(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+    storage.ok_or_else(|| Error::NotStorage(path.to_owned()))
+}
+
+/// The transfers of `-b`. Those of the series that the device cannot hold are left out and named.
+fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error> {
+    let holds = storage.bytes / Bytes::mib(1).0;
+    let counted = |amount: u32| u64::from(amount) + u64::from(arguments.classic);
+    let asked = arguments.amount.map_or(TRANSFERS.to_vec(), |amount| vec![amount]);
+    let (fitting, left_out): (Vec<u32>, Vec<u32>) = asked.iter().partition(|amount| counted(**amount) <= holds);
+    if fitting.is_empty() {
+        return Err(Error::TooSmall { path: arguments.device.clone(), holds, asked: counted(asked[0]) });
+    }
+    let programs = fitting.into_iter().map(|amount| programs::raw_bandwidth(counted(amount), storage.direct));
+    let names: Vec<String> = left_out.iter().map(u32::to_string).collect();
+    let remark = format!("left out: {} MB, for {} holds {holds}", names.join(" "), arguments.device.display());
+    Ok(Tests { programs: programs.collect(), remarks: if names.is_empty() { Vec::new() } else { vec![remark] } })
+}
+
+/// Bytes of each read of `-l`.
+fn block_bytes(arguments: &BwArguments, storage: &Storage) -> Result<u32, Error> {
+    let size = arguments.size.unwrap_or(Bytes(u64::from(storage.block_bytes)));
+    let unit = if storage.direct { u64::from(storage.block_bytes) } else { 1 };
+    let why = if size > LARGEST_READ {
+        format!("bw -l goes up to {LARGEST_READ}")
+    } else if !size.0.is_multiple_of(unit) {
+        format!("{} is read in whole blocks of {}", arguments.device.display(), Bytes(unit))
+    } else if size.0 > storage.bytes {
+        format!("{} holds no more than {}", arguments.device.display(), Bytes(storage.bytes))
+    } else {
+        return Ok(size.0 as u32);
+    };
+    Err(Error::BadSize { what: "a read", given: size.to_string(), why })
+}
+
+/// The reads of `-l`. Each number of reads has a seed of its own, or it would read the same blocks again.
+fn reads(arguments: &BwArguments, storage: &Storage, block: u32) -> Tests {
+    let asked = arguments.amount.map_or(READS.to_vec(), |amount| vec![amount]);
+    let seed = arguments.seed.unwrap_or_else(fresh_seed);
+    let blocks = storage.bytes / u64::from(block);
+    let program = |(index, reads): (usize, &u32)| {
+        programs::raw_latency(*reads, block, blocks, storage.direct, seed.wrapping_add(index as u64))
+    };
+    let seeds = match asked.len() {
+        1 => format!("seed {seed}"),
+        count => format!("seeds {seed} to {}", seed.wrapping_add(count as u64 - 1)),
+    };
+    Tests {
+        programs: asked.iter().enumerate().map(program).collect(),
+        remarks: vec![format!("reads of {} out of {}, {seeds}", Bytes(u64::from(block)), Bytes(storage.bytes))],
+    }
+}
+
+/// Short enough to be typed again.
+fn fresh_seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()))
+}
+
+/// What makes the figures something else than the device's.
+fn state(path: &Path, storage: &Storage) -> Option<String> {
+    let path = path.display();
+    if storage.in_memory {
+        return Some(format!("{path} lies in memory (tmpfs): these are no figures of a device"));
+    }
+    (!storage.direct).then(|| format!("{path} takes no O_DIRECT: the page cache is read, and may serve all of it"))
+}
+
+/// Times one after the other, and draws the sum.
+fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
+    let mut voice = Voice::new();
+    let stop = Stop::on_signals()?;
+    let largest_call = tests.programs.iter().map(|program| program.largest_call).max().unwrap_or(0);
+    let station = Station { workspace: None, given: vec![arguments.device.clone()] };
+    let mut world = Posix::new(vec![station], largest_call, 0, stop.flag())?;
+    let (device, digits) = (arguments.device.display().to_string(), lab::digits(arguments.classic));
+    let mut figures = Vec::new();
+    let mut stopped = None;
+    for (index, program) in tests.programs.iter().enumerate() {
+        let amount = program.phases[0].amount;
+        let what = if arguments.bandwidth { Bytes(amount).to_string() } else { format!("{amount} reads") };
+        voice.doing(&format!("reading {what} ({} of {})", index + 1, tests.programs.len()));
+        let performance = runner::perform(&mut world, program, How { claim: Claim::Returned, timed: false })?;
+        stopped = performance.stopped;
+        let Some(run) = performance.phases.first() else { break };
+        let seconds = run.returned().as_secs_f64();
+        if arguments.bandwidth {
+            let megabytes = amount / Bytes::mib(1).0;
+            voice.line(&lines::bandwidth(&device, megabytes, run.returned(), digits));
+            figures.push(megabytes as f64 / seconds);
+        } else {
+            voice.line(&lines::latency(&device, amount, run.returned(), digits));
+            figures.push(1e3 * seconds / amount as f64);
+        }
+        voice.remark(&lab::reading_remark(&what, run));
+    }
+    let (best, unit) = if arguments.bandwidth { (Best::Highest, "MB/sec") } else { (Best::Lowest, "msec") };
+    for sentence in lines::series(&figures, best, unit) {
+        voice.remark(&sentence);
+    }
+    if lab::was_interrupted(stopped) {
+        voice.remark(&format!("interrupted after {} of {} lines", figures.len(), tests.programs.len()));
+    }
+    voice.end()?;
+    lab::ended(stopped, &arguments.device)
+}

@@ -1,0 +1,95 @@
+//! `largefb MB`: writes and reads one large file, in order and at random.
+
+use clap::{Args, ValueEnum};
+use report::lab as lines;
+use units::Bytes;
+use workload::Placing;
+use workload::programs::lab::{LARGE_CALL, LargeFile};
+
+use super::lab::{self, Benchmark, FlushArguments};
+use crate::error::Error;
+use crate::exit::Exit;
+
+/// The stride of an ancestor of `largefb`, where none is given.
+const STRIDE: u32 = 11;
+
+/// What `diskperf largefb` takes.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  diskperf largefb 128                              as the lab ran it
+  diskperf largefb 1024 --flush-file 8192           with less to read from memory
+  diskperf largefb 128 --random replacement --seed 7
+
+Prints, for each phase:
+  writing 134217728 sequential bytes: 134217728 bytes in 0.2345 sec = 572400 KB/sec")]
+pub struct LargefbArguments {
+    /// The size of the file in MB (2^20 bytes).
+    #[arg(value_name = "MB", value_parser = lab::count, allow_negative_numbers = true)]
+    megabytes: u32,
+    /// What "random" means, which the ancestors leave open.
+    #[arg(long, value_enum, default_value_t = RandomChoice::Permutation)]
+    random: RandomChoice,
+    /// How many blocks apart --random stride writes and reads; 11, as an ancestor did, where not given.
+    #[arg(long, value_name = "BLOCKS", value_parser = lab::count, allow_negative_numbers = true)]
+    stride: Option<u32>,
+    /// The seed of the random order, and of the data.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    flush: FlushArguments,
+    /// As the lab printed: six decimals. Its largefb showed no flush file.
+    #[arg(long)]
+    classic: bool,
+}
+
+/// The largest file, in MB: the random order of its 2^28 blocks takes a GiB of memory.
+const LARGEST: u32 = 1 << 20;
+
+/// What "random" means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RandomChoice {
+    /// Every block once.
+    Permutation,
+    /// As many blocks as there are, drawn at random: a third is never touched.
+    Replacement,
+    /// Every block once, a fixed number of blocks apart.
+    Stride,
+}
+
+impl LargefbArguments {
+    fn settings(&self) -> Result<LargeFile, Error> {
+        let refused = |what, given: String, why: &str| Error::BadSize { what, given, why: why.to_owned() };
+        if self.megabytes > LARGEST {
+            return Err(refused("a file", format!("{} MB", self.megabytes), "largefb goes up to 1048576"));
+        }
+        let placing = match (self.random, self.stride) {
+            (RandomChoice::Stride, stride) => Placing::Stride(stride.unwrap_or(STRIDE)),
+            (_, Some(stride)) => {
+                return Err(refused("a stride", stride.to_string(), "only --random stride has one"));
+            }
+            (RandomChoice::Permutation, None) => Placing::Permutation,
+            (RandomChoice::Replacement, None) => Placing::Replacement,
+        };
+        let bytes = Bytes::mib(u64::from(self.megabytes)).0;
+        Ok(LargeFile { bytes, placing, seed: self.seed, flush: self.flush.bytes(None) })
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
+    let large = arguments.settings()?;
+    lab::check_room(large.space(), 2)?;
+    if !matches!(large.placing, Placing::Stride(_)) {
+        crate::output::remark(&format!("seed {}", large.seed));
+    }
+    let digits = lab::digits(arguments.classic);
+    let benchmark = Benchmark {
+        program: &large.program(),
+        seed: large.seed,
+        flush: large.flush,
+        heading: lines::large_file(large.bytes / u64::from(LARGE_CALL), u64::from(LARGE_CALL)),
+        line: &|phase, elapsed| lines::large_phase(phase.name, phase.amount, elapsed, digits),
+    };
+    benchmark.run()
+}

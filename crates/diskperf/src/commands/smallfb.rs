@@ -1,0 +1,137 @@
+//! `smallfb N SIZE`: creates small files, reads them, deletes them.
+
+use clap::{Args, ValueEnum};
+use report::lab as lines;
+use units::Bytes;
+use workload::programs::lab::{SmallFiles, SmallSync};
+use workload::{Layout, Order};
+
+use super::lab::{self, Benchmark, FlushArguments};
+use crate::error::Error;
+use crate::exit::Exit;
+
+/// The largest of the small files: one call writes it, from memory made ready beforehand.
+const LARGEST: Bytes = Bytes::mib(64);
+
+/// The lab's flush file, of which only its line is known. A guess: what its `largefb` was run with.
+const CLASSIC_FLUSH_MB: u32 = 128;
+
+/// What `diskperf smallfb` takes.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  diskperf smallfb 10000 1024                       as the lab ran it
+  diskperf smallfb 10000 1KiB --flush-file 4096     with less to read from memory
+  diskperf smallfb 1000 1024 --layout one --sync file
+
+Prints, for each of creat, read and delete:
+  creat: 10000 files in 1.234 sec = 8104 files/sec")]
+pub struct SmallfbArguments {
+    /// How many files.
+    #[arg(value_name = "N", value_parser = lab::count, allow_negative_numbers = true)]
+    files: u32,
+    /// Bytes in each, as in 1024 or 4KiB.
+    #[arg(value_parser = lab::size, allow_negative_numbers = true)]
+    size: Bytes,
+    /// Which files lie together.
+    #[arg(long, value_enum, default_value_t = LayoutChoice::Consecutive)]
+    layout: LayoutChoice,
+    /// In how many directories.
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=MOST))]
+    directories: u16,
+    /// In which order the files are read.
+    #[arg(long, value_enum, default_value_t = OrderChoice::Creation)]
+    order: OrderChoice,
+    /// What is waited for.
+    #[arg(long, value_enum, default_value_t = SyncChoice::Phase)]
+    sync: SyncChoice,
+    /// The seed of a random order, and of the data.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    flush: FlushArguments,
+    /// As the lab printed: six decimals, and a flush file, of 128 MB where --flush-file names no size.
+    #[arg(long)]
+    classic: bool,
+}
+
+/// The most directories: each is held open, and a process may mostly hold 1024 files.
+const MOST: i64 = 1000;
+
+/// Which files lie together.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LayoutChoice {
+    /// As many in each directory, consecutive ones together.
+    Consecutive,
+    /// File I in directory I modulo their number.
+    Modulo,
+    /// All in one directory.
+    One,
+}
+
+/// In which order the files are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OrderChoice {
+    /// As they were created.
+    Creation,
+    /// Shuffled.
+    Random,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SyncChoice {
+    /// Nothing.
+    None,
+    /// At the end of creat and of delete, every directory and the file system.
+    Phase,
+    /// Also every file, before it is closed.
+    File,
+}
+
+impl SmallfbArguments {
+    fn settings(&self) -> Result<SmallFiles, Error> {
+        if self.size > LARGEST {
+            let why = format!("smallfb goes up to {LARGEST}; largefb writes large files");
+            return Err(Error::BadSize { what: "a small file", given: self.size.to_string(), why });
+        }
+        Ok(SmallFiles {
+            files: self.files,
+            bytes: self.size.0 as u32,
+            layout: match self.layout {
+                LayoutChoice::Consecutive => Layout::Consecutive(self.directories),
+                LayoutChoice::Modulo => Layout::Modulo(self.directories),
+                LayoutChoice::One => Layout::One,
+            },
+            order: match self.order {
+                OrderChoice::Creation => Order::Creation,
+                OrderChoice::Random => Order::Random,
+            },
+            sync: match self.sync {
+                SyncChoice::None => SmallSync::None,
+                SyncChoice::Phase => SmallSync::Phase,
+                SyncChoice::File => SmallSync::File,
+            },
+            seed: self.seed,
+            flush: self.flush.bytes(self.classic.then_some(CLASSIC_FLUSH_MB)),
+        })
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &SmallfbArguments) -> Result<Exit, Error> {
+    let small = arguments.settings()?;
+    lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1)?;
+    if arguments.order == OrderChoice::Random {
+        crate::output::remark(&format!("seed {}", small.seed));
+    }
+    let digits = lab::digits(arguments.classic);
+    let benchmark = Benchmark {
+        program: &small.program(),
+        seed: small.seed,
+        flush: small.flush,
+        heading: lines::small_files(u64::from(small.files), u64::from(small.bytes)),
+        line: &|phase, elapsed| lines::small_phase(phase.name, phase.amount, elapsed, digits),
+    };
+    benchmark.run()
+}
