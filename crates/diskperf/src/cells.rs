@@ -217,6 +217,7 @@ fn parameters(alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String
         Site::Simulated { .. } => "simulated",
     });
     let file_systems = targets.iter().filter_map(|target| match &target.site {
+        Site::Directory { .. } if alternative.row.raw.is_some() => None,
         Site::Directory { place, .. } => place.file_system.as_deref(),
         Site::Simulated { .. } => None,
     });

@@ -66,7 +66,8 @@ enum Command {
     ///
     /// -b reads N MB from the beginning, in calls of 1 MiB. A MB is 2^20 bytes; the lab does not say. -l reads N
     /// single blocks anywhere on the device, one after the other: a block is the device's logical block (512
-    /// bytes mostly), for a file what O_DIRECT on it asks for.
+    /// bytes mostly), for a file what O_DIRECT on it asks for. Blocks that were never written, or that a cache
+    /// below this system holds, come back faster than any disk reads.
     ///
     /// Without N, the lab's whole series is run: 64 128 256 512 768 MB, or 128 to 8192 reads, doubling. The
     /// median and the spread of the series follow on standard error; its best, which the lab quoted, misleads.

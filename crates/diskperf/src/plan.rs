@@ -1,5 +1,7 @@
 //! What will be run, in which order: decided before anything is touched.
 
+use std::path::PathBuf;
+
 use kernel::Means;
 use stats::summary::RateUnit;
 use units::{Nanos, Prng};
@@ -52,6 +54,8 @@ pub struct Row {
     pub unit: RateUnit,
     /// Why it is not run, where it is not.
     pub omitted: Option<String>,
+    /// The device that it reads, where it stands in no folder but was given one.
+    pub raw: Option<PathBuf>,
     /// What it does; a plan whose rows all say so is forecast.
     pub work: Option<Work>,
 }
@@ -59,7 +63,7 @@ pub struct Row {
 impl Row {
     /// A program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
-        Row { program, unit, omitted: None, work: None }
+        Row { program, unit, omitted: None, raw: None, work: None }
     }
 
     /// The same, with what it does.

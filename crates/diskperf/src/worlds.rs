@@ -1,5 +1,6 @@
 //! The worlds of a run: one for each set of targets that are busy at once, made when first needed.
 
+use std::path::Path;
 use std::time::Instant;
 
 use kernel::{Posix, Station, Workspace};
@@ -69,6 +70,14 @@ impl AnyWorld {
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.means)?;
+        Ok(AnyWorld::Real(Box::new(world)))
+    }
+
+    /// The world of one program that reads a device. It stands apart from the target's: the target's files
+    /// are brought into memory and out of it, a device is left alone.
+    pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, Error> {
+        let station = Station { workspace: None, given: vec![device.to_owned()] };
+        let world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
         Ok(AnyWorld::Real(Box::new(world)))
     }
 

@@ -3,6 +3,7 @@
 mod book;
 mod header;
 pub mod lab;
+mod lfs;
 mod numbers;
 mod paper;
 mod rows;
@@ -15,6 +16,7 @@ use stats::Document;
 pub fn table(document: &Document) -> String {
     let body = match document.run.preset.as_deref() {
         Some("classic1983") => paper::table(document),
+        Some("lfs") => lfs::table(document),
         Some("tlpi") => book::table(document),
         _ => rows::table(document),
     };

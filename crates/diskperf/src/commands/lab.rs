@@ -10,7 +10,7 @@ use kernel::{Posix, Station, Workspace};
 use report::lab::{Digits, FLUSH_FILE};
 use units::{Bytes, Nanos};
 use workload::programs::lab::FLUSH;
-use workload::{Phase, Program, Reason};
+use workload::{CacheState, Phase, Program, Reason, Unproven};
 
 use crate::error::Error;
 use crate::exit::Exit;
@@ -195,10 +195,12 @@ pub fn was_interrupted(stopped: Option<Stopped>) -> bool {
     stopped.is_some_and(|stopped| stopped.failure.reason == Reason::Interrupted)
 }
 
-/// What the flush file is good for. Nothing is claimed about coldness: nobody looked.
+/// What is done against memory that would serve the reads. Of a flush file nothing is claimed: nobody looks.
 fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
     match (flush, memory) {
-        (None, _) => "no flush file: what is read may come from memory (see --flush-file)".to_owned(),
+        (None, _) => {
+            "no flush file: what is to be read is removed from memory before, as far as is said below".to_owned()
+        }
         (Some(flush), Some(memory)) if flush < memory => format!(
             "the flush file of {} is smaller than the memory of {}: what is read may still come from there",
             Bytes(flush),
@@ -208,32 +210,127 @@ fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
     }
 }
 
-/// What the device's counters say of a phase that read.
+/// What is known of a phase that read: what was in memory before, and what the device read.
 pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
+    let before = match run.cache {
+        CacheState::Cold => "nothing of it was in memory before; ".to_owned(),
+        CacheState::Warm => "all of it was in memory before; ".to_owned(),
+        CacheState::Unknown(Unproven::NotAsked) => String::new(),
+        CacheState::Unknown(why) => format!("may come from memory: {why}; "),
+    };
     let Some(device) = run.witness.device else {
-        return format!("{what}: no device can be seen, so how much came from memory is n.m.");
+        return format!("{what}: {before}no device can be seen, so how much came from one is n.m.");
     };
     let bytes = run.tally().bytes_read;
     let share = device.read as f64 / bytes as f64;
-    let moved = format!("{what}: the device read {} for these {}", Bytes(device.read), Bytes(bytes));
-    if share < SERVED {
-        return format!("{moved} ({:.0} %): the rest came from memory, or was never written", 100.0 * share);
+    let moved = format!("{what}: {before}the device read {} for these {}", Bytes(device.read), Bytes(bytes));
+    match run.cache {
+        _ if share >= SERVED => moved,
+        CacheState::Cold => format!("{moved} ({:.0} %): the rest was never written, or shrunk", 100.0 * share),
+        _ => format!("{moved} ({:.0} %): the rest came from memory, or was never written", 100.0 * share),
     }
-    moved
 }
 
-/// What the device's counters say of a phase that wrote.
+/// What the device's counters say of a phase that wrote, and which clock its figure is of where nothing was
+/// waited for.
 fn writing_remark(what: &str, run: &PhaseRun) -> String {
+    let returned = match run.durable() {
+        None => format!("{what}: nothing was waited for, so this figure is the returned one; "),
+        Some(_) => String::new(),
+    };
     let (Some(device), Some(at_return)) = (run.witness.device, run.written_at_return) else {
-        return format!("{what}: no device can be seen, so how much reached it is n.m.");
+        return returned + "no device can be seen, so how much reached it is n.m.";
     };
     let bytes = run.tally().bytes_written;
     let of = if bytes > 0 { format!(" of {}", Bytes(bytes)) } else { String::new() };
-    let text = format!("the device had written {}{of} by then", Bytes(at_return));
+    let by_then = format!("{returned}the device had written {}{of} by then", Bytes(at_return));
     match (run.durable(), device.written) {
-        (None, 0) => format!("{what}: {text}: it is in memory only"),
-        (None, _) => format!("{what}: {text}; nothing was waited for, the figure is that of the returned calls"),
-        (Some(_), 0) => format!("{text} and nothing until durable: a device did not serve this"),
-        (Some(_), written) => format!("{text}, {} until durable", Bytes(written)),
+        (None, 0) => by_then + ": all is in memory only",
+        (None, _) => by_then,
+        (Some(_), 0) => by_then + " and nothing until durable: no device served this",
+        (Some(_), written) => format!("{by_then}, {} until durable", Bytes(written)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{Calm, Census, CpuTime, DeviceBytes, Tally, Witness};
+
+    use super::*;
+    use crate::runner::Part;
+
+    /// A phase that moved so much, on a device that moved so much.
+    fn phase((read, written): (u64, u64), device: Option<(u64, u64)>, durable: bool) -> PhaseRun {
+        let device = device.map(|(read, written)| DeviceBytes { read, written, flushes: 0 });
+        PhaseRun {
+            cache: CacheState::Unknown(Unproven::NotAsked),
+            calm: Calm { reached: true, waited: Nanos::ZERO, unwritten: None, foreign: None },
+            parts: vec![Part {
+                returned: Nanos(1),
+                data_durable: None,
+                durable: durable.then_some(Nanos(2)),
+                cpu: CpuTime::default(),
+                tally: Tally { bytes_read: read, bytes_written: written, ..Tally::default() },
+                census: Census::default(),
+            }],
+            witness: Witness { device, ..Witness::default() },
+            written_at_return: device.map(|_| 0),
+            unwritten: None,
+            latencies: None,
+        }
+    }
+
+    #[test]
+    fn reads_that_no_device_served_are_flagged() {
+        let read = |device| reading_remark("read", &phase((100 << 20, 0), device, false));
+        assert!(read(Some((1 << 20, 0))).ends_with("(1 %): the rest came from memory, or was never written"));
+        assert_eq!(read(Some((100 << 20, 0))), "read: the device read 100 MiB for these 100 MiB");
+        assert!(read(Some((95 << 20, 0))).ends_with("for these 100 MiB"));
+        assert!(read(None).contains("n.m."));
+    }
+
+    #[test]
+    fn what_was_proven_of_the_cache_is_said() {
+        let read =
+            |cache, read| reading_remark("read", &PhaseRun { cache, ..phase((1 << 20, 0), Some((read, 0)), false) });
+        assert_eq!(
+            read(CacheState::Cold, 1 << 20),
+            "read: nothing of it was in memory before; the device read 1 MiB for these 1 MiB"
+        );
+        assert!(read(CacheState::Cold, 0).ends_with("(0 %): the rest was never written, or shrunk"));
+        let blind = read(CacheState::Unknown(Unproven::Blind), 0);
+        assert!(blind.starts_with("read: may come from memory: what is in memory cannot be seen here; "), "{blind}");
+    }
+
+    #[test]
+    fn writes_say_what_the_device_had_written() {
+        let wrote = |bytes, device, durable| writing_remark("delete", &phase((0, bytes), device, durable));
+        assert_eq!(
+            wrote(1 << 20, Some((0, 5)), true),
+            "the device had written 0 B of 1 MiB by then, 5 B until durable"
+        );
+        assert!(wrote(0, Some((0, 0)), true).ends_with("by then and nothing until durable: no device served this"));
+        assert_eq!(
+            wrote(0, Some((0, 0)), false),
+            "delete: nothing was waited for, so this figure is the returned one; the device had written 0 B by \
+             then: all is in memory only"
+        );
+        assert!(wrote(0, None, false).contains("the returned one; no device can be seen"));
+    }
+
+    #[test]
+    fn a_flush_file_smaller_than_memory_promises_nothing() {
+        assert!(flush_remark(None, Some(1)).contains("removed from memory"));
+        assert!(flush_remark(Some(1 << 20), Some(2 << 20)).contains("smaller than the memory of 2 MiB"));
+        assert_eq!(flush_remark(Some(2 << 20), Some(1 << 20)), "the flush file holds 2 MiB");
+        assert_eq!(flush_remark(Some(2 << 20), None), "the flush file holds 2 MiB");
+    }
+
+    #[test]
+    fn counts_are_whole_and_positive() {
+        assert_eq!(count("128"), Ok(128));
+        for bad in ["0", "-1", "1.5", "many", "", "4294967296"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -110,7 +110,8 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     }
     if arguments.together(targets) {
         let all: Vec<usize> = (0..targets.len()).collect();
-        let alone = alternatives.iter().filter(|alternative| alternative.targets == [0]);
+        let alone =
+            alternatives.iter().filter(|alternative| alternative.targets == [0] && alternative.row.raw.is_none());
         let together: Vec<Alternative> =
             alone.map(|alternative| Alternative { targets: all.clone(), row: alternative.row.clone() }).collect();
         alternatives.extend(together);
@@ -237,7 +238,11 @@ fn run_rounds(
             }
             let Alternative { targets: busy, row } = &plan.alternatives[index];
             notify(Event::ProgramStarted { program: row.program.name, target: &names(busy, targets) });
-            let performance = worlds.open(plan, busy, targets, stop)?.perform(&row.program, plan.how)?;
+            let program = row.program.in_round(round);
+            let performance = match &row.raw {
+                Some(device) => AnyWorld::on_device(plan, &program, device, stop)?.perform(&program, plan.how)?,
+                None => worlds.open(plan, busy, targets, stop)?.perform(&program, plan.how)?,
+            };
             histories[index].add(plan, round, position as u32 + 1, performance);
             notify(Event::ProgramEnded);
         }

@@ -1,6 +1,7 @@
 //! Named lists of programs with sizes, rounds and states.
 
 mod classic1983;
+mod lfs;
 mod quick;
 mod smoke;
 mod tlpi;
@@ -86,4 +87,4 @@ impl Settings {
 const LARGEST: Bytes = Bytes(1 << 40);
 
 /// All presets of this build.
-pub const ALL: [&Preset; 4] = [&quick::PRESET, &classic1983::PRESET, &tlpi::PRESET, &smoke::PRESET];
+pub const ALL: [&Preset; 5] = [&quick::PRESET, &classic1983::PRESET, &lfs::PRESET, &tlpi::PRESET, &smoke::PRESET];

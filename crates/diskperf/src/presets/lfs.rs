@@ -1,0 +1,97 @@
+//! The lab of about 2002 that asked what a log-structured file system would change: the raw device, many
+//! small files, one large file, and its four questions answered from the figures.
+
+mod answers;
+
+use std::path::Path;
+
+use kernel::storage::Storage;
+use stats::summary::RateUnit;
+use units::Bytes;
+use workload::programs::lab;
+
+use super::{FILES_PER_SEC, Preset, Settings};
+use crate::error::Error;
+use crate::plan::Row;
+use crate::runner::{Claim, How};
+use crate::target::{Site, Target};
+
+pub const PRESET: Preset = Preset {
+    name: "lfs",
+    about: "a course lab of about 2002: raw device, 10000 small files, one large file, and its four answers",
+    // Fewer than elsewhere: the lab's disk took ten minutes for one. Three give a median and an interval.
+    rounds: 3,
+    discard_first: false,
+    must_agree: false,
+    together: false,
+    how: How { claim: Claim::Durable, timed: false },
+    rows,
+    findings: answers::answers,
+};
+
+/// `MB/sec` of `bw`. The lab does not say what its MB is; its `largefb` takes 2^20 bytes for one.
+const MB_PER_SEC: RateUnit = RateUnit { name: "MB/sec", size: 1_048_576.0 };
+
+/// What `bw -l` counts; 1000 divided by it are milliseconds.
+const READS_PER_SEC: RateUnit = RateUnit { name: "reads/sec", size: 1.0 };
+
+/// `largefb 128`.
+const LARGE: Bytes = Bytes::mib(128);
+
+/// `smallfb 10000 1024`.
+const SMALL: (u32, u32) = (10_000, 1024);
+
+/// `bw -l 1024`, the middle of the lab's series: 14 seconds on its disk.
+const READS: u32 = 1024;
+
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+    let size = settings.size_in_calls(LARGE, u64::from(lab::LARGE_CALL))?;
+    let small = lab::SmallFiles::new(SMALL.0, SMALL.1);
+    let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
+    let mut rows: Vec<Row> = raw(target, size, settings.seed).into();
+    rows.push(Row::new(small.program(), FILES_PER_SEC));
+    rows.push(Row::new(large.program(), MB_PER_SEC));
+    Ok(rows)
+}
+
+/// The raw device under the target: as much of it as the large file holds, and single blocks anywhere.
+fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
+    let node = match &target.site {
+        Site::Directory { place, .. } => place.device.as_ref().map(|device| device.node()),
+        Site::Simulated { .. } => None,
+    };
+    let (storage, omitted) = match raw_device(target, node.as_deref()) {
+        Ok(storage) => (Some(storage), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let mib = bytes.div_ceil(Bytes::mib(1).0);
+    let (mib, block, blocks, direct) = match &storage {
+        Some(device) => {
+            let blocks = device.bytes / u64::from(device.block_bytes);
+            (mib.min(device.bytes / Bytes::mib(1).0), device.block_bytes, blocks, device.direct)
+        }
+        None => (mib, 512, 1, true),
+    };
+    let programs = [
+        (lab::raw_bandwidth(mib, direct), MB_PER_SEC),
+        (lab::raw_latency(READS, block, blocks, direct, seed), READS_PER_SEC),
+    ];
+    programs.map(|(program, unit)| Row { omitted: omitted.clone(), raw: node.clone(), ..Row::new(program, unit) })
+}
+
+/// The block device under the target, where it can be read; else why not.
+fn raw_device(target: &Target, node: Option<&Path>) -> Result<Storage, String> {
+    let Site::Directory { path, place } = &target.site else {
+        return Err(format!("{target} is simulated: it has no raw device to read"));
+    };
+    let Some(node) = node else {
+        let file_system = place.file_system.as_deref().unwrap_or("this file system");
+        return Err(format!("no block device is to be seen under {file_system}"));
+    };
+    let under = format!("{}, the device under {},", node.display(), path.display());
+    match Storage::at(node) {
+        Ok(Some(storage)) => Ok(storage),
+        Ok(None) => Err(format!("{under} is no block device")),
+        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {error}")),
+    }
+}

@@ -1,0 +1,102 @@
+//! The table of the preset `lfs`: a line per phase with its rate, the rate of the calls alone, the CPU, and
+//! beside them what was published for that phase.
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use stats::summary::{median, round_rate};
+use stats::{Cell, ClockKind, Document, Provenance, Rate};
+use units::Bytes;
+
+use crate::numbers::significant;
+
+/// A line per phase. Published cells are no lines of their own: they fill the last column.
+pub fn table(document: &Document) -> String {
+    let (published, ours): (Vec<&Cell>, Vec<&Cell>) =
+        document.cells.iter().partition(|cell| cell.provenance == Provenance::Published);
+    let mut table = Table::new();
+    table.load_style(TableStyle::new());
+    table.set_header(["", "rate", "+-", "calls alone", "CPU", "published"]);
+    let several = document.run.targets.len() > 1;
+    for cell in ours {
+        let mut name = name(cell);
+        if several {
+            name = format!("{}: {name}", cell.target);
+        }
+        table.add_row([name, rate(cell), interval(cell), returned(cell), cpu(cell), beside(cell, &published)]);
+    }
+    for column in 1..=5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let mut sources: Vec<&str> = published.iter().map(|cell| cell.target.as_str()).collect();
+    sources.dedup();
+    lines.push(format!("published: {}, in our units; MB is 2^20 bytes", sources.join(", ")));
+    lines.join("\n") + "\n"
+}
+
+/// Program, phase and size: `smallfb creat, 10000 of 1 KiB`.
+fn name(cell: &Cell) -> String {
+    let bytes = |parameter: &str| cell.number(parameter).map(|bytes| Bytes(bytes).to_string()).unwrap_or_default();
+    let count = |parameter: &str| cell.number(parameter).unwrap_or(0);
+    match cell.program.as_str() {
+        "bw -b" => format!("bw -b, {}", bytes("amount")),
+        "bw -l" => format!("bw -l, {} of {}", count("amount"), bytes("buffer_bytes")),
+        "smallfb" => format!("smallfb {}, {} of {}", cell.phase, count("files"), bytes("file_bytes")),
+        program => format!("{program} {}, {}", cell.phase, bytes("file_bytes")),
+    }
+}
+
+fn rate(cell: &Cell) -> String {
+    let star = if cell.marks.is_empty() { "" } else { "*" };
+    cell.rate.as_ref().map_or_else(|| "n.m.".to_owned(), |rate| format!("{} {}{star}", figure(rate.value), rate.unit))
+}
+
+fn interval(cell: &Cell) -> String {
+    let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
+    cell.rate.as_ref().and_then(half).map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half))
+}
+
+/// The rate until the last call returned, where that is another.
+fn returned(cell: &Cell) -> String {
+    let Some(rate) = cell.rate.as_ref().filter(|_| cell.state.clock != ClockKind::Returned) else {
+        return String::new();
+    };
+    let rates: Option<Vec<f64>> = cell.kept().map(|round| round_rate(round, rate.base, ClockKind::Returned)).collect();
+    match rates.filter(|rates| !rates.is_empty()) {
+        Some(rates) => figure(rates.iter().sum::<f64>() / rates.len() as f64 * rate.value / rate.per_second),
+        None => String::new(),
+    }
+}
+
+fn cpu(cell: &Cell) -> String {
+    let missing = if cell.measured { "n.m." } else { "" };
+    cell.cpu_percent.map_or_else(|| missing.to_owned(), |cpu| format!("{:.0}%", cpu.process))
+}
+
+/// What was published for the phase, in the unit of the cell where it has one. Of several figures, the
+/// median and the range.
+fn beside(cell: &Cell, published: &[&Cell]) -> String {
+    let same = published.iter().filter(|other| (&other.program, &other.phase) == (&cell.program, &cell.phase));
+    let rates: Vec<&Rate> = same.filter_map(|other| other.rate.as_ref()).collect();
+    let in_unit = |rate: &&Rate| match &cell.rate {
+        Some(ours) if ours.per_second > 0.0 => rate.per_second * ours.value / ours.per_second,
+        _ => rate.value,
+    };
+    let values: Vec<f64> = rates.iter().map(in_unit).collect();
+    let Some(middle) = median(&values) else { return String::new() };
+    let unit = match (&cell.rate, rates.first()) {
+        (None, Some(rate)) => format!(" {}", rate.unit),
+        _ => String::new(),
+    };
+    if values.len() == 1 {
+        return format!("{}{unit}", figure(middle));
+    }
+    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = values.iter().copied().fold(0.0, f64::max);
+    format!("{} ({} to {}){unit}", figure(middle), figure(lowest), figure(highest))
+}
+
+fn figure(value: f64) -> String {
+    significant(value, 3)
+}
