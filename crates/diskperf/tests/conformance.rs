@@ -51,6 +51,9 @@ fn programs() -> Vec<Program> {
     for placing in [Placing::Permutation, Placing::Replacement, Placing::Stride(11)] {
         programs.push(lab::LargeFile { placing, ..lab::LargeFile::new(64 * 1024) }.program());
     }
+    let flush = Some(128 * 1024);
+    programs.push(lab::SmallFiles { flush, ..lab::SmallFiles::new(10, 700) }.program());
+    programs.push(lab::LargeFile { flush, ..lab::LargeFile::new(64 * 1024) }.program());
     for sync in [book::Sync::None, book::Sync::Osync, book::Sync::Dsync, book::Sync::Fsync] {
         for buffer in [1, 7, 4096, 100_000] {
             programs.push(book::copy(1_001, buffer, sync));

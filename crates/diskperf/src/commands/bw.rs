@@ -32,9 +32,11 @@ const LARGEST_READ: Bytes = Bytes::mib(64);
 #[command(group(ArgGroup::new("what").required(true).args(["bandwidth", "latency"])))]
 #[command(after_help = "\
 Examples:
-  diskperf bw -b /dev/sda 64      Timing device /dev/sda: 64 MB in 0.3210 seconds = 199.4 MB/sec
-  diskperf bw -l /dev/sda 128     Timing 128 reads on /dev/sda: 128 reads in 1.850 secs = 14.45 msec latency
-  diskperf bw -l /dev/sda         all seven, and their median
+  diskperf bw -b /dev/sda 64
+  Timing device /dev/sda: 64 MB in 0.3210 seconds = 199.4 MB/sec
+
+  diskperf bw -l /dev/sda 128
+  Timing 128 reads on /dev/sda: 128 reads in 1.850 secs = 14.45 msec latency
 
 Devices can mostly be read by root only. Lines go to standard output, everything else to standard error.")]
 pub struct BwArguments {

@@ -1,0 +1,596 @@
+//! The lab's programs as a user meets them: lines to the letter on standard output, everything else on
+//! standard error, and nothing left behind.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in, run};
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// A folder in memory, where there is one.
+fn in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
+}
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    run(&program(), folder, arguments)
+}
+
+/// Runs what must succeed.
+fn succeeds(folder: &Path, arguments: &[&str]) -> Ended {
+    let before = names_in(folder);
+    let ended = diskperf(folder, arguments);
+    assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
+    assert_eq!(names_in(folder), before, "{arguments:?}");
+    ended
+}
+
+/// Runs what must be refused, with nothing printed and nothing touched.
+fn refuses(folder: &Path, arguments: &[&str], status: i32, words: &[&str]) {
+    let before = names_in(folder);
+    let ended = diskperf(folder, arguments);
+    assert_eq!(ended.status, Some(status), "{arguments:?}: {}", ended.err);
+    assert!(ended.err.contains("error: "), "{arguments:?}: {}", ended.err);
+    for word in words {
+        assert!(ended.err.contains(word), "{arguments:?} says nothing of {word:?}: {}", ended.err);
+    }
+    assert_eq!(ended.out, "", "{arguments:?}");
+    assert_eq!(names_in(folder), before, "{arguments:?}");
+}
+
+/// A file of random bytes: some file systems keep no zeroes.
+fn file(folder: &Path, name: &str, mib: usize) {
+    let mut bytes = vec![0; mib << 20];
+    fs::File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).expect("random bytes");
+    fs::write(folder.join(name), bytes).expect("a file");
+}
+
+/// A line's words, and its numbers apart: `creat: # files in # sec = # files/sec`.
+fn split(line: &str) -> (String, Vec<&str>) {
+    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let shape: Vec<&str> = line.split(' ').map(|word| if is_number(&word) { "#" } else { word }).collect();
+    (shape.join(" "), line.split(' ').filter(is_number).collect())
+}
+
+fn shapes(ended: &Ended) -> Vec<String> {
+    ended.out.lines().map(|line| split(line).0).collect()
+}
+
+fn value(number: &str) -> f64 {
+    number.parse().expect("a number")
+}
+
+/// Four significant digits at most, and none below a nanosecond.
+fn has_meaning(number: &str) -> bool {
+    let decimals = number.split_once('.').map_or("", |(_, decimals)| decimals);
+    let digits = number.replace('.', "");
+    // Zeroes at the end of a whole number stand for digits that are not known.
+    let digits = if decimals.is_empty() { digits.trim_end_matches('0') } else { &digits };
+    digits.trim_start_matches('0').len() <= 4 && decimals.len() <= 9
+}
+
+fn decimals(number: &str) -> usize {
+    number.split_once('.').map_or(0, |(_, decimals)| decimals.len())
+}
+
+/// Whether two figures are one, each rounded to four digits.
+fn agree(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < 0.003
+}
+
+const BANDWIDTH: &str = "Timing device data: # MB in # seconds = # MB/sec";
+const LATENCY: &str = "Timing # reads on data: # reads in # secs = # msec latency";
+
+#[test]
+fn bw_prints_the_labs_line_and_nothing_else() {
+    let folder = scratch();
+    file(folder.path(), "data", 3);
+
+    let ended = succeeds(folder.path(), &["bw", "-b", "data", "2"]);
+    let (shape, numbers) = split(ended.out.trim_end());
+    assert_eq!((shape.as_str(), ended.out.lines().count()), (BANDWIDTH, 1));
+    assert_eq!(numbers[0], "2");
+    assert!(has_meaning(numbers[1]) && has_meaning(numbers[2]), "{}", ended.out);
+    assert!(agree(2.0 / value(numbers[1]), value(numbers[2])), "{}", ended.out);
+    assert!(ended.err.contains("2 MiB: "), "{}", ended.err);
+
+    let ended = succeeds(folder.path(), &["bw", "-l", "data", "50"]);
+    let (shape, numbers) = split(ended.out.trim_end());
+    assert_eq!((shape.as_str(), ended.out.lines().count()), (LATENCY, 1));
+    assert_eq!(numbers[..2], ["50", "50"]);
+    assert!(has_meaning(numbers[2]) && has_meaning(numbers[3]), "{}", ended.out);
+    assert!(agree(1e3 * value(numbers[2]) / 50.0, value(numbers[3])), "{}", ended.out);
+    assert!(ended.err.contains(", seed "), "{}", ended.err);
+}
+
+#[test]
+fn classic_bw_counts_one_more_and_prints_the_labs_decimals() {
+    let folder = scratch();
+    file(folder.path(), "data", 3);
+    let ended = succeeds(folder.path(), &["bw", "-b", "data", "2", "--classic"]);
+    let (shape, numbers) = split(ended.out.trim_end());
+    assert_eq!((shape.as_str(), numbers[0]), (BANDWIDTH, "3"));
+    assert_eq!([numbers[1], numbers[2]].map(decimals), [2, 2]);
+    assert!(ended.err.contains("3 MiB: "), "{}", ended.err);
+    refuses(folder.path(), &["bw", "-b", "data", "3", "--classic"], 2, &["holds 3 whole MiB, and 4", "hint: "]);
+
+    let ended = succeeds(folder.path(), &["bw", "-l", "data", "8", "--classic", "--seed", "7", "--size", "8KiB"]);
+    let (shape, numbers) = split(ended.out.trim_end());
+    assert_eq!((shape.as_str(), [numbers[2], numbers[3]].map(decimals)), (LATENCY, [6, 6]));
+    assert!(ended.err.contains("reads of 8 KiB out of 3 MiB, seed 7"), "{}", ended.err);
+}
+
+#[test]
+fn without_a_number_bw_runs_the_labs_series() {
+    let folder = scratch();
+    let data = fs::File::create(folder.path().join("data")).expect("a file");
+    data.set_len(200 << 20).expect("its size");
+
+    let ended = succeeds(folder.path(), &["bw", "-b", "data"]);
+    assert_eq!(shapes(&ended), [BANDWIDTH; 2]);
+    let asked: Vec<&str> = ended.out.lines().map(|line| split(line).1[0]).collect();
+    assert_eq!(asked, ["64", "128"]);
+    assert!(ended.err.contains("left out: 256 512 768 MB, for data holds 200"), "{}", ended.err);
+    assert!(ended.err.contains("median ") && ended.err.contains(" % of the mean"), "{}", ended.err);
+    assert!(ended.err.contains("the best of 2 misleads: "), "{}", ended.err);
+
+    let ended = succeeds(folder.path(), &["bw", "-l", "data"]);
+    assert_eq!(shapes(&ended), [LATENCY; 7]);
+    let asked: Vec<&str> = ended.out.lines().map(|line| split(line).1[0]).collect();
+    assert_eq!(asked, ["128", "256", "512", "1024", "2048", "4096", "8192"]);
+    assert!(ended.err.contains("understates the median by"), "{}", ended.err);
+}
+
+#[test]
+fn what_bw_cannot_read_is_refused() {
+    let folder = scratch();
+    let here = folder.path();
+    file(here, "data", 1);
+    fs::write(here.join("empty"), "").expect("a file");
+    for what in ["-b", "-l"] {
+        for bad in ["0", "-3", "1.5", "many", "99999999999"] {
+            refuses(here, &["bw", what, "data", bad], 2, &["whole number from 1"]);
+        }
+        refuses(here, &["bw", what, "missing", "1"], 2, &["there is no missing", "hint: "]);
+        refuses(here, &["bw", what, "/dev/no-such-disk", "1"], 2, &["there is no device", "nothing was created"]);
+        refuses(here, &["bw", what, ".", "1"], 2, &["is a directory", "hint: "]);
+        refuses(here, &["bw", what, "/dev/null", "1"], 2, &["neither a block device nor a file", "hint: "]);
+        refuses(here, &["bw", what, "empty", "1"], 2, &["empty"]);
+    }
+    assert!(!Path::new("/dev/no-such-disk").exists());
+    refuses(here, &["bw", "-b", "data", "2"], 2, &["data holds 1 whole MiB, and 2 were asked for", "at most 1"]);
+    refuses(here, &["bw", "-b", "data"], 2, &["data holds 1 whole MiB, and 64"]);
+    refuses(here, &["bw", "-l", "data", "1", "--size", "2MiB"], 2, &["holds no more than 1 MiB"]);
+    refuses(here, &["bw", "-l", "data", "1", "--size", "1GiB"], 2, &["goes up to 64 MiB"]);
+    refuses(here, &["bw", "-b", "data", "1", "--seed", "1"], 2, &["--seed"]);
+    refuses(here, &["bw", "data", "1"], 2, &["-b|-l"]);
+    refuses(here, &["bw", "-b", "-l", "data", "1"], 2, &["cannot be used with"]);
+    refuses(here, &["bw", "-b"], 2, &["DEVICE"]);
+}
+
+#[test]
+fn bw_opens_for_reading_only() {
+    let folder = scratch();
+    let Some(trace) = traced(folder.path(), &["bw", "-l", "data", "5"], |here| file(here, "data", 1)) else {
+        return testkit::skip!("strace is not installed, or may not trace here");
+    };
+    let opened: Vec<&str> = trace.lines().filter(|line| line.contains("\"data\"") && line.contains("open")).collect();
+    assert!(!opened.is_empty());
+    for line in opened {
+        assert!(line.contains("O_RDONLY") && !line.contains("O_CREAT"), "{line}");
+    }
+    // The loader reads at places too, before.
+    let (_, after) = trace.rsplit_once("\"data\"").expect("the last time it was opened");
+    assert_eq!(after.matches("pread64(").count(), 5, "{after}");
+}
+
+const SMALL: [&str; 4] = [
+    "small file benchmark: # # byte files",
+    "creat: # files in # sec = # files/sec",
+    "read: # files in # sec = # files/sec",
+    "delete: # files in # sec = # files/sec",
+];
+
+const LARGE: [&str; 6] = [
+    "large file benchmark: # # byte writes",
+    "writing # sequential bytes: # bytes in # sec = # KB/sec",
+    "reading # sequential bytes: # bytes in # sec = # KB/sec",
+    "writing # random bytes: # bytes in # sec = # KB/sec",
+    "reading # random bytes: # bytes in # sec = # KB/sec",
+    "reading # sequential bytes: # bytes in # sec = # KB/sec",
+];
+
+const FLUSH: &str = "creating a temporary file used to flush the cache: done.";
+
+#[test]
+fn smallfb_prints_the_labs_lines_and_nothing_else() {
+    let folder = scratch();
+    let ended = succeeds(folder.path(), &["smallfb", "200", "1024"]);
+    assert_eq!(shapes(&ended), SMALL);
+    assert!(ended.out.starts_with("small file benchmark: 200 1024 byte files\n"), "{}", ended.out);
+    for line in ended.out.lines().skip(1) {
+        let (_, numbers) = split(line);
+        assert_eq!(numbers[0], "200");
+        assert!(has_meaning(numbers[1]) && has_meaning(numbers[2]), "{line}");
+        assert!(agree(200.0 / value(numbers[1]), value(numbers[2])), "{line}");
+    }
+    for phase in ["creat", "delete"] {
+        assert!(ended.err.contains(&format!("returned  {phase}: 200 files in ")), "{}", ended.err);
+    }
+    assert!(ended.err.contains("no flush file"), "{}", ended.err);
+}
+
+#[test]
+fn the_durable_figure_is_never_the_faster_one() {
+    let folder = scratch();
+    let ended = succeeds(folder.path(), &["smallfb", "50", "512"]);
+    let seconds = |text: &str| value(split(text).1[1]);
+    let returned =
+        ended.err.lines().find_map(|line| line.strip_prefix("returned  creat: ")).expect("the returned line");
+    let durable = ended.out.lines().find(|line| line.starts_with("creat")).expect("the line");
+    assert!(seconds(returned) <= seconds(durable), "{returned}\n{durable}");
+}
+
+#[test]
+fn every_form_of_smallfb_runs() {
+    let folder = scratch();
+    for layout in ["consecutive", "modulo", "one"] {
+        for (order, sync) in [("creation", "file"), ("random", "none")] {
+            let arguments =
+                ["smallfb", "30", "1KiB", "--layout", layout, "--directories", "7", "--order", order, "--sync", sync];
+            let ended = succeeds(folder.path(), &arguments);
+            assert_eq!(shapes(&ended), SMALL);
+            assert_eq!(ended.err.contains("seed 1"), order == "random", "{}", ended.err);
+            assert_eq!(ended.err.contains("this figure is the returned one"), sync == "none", "{}", ended.err);
+            assert_eq!(ended.err.contains("returned  creat"), sync != "none", "{}", ended.err);
+        }
+    }
+}
+
+#[test]
+fn classic_smallfb_prints_six_decimals_and_makes_a_flush_file() {
+    let folder = scratch();
+    let ended = succeeds(folder.path(), &["smallfb", "20", "1024", "--classic"]);
+    assert_eq!(ended.out.lines().next(), Some(FLUSH));
+    assert_eq!(shapes(&ended)[1..], SMALL);
+    for line in ended.out.lines().skip(2) {
+        assert_eq!(split(line).1.into_iter().map(decimals).collect::<Vec<usize>>(), [0, 6, 6], "{line}");
+    }
+    assert!(ended.err.contains("read the flush file through: 134217728 bytes"), "{}", ended.err);
+    let ended = succeeds(folder.path(), &["smallfb", "20", "1024", "--classic", "--flush-file", "1"]);
+    assert!(ended.err.contains("read the flush file through: 1048576 bytes"), "{}", ended.err);
+}
+
+#[test]
+fn largefb_prints_the_labs_lines_and_nothing_else() {
+    let folder = scratch();
+    for random in ["permutation", "replacement", "stride"] {
+        let ended = succeeds(folder.path(), &["largefb", "2", "--random", random]);
+        assert_eq!(shapes(&ended), LARGE, "{random}");
+        assert!(ended.out.starts_with("large file benchmark: 512 4096 byte writes\n"), "{}", ended.out);
+        for line in ended.out.lines().skip(1) {
+            let (_, numbers) = split(line);
+            assert_eq!(numbers[..2], ["2097152", "2097152"], "{line}");
+            assert!(has_meaning(numbers[2]) && has_meaning(numbers[3]), "{line}");
+            assert!(agree(2_097.152 / value(numbers[2]), value(numbers[3])), "{line}");
+        }
+        assert_eq!(ended.err.contains("seed 1"), random != "stride", "{}", ended.err);
+        assert_eq!(ended.err.matches("returned  writing 2097152 ").count(), 2, "{}", ended.err);
+    }
+    let ended = succeeds(folder.path(), &["largefb", "1", "--classic"]);
+    assert_eq!(shapes(&ended), LARGE);
+    for line in ended.out.lines().skip(1) {
+        assert_eq!(split(line).1.into_iter().map(decimals).collect::<Vec<usize>>(), [0, 0, 6, 6], "{line}");
+    }
+}
+
+#[test]
+fn the_flush_file_is_announced_and_read_before_each_reading_phase() {
+    let folder = scratch();
+    for (arguments, reading) in [
+        (["smallfb", "20", "1024", "--flush-file", "1"].as_slice(), ["read: "].as_slice()),
+        (&["largefb", "1", "--flush-file", "1"], &["read sequential: ", "read random: ", "read sequential again: "]),
+    ] {
+        let ended = succeeds(folder.path(), arguments);
+        assert_eq!(ended.out.lines().next(), Some(FLUSH));
+        assert!(ended.err.contains("flush file of 1 MiB is smaller than the memory"), "{}", ended.err);
+        let lines: Vec<&str> = ended.err.lines().collect();
+        let flushed: Vec<&str> = lines
+            .windows(2)
+            .filter(|pair| pair[0] == "read the flush file through: 1048576 bytes")
+            .map(|pair| pair[1])
+            .collect();
+        assert_eq!(flushed.len(), reading.len(), "{}", ended.err);
+        for (line, phase) in flushed.iter().zip(reading) {
+            assert!(line.starts_with(phase), "{line}");
+        }
+    }
+}
+
+/// The ancestors had a routine that flushed and never called it, and synced a descriptor already closed.
+#[test]
+fn flushing_and_syncing_really_happen() {
+    let folder = scratch();
+    let arguments = ["smallfb", "3", "100", "--layout", "one", "--flush-file", "1", "--sync", "file"];
+    let Some(trace) = traced(folder.path(), &arguments, |_| ()) else {
+        return testkit::skip!("strace is not installed, or may not trace here");
+    };
+    let calls: Vec<&str> = trace.lines().filter(|line| !line.contains("resumed")).collect();
+    let at =
+        |word: &str| calls.iter().position(|line| line.contains(word)).unwrap_or_else(|| panic!("no {word}: {trace}"));
+    let (made, opened, read) =
+        (at("\"f4294967295\", O_WRONLY"), at("\"f4294967295\", O_RDONLY"), at("\"f0\", O_RDONLY"));
+    assert!(made < at("\"f0\", O_WRONLY") && opened < read);
+    let moved = |from: usize, to: usize, word: &str, bytes: u64| {
+        let end = format!("= {bytes}");
+        calls[from..to].iter().filter(|line| line.contains(word) && line.ends_with(&end)).count()
+    };
+    assert_eq!(moved(made, at("\"f0\", O_WRONLY"), " write(", 65_536), 16);
+    assert_eq!(moved(opened, read, " read(", 65_536), 16);
+    // Three files, the flush file, and the directory after creat and after delete.
+    let synced = calls.iter().filter(|line| line.contains(" fsync("));
+    assert_eq!(synced.clone().count(), 6, "{trace}");
+    assert!(synced.clone().all(|line| line.ends_with("= 0")), "{trace}");
+}
+
+/// Runs the program under strace in a folder made ready; nothing where that cannot be done.
+fn traced(folder: &Path, arguments: &[&str], ready: impl Fn(&Path)) -> Option<String> {
+    let strace = testkit::tool("strace")?;
+    let may = run(&strace, folder, &["-o", "trace", "true"]);
+    if may.status != Some(0) {
+        return None;
+    }
+    ready(folder);
+    let binary = program();
+    let binary = binary.to_str().expect("a path in UTF-8");
+    let wanted = "trace=open,openat,read,pread64,write,pwrite64,fsync,syncfs";
+    let ended = run(&strace, folder, &[&["-f", "-o", "trace", "-e", wanted, binary], arguments].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    Some(fs::read_to_string(folder.join("trace")).expect("the trace"))
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = scratch();
+    let here = folder.path();
+    for bad in ["0", "-3", "1.5", "many"] {
+        refuses(here, &["smallfb", bad, "1024"], 2, &["whole number from 1"]);
+        refuses(here, &["largefb", bad], 2, &["whole number from 1"]);
+        refuses(here, &["largefb", "1", "--flush-file", bad], 2, &["whole number from 1"]);
+    }
+    refuses(here, &["smallfb", "10", "0"], 2, &["at least one byte"]);
+    refuses(here, &["smallfb", "10", "-1"], 2, &["not a size"]);
+    refuses(here, &["smallfb", "10", "1K"], 2, &["ambiguous"]);
+    refuses(here, &["smallfb", "10", "1GiB"], 2, &["goes up to 64 MiB", "largefb"]);
+    refuses(here, &["smallfb", "10"], 2, &["SIZE"]);
+    refuses(here, &["smallfb", "10", "1", "--directories", "0"], 2, &["directories"]);
+    refuses(here, &["smallfb", "10", "1", "--layout", "heap"], 2, &["consecutive", "modulo", "one"]);
+    refuses(here, &["largefb"], 2, &["MB"]);
+    refuses(here, &["largefb", "1", "--stride", "7"], 2, &["only --random stride"]);
+    refuses(here, &["largefb", "2000000"], 2, &["goes up to 1048576"]);
+    refuses(here, &["largefb", "1000000"], 3, &["left, and this needs", "hint: "]);
+    refuses(here, &["smallfb", "4294967295", "65536"], 3, &["left, and this needs", "hint: "]);
+    refuses(here, &["smallfb", "10", "1", "--flush-file", "1000000000"], 3, &["left, and this needs"]);
+}
+
+#[test]
+fn rights_that_are_missing_are_named() {
+    if testkit::is_root() {
+        // Root may open anything; the repetition without rights runs this test whole.
+        return;
+    }
+    let folder = scratch();
+    let here = folder.path();
+    file(here, "locked", 1);
+    fs::set_permissions(here.join("locked"), fs::Permissions::from_mode(0o000)).expect("rights are taken");
+    refuses(here, &["bw", "-b", "locked", "1"], 3, &["cannot look at locked", "hint: "]);
+    let sealed = here.join("sealed");
+    fs::create_dir(&sealed).expect("a folder");
+    fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).expect("rights are taken");
+    refuses(&sealed, &["smallfb", "1", "1"], 3, &["cannot make a folder in .", "hint: "]);
+    refuses(&sealed, &["largefb", "1"], 3, &["cannot make a folder in .", "hint: "]);
+}
+
+#[test]
+fn being_told_to_stop_leaves_nothing_behind() {
+    let folder = scratch();
+    let mut child = Command::new(program())
+        .args(["smallfb", "200000", "1", "--sync", "file"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("diskperf starts");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut heading = String::new();
+    out.read_line(&mut heading).expect("its first line");
+    assert_eq!(heading, "small file benchmark: 200000 1 byte files\n");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("the rest of its lines");
+    let ended = child.wait_with_output().expect("its end");
+    assert_eq!(ended.status.code(), Some(4), "{rest}");
+    assert!(rest.lines().count() < 3, "{rest}");
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("interrupted after "));
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn help_teaches_units_shapes_and_source() {
+    for (command, words) in [
+        ("bw", ["2^20", "Timing device", "about 2002", "median"].as_slice()),
+        ("smallfb", &["about 2002", "figure 8", "files/sec", "durable", "--flush-file", "nothing", "Examples"]),
+        ("largefb", &["about 2002", "figure 9", "2^20", "1000", "permutation", "Examples"]),
+    ] {
+        let ended = diskperf(Path::new("/"), &[command, "--help"]);
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+        // Words may stand on two lines.
+        let text = ended.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+        for word in words {
+            assert!(text.to_lowercase().contains(&word.to_lowercase()), "{command} says nothing of {word}: {text}");
+        }
+    }
+}
+
+/// The document that a command printed, checked against the schema that the same program prints.
+fn document(ended: &Ended) -> Value {
+    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
+    let schema: Value = serde_json::from_str(&diskperf(Path::new("/"), &["schema"]).out).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
+    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    document
+}
+
+fn findings(document: &Value) -> Vec<String> {
+    let findings = document["run"]["findings"].as_array().expect("findings");
+    findings.iter().map(|finding| finding.as_str().expect("a sentence").to_owned()).collect()
+}
+
+#[test]
+fn lfs_answers_the_four_questions_beside_what_was_published() {
+    let folder = in_memory();
+    let ended = succeeds(folder.path(), &["run", "lfs", "--size", "1MiB", "--rounds", "1", "--json"]);
+    let document = document(&ended);
+    let cells = document["cells"].as_array().expect("cells");
+    let mut keys = BTreeSet::new();
+    for cell in cells {
+        let key = ["preset", "program", "phase", "target", "parameters"].map(|name| cell[name].to_string());
+        assert!(keys.insert(key.join(" ")), "{key:?} is there twice");
+    }
+    let published: Vec<&Value> = cells.iter().filter(|cell| cell["provenance"] == "published").collect();
+    assert_eq!((cells.len(), published.len()), (30, 20));
+    for cell in published {
+        assert_eq!((&cell["target"], &cell["measured"]), (&"lab 2002 (hda8)".into(), &true.into()), "{cell}");
+        assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(0), "{cell}");
+    }
+    for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
+        let raw = cell["program"].as_str().is_some_and(|program| program.starts_with("bw"));
+        assert!(cell["measured"] == true || raw && cell["reason"].is_string(), "{cell}");
+        // One round of the three that the preset promises.
+        assert!(cell["measured"] == false || cell["marks"][0]["code"] == "few", "{cell}");
+    }
+    let findings = findings(&document);
+    assert_eq!(findings.len(), 4);
+    for (finding, words) in findings.iter().zip([
+        "(a) file system over raw: ",
+        "(b) limiting phase: smallfb: ",
+        "(c) what a log-structured file system would change: n.m.: no log-structured",
+        "(d) on the device when the calls returned: ",
+    ]) {
+        assert!(finding.starts_with(words), "{finding}");
+    }
+}
+
+#[test]
+fn a_simulated_machine_has_no_raw_device() {
+    let ended = diskperf(scratch().path(), &["run", "lfs", "sim:flat", "--size", "1MiB", "--rounds", "1"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    for words in [
+        "bw -b, 1 MiB",
+        "smallfb creat, 10000 of 1 KiB",
+        "largefb write random, 1 MiB",
+        "calls alone",
+        "published: lab 2002 (hda8)",
+        "9.87 (7.40 to 11.9) MB/sec",
+        "n.m. sim:flat is simulated: it has no raw device to read",
+        "(a) file system over raw: n.m.: sim:flat is simulated",
+    ] {
+        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+    }
+}
+
+/// A loop device on an image of our own, with a file system where asked for, mounted; undone when dropped.
+struct Disk {
+    folder: TempDir,
+    device: String,
+}
+
+impl Disk {
+    fn new() -> Disk {
+        let folder = scratch();
+        file(folder.path(), "image", 64);
+        let ended = tool("losetup", &["--find", "--show", &folder.path().join("image").to_string_lossy()]);
+        Disk { device: ended.out.trim().to_owned(), folder }
+    }
+
+    fn mounted(&self) -> PathBuf {
+        let mountpoint = self.folder.path().join("mnt");
+        fs::create_dir(&mountpoint).expect("a folder");
+        tool("mkfs.ext4", &["-q", "-F", "-N", "16384", &self.device]);
+        tool("mount", &[&self.device, &mountpoint.to_string_lossy()]);
+        mountpoint
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        run(Path::new("umount"), Path::new("/"), &["-q", &self.folder.path().join("mnt").to_string_lossy()]);
+        run(Path::new("losetup"), Path::new("/"), &["--detach", &self.device]);
+    }
+}
+
+fn tool(name: &str, arguments: &[&str]) -> Ended {
+    let path = testkit::tool(name).unwrap_or_else(|| PathBuf::from(name));
+    let ended = run(&path, Path::new("/"), arguments);
+    assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
+    ended
+}
+
+#[test]
+fn bw_reads_a_device_past_the_page_cache() {
+    if !testkit::is_root() {
+        return testkit::skip!("loop devices need root");
+    }
+    let disk = Disk::new();
+    let ended = succeeds(disk.folder.path(), &["bw", "-b", &disk.device, "8"]);
+    assert!(ended.out.starts_with(&format!("Timing device {}: 8 MB in ", disk.device)), "{}", ended.out);
+    assert_eq!(ended.err, "8 MiB: the device read 8 MiB for these 8 MiB\n");
+    let ended = succeeds(disk.folder.path(), &["bw", "-l", &disk.device, "16", "--seed", "3"]);
+    assert!(ended.out.starts_with(&format!("Timing 16 reads on {}: 16 reads in ", disk.device)), "{}", ended.out);
+    let expected = "reads of 512 B out of 64 MiB, seed 3\n16 reads: the device read 8 KiB for these 8 KiB\n";
+    assert_eq!(ended.err, expected);
+    refuses(disk.folder.path(), &["bw", "-l", &disk.device, "1", "--size", "100"], 2, &["whole blocks of 512 B"]);
+    refuses(disk.folder.path(), &["bw", "-b", &disk.device, "65"], 2, &["holds 64 whole MiB, and 65"]);
+}
+
+#[test]
+fn lfs_measures_the_device_under_its_target() {
+    if !testkit::is_root() {
+        return testkit::skip!("mounting needs root");
+    }
+    if !testkit::has_tool("mkfs.ext4") {
+        return testkit::skip!("mkfs.ext4 is not installed");
+    }
+    let disk = Disk::new();
+    let mountpoint = disk.mounted();
+    let arguments = ["run", "lfs", &mountpoint.to_string_lossy(), "--size", "1MiB", "--rounds", "1", "--json"];
+    let document = document(&succeeds(disk.folder.path(), &arguments));
+    let cells = document["cells"].as_array().expect("cells");
+    for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
+        assert_eq!(cell["measured"], true, "{cell}");
+        if cell["program"] == "bw -l" {
+            let round = &cell["rounds"][0];
+            assert_eq!((&round["ops"], &round["bytes"]), (&1024.into(), &(1024 * 512).into()), "{cell}");
+        }
+    }
+    let findings = findings(&document);
+    assert!(findings[0].contains(" MB/sec raw, where one read takes "), "{findings:?}");
+    assert!(findings[0].contains("write sequential "), "{findings:?}");
+    assert!(findings[3].contains("% when durable)"), "{findings:?}");
+}
