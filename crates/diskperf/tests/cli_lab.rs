@@ -1,14 +1,12 @@
 //! The lab's programs as a user meets them: lines to the letter on standard output, everything else on
 //! standard error, and nothing left behind.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{Ended, names_in, run};
 
@@ -18,11 +16,6 @@ fn program() -> PathBuf {
 
 fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch folder")
-}
-
-/// A folder in memory, where there is one.
-fn in_memory() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
 }
 
 fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
@@ -340,10 +333,19 @@ fn flushing_and_syncing_really_happen() {
     };
     assert_eq!(moved(made, at("\"f0\", O_WRONLY"), " write(", 65_536), 16);
     assert_eq!(moved(opened, read, " read(", 65_536), 16);
-    // Three files, the flush file, and the directory after creat and after delete.
-    let synced = calls.iter().filter(|line| line.contains(" fsync("));
-    assert_eq!(synced.clone().count(), 6, "{trace}");
-    assert!(synced.clone().all(|line| line.ends_with("= 0")), "{trace}");
+    let synced: Vec<&str> = calls.iter().filter(|line| line.contains(" fsync(")).copied().collect();
+    assert!(synced.iter().all(|line| line.ends_with("= 0")), "{trace}");
+    let times = |end: &str| synced.iter().filter(|line| line.contains(end)).count();
+    // Each file once; the directory after creat and after delete.
+    assert_eq!(["/f4294967295>", "/f0>", "/f1>", "/f2>"].map(times), [1; 4], "{trace}");
+    let folder = made_in(calls[made]);
+    assert_eq!(times(&format!("<{folder}>")), 2, "{trace}");
+}
+
+/// The folder of `openat(4<folder>, "f0", ...`.
+fn made_in(line: &str) -> &str {
+    let (_, after) = line.split_once('<').expect("a descriptor and its path");
+    after.split('>').next().expect("a path")
 }
 
 /// Runs the program under strace in a folder made ready; nothing where that cannot be done.
@@ -357,7 +359,7 @@ fn traced(folder: &Path, arguments: &[&str], ready: impl Fn(&Path)) -> Option<St
     let binary = program();
     let binary = binary.to_str().expect("a path in UTF-8");
     let wanted = "trace=open,openat,read,pread64,write,pwrite64,fsync,syncfs";
-    let ended = run(&strace, folder, &[&["-f", "-o", "trace", "-e", wanted, binary], arguments].concat());
+    let ended = run(&strace, folder, &[&["-f", "-y", "-o", "trace", "-e", wanted, binary], arguments].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     Some(fs::read_to_string(folder.join("trace")).expect("the trace"))
 }
@@ -447,75 +449,7 @@ fn help_teaches_units_shapes_and_source() {
     }
 }
 
-/// The document that a command printed, checked against the schema that the same program prints.
-fn document(ended: &Ended) -> Value {
-    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
-    let schema: Value = serde_json::from_str(&diskperf(Path::new("/"), &["schema"]).out).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    document
-}
-
-fn findings(document: &Value) -> Vec<String> {
-    let findings = document["run"]["findings"].as_array().expect("findings");
-    findings.iter().map(|finding| finding.as_str().expect("a sentence").to_owned()).collect()
-}
-
-#[test]
-fn lfs_answers_the_four_questions_beside_what_was_published() {
-    let folder = in_memory();
-    let ended = succeeds(folder.path(), &["run", "lfs", "--size", "1MiB", "--rounds", "1", "--json"]);
-    let document = document(&ended);
-    let cells = document["cells"].as_array().expect("cells");
-    let mut keys = BTreeSet::new();
-    for cell in cells {
-        let key = ["preset", "program", "phase", "target", "parameters"].map(|name| cell[name].to_string());
-        assert!(keys.insert(key.join(" ")), "{key:?} is there twice");
-    }
-    let published: Vec<&Value> = cells.iter().filter(|cell| cell["provenance"] == "published").collect();
-    assert_eq!((cells.len(), published.len()), (30, 20));
-    for cell in published {
-        assert_eq!((&cell["target"], &cell["measured"]), (&"lab 2002 (hda8)".into(), &true.into()), "{cell}");
-        assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(0), "{cell}");
-    }
-    for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
-        let raw = cell["program"].as_str().is_some_and(|program| program.starts_with("bw"));
-        assert!(cell["measured"] == true || raw && cell["reason"].is_string(), "{cell}");
-        // One round of the three that the preset promises.
-        assert!(cell["measured"] == false || cell["marks"][0]["code"] == "few", "{cell}");
-    }
-    let findings = findings(&document);
-    assert_eq!(findings.len(), 4);
-    for (finding, words) in findings.iter().zip([
-        "(a) file system over raw: ",
-        "(b) limiting phase: smallfb: ",
-        "(c) what a log-structured file system would change: n.m.: no log-structured",
-        "(d) on the device when the calls returned: ",
-    ]) {
-        assert!(finding.starts_with(words), "{finding}");
-    }
-}
-
-#[test]
-fn a_simulated_machine_has_no_raw_device() {
-    let ended = diskperf(scratch().path(), &["run", "lfs", "sim:flat", "--size", "1MiB", "--rounds", "1"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
-    for words in [
-        "bw -b, 1 MiB",
-        "smallfb creat, 10000 of 1 KiB",
-        "largefb write random, 1 MiB",
-        "calls alone",
-        "published: lab 2002 (hda8)",
-        "9.87 (7.40 to 11.9) MB/sec",
-        "n.m. sim:flat is simulated: it has no raw device to read",
-        "(a) file system over raw: n.m.: sim:flat is simulated",
-    ] {
-        assert!(ended.out.contains(words), "{words}: {}", ended.out);
-    }
-}
-
-/// A loop device on an image of our own, with a file system where asked for, mounted; undone when dropped.
+/// A loop device on an image of our own, detached when dropped.
 struct Disk {
     folder: TempDir,
     device: String,
@@ -525,37 +459,26 @@ impl Disk {
     fn new() -> Disk {
         let folder = scratch();
         file(folder.path(), "image", 64);
-        let ended = tool("losetup", &["--find", "--show", &folder.path().join("image").to_string_lossy()]);
+        let losetup = testkit::tool("losetup").expect("losetup is installed");
+        let ended = run(&losetup, folder.path(), &["--find", "--show", "image"]);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
         Disk { device: ended.out.trim().to_owned(), folder }
-    }
-
-    fn mounted(&self) -> PathBuf {
-        let mountpoint = self.folder.path().join("mnt");
-        fs::create_dir(&mountpoint).expect("a folder");
-        tool("mkfs.ext4", &["-q", "-F", "-N", "16384", &self.device]);
-        tool("mount", &[&self.device, &mountpoint.to_string_lossy()]);
-        mountpoint
     }
 }
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        run(Path::new("umount"), Path::new("/"), &["-q", &self.folder.path().join("mnt").to_string_lossy()]);
         run(Path::new("losetup"), Path::new("/"), &["--detach", &self.device]);
     }
-}
-
-fn tool(name: &str, arguments: &[&str]) -> Ended {
-    let path = testkit::tool(name).unwrap_or_else(|| PathBuf::from(name));
-    let ended = run(&path, Path::new("/"), arguments);
-    assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
-    ended
 }
 
 #[test]
 fn bw_reads_a_device_past_the_page_cache() {
     if !testkit::is_root() {
         return testkit::skip!("loop devices need root");
+    }
+    if !testkit::has_tool("losetup") {
+        return testkit::skip!("losetup is not installed");
     }
     let disk = Disk::new();
     let ended = succeeds(disk.folder.path(), &["bw", "-b", &disk.device, "8"]);
@@ -567,30 +490,4 @@ fn bw_reads_a_device_past_the_page_cache() {
     assert_eq!(ended.err, expected);
     refuses(disk.folder.path(), &["bw", "-l", &disk.device, "1", "--size", "100"], 2, &["whole blocks of 512 B"]);
     refuses(disk.folder.path(), &["bw", "-b", &disk.device, "65"], 2, &["holds 64 whole MiB, and 65"]);
-}
-
-#[test]
-fn lfs_measures_the_device_under_its_target() {
-    if !testkit::is_root() {
-        return testkit::skip!("mounting needs root");
-    }
-    if !testkit::has_tool("mkfs.ext4") {
-        return testkit::skip!("mkfs.ext4 is not installed");
-    }
-    let disk = Disk::new();
-    let mountpoint = disk.mounted();
-    let arguments = ["run", "lfs", &mountpoint.to_string_lossy(), "--size", "1MiB", "--rounds", "1", "--json"];
-    let document = document(&succeeds(disk.folder.path(), &arguments));
-    let cells = document["cells"].as_array().expect("cells");
-    for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
-        assert_eq!(cell["measured"], true, "{cell}");
-        if cell["program"] == "bw -l" {
-            let round = &cell["rounds"][0];
-            assert_eq!((&round["ops"], &round["bytes"]), (&1024.into(), &(1024 * 512).into()), "{cell}");
-        }
-    }
-    let findings = findings(&document);
-    assert!(findings[0].contains(" MB/sec raw, where one read takes "), "{findings:?}");
-    assert!(findings[0].contains("write sequential "), "{findings:?}");
-    assert!(findings[3].contains("% when durable)"), "{findings:?}");
 }

@@ -1,0 +1,163 @@
+//! The preset `lfs` as a user meets it: the lab's benchmarks, its four answers, and what it published.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in, run};
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+}
+
+/// Runs what must succeed.
+fn succeeds(folder: &Path, arguments: &[&str]) -> Ended {
+    let before = names_in(folder);
+    let ended = diskperf(folder, arguments);
+    assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
+    assert_eq!(names_in(folder), before, "{arguments:?}");
+    ended
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// A folder in memory, where there is one: the disk would take half a minute.
+fn in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
+}
+
+/// The document that a command printed, checked against the schema that the same program prints.
+fn document(ended: &Ended) -> Value {
+    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
+    let schema: Value = serde_json::from_str(&diskperf(Path::new("/"), &["schema"]).out).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
+    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    document
+}
+
+fn findings(document: &Value) -> Vec<String> {
+    let findings = document["run"]["findings"].as_array().expect("findings");
+    findings.iter().map(|finding| finding.as_str().expect("a sentence").to_owned()).collect()
+}
+
+#[test]
+fn lfs_answers_the_four_questions_beside_what_was_published() {
+    let folder = in_memory();
+    let ended = succeeds(folder.path(), &["run", "lfs", "--size", "1MiB", "--rounds", "1", "--json"]);
+    let document = document(&ended);
+    let cells = document["cells"].as_array().expect("cells");
+    let mut keys = BTreeSet::new();
+    for cell in cells {
+        let key = ["preset", "program", "phase", "target", "parameters"].map(|name| cell[name].to_string());
+        assert!(keys.insert(key.join(" ")), "{key:?} is there twice");
+    }
+    let published: Vec<&Value> = cells.iter().filter(|cell| cell["provenance"] == "published").collect();
+    assert_eq!((cells.len(), published.len()), (30, 20));
+    for cell in published {
+        assert_eq!((&cell["target"], &cell["measured"]), (&"lab 2002 (hda8)".into(), &true.into()), "{cell}");
+        assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(0), "{cell}");
+    }
+    for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
+        let raw = cell["program"].as_str().is_some_and(|program| program.starts_with("bw"));
+        assert!(cell["measured"] == true || raw && cell["reason"].is_string(), "{cell}");
+        // One round of the three that the preset promises.
+        assert!(cell["measured"] == false || cell["marks"][0]["code"] == "few", "{cell}");
+    }
+    let findings = findings(&document);
+    assert_eq!(findings.len(), 4);
+    for (finding, words) in findings.iter().zip([
+        "(a) file system over raw: ",
+        "(b) limiting phase: smallfb: ",
+        "(c) what a log-structured file system would change: n.m.: no log-structured",
+        "(d) on the device when the calls returned: ",
+    ]) {
+        assert!(finding.starts_with(words), "{finding}");
+    }
+}
+
+#[test]
+fn a_simulated_machine_has_no_raw_device() {
+    let ended = diskperf(scratch().path(), &["run", "lfs", "sim:flat", "--size", "1MiB", "--rounds", "1"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    for words in [
+        "bw -b, 1 MiB",
+        "smallfb creat, 10000 of 1 KiB",
+        "largefb write random, 1 MiB",
+        "calls alone",
+        "published: lab 2002 (hda8)",
+        "9.87 (7.40 to 11.9) MB/sec",
+        "n.m. sim:flat is simulated: it has no raw device to read",
+        "(a) file system over raw: n.m.: sim:flat is simulated",
+    ] {
+        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+    }
+}
+
+/// A loop device on an image of our own, with a file system where asked for, mounted; undone when dropped.
+struct Disk {
+    folder: TempDir,
+    device: String,
+}
+
+impl Disk {
+    fn new() -> Disk {
+        let folder = scratch();
+        let image = fs::File::create(folder.path().join("image")).expect("an image");
+        image.set_len(64 << 20).expect("its size");
+        let ended = tool("losetup", &["--find", "--show", &folder.path().join("image").to_string_lossy()]);
+        Disk { device: ended.out.trim().to_owned(), folder }
+    }
+
+    fn mounted(&self) -> PathBuf {
+        let mountpoint = self.folder.path().join("mnt");
+        fs::create_dir(&mountpoint).expect("a folder");
+        tool("mkfs.ext4", &["-q", "-F", "-N", "16384", &self.device]);
+        tool("mount", &[&self.device, &mountpoint.to_string_lossy()]);
+        mountpoint
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        run(Path::new("umount"), Path::new("/"), &["-q", &self.folder.path().join("mnt").to_string_lossy()]);
+        run(Path::new("losetup"), Path::new("/"), &["--detach", &self.device]);
+    }
+}
+
+fn tool(name: &str, arguments: &[&str]) -> Ended {
+    let path = testkit::tool(name).unwrap_or_else(|| PathBuf::from(name));
+    let ended = run(&path, Path::new("/"), arguments);
+    assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
+    ended
+}
+
+#[test]
+fn lfs_measures_the_device_under_its_target() {
+    if !testkit::is_root() {
+        return testkit::skip!("mounting needs root");
+    }
+    if !testkit::has_tool("mkfs.ext4") {
+        return testkit::skip!("mkfs.ext4 is not installed");
+    }
+    let disk = Disk::new();
+    let mountpoint = disk.mounted();
+    let arguments = ["run", "lfs", &mountpoint.to_string_lossy(), "--size", "1MiB", "--rounds", "1", "--json"];
+    let document = document(&succeeds(disk.folder.path(), &arguments));
+    let cells = document["cells"].as_array().expect("cells");
+    for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
+        assert_eq!(cell["measured"], true, "{cell}");
+        if cell["program"] == "bw -l" {
+            let round = &cell["rounds"][0];
+            assert_eq!((&round["ops"], &round["bytes"]), (&1024.into(), &(1024 * 512).into()), "{cell}");
+        }
+    }
+    let findings = findings(&document);
+    assert!(findings[0].contains(" MB/sec raw, where one read takes "), "{findings:?}");
+    assert!(findings[0].contains("write sequential "), "{findings:?}");
+    assert!(findings[3].contains("% when durable)"), "{findings:?}");
+}
