@@ -28,8 +28,9 @@ const SERVED: f64 = 0.95;
 /// How the original printed, and how it flushed.
 #[derive(Clone, Debug, Args)]
 pub struct FlushArguments {
-    /// Make a file of so many MB (2^20 bytes) first, and read it through before each phase that reads. It
-    /// drives out of memory as much as it is large.
+    /// Make a file of so many MB (2^20 bytes) first, and read it through before each phase that reads, as the
+    /// original did. It drives out of memory as much as it is large. Without it, the files to be read are
+    /// removed from memory, and standard error says whether that was proven.
     #[arg(long, value_name = "MB", value_parser = count, allow_negative_numbers = true)]
     flush_file: Option<u32>,
 }

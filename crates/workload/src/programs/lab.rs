@@ -276,7 +276,8 @@ fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
         unit: Unit::of(OpKind::Read),
     };
     let reads = |phase: &Phase| phase.name.starts_with("read");
-    phases.into_iter().flat_map(|phase| if reads(&phase) { vec![flush.clone(), phase] } else { vec![phase] }).collect()
+    let phases = phases.into_iter().map(|phase| Phase { cache: Cache::AsIs, ..phase });
+    phases.flat_map(|phase| if reads(&phase) { vec![flush.clone(), phase] } else { vec![phase] }).collect()
 }
 
 fn flush_parameter(flush: Option<u64>) -> Option<Parameter> {
@@ -362,6 +363,7 @@ mod tests {
         ];
         assert_eq!(names(&large.program()), expected);
         assert_eq!((small.space(), large.space()), (10 * 4096 + (1 << 20), 8192 + (1 << 20)));
+        assert!(large.program().phases.iter().all(|phase| phase.cache == Cache::AsIs));
         assert_eq!(names(&SmallFiles::new(10, 1024).program()), ["creat", "read", "delete"]);
     }
 
