@@ -5,16 +5,20 @@
 //!        ├── reach, quiesce ──> caches: files out of memory or in it, and the proof
 //!        └── watch ──> workers, devices: counters on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
+//!   Image: a fresh file system on a loop device, gone with the process; Cleared: leave to overwrite a device
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
 //! ```
 //!
 //! The only crate with `unsafe` in it. Never judges, never prints.
 
 mod caches;
+mod cleared;
 mod clocks;
 mod data;
 pub mod devices;
 mod fault;
+mod image;
+mod loops;
 pub mod machine;
 mod memory_limit;
 pub mod place;
@@ -26,9 +30,11 @@ mod workers;
 mod workspace;
 
 pub use caches::Means;
+pub use cleared::Cleared;
 pub use clocks::now;
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use fault::Fault;
+pub use image::{Image, ImageFault, ImageSpec, PrivateMounts, may_administer};
 pub use memory_limit::{LimitError, MemoryLimit};
 pub use posix::Posix;
 pub use program::{Remount, Station};

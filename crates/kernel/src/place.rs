@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use procfs::process::{MountInfo, Process};
+use procfs::FromRead;
+use procfs::process::{MountInfo, MountInfos};
 use rustix::fs::{Mode, OFlags};
 
 use crate::devices::Device;
@@ -63,10 +64,12 @@ pub(crate) fn numbered(number: u64) -> Option<Device> {
     Device::numbered(rustix::fs::major(number), rustix::fs::minor(number))
 }
 
-/// The mount that the path lies in: of those that contain it, the deepest; of equals, the last mounted.
+/// The mount that the path lies in: of those that contain it, the deepest; of equals, the last mounted. A
+/// thread may have mounts of its own.
 fn mount_of(path: &Path) -> Option<MountInfo> {
-    let mounts = Process::myself().and_then(|process| process.mountinfo()).ok()?;
+    let mounts = MountInfos::from_file("/proc/thread-self/mountinfo").ok()?;
     mounts
+        .0
         .into_iter()
         .filter(|mount| path.starts_with(&mount.mount_point))
         .max_by_key(|mount| mount.mount_point.components().count())

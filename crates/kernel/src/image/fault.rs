@@ -1,0 +1,137 @@
+//! Why there is no image.
+
+use std::io;
+use std::path::PathBuf;
+
+use units::Bytes;
+
+/// Why a file system on an image could not be made or used.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageFault {
+    /// Loop devices, mounts and namespaces need the right to administer the system.
+    #[error("an image needs the right to administer the system (CAP_SYS_ADMIN)")]
+    NoRights {
+        /// Whether the user is root all the same, as in a container.
+        is_root: bool,
+    },
+    /// The right is there by name only, as in many containers.
+    #[error("cannot {action}, although CAP_SYS_ADMIN is there: {source}")]
+    Confined {
+        /// What was tried.
+        action: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No such file system was ever heard of.
+    #[error("{0} is not the name of a file system")]
+    BadName(String),
+    /// The program that makes it is not installed.
+    #[error("there is no {tool} on this machine")]
+    NoTool {
+        /// `mkfs.xfs`.
+        tool: String,
+        /// The package that brings it, where it is known.
+        package: Option<&'static str>,
+    },
+    /// The kernel has no such file system.
+    #[error("this kernel cannot mount {0}")]
+    Unsupported(String),
+    /// The image would be too small for the file system.
+    #[error("{file_system} needs at least {minimum}, and the image would have {bytes}")]
+    TooSmall {
+        /// Which.
+        file_system: String,
+        /// The size that was asked for.
+        bytes: Bytes,
+        /// The least that its mkfs accepts.
+        minimum: Bytes,
+    },
+    /// A block size that no file system has, or one for a file system whose mkfs is not known to take it.
+    #[error("{file_system} with blocks of {block}: {why}")]
+    BadBlock {
+        /// Which.
+        file_system: String,
+        /// The size that was asked for.
+        block: Bytes,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// mkfs makes it, the kernel does not mount it.
+    #[error("this kernel cannot mount {file_system} with blocks of {block}; its pages have {page}")]
+    BlockSize {
+        /// Which.
+        file_system: String,
+        /// The size that was asked for.
+        block: Bytes,
+        /// The size of a page.
+        page: Bytes,
+    },
+    /// An option that would let mkfs or the file system write elsewhere.
+    #[error("the option {0} names a path or a device; nothing but the image is written to")]
+    Elsewhere(String),
+    /// The directory's file system is too full.
+    #[error("{} has {free} left, and the image needs {needed}", directory.display())]
+    NoRoom {
+        /// Where the image was to be.
+        directory: PathBuf,
+        /// What is left there.
+        free: Bytes,
+        /// The size of the image.
+        needed: Bytes,
+    },
+    /// The directory's file system has no unnamed files.
+    #[error("the file system of {} cannot hold a file without a name", .0.display())]
+    NoUnnamed(PathBuf),
+    /// The file of the image could not be made, written or named.
+    #[error("cannot {action} in {}: {source}", directory.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        directory: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Loop devices do not work.
+    #[error("cannot {action}: {source}")]
+    Loop {
+        /// What was tried.
+        action: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Another program has changed the loop device under us. Nothing was written to it.
+    #[error("{} is no longer the device of our image; nothing was written to it", .0.display())]
+    NotOurs(PathBuf),
+    /// mkfs could not be started.
+    #[error("cannot run {}: {source}", tool.display())]
+    NotRun {
+        /// Its path.
+        tool: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// mkfs refused.
+    #[error("{tool} says: {words}")]
+    Mkfs {
+        /// `mkfs.xfs`.
+        tool: String,
+        /// In its own words.
+        words: String,
+    },
+    /// The kernel refused to mount, remount or unmount it.
+    #[error("cannot {action} {file_system}: {}", .words.as_deref().map_or_else(|| source.to_string(), str::to_owned))]
+    Mount {
+        /// What was tried.
+        action: &'static str,
+        /// Which.
+        file_system: String,
+        /// What the kernel said in a sentence, where it did.
+        words: Option<String>,
+        /// What it said in a number.
+        source: io::Error,
+    },
+    /// Told to stop while the image was written.
+    #[error("stopped while the image was written")]
+    Stopped,
+}

@@ -1,0 +1,183 @@
+//! Loop devices: a file seen as a block device. One detaches itself when nobody holds it open or mounted any
+//! more, so that none outlives its process, however that ends.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::image::ImageFault;
+
+// From linux/loop.h.
+const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
+const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+
+/// Sizes of a sector that are tried until one allows direct I/O: that of most devices, then that of devices
+/// whose own sector is larger. Where neither does, the first is used without.
+const SECTORS: [u32; 3] = [512, 4096, 512];
+
+/// Between asking for a free device and taking it another program may take it. Guess; nothing depends on
+/// it as long as it is larger than the number of programs that attach devices at one moment.
+const ATTEMPTS: usize = 64;
+
+/// `struct loop_info64`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Info {
+    device: u64,
+    inode: u64,
+    raw_device: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct Configuration {
+    descriptor: u32,
+    block_size: u32,
+    info: Info,
+    reserved: [u64; 8],
+}
+
+impl Info {
+    const EMPTY: Info = Info {
+        device: 0,
+        inode: 0,
+        raw_device: 0,
+        offset: 0,
+        size_limit: 0,
+        number: 0,
+        encrypt_type: 0,
+        encrypt_key_size: 0,
+        flags: 0,
+        file_name: [0; 64],
+        crypt_name: [0; 64],
+        encrypt_key: [0; 32],
+        init: [0; 2],
+    };
+}
+
+/// A loop device that this process has attached.
+#[derive(Debug)]
+pub(crate) struct LoopDevice {
+    device: File,
+    index: u32,
+    direct: bool,
+}
+
+impl LoopDevice {
+    /// Attaches a free loop device to the file: with direct I/O where the file's own device allows it, without
+    /// where it does not.
+    pub(crate) fn attach(file: BorrowedFd) -> Result<LoopDevice, ImageFault> {
+        let mut device = LoopDevice::attach_with(file, SECTORS[0])?;
+        for sector in SECTORS.into_iter().skip(1) {
+            if device.direct {
+                break;
+            }
+            drop(device);
+            device = LoopDevice::attach_with(file, sector)?;
+        }
+        Ok(device)
+    }
+
+    fn attach_with(file: BorrowedFd, sector: u32) -> Result<LoopDevice, ImageFault> {
+        let fault = |action| move |source| ImageFault::Loop { action, source };
+        let control = open("/dev/loop-control".into()).map_err(fault("open /dev/loop-control"))?;
+        let mut last = io::Error::from_raw_os_error(libc::EBUSY);
+        for _ in 0..ATTEMPTS {
+            // SAFETY: this request takes no argument and answers with a number.
+            let free = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
+            let index =
+                u32::try_from(free).map_err(|_| fault("find a free loop device")(io::Error::last_os_error()))?;
+            let device = open(node(index)).map_err(fault("open a loop device"))?;
+            match configure(device.as_raw_fd(), file.as_raw_fd(), sector) {
+                Ok(()) => {
+                    let status = status(device.as_raw_fd()).map_err(fault("look at a loop device"))?;
+                    return Ok(LoopDevice { device, index, direct: status.flags & LO_FLAGS_DIRECT_IO != 0 });
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => last = error,
+                Err(error) => return Err(fault("attach a loop device")(error)),
+            }
+        }
+        Err(fault("attach a loop device")(last))
+    }
+
+    /// Major and minor number.
+    pub(crate) fn number(&self) -> (u32, u32) {
+        let number = self.device.metadata().map_or(0, |metadata| metadata.rdev());
+        (rustix::fs::major(number), rustix::fs::minor(number))
+    }
+
+    /// Its path under /dev.
+    pub(crate) fn node(&self) -> PathBuf {
+        node(self.index)
+    }
+
+    /// Whether it passes the page cache of the file by.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Whether its path leads to it, and it to the file.
+    pub(crate) fn is_on(&self, file: BorrowedFd) -> Result<bool, ImageFault> {
+        let looked = || {
+            let ours = self.device.metadata()?.rdev() == self.node().metadata()?.rdev();
+            let (status, file) = (status(self.device.as_raw_fd())?, rustix::fs::fstat(file)?);
+            Ok(ours && status.device == file.st_dev && status.inode == file.st_ino)
+        };
+        looked().map_err(|source| ImageFault::Loop { action: "look at a loop device", source })
+    }
+}
+
+fn node(index: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/loop{index}"))
+}
+
+/// Never creates: a missing node under /dev would become a file.
+fn open(path: PathBuf) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path)
+}
+
+fn configure(device: RawFd, file: RawFd, sector: u32) -> io::Result<()> {
+    let flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+    let mut info = Info { flags, ..Info::EMPTY };
+    let name = b"diskperf image";
+    info.file_name[..name.len()].copy_from_slice(name);
+    let configuration = Configuration { descriptor: file as u32, block_size: sector, info, reserved: [0; 8] };
+    // SAFETY: the kernel reads one `loop_config`, which `configuration` is laid out as; both descriptors are
+    // open for the length of the call.
+    let answer = unsafe { libc::ioctl(device, LOOP_CONFIGURE as _, &raw const configuration) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn status(device: RawFd) -> io::Result<Info> {
+    let mut info = Info::EMPTY;
+    // SAFETY: the kernel writes one `loop_info64`, which `info` is laid out as and exclusively ours.
+    let answer = unsafe { libc::ioctl(device, LOOP_GET_STATUS64 as _, &raw mut info) };
+    if answer == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_is_the_kernels() {
+        // Sizes from linux/loop.h on a 64-bit machine.
+        assert_eq!(size_of::<Info>(), 232);
+        assert_eq!(size_of::<Configuration>(), 304);
+    }
+}

@@ -1,0 +1,384 @@
+//! File systems on images, on the real kernel: what is made, what is refused, and that nothing is left.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kernel::place::Place;
+use kernel::{Image, ImageFault, ImageSpec, PrivateMounts, may_administer};
+use tempfile::TempDir;
+use testkit::{has_tool, skip};
+use units::Bytes;
+
+const MIB: u64 = 1 << 20;
+
+/// Each file system, and the smallest size that is comfortable for it.
+const FILE_SYSTEMS: [(&str, u64); 3] = [("ext4", 32 * MIB), ("xfs", 320 * MIB), ("btrfs", 128 * MIB)];
+
+/// Says why images cannot be made here, if they cannot.
+macro_rules! need {
+    ($($file_system:expr),*) => {
+        if !may_administer() || !Path::new("/dev/loop-control").exists() {
+            return skip!("needs root and loop devices");
+        }
+        $(if !has_tool(&format!("mkfs.{}", $file_system)) {
+            return skip!("mkfs.{} is not installed", $file_system);
+        })*
+    };
+}
+
+fn spec(file_system: &str, bytes: u64, directory: &Path) -> ImageSpec {
+    ImageSpec {
+        file_system: file_system.to_owned(),
+        bytes: Bytes(bytes),
+        directory: directory.to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: Vec::new(),
+    }
+}
+
+fn make(spec: &ImageSpec) -> Result<Image, ImageFault> {
+    Image::make(spec, &PrivateMounts::enter()?, |_| ControlFlow::Continue(()))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// Loop devices on files in the directory.
+fn loops_on(directory: &Path) -> Vec<PathBuf> {
+    let blocks = fs::read_dir("/sys/block").expect("/sys/block").flatten().map(|entry| entry.path());
+    let on_it = |path: &PathBuf| {
+        let backing = fs::read_to_string(path.join("loop/backing_file"));
+        backing.is_ok_and(|backing| Path::new(backing.trim()).starts_with(directory))
+    };
+    blocks.filter(on_it).collect()
+}
+
+/// The kernel takes a dead process's mounts away a moment after its end, and a child that another test has just
+/// started holds what is ours until it runs its own program.
+fn soon(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "not within 20 s: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).expect("a folder").next().is_none()
+}
+
+#[test]
+fn a_file_system_is_made_and_made_again() {
+    for (file_system, bytes) in FILE_SYSTEMS {
+        need!(file_system);
+        let scratch = scratch();
+        let mut image = make(&spec(file_system, bytes, scratch.path())).expect(file_system);
+        let place = Place::under(image.path()).expect("a place");
+        assert_eq!(place.file_system.as_deref(), Some(file_system));
+        assert_eq!(place.device.as_ref(), Some(image.device()), "the loop device is seen under {file_system}");
+        assert_eq!(image.device().bytes(), Some(bytes));
+        assert_eq!(image.block().expect("a size"), Bytes(4096));
+        assert!(is_empty(scratch.path()), "the image has a name");
+        assert_eq!(loops_on(scratch.path()).len(), 1);
+
+        fs::write(image.path().join("old"), "old").expect("a file");
+        image.remount().expect("remounted");
+        assert_eq!(fs::read(image.path().join("old")).expect("still there"), b"old");
+        image.fresh().expect("made again");
+        assert!(!image.path().join("old").exists());
+
+        drop(image);
+        soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+    }
+}
+
+#[test]
+fn nobody_else_sees_the_mount() {
+    need!("ext4");
+    let scratch = scratch();
+    let image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
+    let path = image.path().to_owned();
+    let ours = fs::read_to_string("/proc/thread-self/mountinfo").expect("mounts");
+    assert!(ours.contains(&path.display().to_string()));
+    // The first thread of this process has not entered, and a thread of it is not ours.
+    let others = fs::read_to_string(format!("/proc/{}/mountinfo", std::process::id())).expect("mounts");
+    assert!(!others.contains(&path.display().to_string()));
+    assert!(thread::scope(|scope| scope.spawn(|| path.is_dir()).join()).expect("a thread"), "our own threads see it");
+}
+
+#[test]
+fn an_open_file_forbids_to_begin_anew() {
+    need!("ext4");
+    let scratch = scratch();
+    let mut image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
+    let path = image.path().join("open");
+    let open = fs::File::create(&path).expect("a file");
+    assert!(matches!(image.fresh(), Err(ImageFault::Mount { action: "unmount", .. })));
+    assert!(path.exists(), "it stays mounted");
+    drop(open);
+    image.fresh().expect("made again");
+}
+
+#[test]
+fn a_kept_image_has_a_name_and_a_file_system() {
+    need!("ext4");
+    let scratch = scratch();
+    let image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
+    let path = image.keep("kept").expect("a name");
+    assert_eq!(path, scratch.path().join("kept.img"));
+    let mut start = [0; 2048];
+    fs::File::open(&path).and_then(|mut file| file.read_exact(&mut start)).expect("its beginning");
+    // The superblock begins at 1024; its magic number stands 56 bytes into it.
+    assert_eq!(start[1080..1082], [0x53, 0xef]);
+    soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+}
+
+#[test]
+fn an_image_never_has_holes() {
+    for (file_system, bytes) in FILE_SYSTEMS {
+        need!(file_system);
+        let scratch = scratch();
+        let mut image = make(&spec(file_system, bytes, scratch.path())).expect(file_system);
+        image.fresh().expect("made again");
+        let path = image.path().join("file");
+        for _ in 0..3 {
+            fs::write(&path, vec![1; MIB as usize]).expect("a file");
+            fs::File::open(&path).and_then(|file| file.sync_all()).expect("durable");
+            fs::File::create(&path).expect("emptied");
+            image.remount().expect("remounted");
+        }
+        let kept = image.keep("kept").expect("a name");
+        let file = fs::File::open(kept).expect("the image");
+        assert_eq!(rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(0)), Ok(bytes), "{file_system}");
+    }
+}
+
+#[test]
+fn blocks_are_of_the_size_asked_for() {
+    need!("ext4", "xfs");
+    let scratch = scratch();
+    let small = ImageSpec { block: Some(Bytes(1024)), ..spec("ext4", 32 * MIB, scratch.path()) };
+    assert_eq!(make(&small).expect("an image").block().expect("a size"), Bytes(1024));
+    // Newer kernels mount it, older ones do not and say so.
+    let large = ImageSpec { block: Some(Bytes(8192)), ..spec("xfs", 320 * MIB, scratch.path()) };
+    match make(&large) {
+        Ok(image) => assert_eq!(image.block().expect("a size"), Bytes(8192)),
+        Err(fault) => assert!(matches!(fault, ImageFault::BlockSize { .. }), "{fault}"),
+    }
+}
+
+#[test]
+fn blocks_that_the_kernel_cannot_mount_are_known_before_the_image_is_written() {
+    need!("ext4");
+    let scratch = scratch();
+    let spec = ImageSpec { block: Some(Bytes(65_536)), ..spec("ext4", 64 * MIB, scratch.path()) };
+    let mounts = PrivateMounts::enter().expect("mounts of our own");
+    match Image::make(&spec, &mounts, |_| panic!("nothing must be written")) {
+        Err(fault @ ImageFault::BlockSize { .. }) => {
+            let said = fault.to_string();
+            assert!(said.contains("ext4 with blocks of 64 KiB") && said.contains("pages have"), "{said}");
+        }
+        other => panic!("{other:?}"),
+    }
+    soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+}
+
+#[test]
+fn mkfs_and_mount_are_heard_in_their_own_words() {
+    need!("ext4", "xfs");
+    let scratch = scratch();
+    let with = |file_system: &str, bytes, mkfs: &str, mount: &str| {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let plain = spec(file_system, bytes, scratch.path());
+        let spec = ImageSpec { mkfs_options: words(mkfs), mount_options: words(mount), ..plain };
+        make(&spec).expect_err("refused").to_string()
+    };
+    for (file_system, bytes) in [("ext4", 32 * MIB), ("xfs", 320 * MIB)] {
+        let said = with(file_system, bytes, "-y", "");
+        assert!(said.starts_with(&format!("mkfs.{file_system} says: ")) && said.contains("'y'"), "{said}");
+        assert!(!said.contains('\n') && !said.to_lowercase().contains("usage"), "{said}");
+        let said = with(file_system, bytes, "", "frobnicate");
+        assert!(said.contains("frobnicate"), "{said}");
+    }
+    let said = with("xfs", 32 * MIB, "-m crc=1", "");
+    assert!(said.starts_with("mkfs.xfs says: "), "options may change the least size, so mkfs decides: {said}");
+    assert!(is_empty(scratch.path()));
+    soon("the loop devices are gone", || loops_on(scratch.path()).is_empty());
+}
+
+#[test]
+fn options_reach_mkfs_and_mount() {
+    need!("ext4");
+    let scratch = scratch();
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let plain = spec("ext4", 32 * MIB, scratch.path());
+    let spec = ImageSpec {
+        mkfs_options: words("-m 50 -E stride=16"),
+        mount_options: words("noatime commit=77"),
+        ..plain.clone()
+    };
+    let reserved = |spec: &ImageSpec| {
+        let image = make(spec).expect("an image");
+        let space = rustix::fs::statvfs(image.path()).expect("space");
+        let place = Place::under(image.path()).expect("a place");
+        (space.f_bfree - space.f_bavail, place.mount_options)
+    };
+    let (usual, _) = reserved(&plain);
+    let (half, options) = reserved(&spec);
+    assert!(half > 5 * usual, "-m 50 reserves {half} blocks, {usual} without");
+    for option in ["noatime", "commit=77", "stripe=16"] {
+        assert!(options.iter().any(|found| found == option), "{option}: {options:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    need!("ext4", "xfs");
+    let scratch = scratch();
+    let refused = |spec: ImageSpec| make(&spec).expect_err("refused");
+    let none = refused(spec("zzfs", 32 * MIB, scratch.path()));
+    assert!(matches!(none, ImageFault::NoTool { package: None, .. }), "{none}");
+    let small = refused(spec("xfs", 64 * MIB, scratch.path()));
+    assert!(matches!(small, ImageFault::TooSmall { minimum: Bytes(minimum), .. } if minimum == 300 * MIB), "{small}");
+    let large = refused(spec("ext4", 1 << 60, scratch.path()));
+    assert!(matches!(large, ImageFault::NoRoom { .. }), "{large}");
+    let nowhere = refused(spec("ext4", 32 * MIB, &scratch.path().join("none")));
+    assert!(matches!(nowhere, ImageFault::File { .. }), "{nowhere}");
+    let elsewhere =
+        |option: &str| ImageSpec { mount_options: vec![option.to_owned()], ..spec("xfs", 320 * MIB, scratch.path()) };
+    for option in ["logdev=loop7", "device=/dev/loop7", "journal_dev=0x701"] {
+        assert!(matches!(refused(elsewhere(option)), ImageFault::Elsewhere(_)), "{option}");
+    }
+    // /proc has no room at all and cannot hold a file without a name.
+    assert!(make(&spec("ext4", 32 * MIB, Path::new("/proc"))).is_err());
+    assert!(is_empty(scratch.path()));
+    soon("the loop devices are gone", || loops_on(scratch.path()).is_empty());
+}
+
+#[test]
+fn the_least_size_of_each_file_system_is_enough() {
+    for (file_system, minimum) in [("ext4", MIB), ("xfs", 300 * MIB), ("btrfs", 114_294_784)] {
+        need!(file_system);
+        let scratch = scratch();
+        make(&spec(file_system, minimum, scratch.path())).expect(file_system);
+        assert!(matches!(make(&spec(file_system, minimum - 4096, scratch.path())), Err(ImageFault::TooSmall { .. })));
+    }
+}
+
+#[test]
+fn any_file_system_can_hold_the_image() {
+    need!("ext4", "xfs", "btrfs");
+    for (host, bytes) in FILE_SYSTEMS {
+        let scratch = scratch();
+        let outer = make(&spec(host, bytes.max(128 * MIB), scratch.path())).expect(host);
+        let inner = make(&spec("ext4", 16 * MIB, outer.path())).expect("an image on an image");
+        assert_eq!(inner.host().file_system.as_deref(), Some(host));
+        assert_eq!(inner.host().device.as_ref(), Some(outer.device()));
+    }
+}
+
+#[test]
+fn memory_can_hold_the_image_and_direct_io_is_told_as_it_is() {
+    need!("ext4");
+    let scratch = scratch();
+    let memory = Path::new("/dev/shm");
+    if Place::under(memory).ok().and_then(|place| place.file_system).as_deref() != Some("tmpfs") {
+        return skip!("/dev/shm is no tmpfs");
+    }
+    for directory in [scratch.path(), memory] {
+        let image = make(&spec("ext4", 16 * MIB, directory)).expect("an image");
+        let flag = Path::new("/sys/block").join(&image.device().name).join("loop/dio");
+        assert_eq!(fs::read_to_string(flag).expect("a flag").trim() == "1", image.is_direct());
+    }
+}
+
+#[test]
+fn many_images_at_once_are_all_different() {
+    need!("ext4");
+    let scratch = scratch();
+    thread::scope(|scope| {
+        for number in 0..6 {
+            let directory = scratch.path();
+            scope.spawn(move || {
+                for _ in 0..4 {
+                    let image = make(&spec("ext4", 4 * MIB, directory)).expect("an image");
+                    fs::write(image.path().join(number.to_string()), "mine").expect("a file");
+                    let names = fs::read_dir(image.path()).expect("a folder").flatten();
+                    let names: Vec<_> = names.map(|entry| entry.file_name()).filter(|n| n != "lost+found").collect();
+                    assert_eq!(names, [number.to_string().as_str()]);
+                }
+            });
+        }
+    });
+    soon("the loop devices are gone", || loops_on(scratch.path()).is_empty());
+}
+
+#[test]
+fn stopping_leaves_nothing() {
+    need!("ext4");
+    let scratch = scratch();
+    let mounts = PrivateMounts::enter().expect("mounts of our own");
+    let outcome = Image::make(&spec("ext4", 128 * MIB, scratch.path()), &mounts, |_| ControlFlow::Break(()));
+    assert!(matches!(outcome, Err(ImageFault::Stopped)), "{outcome:?}");
+    assert!(is_empty(scratch.path()));
+    soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+}
+
+/// An image that holds the image of a process which is killed: afterwards nothing must be left in it, all its
+/// room must be free again, and nothing must keep it from being unmounted.
+#[test]
+fn after_kill_nothing_is_left() {
+    need!("ext4");
+    let scratch = scratch();
+    let mut outer = make(&spec("ext4", 160 * MIB, scratch.path())).expect("an image");
+    for stage in ["written", "mounted"] {
+        let free = || Place::under(outer.path()).expect("a place").free_bytes;
+        let before = free();
+        let mut child = Command::new(env::current_exe().expect("our path"))
+            .args(["--exact", "child_makes_an_image", "--ignored", "--nocapture"])
+            .envs([("DISKPERF_TEST_STAGE", stage.as_ref()), ("DISKPERF_TEST_FOLDER", outer.path().as_os_str())])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a child");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains(&format!("at {stage}"))), "the child never came to {stage}");
+        assert!(free() < before, "the child's image takes no room");
+        assert_eq!(loops_on(outer.path()).is_empty(), stage == "written");
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        soon("the loop device is gone", || loops_on(outer.path()).is_empty());
+        soon("the room is free", || free() == before);
+        assert!(fs::read_dir(outer.path()).expect("a folder").flatten().all(|entry| entry.file_name() == "lost+found"));
+        outer.remount().expect("nothing in it is open");
+    }
+}
+
+#[test]
+#[ignore = "half of after_kill_nothing_is_left"]
+fn child_makes_an_image() {
+    let (stage, folder) = (env::var("DISKPERF_TEST_STAGE"), env::var("DISKPERF_TEST_FOLDER"));
+    let (Ok(stage), Ok(folder)) = (stage, folder) else { return };
+    let wait_at = |here: &str| {
+        if stage == here {
+            println!("at {here}");
+            thread::sleep(Duration::from_secs(600));
+        }
+    };
+    let mounts = PrivateMounts::enter().expect("mounts of our own");
+    let spec = spec("ext4", 64 * MIB, Path::new(&folder));
+    let image = Image::make(&spec, &mounts, |_| {
+        wait_at("written");
+        ControlFlow::Continue(())
+    });
+    let image = image.expect("an image");
+    fs::write(image.path().join("file"), "something").expect("a file");
+    wait_at("mounted");
+}
