@@ -43,9 +43,13 @@ impl Device {
 
     /// `write back` or `write through`, as the kernel believes; a partition has its disk's.
     pub fn write_cache(&self) -> Option<String> {
-        let own = fs::read_to_string(self.sys.join("queue/write_cache"));
-        let text = own.or_else(|_| fs::read_to_string(self.sys.join("../queue/write_cache"))).ok()?;
+        let text = fs::read_to_string(self.queue()?.join("write_cache")).ok()?;
         Some(text.trim().to_owned())
+    }
+
+    /// The folder of its queue's attributes; a partition has its disk's.
+    pub(crate) fn queue(&self) -> Option<PathBuf> {
+        ["queue", "../queue"].into_iter().map(|place| self.sys.join(place)).find(|folder| folder.is_dir())
     }
 
     /// What it has moved since it appeared, for everybody.

@@ -6,6 +6,7 @@
 //!        └── watch ──> workers, devices: counters on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
 //!   Image: a fresh file system on a loop device, gone with the process; Cleared: leave to overwrite a device
+//!   tuning: attributes of a device's queue, changed for a while
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
 //! ```
 //!
@@ -26,6 +27,7 @@ mod posix;
 mod process;
 mod program;
 pub mod storage;
+pub mod tuning;
 mod workers;
 mod workspace;
 

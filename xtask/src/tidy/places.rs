@@ -19,7 +19,7 @@ use Deed::{Delete, Run, Scratch};
 
 /// The words that give a deed away. Unit tests make their scratch folders through the function
 /// `tempfile::tempdir`, which is no such word.
-const WORDS: [(&str, Deed); 8] = [
+const WORDS: [(&str, Deed); 10] = [
     ("Command::new", Run),
     ("posix_spawn", Run),
     ("execve", Run),
@@ -33,12 +33,14 @@ const WORDS: [(&str, Deed); 8] = [
 ];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 11] = [
+const PLACES: [(&str, &[Deed], &str); 13] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
     ("crates/kernel/src/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
     ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
+    ("crates/kernel/src/tuning/notes.rs", &[Delete], "the note of what to restore"),
+    ("crates/kernel/src/tuning/tests.rs", &[Scratch], "a queue of plain files"),
     ("crates/kernel/src/workspace.rs", &[Delete, Scratch], "the private folder that programs stand in"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/process.rs", &[Run], "cargo"),
