@@ -11,7 +11,7 @@ use workload::{Base, Census, Phase, Reason, Setting, Tally};
 
 use crate::plan::{Alternative, Plan};
 use crate::runner::{Claim, Part, Performance, PhaseRun, Stopped};
-use crate::target::{Site, Target};
+use crate::target::Target;
 
 /// One program's executions on one target.
 #[derive(Clone, Debug, Default)]
@@ -95,10 +95,9 @@ fn cell(
     marks.extend(overlap.and_then(summary::uneven));
     let kept = || kept.iter().copied();
     Cell {
-        provenance: if targets.iter().all(|target| matches!(target.site, Site::Simulated { .. })) {
-            Provenance::Simulated
-        } else {
-            Provenance::Measured
+        provenance: match targets.iter().all(|target| target.is_simulated()) {
+            true => Provenance::Simulated,
+            false => Provenance::Measured,
         },
         preset: plan.preset.to_owned(),
         program: row.program.name.to_owned(),
@@ -212,21 +211,19 @@ fn parameters(alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String
         };
         (parameter.name.to_owned(), value)
     });
-    let engines = targets.iter().map(|target| match &target.site {
-        Site::Directory { .. } => "posix",
-        Site::Simulated { .. } => "simulated",
-    });
-    let file_systems = targets.iter().filter_map(|target| match &target.site {
-        Site::Directory { .. } if alternative.row.raw.is_some() => None,
-        Site::Directory { place, .. } => place.file_system.as_deref(),
-        Site::Simulated { .. } => None,
-    });
+    let engines = targets.iter().map(|target| if target.is_simulated() { "simulated" } else { "posix" });
+    // A program that reads the device under a target meets no file system.
+    let file_systems =
+        targets.iter().filter_map(|target| target.file_system().filter(|_| alternative.row.raw.is_none()));
+    let tunings: Vec<String> = targets.iter().map(|target| target.tuned()).filter(|tuned| !tuned.is_empty()).collect();
     let mut parameters: BTreeMap<String, ParameterValue> = settings.collect();
     parameters.insert("drives".to_owned(), ParameterValue::Number(targets.len() as u64));
     parameters.insert("engine".to_owned(), ParameterValue::Word(joined(engines)));
-    let file_systems = joined(file_systems);
-    if !file_systems.is_empty() {
-        parameters.insert("file_system".to_owned(), ParameterValue::Word(file_systems));
+    let tunings = joined(tunings.iter().map(String::as_str));
+    for (name, words) in [("file_system", joined(file_systems)), ("tune", tunings)] {
+        if !words.is_empty() {
+            parameters.insert(name.to_owned(), ParameterValue::Word(words));
+        }
     }
     parameters
 }

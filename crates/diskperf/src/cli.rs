@@ -104,8 +104,20 @@ pub struct RunArguments {
     /// What to run.
     #[arg(value_parser = PresetParser)]
     pub preset: &'static Preset,
-    /// Where: a directory, or sim:MACHINE; each with an optional NAME= before it. The directory you stand
-    /// in, where none is named.
+    /// Where; the directory you stand in, where none is named.
+    ///
+    /// PATH: a directory, in which a private folder is made and removed.
+    ///
+    /// image:FSTYPE[,KEY=VALUE]...: a fresh file system on an image that nobody else sees and that is gone
+    /// afterwards (needs root). FSTYPE is ext4, xfs, btrfs or any other with a mkfs; the keys are size, dir
+    /// (where the image lies), block, mount and mkfs (options for them).
+    ///
+    /// file:PATH: an existing file, for programs that only read.
+    ///
+    /// sim:MACHINE: a simulated machine.
+    ///
+    /// Each can have a NAME= before it, and ,tune=ATTRIBUTE:VALUE behind it for the queue of its device, as
+    /// in tune=scheduler:none+read_ahead_kb:4096, restored afterwards. In a value, + stands for a comma.
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
     /// How many rounds, the discarded one included; the preset's own number where not given.
@@ -139,6 +151,9 @@ pub struct RunArguments {
     /// directories are cold too. Slows down everybody on this machine; needs root.
     #[arg(long)]
     pub drop_caches: bool,
+    /// Give the images a name in their directories, and leave them there.
+    #[arg(long)]
+    pub keep: bool,
     /// Say what would be run, in which order and about how long, and write nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -191,6 +206,7 @@ impl RunArguments {
             cold: false,
             warm: false,
             drop_caches: false,
+            keep: false,
             dry_run: false,
             output,
         }

@@ -18,6 +18,18 @@ impl Display {
     /// Takes notice of an event.
     pub fn show(&mut self, event: &Event) {
         match event {
+            Event::ImageWritten { target, bytes, of } => {
+                if self.bar.length() != Some(*of) {
+                    self.bar = ProgressBar::new(*of);
+                    let style = ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes}  {msg}  {eta} left");
+                    self.bar.set_style(style.expect("the template is well-formed"));
+                    self.bar.set_message(format!("image for {target}"));
+                }
+                self.bar.set_position(*bytes);
+                if bytes == of {
+                    self.bar.finish_and_clear();
+                }
+            }
             Event::Started(plan) => {
                 let runs = plan.order(1).len() as u64 * u64::from(plan.rounds);
                 self.bar = ProgressBar::new(runs);

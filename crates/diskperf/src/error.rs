@@ -1,5 +1,8 @@
 //! What a command can fail of: what happened, to which thing, what to try, and the exit status.
 
+mod image;
+mod tuning;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -43,6 +46,20 @@ pub enum Error {
     UnknownTarget(String),
     #[error("these targets cannot be busy at once: some are real and some simulated, or on different machines")]
     NotAtOnce,
+    #[error("{typed}: {why}")]
+    BadKey { typed: String, why: String, keys: &'static str },
+    #[error("{typed}: {why}")]
+    BadTuning { typed: String, why: String },
+    #[error("{path} is only read, and {preset} writes")]
+    OnlyRead { path: PathBuf, preset: &'static str },
+    #[error("the programs need {needed}, and the image has {size}")]
+    SmallImage { size: Bytes, needed: Bytes },
+    #[error("no target is an image, so there is nothing to keep")]
+    NothingToKeep,
+    #[error(transparent)]
+    Image(#[from] kernel::ImageFault),
+    #[error(transparent)]
+    Tuning(#[from] kernel::tuning::TuningFault),
     #[error("two targets are called {0}")]
     SameName(String),
     #[error("there is no simulated machine {0}")]
@@ -72,6 +89,11 @@ impl Error {
             | Error::TooSmall { .. }
             | Error::NotStorage(_)
             | Error::UnknownTarget(_)
+            | Error::BadKey { .. }
+            | Error::BadTuning { .. }
+            | Error::OnlyRead { .. }
+            | Error::SmallImage { .. }
+            | Error::NothingToKeep
             | Error::SameName(_)
             | Error::NotAtOnce
             | Error::UnknownMachine(_)
@@ -86,6 +108,8 @@ impl Error {
             {
                 Exit::Refused
             }
+            Error::Image(fault) => image::exit(fault),
+            Error::Tuning(fault) => tuning::exit(fault),
             Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
             Error::Changed { .. } | Error::World(_) | Error::Op { .. } | Error::Output { .. } | Error::Signals(_) => {
@@ -120,9 +144,17 @@ impl Error {
             Error::NoRoom { .. } => "free some space; `diskperf run` asks for less with --size".to_owned(),
             Error::Unreadable { .. } => "run as a user who may read it".to_owned(),
             Error::UnknownTarget(_) => {
-                "a target is a directory or sim:MACHINE, with an optional name= before it".to_owned()
+                "a target is a directory, image:FSTYPE, file:PATH or sim:MACHINE, with an optional name= before it"
+                    .to_owned()
             }
             Error::NotAtOnce => "run them in turn: --solo".to_owned(),
+            Error::BadKey { keys, .. } => format!("the keys are {keys}; in a value, + stands for a comma"),
+            Error::BadTuning { .. } => "write tune=scheduler:none+read_ahead_kb:4096".to_owned(),
+            Error::OnlyRead { .. } => "name a directory to write in".to_owned(),
+            Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
+            Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
+            Error::Image(fault) => return image::hint(fault),
+            Error::Tuning(fault) => return tuning::hint(fault),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::UnknownMachine(_) => format!("there are: {}", simulator::Machine::NAMES.join(", ")),
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {
@@ -130,6 +162,9 @@ impl Error {
             }
             Error::World(kernel::Fault::DropCaches(_)) => {
                 "run as root, or leave --drop-caches out: files are then cold, their names are not".to_owned()
+            }
+            Error::World(kernel::Fault::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                "the target was removed or unmounted while it was measured".to_owned()
             }
             Error::Op { failure, .. } => match failure.reason {
                 Reason::Denied => "run as a user who may open it".to_owned(),

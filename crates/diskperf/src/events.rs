@@ -6,6 +6,8 @@ use crate::plan::Plan;
 /// One thing that happened in a run.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// So many bytes of the image for a target are written.
+    ImageWritten { target: &'a str, bytes: u64, of: u64 },
     /// The run begins.
     Started(&'a Plan),
     /// A round begins: which of how many.

@@ -15,6 +15,7 @@ mod error;
 mod events;
 mod exit;
 mod forecast;
+mod ground;
 mod output;
 mod plan;
 mod presets;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use kernel::Means;
 use stats::summary::RateUnit;
 use units::{Nanos, Prng};
-use workload::Program;
+use workload::{Phase, Program};
 
 use crate::forecast::{Trials, Work};
 use crate::runner::How;
@@ -71,6 +71,11 @@ impl Row {
         Row { work: Some(work), ..self }
     }
 
+    /// Whether the program writes anything, to get ready or as its work.
+    pub fn writes(&self) -> bool {
+        !self.program.prepare.is_empty() || self.program.phases.iter().any(Phase::changes)
+    }
+
     /// The program with its settings: `copy buffer_bytes=1 file_bytes=100000000 sync=none`.
     pub fn label(&self) -> String {
         let settings =
@@ -128,6 +133,13 @@ impl Plan {
             .sum();
         let trials = self.trials().map_or(0, |trials| trials.programs().iter().map(writes).sum());
         round * u64::from(self.rounds) + trials * u64::from(Trials::EXECUTIONS)
+    }
+
+    /// Whether a target is never busy together with others.
+    pub fn is_always_alone(&self, target: usize) -> bool {
+        self.alternatives
+            .iter()
+            .all(|alternative| alternative.targets.len() == 1 || !alternative.targets.contains(&target))
     }
 
     /// The largest single read or write of all programs on a target.

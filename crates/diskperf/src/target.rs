@@ -1,16 +1,27 @@
 //! Where programs run: what is typed, and what it means.
 
+mod keys;
+
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use kernel::ImageFault;
 use kernel::place::{Place, is_under_dev, takes_direct};
+use kernel::tuning::Setting;
+use units::Bytes;
 
 use crate::error::Error;
 
-/// A target as it was typed: `PATH`, `sim:MACHINE`, each with an optional `name=` before it.
+pub use keys::ImageArgument;
+
+/// What begins the tuning of a target's queue.
+const TUNE: &str = ",tune=";
+
+/// A target as it was typed: `PATH`, `image:FSTYPE`, `file:PATH`, `sim:MACHINE`, each with an optional `name=`
+/// before it and an optional `,tune=` behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetArgument {
     /// What the tables call it.
@@ -19,6 +30,8 @@ pub struct TargetArgument {
     pub typed: String,
     /// What it means.
     pub kind: TargetKind,
+    /// How its queue is to be tuned, where it is; of an image, that is one of its keys.
+    tune: Option<String>,
 }
 
 /// What a target is.
@@ -26,6 +39,10 @@ pub struct TargetArgument {
 pub enum TargetKind {
     /// A directory: a private subfolder is made and removed.
     Directory(PathBuf),
+    /// A fresh file system on an image: its type and its keys.
+    Image(String),
+    /// An existing file, only read.
+    File(PathBuf),
     /// A simulated machine.
     Simulated(String),
 }
@@ -40,11 +57,17 @@ impl FromStr for TargetArgument {
             |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let named = typed.split_once('=').filter(|(name, rest)| is_name(name) && !rest.is_empty());
         let (name, rest) = named.map_or((typed, typed), |(name, rest)| (name, rest));
-        let kind = match rest.strip_prefix("sim:") {
-            Some(machine) => TargetKind::Simulated(machine.to_owned()),
-            None => TargetKind::Directory(PathBuf::from(rest)),
+        let (rest, tune) = match rest.rsplit_once(TUNE) {
+            Some((rest, tune)) if !rest.starts_with("image:") => (rest, Some(tune.to_owned())),
+            _ => (rest, None),
         };
-        Ok(TargetArgument { name: name.to_owned(), typed: typed.to_owned(), kind })
+        let kind = match rest.split_once(':') {
+            Some(("image", image)) => TargetKind::Image(image.to_owned()),
+            Some(("file", path)) => TargetKind::File(PathBuf::from(path)),
+            Some(("sim", machine)) => TargetKind::Simulated(machine.to_owned()),
+            _ => TargetKind::Directory(PathBuf::from(rest)),
+        };
+        Ok(TargetArgument { name: name.to_owned(), typed: typed.to_owned(), kind, tune })
     }
 }
 
@@ -57,6 +80,8 @@ pub struct Target {
     pub typed: String,
     /// Where it is.
     pub site: Site,
+    /// How the queue of its device is tuned while it is measured.
+    pub tuning: Vec<Setting>,
 }
 
 /// Where a target is.
@@ -64,6 +89,10 @@ pub struct Target {
 pub enum Site {
     /// In a directory of the real kernel.
     Directory { path: PathBuf, place: Place },
+    /// On an image that will be made; `host` is what lies under its directory.
+    Image { image: Box<ImageArgument>, host: Place },
+    /// In one file that is only read.
+    File { path: PathBuf, place: Place },
     /// On a simulated machine.
     Simulated { machine: String },
 }
@@ -77,16 +106,30 @@ impl fmt::Display for Target {
 impl Target {
     /// Looks whether the target is what it must be. Touches nothing.
     pub fn resolve(argument: &TargetArgument) -> Result<Target, Error> {
+        let typed = &argument.typed;
+        let mut tuning = argument.tune.as_ref().map_or_else(|| Ok(Vec::new()), |tune| keys::tuning(tune, typed))?;
         let site = match &argument.kind {
-            TargetKind::Directory(path) => directory(path, &argument.typed)?,
+            TargetKind::Directory(path) => Site::Directory { path: path.clone(), place: directory(path, typed)? },
+            TargetKind::Image(text) => {
+                let (image, settings) = keys::image(text, typed)?;
+                tuning = settings;
+                image.spec(0).check()?;
+                let host = directory(image.directory(), "")?;
+                Site::Image { image: Box::new(image), host }
+            }
+            TargetKind::File(path) => Site::File { path: path.clone(), place: file(path)? },
             TargetKind::Simulated(machine) => {
+                if !tuning.is_empty() {
+                    let why = "a simulated machine has no queue to tune".to_owned();
+                    return Err(Error::BadTuning { typed: typed.clone(), why });
+                }
                 if !simulator::Machine::NAMES.contains(&machine.as_str()) {
                     return Err(Error::UnknownMachine(machine.clone()));
                 }
                 Site::Simulated { machine: machine.clone() }
             }
         };
-        Ok(Target { name: argument.name.clone(), typed: argument.typed.clone(), site })
+        Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning })
     }
 
     /// All of them; no two may have one name.
@@ -103,7 +146,7 @@ impl Target {
     /// Whether these targets can be busy at once: all on the real kernel, or all on one simulated machine.
     pub fn share_a_world<'a>(targets: impl IntoIterator<Item = &'a Target>) -> bool {
         let machine = |target: &'a Target| match &target.site {
-            Site::Directory { .. } => None,
+            Site::Directory { .. } | Site::Image { .. } | Site::File { .. } => None,
             Site::Simulated { machine } => Some(machine.as_str()),
         };
         let mut machines = targets.into_iter().map(machine);
@@ -117,24 +160,64 @@ impl Target {
             Site::Directory { path, place } if !takes_direct(path) => {
                 Some(format!("{} takes no O_DIRECT", place.file_system.as_deref().unwrap_or("this file system")))
             }
-            Site::Directory { .. } | Site::Simulated { .. } => None,
+            Site::Directory { .. } | Site::Image { .. } | Site::File { .. } | Site::Simulated { .. } => None,
+        }
+    }
+
+    /// Whether nothing real is measured there.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.site, Site::Simulated { .. })
+    }
+
+    /// The type of the file system there, where it is known before anything is made.
+    pub fn file_system(&self) -> Option<&str> {
+        match &self.site {
+            Site::Image { image, .. } => Some(image.file_system()),
+            _ => self.place()?.file_system.as_deref(),
+        }
+    }
+
+    /// How its queue is tuned, as it can be typed.
+    pub fn tuned(&self) -> String {
+        let settings = self.tuning.iter().map(|Setting { attribute, value }| format!("{attribute}:{value}"));
+        settings.collect::<Vec<_>>().join("+")
+    }
+
+    /// Whether an image is made for it.
+    pub fn is_image(&self) -> bool {
+        matches!(self.site, Site::Image { .. })
+    }
+
+    /// What is known of the place before anything is made there.
+    pub fn place(&self) -> Option<&Place> {
+        match &self.site {
+            Site::Directory { place, .. } | Site::File { place, .. } => Some(place),
+            Site::Image { .. } | Site::Simulated { .. } => None,
         }
     }
 
     /// Refuses where the programs would not fit. `needed` bytes, and a twentieth of that for the file
     /// system's own.
     pub fn check_room(&self, needed: u64) -> Result<(), Error> {
-        let Site::Directory { path, place } = &self.site else { return Ok(()) };
-        let needed = needed.saturating_add(needed / 20);
-        if place.free_bytes >= needed {
-            return Ok(());
+        let programs = Bytes(needed.saturating_add(needed / 20));
+        let (path, place, needed) = match &self.site {
+            Site::Directory { path, place } => (path.as_path(), place, programs),
+            Site::Image { image, host } => match image.size {
+                Some(size) if size < programs => return Err(Error::SmallImage { size, needed: programs }),
+                _ => (image.directory(), host, image.spec(needed).file_bytes()),
+            },
+            Site::File { .. } | Site::Simulated { .. } => return Ok(()),
+        };
+        let (free, path) = (Bytes(place.free_bytes), path.to_owned());
+        match self.site {
+            _ if free >= needed => Ok(()),
+            Site::Image { .. } => Err(ImageFault::NoRoom { directory: path, free, needed }.into()),
+            _ => Err(Error::NoRoom { path, free, needed }),
         }
-        let (free, needed) = (units::Bytes(place.free_bytes), units::Bytes(needed));
-        Err(Error::NoRoom { path: path.clone(), free, needed })
     }
 }
 
-fn directory(path: &Path, typed: &str) -> Result<Site, Error> {
+fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing(path, typed)),
@@ -143,8 +226,29 @@ fn directory(path: &Path, typed: &str) -> Result<Site, Error> {
     if !metadata.is_dir() {
         return Err(Error::NotADirectory(path.to_owned()));
     }
-    let place = Place::under(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
-    Ok(Site::Directory { path: path.to_owned(), place })
+    place(path)
+}
+
+/// A regular file that this user may read.
+fn file(path: &Path) -> Result<Place, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Error::Missing(path.to_owned())),
+        Err(source) => return Err(unreadable(source)),
+    };
+    if metadata.is_dir() {
+        return Err(Error::IsADirectory(path.to_owned()));
+    }
+    if !metadata.is_file() {
+        return Err(Error::NotAFile(path.to_owned()));
+    }
+    fs::File::open(path).map_err(unreadable)?;
+    place(path)
+}
+
+fn place(path: &Path) -> Result<Place, Error> {
+    Place::under(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })
 }
 
 fn missing(path: &Path, typed: &str) -> Error {
@@ -172,6 +276,40 @@ mod tests {
         assert_eq!(typed("a=/mnt/x").kind, TargetKind::Directory("/mnt/x".into()));
         assert_eq!(typed("old=sim:flat").kind, TargetKind::Simulated("flat".to_owned()));
         assert_eq!(typed(".").name, ".");
+    }
+
+    #[test]
+    fn a_scheme_stands_before_a_colon() {
+        assert_eq!(typed("b=image:xfs,block=8192").kind, TargetKind::Image("xfs,block=8192".to_owned()));
+        assert_eq!(typed("image:ext4,size=64MiB").name, "image:ext4,size=64MiB");
+        assert_eq!(typed("file:/a=b").kind, TargetKind::File("/a=b".into()));
+        assert_eq!(typed("/mnt/image:ext4").kind, TargetKind::Directory("/mnt/image:ext4".into()));
+    }
+
+    #[test]
+    fn a_queue_may_be_tuned_under_any_target() {
+        let tuned = typed("a=/mnt/x,tune=scheduler:none");
+        assert_eq!(
+            (tuned.kind, tuned.tune.as_deref()),
+            (TargetKind::Directory("/mnt/x".into()), Some("scheduler:none"))
+        );
+        assert_eq!(typed("file:/x,tune=a:b").kind, TargetKind::File("/x".into()));
+        assert_eq!(typed("image:xfs,tune=a:b,size=1GiB").kind, TargetKind::Image("xfs,tune=a:b,size=1GiB".to_owned()));
+        let refused = |text: &str| Target::resolve(&typed(text)).expect_err(text).to_string();
+        assert!(refused("sim:flat,tune=scheduler:none").contains("no queue"));
+        assert!(refused(".,tune=scheduler").contains("no attribute:value"));
+    }
+
+    #[test]
+    fn a_file_is_one_that_can_be_read() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = scratch.path().join("data");
+        fs::write(&path, "data").expect("a file");
+        let resolve = |path: &Path| Target::resolve(&typed(&format!("file:{}", path.display())));
+        assert!(matches!(resolve(&path).expect("a target").site, Site::File { .. }));
+        assert!(matches!(resolve(scratch.path()), Err(Error::IsADirectory(_))));
+        assert!(matches!(resolve(&scratch.path().join("none")), Err(Error::Missing(_))));
+        assert!(matches!(resolve(Path::new("/dev/null")), Err(Error::NotAFile(_))));
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! The worlds of a run: one for each set of targets that are busy at once, made when first needed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kernel::{Posix, Station, Workspace};
+use kernel::tuning::{Tuned, Tuning};
+use kernel::{Posix, Station};
 use simulator::Machine;
+use stats::TargetInfo;
 use units::Nanos;
 use workload::Program;
 
 use crate::error::Error;
+use crate::events::Event;
 use crate::forecast::Trial;
+use crate::ground::Ground;
 use crate::plan::Plan;
 use crate::runner::{self, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
@@ -17,17 +21,41 @@ use crate::target::{Site, Target};
 
 /// A world of either kind.
 pub enum AnyWorld {
-    /// Directories of the real kernel.
-    Real(Box<Posix>),
+    /// Directories of the real kernel, and how the queues below are tuned while a program runs.
+    Real(Box<Posix>, Vec<Tuning>),
     /// Programs on one simulated machine.
     Simulated(Box<Machine>),
 }
 
-/// All worlds of a run, each under the targets that are busy in it.
-#[derive(Default)]
-pub struct Worlds(Vec<(Vec<usize>, AnyWorld)>);
+/// All worlds of a run, each under the targets that are busy in it, and the ground of every target.
+pub struct Worlds {
+    // Programs leave their ground before that goes.
+    worlds: Vec<(Vec<usize>, AnyWorld)>,
+    grounds: Vec<Ground>,
+}
 
 impl Worlds {
+    /// Makes ready what the targets stand on, and the worlds of the plan.
+    pub fn prepare(
+        plan: &Plan,
+        targets: &[Target],
+        stop: &Stop,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Worlds, Error> {
+        let grounds = targets.iter().enumerate();
+        let grounds = grounds.map(|(index, target)| Ground::prepare(target, plan.space(index), stop, notify));
+        let mut worlds = Worlds { worlds: Vec::new(), grounds: grounds.collect::<Result<_, _>>()? };
+        for alternative in &plan.alternatives {
+            worlds.open(plan, &alternative.targets, targets, stop)?;
+        }
+        Ok(worlds)
+    }
+
+    /// What is to be said about the targets.
+    pub fn infos(&self) -> Vec<TargetInfo> {
+        self.grounds.iter().map(|ground| ground.info().clone()).collect()
+    }
+
     /// The world in which these targets are busy.
     pub fn open(
         &mut self,
@@ -36,41 +64,54 @@ impl Worlds {
         targets: &[Target],
         stop: &Stop,
     ) -> Result<&mut AnyWorld, Error> {
-        let known = self.0.iter().position(|(those, _)| those == busy);
+        let known = self.worlds.iter().position(|(those, _)| those == busy);
         let index = match known {
             Some(index) => index,
             None => {
-                self.0.push((busy.to_vec(), AnyWorld::open(plan, busy, targets, stop)?));
-                self.0.len() - 1
+                self.worlds.push((busy.to_vec(), AnyWorld::open(plan, busy, targets, &self.grounds, stop)?));
+                self.worlds.len() - 1
             }
         };
-        Ok(&mut self.0[index].1)
+        Ok(&mut self.worlds[index].1)
+    }
+
+    /// Leaves the images behind; says for each target under which name, where there is one.
+    pub fn keep(self, targets: &[Target]) -> Result<Vec<Option<PathBuf>>, Error> {
+        drop(self.worlds);
+        self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target)).collect()
     }
 }
 
 impl AnyWorld {
-    /// Makes the world in which these targets are busy. Refuses where some are real and some are not, or on
-    /// different machines: they cannot be busy at once.
-    pub fn open(plan: &Plan, busy: &[usize], targets: &[Target], stop: &Stop) -> Result<AnyWorld, Error> {
+    /// Makes the world in which these targets are busy; of real ones, the ground is ready. Refuses where some are
+    /// real and some are not, or on different machines: they cannot be busy at once.
+    pub fn open(
+        plan: &Plan,
+        busy: &[usize],
+        targets: &[Target],
+        grounds: &[Ground],
+        stop: &Stop,
+    ) -> Result<AnyWorld, Error> {
         if !Target::share_a_world(busy.iter().map(|&index| &targets[index])) {
             return Err(Error::NotAtOnce);
         }
-        let sites: Vec<&Site> = busy.iter().map(|&index| &targets[index].site).collect();
-        if let Some(Site::Simulated { machine }) = sites.first() {
+        if let Some(Site::Simulated { machine }) = busy.first().map(|&index| &targets[index].site) {
             let world = Machine::named(machine, busy.len()).ok_or_else(|| Error::UnknownMachine(machine.clone()))?;
             return Ok(AnyWorld::Simulated(Box::new(world)));
         }
-        let stations = sites.into_iter().map(|site| match site {
-            Site::Directory { path, .. } => {
-                Ok(Station { workspace: Some(Workspace::inside(path)?), given: Vec::new() })
-            }
-            Site::Simulated { .. } => Err(Error::NotAtOnce),
-        });
+        let stations = busy.iter().map(|&index| grounds[index].station());
         let stations = stations.collect::<Result<Vec<Station>, Error>>()?;
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.means)?;
-        Ok(AnyWorld::Real(Box::new(world)))
+        for (program, &index) in busy.iter().enumerate() {
+            // Where programs of another world stand on the same image too, it cannot be unmounted.
+            if let Some(remount) = grounds[index].remount().filter(|_| plan.is_always_alone(index)) {
+                world.remount_by(program, remount);
+            }
+        }
+        let tunings = busy.iter().filter_map(|&index| grounds[index].tuning().cloned()).collect();
+        Ok(AnyWorld::Real(Box::new(world), tunings))
     }
 
     /// The world of one program that reads a device. It stands apart from the target's: the target's files
@@ -78,13 +119,19 @@ impl AnyWorld {
     pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, Error> {
         let station = Station { workspace: None, given: vec![device.to_owned()] };
         let world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
-        Ok(AnyWorld::Real(Box::new(world)))
+        Ok(AnyWorld::Real(Box::new(world), Vec::new()))
     }
 
     /// Runs the program once.
     pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Error> {
         match self {
-            AnyWorld::Real(world) => Ok(runner::perform(&mut **world, program, how)?),
+            AnyWorld::Real(world, tunings) => {
+                // Only while it runs: other targets may share the device and want it otherwise.
+                let tuned = tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>()?;
+                let performance = runner::perform(&mut **world, program, how)?;
+                tuned.into_iter().try_for_each(Tuned::restore)?;
+                Ok(performance)
+            }
             AnyWorld::Simulated(world) => {
                 let Ok(performance) = runner::perform(&mut **world, program, how);
                 Ok(performance)
@@ -100,7 +147,7 @@ impl AnyWorld {
         let all = Nanos(began.elapsed().as_nanos() as u64);
         let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
         let calls = |phase: &PhaseRun| match self {
-            AnyWorld::Real(_) => phase.returned(),
+            AnyWorld::Real(..) => phase.returned(),
             AnyWorld::Simulated(_) => all,
         };
         Ok(finished.map(calls).map(|calls| Trial { all, calls }))

@@ -68,7 +68,9 @@ impl Tuning {
         let lock = self.notes.lock()?;
         if let Some(note) = lock.note_of(&self.queue)? {
             if let Some(pid) = note.living_owner() {
-                return Err(TuningFault::InUse { disk: self.queue.disk.clone(), pid });
+                let disk = self.queue.disk.clone();
+                let is_own = pid as u32 == std::process::id();
+                return Err(if is_own { TuningFault::Twice(disk) } else { TuningFault::InUse { disk, pid } });
             }
             note.restore()?;
             lock.remove(&note)?;

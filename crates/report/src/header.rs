@@ -29,6 +29,18 @@ fn target(target: &TargetInfo) -> String {
     if let Some(fill) = target.fill_percent {
         line += &format!(", {fill:.0} % full");
     }
+    if let Some(image) = &target.image {
+        line += &format!(", on an image of {}", size(image.bytes));
+        if let Some(file_system) = &image.host_file_system {
+            line += &format!(" in {file_system}");
+        }
+        if let Some(device) = &image.host_device {
+            line += &format!(" on {device}");
+        }
+        if !image.direct_io {
+            line += ", through the page cache there";
+        }
+    }
     if let Some(device) = &target.device {
         line += &format!("  on  {device}");
         if let Some(bytes) = target.device_bytes {
@@ -37,6 +49,9 @@ fn target(target: &TargetInfo) -> String {
         if let Some(cache) = &target.write_cache {
             line += &format!(", {cache} cache");
         }
+    }
+    if let Some(tuning) = &target.tuning {
+        line += &format!(", tuned {tuning}");
     }
     line
 }

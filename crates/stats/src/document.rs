@@ -76,6 +76,29 @@ pub struct TargetInfo {
     pub device_bytes: Option<u64>,
     /// How full the file system was.
     pub fill_percent: Option<f64>,
+    /// The image that was made for it; null where it stands on something that was there before.
+    pub image: Option<ImageInfo>,
+    /// How the device's queue was tuned while it was measured, as in `scheduler:none+read_ahead_kb:4096`; null
+    /// where it was left as it is.
+    pub tuning: Option<String>,
+}
+
+/// The image that a file system stood on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImageInfo {
+    /// Bytes of its file.
+    pub bytes: u64,
+    /// Bytes of a block of its file system.
+    pub block_bytes: u64,
+    /// Whether the loop device passed the page cache of the host file system by.
+    pub direct_io: bool,
+    /// The file system that its file lay in; null where it cannot be seen.
+    pub host_file_system: Option<String>,
+    /// The block device under that.
+    pub host_device: Option<String>,
+    /// Under which name it was kept; null where it is gone.
+    pub kept_as: Option<String>,
 }
 
 /// Something that went wrong.

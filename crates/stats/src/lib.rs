@@ -16,6 +16,6 @@ pub use cell::{
     CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, Mark, MarkCode,
     ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
 };
-pub use document::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
+pub use document::{Document, ImageInfo, Problem, RunInfo, SCHEMA, TargetInfo};
 pub use latency::Latencies;
 pub use round::{CpuSeconds, Round, RoundPart};

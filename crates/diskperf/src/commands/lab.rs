@@ -116,11 +116,11 @@ pub fn check_room(bytes: u64, files: u64) -> Result<(), Error> {
     let here = Target::resolve(&argument)?;
     here.check_room(bytes)?;
     match &here.site {
-        Site::Directory { path, place } => match place.free_files {
-            Some(free) if free < files => Err(Error::NoFiles { path: path.clone(), free, needed: files }),
-            _ => Ok(()),
-        },
-        Site::Simulated { .. } => Ok(()),
+        Site::Directory { path, place } if place.free_files.is_some_and(|free| free < files) => {
+            let free = place.free_files.unwrap_or(0);
+            Err(Error::NoFiles { path: path.clone(), free, needed: files })
+        }
+        _ => Ok(()),
     }
 }
 

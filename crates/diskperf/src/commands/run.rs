@@ -2,7 +2,9 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use kernel::PrivateMounts;
 use kernel::machine::Host;
+use kernel::tuning::restore_left;
 use stats::{Cell, Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use units::{Bytes, Nanos};
 
@@ -13,9 +15,10 @@ use crate::error::Error;
 use crate::events::Event;
 use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices};
+use crate::ground;
 use crate::output;
-use crate::plan::{Alternative, Plan};
-use crate::presets::{Preset, Settings};
+use crate::plan::{Alternative, Plan, Row};
+use crate::presets::Settings;
 use crate::published;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
@@ -24,6 +27,8 @@ use crate::worlds::{AnyWorld, Worlds};
 /// What a run left in hand.
 #[derive(Debug, Default)]
 struct Results {
+    /// The targets as they were measured; empty where it did not come to that.
+    targets: Vec<TargetInfo>,
     cells: Vec<Cell>,
     problems: Vec<Problem>,
     findings: Vec<String>,
@@ -41,6 +46,10 @@ pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> 
         return Ok(Exit::Done);
     }
     let is_json = arguments.output.format() == Format::Json;
+    if results.interrupted && results.cells.is_empty() && !is_json {
+        eprintln!("stopped before anything was measured");
+        return Ok(Exit::Interrupted);
+    }
     if let Err(error) = &ended {
         results.problems.push(Problem {
             target: None,
@@ -49,8 +58,8 @@ pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> 
             message: error.to_string(),
             hint: error.hint(),
         });
-        // Nothing was planned: there is nothing to show but the error itself.
-        if plan.is_none() && !is_json {
+        // Nothing was measured: there is nothing to show but the error itself.
+        if results.cells.is_empty() && !is_json {
             return ended.map(|_| Exit::Failed);
         }
     }
@@ -76,6 +85,14 @@ fn carry_out(
     results: &mut Results,
 ) -> Result<Option<()>, Error> {
     *targets = Target::resolve_all(&arguments.targets())?;
+    let has_image = targets.iter().any(Target::is_image);
+    if arguments.keep && !has_image {
+        return Err(Error::NothingToKeep);
+    }
+    if has_image && !arguments.dry_run {
+        // On the first thread, before there is any other.
+        PrivateMounts::enter()?;
+    }
     // Before anything is laid out for a size that cannot be had.
     if let Some(size) = arguments.size {
         targets.iter().try_for_each(|target| target.check_room(size.0))?;
@@ -84,13 +101,14 @@ fn carry_out(
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;
     }
-    announce(&plan, targets);
+    announce(&plan, targets, arguments.keep);
     if arguments.dry_run {
         return dry_run(&mut plan, targets).map(|()| None);
     }
     let stop = Stop::on_signals()?;
+    restore();
     let mut display = Display::new();
-    let ended = measure(arguments.preset, &mut plan, targets, &stop, results, &mut |event| display.show(&event));
+    let ended = measure(arguments, &mut plan, targets, &stop, results, &mut |event| display.show(&event));
     *planned = Some(plan);
     ended.map(Some)
 }
@@ -103,6 +121,9 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
         let mut rows = (preset.rows)(&settings, site)?;
+        if let (Site::File { path, .. }, true) = (&site.site, rows.iter().any(Row::writes)) {
+            return Err(Error::OnlyRead { path: path.clone(), preset: preset.name });
+        }
         if let Some(cache) = arguments.cache() {
             rows.iter_mut().flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
         }
@@ -131,14 +152,35 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
 }
 
 /// Says what will be written, before it is.
-fn announce(plan: &Plan, targets: &[Target]) {
+fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     for (index, target) in targets.iter().enumerate() {
-        if let Site::Directory { path, .. } = &target.site {
-            let (writes, space) = (Bytes(plan.writes(index)), Bytes(plan.space(index)));
-            eprintln!(
-                "writes up to {writes} in {}, at most {space} at a time; Ctrl-C leaves nothing behind",
-                path.display()
-            );
+        let (writes, space) = (Bytes(plan.writes(index)), Bytes(plan.space(index)));
+        match &target.site {
+            Site::Directory { path, .. } => {
+                let path = path.display();
+                eprintln!("writes up to {writes} in {path}, at most {space} at a time; Ctrl-C leaves nothing behind");
+            }
+            Site::Image { image, host } => {
+                let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
+                let host = host.file_system.as_deref().map_or_else(String::new, |host| format!(" ({host})"));
+                let file_system = image.file_system();
+                let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
+                eprintln!(
+                    "writes an image of {size} in {directory}{host}, then up to {writes} to {file_system} on it; {after}"
+                );
+            }
+            Site::File { path, .. } => eprintln!("reads {}", path.display()),
+            Site::Simulated { .. } => {}
+        }
+    }
+}
+
+/// Restores what an earlier run that was killed has left changed, and says so.
+fn restore() {
+    for left in restore_left() {
+        match left.outcome {
+            Ok(()) => eprintln!("restored the queue of {}, which process {} had left tuned", left.disk, left.pid),
+            Err(fault) => eprintln!("process {} had left {} tuned: {fault}", left.pid, left.disk),
         }
     }
 }
@@ -147,16 +189,16 @@ fn announce(plan: &Plan, targets: &[Target]) {
 /// machines are tried all the same, of directories the prices are guessed.
 fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
     if let Some(trials) = plan.trials() {
-        let price = |(index, target): (usize, &Target)| match target.site {
-            Site::Directory { .. } => Ok(Some(Prices::GUESSED)),
-            Site::Simulated { .. } => {
-                let mut world = AnyWorld::open(plan, &[index], targets, &Stop::default())?;
-                trials.prices(|program| world.time(program))
+        let price = |(index, target): (usize, &Target)| {
+            if !target.is_simulated() {
+                return Ok(Some(Prices::GUESSED));
             }
+            let mut world = AnyWorld::open(plan, &[index], targets, &[], &Stop::default())?;
+            trials.prices(|program| world.time(program))
         };
         let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
-        if targets.iter().any(|target| matches!(target.site, Site::Directory { .. })) {
+        if !targets.iter().all(Target::is_simulated) {
             eprintln!("(a guess: --dry-run writes nothing and so times nothing)");
         }
     }
@@ -181,7 +223,7 @@ fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>) {
 
 /// Runs every round of the plan, and makes the cells of what was run, also where something ended it early.
 fn measure(
-    preset: &Preset,
+    arguments: &RunArguments,
     plan: &mut Plan,
     targets: &[Target],
     stop: &Stop,
@@ -189,10 +231,15 @@ fn measure(
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
     let mut histories = vec![History::default(); plan.alternatives.len()];
-    let mut worlds = Worlds::default();
-    for alternative in &plan.alternatives {
-        worlds.open(plan, &alternative.targets, targets, stop)?;
-    }
+    let mut worlds = match Worlds::prepare(plan, targets, stop, notify) {
+        // Whatever failed: Ctrl-C reaches mkfs too.
+        Err(_) if stop.requested() => {
+            results.interrupted = true;
+            return Ok(());
+        }
+        worlds => worlds?,
+    };
+    results.targets = worlds.infos();
     if let Some(trials) = plan.trials() {
         let price = |index: usize| {
             let world = worlds.open(plan, &[index], targets, stop)?;
@@ -202,16 +249,30 @@ fn measure(
         forecast(plan, prices);
     }
     notify(Event::Started(plan));
-    let ended = run_rounds(plan, targets, &mut worlds, stop, &mut histories, notify);
+    let mut ended = run_rounds(plan, targets, &mut worlds, stop, &mut histories, notify);
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
         results.problems.extend(cells::problem(targets, alternative, history));
         results.cells.extend(cells::cells(plan, targets, alternative, history));
     }
     results.cells.extend(published::cells(plan.preset));
     results.interrupted = stop.requested();
-    results.findings = (preset.findings)(&results.cells);
+    results.findings = (arguments.preset.findings)(&results.cells);
     notify(Event::Finished);
+    if arguments.keep {
+        ended = keep(worlds, targets, &mut results.targets).and(ended);
+    }
     ended
+}
+
+/// Gives the images their names, and says which.
+fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<(), Error> {
+    for ((path, target), info) in worlds.keep(targets)?.into_iter().zip(targets).zip(infos) {
+        if let (Some(path), Some(image)) = (path, &mut info.image) {
+            eprintln!("kept the image of {target} as {}", path.display());
+            image.kept_as = Some(path.display().to_string());
+        }
+    }
+    Ok(())
 }
 
 fn run_rounds(
@@ -268,8 +329,11 @@ fn document(
     command: Vec<String>,
     plan: Option<&Plan>,
     targets: &[Target],
-    results: Results,
+    mut results: Results,
 ) -> Document {
+    if results.targets.is_empty() {
+        results.targets = targets.iter().filter_map(|target| ground::info(target, None).ok()).collect();
+    }
     let host = Host::this();
     Document {
         schema: SCHEMA.to_owned(),
@@ -285,29 +349,11 @@ fn document(
             host: host.name,
             cpus: host.cpus as u64,
             memory_bytes: host.memory_bytes,
-            targets: targets.iter().map(target_info).collect(),
+            targets: results.targets,
             findings: results.findings,
             interrupted: results.interrupted,
         },
         cells: results.cells,
         errors: results.problems,
-    }
-}
-
-fn target_info(target: &Target) -> TargetInfo {
-    let place = match &target.site {
-        Site::Directory { place, .. } => Some(place),
-        Site::Simulated { .. } => None,
-    };
-    let device = place.and_then(|place| place.device.as_ref());
-    TargetInfo {
-        name: target.name.clone(),
-        argument: target.typed.clone(),
-        file_system: place.and_then(|place| place.file_system.clone()),
-        mount_options: place.map(|place| place.mount_options.clone()).unwrap_or_default(),
-        device: device.map(|device| device.name.clone()),
-        write_cache: device.and_then(|device| device.write_cache()),
-        device_bytes: device.and_then(|device| device.bytes()),
-        fill_percent: place.map(|place| place.fill_percent()),
     }
 }

@@ -58,7 +58,7 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
 fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
     let node = match &target.site {
         Site::Directory { place, .. } => place.device.as_ref().map(|device| device.node()),
-        Site::Simulated { .. } => None,
+        Site::Image { .. } | Site::File { .. } | Site::Simulated { .. } => None,
     };
     let (storage, omitted) = match raw_device(target, node.as_deref()) {
         Ok(storage) => (Some(storage), None),
@@ -81,8 +81,11 @@ fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
 
 /// The block device under the target, where it can be read; else why not.
 fn raw_device(target: &Target, node: Option<&Path>) -> Result<Storage, String> {
-    let Site::Directory { path, place } = &target.site else {
-        return Err(format!("{target} is simulated: it has no raw device to read"));
+    let (path, place) = match &target.site {
+        Site::Directory { path, place } => (path, place),
+        Site::Image { .. } => return Err(format!("the device of {target} is an image that is made only now")),
+        Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
+        Site::Simulated { .. } => return Err(format!("{target} is simulated: it has no raw device to read")),
     };
     let Some(node) = node else {
         let file_system = place.file_system.as_deref().unwrap_or("this file system");

@@ -69,6 +69,9 @@ pub enum TuningFault {
         /// The process.
         pid: i32,
     },
+    /// This process itself has it changed.
+    #[error("two targets that are busy at once tune {0}")]
+    Twice(String),
     /// The old value could not be written back.
     #[error("cannot restore {setting} of {disk}: {source}")]
     Restore {

@@ -1,0 +1,93 @@
+//! What to make of an image that could not be had.
+
+use std::io::ErrorKind;
+
+use kernel::ImageFault;
+
+use super::lacks_rights;
+use crate::exit::Exit;
+
+/// The exit status this stands for.
+pub fn exit(fault: &ImageFault) -> Exit {
+    match fault {
+        ImageFault::BadName(_)
+        | ImageFault::NoTool { package: None, .. }
+        | ImageFault::TooSmall { .. }
+        | ImageFault::BadBlock { .. }
+        | ImageFault::Elsewhere(_)
+        | ImageFault::Mkfs { .. }
+        | ImageFault::Mount { words: Some(_), .. } => Exit::Usage,
+        ImageFault::NoRights { .. }
+        | ImageFault::Confined { .. }
+        | ImageFault::NoTool { .. }
+        | ImageFault::Unsupported(_)
+        | ImageFault::BlockSize { .. }
+        | ImageFault::NoRoom { .. }
+        | ImageFault::NoUnnamed(_)
+        | ImageFault::NotOurs(_) => Exit::Refused,
+        ImageFault::File { source, .. } | ImageFault::Loop { source, .. } if lacks_rights(source) => Exit::Refused,
+        ImageFault::File { .. }
+        | ImageFault::Loop { .. }
+        | ImageFault::NotRun { .. }
+        | ImageFault::Mount { .. }
+        | ImageFault::Stopped => Exit::Failed,
+    }
+}
+
+/// What to try.
+pub fn hint(fault: &ImageFault) -> Option<String> {
+    Some(match fault {
+        ImageFault::NoRights { is_root: false } => {
+            let words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
+            format!("run it as root: sudo {}", words.join(" "))
+        }
+        ImageFault::NoRights { is_root: true } | ImageFault::Confined { .. } => {
+            "in a container, start that with --privileged, or measure a directory instead".to_owned()
+        }
+        ImageFault::BadName(_) | ImageFault::NoTool { package: None, .. } => {
+            "check the spelling; image:ext4, image:xfs and image:btrfs work on most machines".to_owned()
+        }
+        ImageFault::NoTool { package: Some(package), .. } => {
+            format!("install it: apt-get install {package} (other systems may call the package otherwise)")
+        }
+        ImageFault::Unsupported(_) => "/proc/filesystems lists what it can mount without further modules".to_owned(),
+        ImageFault::TooSmall { minimum, .. } => format!("ask for {minimum} or more with size="),
+        ImageFault::BlockSize { page, .. } => format!("ask for blocks of at most {page}, or leave block= out"),
+        ImageFault::NoRoom { .. } => "ask for less with size=, or put the image elsewhere with dir=".to_owned(),
+        ImageFault::NoUnnamed(_) => {
+            "put the image elsewhere with dir=; ext4, xfs, btrfs and tmpfs can hold it".to_owned()
+        }
+        ImageFault::Mkfs { tool, .. } => format!("mkfs= is passed on to {tool} word by word"),
+        ImageFault::Mount { words: Some(_), .. } => "mount= is passed on to the file system".to_owned(),
+        ImageFault::File { source, .. } if lacks_rights(source) => {
+            "put the image elsewhere with dir=, where you may write".to_owned()
+        }
+        ImageFault::Loop { source, .. } if source.kind() == ErrorKind::NotFound || lacks_rights(source) => {
+            "in a container, start that with --privileged; elsewhere, modprobe loop".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_change_them() {
+        assert_eq!(quoted("a=image:xfs,block=8192"), "a=image:xfs,block=8192");
+        assert_eq!(quoted("image:ext4,mkfs=-m 0"), "'image:ext4,mkfs=-m 0'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,154 @@
+//! What a target stands on while it is measured: the directory, or the image that is made for it, and the queue
+//! that is tuned.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kernel::place::Place;
+use kernel::tuning::{Tuned, Tuning};
+use kernel::{Image, ImageSpec, PrivateMounts, Remount, Station, Workspace};
+use stats::{ImageInfo, TargetInfo};
+use units::Bytes;
+
+use crate::error::Error;
+use crate::events::Event;
+use crate::signals::Stop;
+use crate::target::{Site, Target};
+
+/// What a target stands on. Dropped, it is as before: the image is gone.
+pub struct Ground {
+    site: Site,
+    image: Option<Arc<Mutex<Image>>>,
+    tuning: Option<Tuning>,
+    info: TargetInfo,
+}
+
+impl Ground {
+    /// Makes what has to be made, and tries what has to be tuned, once. The programs need so many bytes.
+    pub fn prepare(target: &Target, needed: u64, stop: &Stop, notify: &mut dyn FnMut(Event)) -> Result<Ground, Error> {
+        let image = match &target.site {
+            Site::Image { image, .. } => Some(make(&image.spec(needed), needed, stop, &mut |bytes, of| {
+                notify(Event::ImageWritten { target: &target.name, bytes, of });
+            })?),
+            _ => None,
+        };
+        let tuning = plan_tuning(target, image.as_ref())?;
+        if let Some(tuning) = &tuning {
+            tuning.apply().and_then(Tuned::restore)?;
+        }
+        let info = info(target, image.as_ref())?;
+        let image = image.map(|image| Arc::new(Mutex::new(image)));
+        Ok(Ground { site: target.site.clone(), image, tuning, info })
+    }
+
+    /// A place for one program.
+    pub fn station(&self) -> Result<Station, Error> {
+        let mut station = Station::default();
+        match (&self.site, &self.image) {
+            (_, Some(image)) => station.workspace = Some(Workspace::inside(locked(image).path())?),
+            (Site::Directory { path, .. }, _) => station.workspace = Some(Workspace::inside(path)?),
+            (Site::File { path, .. }, _) => station.given.push(path.clone()),
+            (Site::Image { .. } | Site::Simulated { .. }, None) => {}
+        }
+        Ok(station)
+    }
+
+    /// How its file system is mounted anew, where that is ours.
+    pub fn remount(&self) -> Option<Remount> {
+        let image = Arc::clone(self.image.as_ref()?);
+        Some(Box::new(move || locked(&image).remount().map_err(io::Error::other)))
+    }
+
+    /// How its queue is tuned, where it is.
+    pub fn tuning(&self) -> Option<&Tuning> {
+        self.tuning.as_ref()
+    }
+
+    /// What is to be said about it.
+    pub fn info(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    /// Leaves the image behind under a name, where there is one. Nothing may stand on it any more.
+    pub fn keep(self, target: &Target) -> Result<Option<PathBuf>, Error> {
+        let Some(image) = self.image.and_then(Arc::into_inner) else { return Ok(None) };
+        let image = image.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Some(image.keep(&kept_name(target))?))
+    }
+}
+
+/// A panic elsewhere leaves an image as good as any other.
+fn locked(image: &Mutex<Image>) -> MutexGuard<'_, Image> {
+    image.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes an image in which so many bytes have room.
+fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64, u64)) -> Result<Image, Error> {
+    let of = spec.file_bytes().0;
+    let image = Image::make(spec, &PrivateMounts::enter()?, |bytes| {
+        progress(bytes, of);
+        if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let free = look(image.path())?.free_bytes;
+    let needed = needed.saturating_add(needed / 20);
+    if free < needed {
+        return Err(Error::SmallImage { size: Bytes(free), needed: Bytes(needed) });
+    }
+    Ok(image)
+}
+
+fn plan_tuning(target: &Target, image: Option<&Image>) -> Result<Option<Tuning>, Error> {
+    if target.tuning.is_empty() {
+        return Ok(None);
+    }
+    match image.map(Image::device).or(target.place().and_then(|place| place.device.as_ref())) {
+        Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?)),
+        None => {
+            let why = "there is no device to be seen that could be tuned".to_owned();
+            Err(Error::BadTuning { typed: target.typed.clone(), why })
+        }
+    }
+}
+
+fn look(path: &Path) -> Result<Place, Error> {
+    Place::under(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })
+}
+
+/// `diskperf-NAME` for a target that was given a name, else `diskperf-FSTYPE`.
+fn kept_name(target: &Target) -> String {
+    match &target.site {
+        Site::Image { image, .. } if target.name == target.typed => format!("diskperf-{}", image.file_system()),
+        _ => format!("diskperf-{}", target.name),
+    }
+}
+
+/// What is to be said about a target, before anything was made for it or afterwards.
+pub fn info(target: &Target, image: Option<&Image>) -> Result<TargetInfo, Error> {
+    let made = image.map(|image| look(image.path())).transpose()?;
+    let place = made.as_ref().or(target.place());
+    let device = place.and_then(|place| place.device.as_ref());
+    let image = image.map(|image| -> Result<ImageInfo, Error> {
+        Ok(ImageInfo {
+            bytes: image.bytes().0,
+            block_bytes: image.block()?.0,
+            direct_io: image.is_direct(),
+            host_file_system: image.host().file_system.clone(),
+            host_device: image.host().device.as_ref().map(|device| device.name.clone()),
+            kept_as: None,
+        })
+    });
+    Ok(TargetInfo {
+        name: target.name.clone(),
+        argument: target.typed.clone(),
+        file_system: place.and_then(|place| place.file_system.clone()),
+        mount_options: place.map(|place| place.mount_options.clone()).unwrap_or_default(),
+        device: device.map(|device| device.name.clone()),
+        write_cache: device.and_then(|device| device.write_cache()),
+        device_bytes: device.and_then(|device| device.bytes()),
+        fill_percent: place.map(|place| place.fill_percent()),
+        image: image.transpose()?,
+        tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),
+    })
+}

@@ -1,0 +1,162 @@
+//! What may follow a target: `,key=value`. Within a value a `+` stands for a comma, which would begin the next
+//! key.
+
+use std::path::{Path, PathBuf};
+
+use kernel::ImageSpec;
+use kernel::tuning::Setting;
+use units::Bytes;
+
+use crate::error::Error;
+
+/// The keys of an image.
+pub const IMAGE_KEYS: &str = "size, dir, block, mount, mkfs, tune";
+
+/// Images are at least this large where no size is given: every file system that we know is at ease in it.
+const SIZE: Bytes = Bytes::mib(512);
+
+/// And a multiple of this.
+const STEP: Bytes = Bytes::mib(64);
+
+/// An image as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageArgument {
+    /// All but its size.
+    spec: ImageSpec,
+    /// Its size, where one was given.
+    pub size: Option<Bytes>,
+}
+
+impl ImageArgument {
+    /// The image that is made where the programs need so much room: of the size asked for, else twice the room.
+    pub fn spec(&self, needed: u64) -> ImageSpec {
+        let usual = || Bytes(needed.saturating_mul(2).max(SIZE.0).checked_next_multiple_of(STEP.0).unwrap_or(u64::MAX));
+        ImageSpec { bytes: self.size.unwrap_or_else(usual), ..self.spec.clone() }
+    }
+
+    /// The directory that its file lies in.
+    pub fn directory(&self) -> &Path {
+        &self.spec.directory
+    }
+
+    /// The type of its file system.
+    pub fn file_system(&self) -> &str {
+        &self.spec.file_system
+    }
+}
+
+/// Reads `FSTYPE[,key=value]...` of the target that was typed: the image, and how its queue is tuned.
+pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), Error> {
+    let mut pieces = text.split(',');
+    let mut image = ImageArgument {
+        spec: ImageSpec {
+            file_system: pieces.next().unwrap_or_default().to_owned(),
+            bytes: Bytes(0),
+            directory: PathBuf::from("."),
+            block: None,
+            mount_options: Vec::new(),
+            mkfs_options: Vec::new(),
+        },
+        size: None,
+    };
+    let bad = |why: String| Error::BadKey { typed: typed.to_owned(), why, keys: IMAGE_KEYS };
+    let mut settings = Vec::new();
+    let mut seen = Vec::new();
+    for piece in pieces {
+        let Some((key, value)) = piece.split_once('=').filter(|(_, value)| !value.is_empty()) else {
+            return Err(bad(format!("{piece:?} is no key=value")));
+        };
+        if seen.contains(&key) {
+            return Err(bad(format!("{key} is given twice")));
+        }
+        seen.push(key);
+        let bytes = || value.parse::<Bytes>().map_err(|error| bad(format!("{key}={value}: {error}")));
+        match key {
+            "size" => image.size = Some(bytes()?),
+            "block" => image.spec.block = Some(bytes()?),
+            "dir" => image.spec.directory = PathBuf::from(value),
+            "mount" => image.spec.mount_options = value.split('+').map(str::to_owned).collect(),
+            "mkfs" => image.spec.mkfs_options = value.replace('+', ",").split_whitespace().map(str::to_owned).collect(),
+            "tune" => settings = tuning(value, typed)?,
+            _ => return Err(bad(format!("there is no key {key}"))),
+        }
+    }
+    Ok((image, settings))
+}
+
+/// Reads `scheduler:none+read_ahead_kb:4096`.
+pub fn tuning(text: &str, typed: &str) -> Result<Vec<Setting>, Error> {
+    let bad = |why: String| Error::BadTuning { typed: typed.to_owned(), why };
+    let mut settings: Vec<Setting> = Vec::new();
+    for piece in text.split('+') {
+        let (attribute, value) = piece.split_once(':').unwrap_or((piece, ""));
+        if attribute.is_empty() || value.is_empty() || value.contains(char::is_control) {
+            return Err(bad(format!("{piece:?} is no attribute:value")));
+        }
+        if settings.iter().any(|setting| setting.attribute == attribute) {
+            return Err(bad(format!("{attribute} is given twice")));
+        }
+        settings.push(Setting { attribute: attribute.to_owned(), value: value.to_owned() });
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<(ImageArgument, Vec<Setting>), String> {
+        image(text, text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let (image, tuning) = read(
+            "xfs,size=1GiB,dir=/mnt/a b,block=8KiB,mount=noatime+logbsize=256k,mkfs=-m crc=1+finobt=0  -L x,\
+            tune=scheduler:none",
+        )
+        .expect("fine");
+        assert_eq!(image.size, Some(Bytes::mib(1024)));
+        let spec = image.spec(7);
+        assert_eq!((spec.file_system.as_str(), spec.bytes, spec.block), ("xfs", Bytes::mib(1024), Some(Bytes(8192))));
+        assert_eq!(spec.directory, Path::new("/mnt/a b"));
+        assert_eq!(spec.mount_options, ["noatime", "logbsize=256k"]);
+        assert_eq!(spec.mkfs_options, ["-m", "crc=1,finobt=0", "-L", "x"]);
+        assert_eq!(tuning, [Setting { attribute: "scheduler".to_owned(), value: "none".to_owned() }]);
+    }
+
+    #[test]
+    fn nothing_but_a_type_is_enough() {
+        let (image, tuning) = read("ext4").expect("fine");
+        assert_eq!((image.size, image.directory(), tuning.len()), (None, Path::new("."), 0));
+        assert_eq!(image.spec(0).bytes, Bytes::mib(512));
+        assert_eq!(image.spec(300 << 20).bytes, Bytes::mib(640));
+        assert!(image.spec(u64::MAX).bytes.0 > u64::MAX / 2);
+    }
+
+    #[test]
+    fn what_is_no_key_is_named() {
+        for (text, why) in [
+            ("ext4,sise=64MiB", "no key sise"),
+            ("ext4,size", "\"size\" is no key=value"),
+            ("ext4,size=", "\"size=\" is no key=value"),
+            ("ext4,size=1M", "size=1M: ambiguous unit M"),
+            ("ext4,size=1MiB,size=2MiB", "size is given twice"),
+            ("ext4,tune=scheduler", "\"scheduler\" is no attribute:value"),
+            ("ext4,", "\"\" is no key=value"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn settings_are_separated_by_plus() {
+        let settings = tuning("scheduler:none+write_cache:write back", "").expect("fine");
+        let pairs: Vec<_> = settings.iter().map(|setting| (&*setting.attribute, &*setting.value)).collect();
+        assert_eq!(pairs, [("scheduler", "none"), ("write_cache", "write back")]);
+        for text in ["", "scheduler:", ":none", "a:1+a:2", "a:1+", "a:1\t2"] {
+            assert!(tuning(text, "").is_err(), "{text:?}");
+        }
+    }
+}

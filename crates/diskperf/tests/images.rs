@@ -1,0 +1,404 @@
+//! Targets that are more than a directory, as a user meets them: file systems on images, tuned queues, files;
+//! what bad input gets, and what is left behind.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kernel::devices::Device;
+use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, has_tool, names_in, skip};
+use units::Bytes;
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&program(), folder, arguments)
+}
+
+/// Says why images cannot be made here, if they cannot.
+macro_rules! need {
+    ($($tool:expr),*) => {
+        if !may_administer() || !Path::new("/dev/loop-control").exists() {
+            return skip!("needs root and loop devices");
+        }
+        $(if !has_tool($tool) {
+            return skip!("{} is not installed", $tool);
+        })*
+    };
+}
+
+fn document(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {} {}", ended.out, ended.err))
+}
+
+/// Loop devices on files in the directory.
+fn loops_on(directory: &Path) -> Vec<PathBuf> {
+    let blocks = fs::read_dir("/sys/block").expect("/sys/block").flatten().map(|entry| entry.path());
+    let on_it = |path: &PathBuf| {
+        let backing = fs::read_to_string(path.join("loop/backing_file"));
+        backing.is_ok_and(|backing| Path::new(backing.trim()).starts_with(directory))
+    };
+    blocks.filter(on_it).collect()
+}
+
+fn soon(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Nothing of a run is left in the folder, nor in the list of mounts, nor among the loop devices.
+fn nothing_is_left(folder: &Path) {
+    assert_eq!(names_in(folder), Vec::<String>::new());
+    soon("the loop devices are gone", || loops_on(folder).is_empty());
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    assert!(!mounts.contains("/proc/driver"), "{mounts}");
+}
+
+/// Starts a run that would go on for a long time.
+fn start(folder: &Path, target: &str) -> Child {
+    Command::new(program())
+        .args(["run", "smoke", target, "--rounds", "100000", "--json"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started")
+}
+
+fn end(child: Child) -> Ended {
+    let output = child.wait_with_output().expect("its end");
+    Ended {
+        status: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// A file system of the test's own, for targets that something is to happen to. The programs that this thread
+/// starts see it.
+fn ground(folder: &Path) -> Image {
+    let spec = ImageSpec {
+        file_system: "ext4".to_owned(),
+        bytes: Bytes::mib(32),
+        directory: folder.to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: Vec::new(),
+    };
+    let mounts = PrivateMounts::enter().expect("mounts of our own");
+    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
+}
+
+fn attribute(device: &Device, name: &str) -> String {
+    let path = Path::new("/sys/block").join(&device.name).join("queue").join(name);
+    fs::read_to_string(path).expect("an attribute").trim().to_owned()
+}
+
+#[test]
+fn every_file_system_is_measured_on_an_image() {
+    need!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
+    let scratch = scratch();
+    let targets = ["image:ext4,size=64MiB", "b=image:btrfs,size=128MiB", "x=image:xfs,size=320MiB,mount=noatime"];
+    let ended = diskperf(scratch.path(), &[&["run", "smoke", "--json"], &targets[..]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(ended.err.matches("nothing is left behind").count(), 3, "{}", ended.err);
+    let document = document(&ended);
+    let cells = document["cells"].as_array().expect("cells");
+    assert!(cells.iter().all(|cell| cell["measured"] == true), "{document:#}");
+    let infos = document["run"]["targets"].as_array().expect("targets");
+    for (info, (file_system, mib)) in infos.iter().zip([("ext4", 64), ("btrfs", 128), ("xfs", 320)]) {
+        assert_eq!(info["file_system"], file_system);
+        assert_eq!(info["image"]["bytes"], mib << 20);
+        assert_eq!(info["image"]["block_bytes"], 4096);
+        assert_eq!(info["image"]["kept_as"], Value::Null);
+        assert!(info["image"]["host_file_system"].is_string());
+        assert!(info["device"].as_str().expect("a device").starts_with("loop"));
+        assert_eq!(info["device_bytes"], mib << 20);
+        let of_it = cells.iter().filter(|cell| cell["target"] == info["name"]);
+        assert!(of_it.clone().count() > 0);
+        assert!(of_it.clone().all(|cell| cell["parameters"]["file_system"] == file_system));
+        // The loop device was seen at work.
+        assert!(of_it.clone().any(|cell| cell["io"]["device_written"].as_u64() > Some(0)));
+    }
+    assert!(infos[2]["mount_options"].as_array().expect("options").contains(&Value::from("noatime")));
+    nothing_is_left(scratch.path());
+}
+
+#[test]
+fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
+    need!("mkfs.ext4", "mkfs.xfs");
+    let scratch = scratch();
+    for target in ["a=image:xfs,size=320MiB,block=8192", "a=image:ext4,size=64MiB,block=8192"] {
+        let ended = diskperf(scratch.path(), &["run", "smoke", "--rounds", "1", "--json", target]);
+        let document = document(&ended);
+        match ended.status {
+            Some(0) => assert_eq!(document["run"]["targets"][0]["image"]["block_bytes"], 8192),
+            status => {
+                assert_eq!(status, Some(3), "{}", ended.err);
+                let message = document["errors"][0]["message"].as_str().expect("a message");
+                assert!(message.contains("blocks of 8 KiB; its pages have 4 KiB"), "{message}");
+            }
+        }
+    }
+    nothing_is_left(scratch.path());
+}
+
+#[test]
+fn bad_input_is_refused_with_the_reason() {
+    need!("mkfs.ext4", "mkfs.xfs");
+    let scratch = scratch();
+    let cases: [(&str, i32, &[&str]); 16] = [
+        ("image:zzfs", 2, &["no mkfs.zzfs", "spelling"]),
+        ("image:../ext4", 2, &["not the name of a file system"]),
+        ("image:", 2, &["not the name of a file system"]),
+        ("image:ext4,sise=64MiB", 2, &["no key sise", "size, dir, block, mount, mkfs, tune"]),
+        ("image:ext4,size=64M", 2, &["ambiguous unit M"]),
+        ("image:ext4,block=3000", 2, &["blocks of 3000 B", "powers of two"]),
+        ("image:xfs,size=64MiB", 2, &["at least 300 MiB", "size="]),
+        ("image:ext4,size=200KiB", 2, &["at least 1 MiB"]),
+        ("image:ext4,size=64MiB,mkfs=-O frobnicate", 2, &["mkfs.ext4 says: ", "frobnicate"]),
+        ("image:xfs,size=320MiB,mkfs=-y", 2, &["mkfs.xfs says: ", "'y'"]),
+        ("image:ext4,size=64MiB,mkfs=-J device=x", 2, &["nothing but the image is written to"]),
+        ("image:ext4,size=64MiB,mkfs=/dev/loop0", 2, &["nothing but the image is written to"]),
+        ("image:ext4,size=64MiB,mount=frobnicate", 2, &["cannot mount ext4", "frobnicate"]),
+        ("image:ext4,size=2000TiB", 3, &["left, and the image needs 2000 TiB", "dir="]),
+        ("image:ext4,dir=none", 2, &["there is no none"]),
+        ("image:ext4,size=64MiB,tune=scheduler:frobnicate", 2, &["refuses scheduler:frobnicate", "none"]),
+    ];
+    for (target, status, words) in cases {
+        let ended = diskperf(scratch.path(), &["run", "smoke", target]);
+        assert_eq!(ended.status, Some(status), "{target}: {}", ended.err);
+        for word in words {
+            assert!(ended.err.contains(word), "{target} says nothing of {word:?}: {}", ended.err);
+        }
+        assert_eq!(ended.out, "", "{target}");
+        nothing_is_left(scratch.path());
+    }
+    let ended = diskperf(scratch.path(), &["run", "smoke", "--size", "64MiB", "image:ext4,size=16MiB"]);
+    assert_eq!(ended.status, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("and the image has 16 MiB"), "{}", ended.err);
+    let ended = diskperf(scratch.path(), &["run", "smoke", "--keep", "."]);
+    assert_eq!(ended.status, Some(2), "{}", ended.err);
+    nothing_is_left(scratch.path());
+}
+
+#[test]
+fn without_rights_the_way_to_get_them_is_said() {
+    need!("mkfs.ext4", "setpriv");
+    let scratch = scratch();
+    // Where another user finds the program, whatever the rights of the folders it was built in.
+    let copy = scratch.path().join("diskperf");
+    fs::copy(program(), &copy).expect("a copy");
+    let readable = |path: &Path| fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755));
+    readable(&copy).and_then(|()| readable(scratch.path())).expect("rights");
+    let as_nobody = |arguments: &[&str]| {
+        let user = ["--reuid=54321", "--regid=54321", "--clear-groups", "--no-new-privs"];
+        let program = copy.to_str().expect("a plain path");
+        testkit::run(Path::new("setpriv"), scratch.path(), &[&user[..], &[program], arguments].concat())
+    };
+    let ended = as_nobody(&["run", "smoke", "image:ext4,size=64MiB", "--json"]);
+    assert_eq!(ended.status, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("CAP_SYS_ADMIN"), "{}", ended.err);
+    assert!(ended.err.contains("hint: run it as root: sudo "), "{}", ended.err);
+    assert!(ended.err.contains("diskperf run smoke image:ext4,size=64MiB --json"), "{}", ended.err);
+    let document = document(&ended);
+    assert_eq!(document["cells"].as_array().map(Vec::len), Some(0), "never a silent fall-back");
+    // To see the plan takes no rights.
+    let ended = as_nobody(&["run", "smoke", "image:ext4,size=64MiB", "--dry-run"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(names_in(scratch.path()), ["diskperf"]);
+}
+
+#[test]
+fn a_missing_mkfs_is_named_with_its_package() {
+    need!("mkfs.xfs", "unshare");
+    let scratch = scratch();
+    // In a mount namespace of its own, something that is no program lies over the tool.
+    let tool = testkit::tool("mkfs.xfs").expect("it is there");
+    let script = format!("mount --bind /dev/null {} && exec \"$0\" run smoke image:xfs", tool.display());
+    let program = program();
+    let words = ["--mount", "--propagation", "private", "sh", "-c", &script, program.to_str().expect("a plain path")];
+    let ended = testkit::run(Path::new("unshare"), scratch.path(), &words);
+    assert_eq!(ended.status, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("no mkfs.xfs") && ended.err.contains("xfsprogs"), "{}", ended.err);
+    nothing_is_left(scratch.path());
+}
+
+/// Killed at moments that nobody chose: while the file is written, while mkfs runs, while programs run.
+#[test]
+fn after_kill_nothing_is_left() {
+    need!("mkfs.ext4");
+    let scratch = scratch();
+    let ground = ground(scratch.path());
+    let free = || rustix::fs::statvfs(ground.path()).expect("space").f_bfree;
+    let before = free();
+    for round in 0..24u64 {
+        let mut child = start(ground.path(), "image:ext4,size=8MiB");
+        thread::sleep(Duration::from_millis(1 + round * round));
+        child.kill().expect("killed");
+        assert_eq!(end(child).status, None, "it was to run for longer");
+        soon("all room is free again", || free() == before);
+    }
+    assert_eq!(names_in(ground.path()), ["lost+found"]);
+    soon("the loop devices are gone", || loops_on(ground.path()).is_empty());
+}
+
+#[test]
+fn stopping_leaves_nothing_and_says_so() {
+    need!("mkfs.ext4", "kill");
+    let scratch = scratch();
+    for size in ["4GiB", "8MiB"] {
+        let child = start(scratch.path(), &format!("image:ext4,size={size}"));
+        soon("an image is attached", || !loops_on(scratch.path()).is_empty());
+        testkit::run(Path::new("kill"), scratch.path(), &["-INT", &child.id().to_string()]);
+        let ended = end(child);
+        assert_eq!(ended.status, Some(4), "{}", ended.err);
+        assert_eq!(document(&ended)["run"]["interrupted"], true);
+        nothing_is_left(scratch.path());
+    }
+}
+
+#[test]
+fn two_runs_on_one_target_do_not_meet() {
+    need!("mkfs.ext4");
+    let scratch = scratch();
+    for target in [".", "image:ext4,size=16MiB"] {
+        let ended: Vec<Ended> = thread::scope(|scope| {
+            let run = || diskperf(scratch.path(), &["run", "smoke", target, "--json"]);
+            let runs = [scope.spawn(run), scope.spawn(run)];
+            runs.into_iter().map(|run| run.join().expect("a run")).collect()
+        });
+        for ended in &ended {
+            assert_eq!(ended.status, Some(0), "{target}: {}", ended.err);
+            assert_eq!(document(ended)["errors"].as_array().map(Vec::len), Some(0));
+        }
+        nothing_is_left(scratch.path());
+    }
+}
+
+#[test]
+fn a_kept_image_has_a_name() {
+    need!("mkfs.ext4");
+    let scratch = scratch();
+    let folder = scratch.path().join("images");
+    fs::create_dir(&folder).expect("a folder");
+    let targets = ["a=image:ext4,size=8MiB,dir=images", "image:ext4,size=16MiB,dir=images"];
+    let run =
+        || diskperf(scratch.path(), &["run", "smoke", "--rounds", "1", "--keep", "--json", targets[0], targets[1]]);
+    let ended = run();
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("afterwards it gets a name"), "{}", ended.err);
+    assert_eq!(names_in(&folder), ["diskperf-a.img", "diskperf-ext4.img"]);
+    let document = document(&ended);
+    for (index, name) in ["images/diskperf-a.img", "images/diskperf-ext4.img"].into_iter().enumerate() {
+        assert_eq!(document["run"]["targets"][index]["image"]["kept_as"], name);
+        assert!(ended.err.contains(&format!("as {name}")), "{}", ended.err);
+    }
+    assert_eq!(fs::metadata(folder.join("diskperf-a.img")).expect("an image").len(), 8 << 20);
+    assert_eq!(run().status, Some(0));
+    let all = ["diskperf-a-2.img", "diskperf-a.img", "diskperf-ext4-2.img", "diskperf-ext4.img"];
+    assert_eq!(names_in(&folder), all, "nothing is overwritten");
+    soon("the loop devices are gone", || loops_on(&folder).is_empty());
+}
+
+#[test]
+fn a_queue_is_tuned_only_for_its_target_and_restored() {
+    need!("mkfs.ext4");
+    let scratch = scratch();
+    let ground = ground(scratch.path());
+    let device = ground.device();
+    let before = (attribute(device, "scheduler"), attribute(device, "read_ahead_kb"));
+    let path = ground.path().display();
+    let tuned = format!("tuned={path},tune=read_ahead_kb:64+scheduler:none");
+    let plain = format!("plain={path}");
+    let ended = diskperf(scratch.path(), &["run", "smoke", "--json", &tuned, &plain]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(&ended);
+    assert_eq!(document["run"]["targets"][0]["tuning"], "read_ahead_kb:64+scheduler:none");
+    assert_eq!(document["run"]["targets"][1]["tuning"], Value::Null);
+    assert_eq!((attribute(device, "scheduler"), attribute(device, "read_ahead_kb")), before);
+}
+
+#[test]
+fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
+    need!("mkfs.ext4");
+    let scratch = scratch();
+    let ground = ground(scratch.path());
+    let device = ground.device();
+    let before = attribute(device, "read_ahead_kb");
+    let target = format!("{},tune=read_ahead_kb:68", ground.path().display());
+    let mut child = start(scratch.path(), &target);
+    soon("the queue is tuned", || attribute(device, "read_ahead_kb") == "68");
+    child.kill().expect("killed");
+    let pid = child.id();
+    end(child);
+    // It may have been killed between two programs.
+    if attribute(device, "read_ahead_kb") == "68" {
+        let ended = diskperf(scratch.path(), &["run", "smoke", "--rounds", "1"]);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        let said = format!("restored the queue of {}, which process {pid} had left tuned", device.name);
+        assert!(ended.err.contains(&said), "{}", ended.err);
+    }
+    assert_eq!(attribute(device, "read_ahead_kb"), before);
+}
+
+#[test]
+fn a_target_that_goes_away_ends_the_run_with_the_reason() {
+    need!("mkfs.ext4", "umount");
+    let scratch = scratch();
+    let ground = ground(scratch.path());
+    let folder = scratch.path().join("folder");
+    fs::create_dir(&folder).expect("a folder");
+    let gone = scratch.path().join("gone");
+    for target in [&folder, &ground.path().to_owned()] {
+        let child = start(scratch.path(), target.to_str().expect("a plain path"));
+        let is_ours = |name: &String| name.starts_with(".diskperf-");
+        soon("the run has begun", || names_in(target).iter().any(is_ours));
+        if *target == folder {
+            fs::rename(&folder, &gone).expect("taken away");
+        } else {
+            let path = target.to_str().expect("a plain path");
+            assert_eq!(testkit::run(Path::new("umount"), scratch.path(), &["-l", path]).status, Some(0));
+        }
+        let ended = end(child);
+        assert_eq!(ended.status, Some(1), "{}", ended.err);
+        assert!(ended.err.contains("error: ") && !ended.err.contains("panicked"), "{}", ended.err);
+        assert!(ended.err.contains("removed or unmounted"), "{}", ended.err);
+        assert!(!document(&ended)["errors"].as_array().expect("errors").is_empty());
+    }
+}
+
+#[test]
+fn a_file_is_never_written() {
+    let scratch = scratch();
+    let path = scratch.path().join("data");
+    fs::write(&path, "data").expect("a file");
+    let ended = diskperf(scratch.path(), &["run", "smoke", "file:data"]);
+    assert_eq!(ended.status, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("data is only read, and smoke writes"), "{}", ended.err);
+    assert_eq!(fs::read(&path).expect("the file"), b"data");
+    for (target, word) in
+        [("file:none", "there is no none"), ("file:.", "is a directory"), ("file:/dev/null", "no regular file")]
+    {
+        let ended = diskperf(scratch.path(), &["run", "smoke", target]);
+        assert_eq!(ended.status, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(word), "{target}: {}", ended.err);
+    }
+    assert_eq!(names_in(scratch.path()), ["data"]);
+}
