@@ -4,8 +4,8 @@
 use stats::Latencies;
 use units::Nanos;
 use workload::{
-    CacheState, Calm, Census, CpuTime, Failure, Phase, Program, Recorder, Residency, Span, Stream, Tally, Witness,
-    World,
+    CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Phase, Program, Recorder, Residency, Span, Stream, Tally,
+    Witness, World,
 };
 
 use crate::recorder::Timed;
@@ -63,6 +63,8 @@ pub struct PhaseRun {
     pub witness: Witness,
     /// Bytes that the devices had written when the last call returned.
     pub written_at_return: Option<u64>,
+    /// How close the machine was to holding back who writes when the last call returned.
+    pub dirtiness: Option<Dirtiness>,
     /// What of the files was in memory only when they were said to be durable.
     pub unwritten: Option<Residency>,
     /// How long all units of work took, where they were timed.
@@ -80,6 +82,10 @@ pub struct Part {
     pub durable: Option<Nanos>,
     /// CPU time of the program over the claimed clock.
     pub cpu: CpuTime,
+    /// Time over the claimed clock in which the program could have run and no processor was free for it.
+    pub ready: Option<Nanos>,
+    /// Time until the last call returned in which the program neither ran nor could have run.
+    pub blocked_in_calls: Option<Nanos>,
     /// What the program did.
     pub tally: Tally,
     /// What it left behind.
@@ -190,6 +196,7 @@ fn perform_phase<W: World>(
         (spans, tallies, None)
     };
     let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
+    let dirtiness = world.dirtiness();
     if failed(&tallies) {
         return Ok(Err(tallies));
     }
@@ -201,6 +208,8 @@ fn perform_phase<W: World>(
             data_durable: None,
             durable: None,
             cpu: span.cpu,
+            ready: span.ready,
+            blocked_in_calls: span.blocked(),
             tally,
             census: Census::default(),
         })
@@ -235,15 +244,16 @@ fn perform_phase<W: World>(
     for (index, part) in parts.iter_mut().enumerate() {
         part.census = world.census(index)?;
     }
-    Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, unwritten, latencies }))
+    Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, dirtiness, unwritten, latencies }))
 }
 
 impl Part {
-    /// Adds the CPU time of a stream that makes things durable, where that clock is claimed.
+    /// Adds what a stream that makes things durable took of the CPU, where that clock is claimed.
     fn charge<C>(&mut self, span: &Span<C>, claim: Claim) {
         if claim == Claim::Durable {
             self.cpu.total += span.cpu.total;
             self.cpu.user += span.cpu.user;
+            self.ready = self.ready.zip(span.ready).map(|(sum, part)| sum + part);
         }
     }
 }

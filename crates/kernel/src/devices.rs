@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use workload::DeviceBytes;
+use units::Nanos;
+use workload::{DeviceBytes, DeviceUse};
 
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
@@ -14,7 +15,7 @@ pub struct Device {
     /// `vda`, `loop0`, `nvme0n1p2`.
     pub name: String,
     /// Its folder under /sys.
-    sys: PathBuf,
+    pub(crate) sys: PathBuf,
 }
 
 impl Device {
@@ -23,7 +24,7 @@ impl Device {
         Device::in_sys(Path::new("/sys"), major, minor)
     }
 
-    fn in_sys(root: &Path, major: u32, minor: u32) -> Option<Device> {
+    pub(crate) fn in_sys(root: &Path, major: u32, minor: u32) -> Option<Device> {
         let sys = root.join(format!("dev/block/{major}:{minor}"));
         let uevent = fs::read_to_string(sys.join("uevent")).ok()?;
         let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="))?.to_owned();
@@ -33,6 +34,11 @@ impl Device {
     /// Its node under /dev.
     pub fn node(&self) -> PathBuf {
         Path::new("/dev").join(&self.name)
+    }
+
+    /// Its number, as in `254:0`.
+    pub(crate) fn number(&self) -> Option<&str> {
+        self.sys.file_name()?.to_str()
     }
 
     /// Its size in bytes.
@@ -54,18 +60,29 @@ impl Device {
 
     /// What it has moved since it appeared, for everybody.
     pub fn counters(&self) -> Option<DeviceBytes> {
-        parse_counters(&fs::read_to_string(self.sys.join("stat")).ok()?)
+        self.used().map(|used| used.moved)
+    }
+
+    /// What it has done since it appeared, for everybody.
+    pub fn used(&self) -> Option<DeviceUse> {
+        parse_stat(&fs::read_to_string(self.sys.join("stat")).ok()?)
     }
 }
 
-/// The fields of `stat` (Documentation/block/stat.rst): the third is sectors read, the seventh sectors
-/// written, the sixteenth flushes; kernels before 5.5 have no sixteenth.
-fn parse_counters(text: &str) -> Option<DeviceBytes> {
+/// The fields of `stat` (Documentation/block/stat.rst), counted from one: reads 1, their sectors 3, their
+/// milliseconds 4; the same of writes 5, 7, 8; milliseconds busy 10; flushes 16 and their milliseconds 17,
+/// from Linux 5.5 on.
+fn parse_stat(text: &str) -> Option<DeviceUse> {
     let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    Some(DeviceBytes {
-        read: fields.get(2)? * SECTOR,
-        written: fields.get(6)? * SECTOR,
-        flushes: fields.get(15).copied().unwrap_or(0),
+    let field = |number: usize| fields.get(number - 1).copied();
+    Some(DeviceUse {
+        moved: DeviceBytes { read: field(3)? * SECTOR, written: field(7)? * SECTOR, flushes: field(16).unwrap_or(0) },
+        reads: field(1)?,
+        writes: field(5)?,
+        reading: Nanos::from_millis(field(4)?),
+        writing: Nanos::from_millis(field(8)?),
+        flushing: field(17).map(Nanos::from_millis),
+        busy: Nanos::from_millis(field(10)?),
     })
 }
 
@@ -74,10 +91,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_read_from_their_fields() {
+    fn stat_is_read_field_by_field() {
         let stat = "   10  0  80  3   20  0  160  4  0  5  6  0  0  0  0  7  8\n";
-        assert_eq!(parse_counters(stat), Some(DeviceBytes { read: 40_960, written: 81_920, flushes: 7 }));
-        assert_eq!(parse_counters("1 2 3"), None);
+        let used = DeviceUse {
+            moved: DeviceBytes { read: 40_960, written: 81_920, flushes: 7 },
+            reads: 10,
+            writes: 20,
+            reading: Nanos::from_millis(3),
+            writing: Nanos::from_millis(4),
+            flushing: Some(Nanos::from_millis(8)),
+            busy: Nanos::from_millis(5),
+        };
+        assert_eq!(parse_stat(stat), Some(used));
+        let before_5_5 = DeviceUse { moved: DeviceBytes { flushes: 0, ..used.moved }, flushing: None, ..used };
+        assert_eq!(parse_stat("10 0 80 3 20 0 160 4 0 5 6 0 0 0 0"), Some(before_5_5));
+        assert_eq!(parse_stat("1 2 3"), None);
     }
 
     #[test]

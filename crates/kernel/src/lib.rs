@@ -3,7 +3,7 @@
 //! ```text
 //!   Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
 //!        ├── reach, quiesce ──> caches: files out of memory or in it, and the proof
-//!        └── watch ──> workers, devices: counters on both sides of a measurement
+//!        └── watch ──> counters, workers, devices and the stack of them: on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
 //!   Image: a fresh file system on a loop device, gone with the process; Cleared: leave to overwrite a device
 //!   tuning: attributes of a device's queue, changed for a while
@@ -15,6 +15,7 @@
 mod caches;
 mod cleared;
 mod clocks;
+mod counters;
 mod data;
 pub mod devices;
 mod fault;
@@ -26,6 +27,7 @@ pub mod place;
 mod posix;
 mod process;
 mod program;
+mod stack;
 pub mod storage;
 pub mod tuning;
 mod workers;

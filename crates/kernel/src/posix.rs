@@ -7,19 +7,19 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use procfs::{CurrentSI, KernelStats};
 use units::{Host, Moment, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Op, Reason, Recorder, Residency, Span, Step, Steps, Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Op, Reason, Recorder, Residency, Span, Step, Steps,
+    Witness, World,
 };
 
 use crate::caches::{self, Means, Patience};
 use crate::clocks::{cpu_between, now, thread_cpu};
+use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
 use crate::fault::Fault;
 use crate::process::Process;
 use crate::program::{Program, Remount, Station};
-use crate::workers::WorkerTimes;
 
 /// Incompressible bytes that written data come from.
 const RING_BYTES: u32 = 1 << 20;
@@ -29,14 +29,9 @@ pub struct Posix {
     programs: Vec<Program>,
     stop: Arc<AtomicBool>,
     watched_since: Option<Snapshot>,
+    source: Source,
     means: Means,
     patience: Patience,
-}
-
-struct Snapshot {
-    workers: Option<WorkerTimes>,
-    machine: Option<Nanos>,
-    device: Option<DeviceBytes>,
 }
 
 impl Posix {
@@ -66,6 +61,7 @@ impl Posix {
             programs: programs.collect::<Result<_, Fault>>()?,
             stop,
             watched_since: None,
+            source: Source::default(),
             means: Means::default(),
             patience: Patience::default(),
         })
@@ -89,8 +85,18 @@ impl Posix {
         self.programs[index].remount = Some(remount);
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot { workers: WorkerTimes::read(), machine: machine_busy(), device: moved(&self.programs) }
+    /// Every device under any program, once.
+    fn devices(&self) -> Vec<(Device, u32)> {
+        let mut all: Vec<(Device, u32)> =
+            self.programs.iter().flat_map(|program| program.devices.iter().cloned()).collect();
+        all.sort_by(|(a, a_depth), (b, b_depth)| (a_depth, &a.name).cmp(&(b_depth, &b.name)));
+        let mut seen: Vec<Device> = Vec::new();
+        all.retain(|(device, _)| {
+            let is_new = !seen.contains(device);
+            seen.push(device.clone());
+            is_new
+        });
+        all
     }
 }
 
@@ -109,8 +115,10 @@ impl World for Posix {
     {
         assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
         let stop = &*self.stop;
+        let is_watched = self.watched_since.is_some();
         if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
-            return Ok(vec![run_one(&mut self.programs[0].process, stream, recorder, stop)]);
+            let process = &mut self.programs[0].process;
+            return Ok(vec![accounted(is_watched, || run_one(process, stream, recorder, stop))]);
         }
         let barrier = &Barrier::new(streams.len());
         let spans = thread::scope(|scope| {
@@ -119,7 +127,7 @@ impl World for Posix {
                 .map(|((program, stream), recorder)| {
                     scope.spawn(move || {
                         barrier.wait();
-                        run_one(&mut program.process, stream, recorder, stop)
+                        accounted(is_watched, || run_one(&mut program.process, stream, recorder, stop))
                     })
                 })
                 .collect();
@@ -147,19 +155,18 @@ impl World for Posix {
         moved(&self.programs)
     }
 
+    fn dirtiness(&mut self) -> Option<Dirtiness> {
+        self.source.dirtiness()
+    }
+
     fn watch(&mut self) -> Result<(), Fault> {
-        self.watched_since = Some(self.snapshot());
+        self.watched_since = Some(Snapshot::before(&self.source, &self.devices()));
         Ok(())
     }
 
     fn watched(&mut self) -> Result<Witness, Fault> {
-        let now = self.snapshot();
         let Some(before) = &self.watched_since else { return Ok(Witness::default()) };
-        Ok(Witness {
-            workers: now.workers.as_ref().zip(before.workers.as_ref()).map(|(now, before)| now.since(before)),
-            machine: now.machine.zip(before.machine).map(|(now, before)| now.saturating_sub(before)),
-            device: now.device.zip(before.device).map(|(now, before)| now.since(&before)),
-        })
+        Ok(Snapshot::after(&self.source, &self.devices()).since(before))
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Fault> {
@@ -226,7 +233,16 @@ where
         }
     }
     let ended = now();
-    Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()) }
+    Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()), ready: None }
+}
+
+/// Adds to what a program did on this thread how long it had to wait for a processor. Two files are read,
+/// outside its clock; where nobody watches, no call is made but the program's own.
+fn accounted(is_watched: bool, program: impl FnOnce() -> Span<Host>) -> Span<Host> {
+    let before = if is_watched { ready_time() } else { None };
+    let span = program();
+    let ready = before.and_then(|before| Some(ready_time()?.saturating_sub(before)));
+    Span { ready, ..span }
 }
 
 /// Who hears of a call.
@@ -272,10 +288,15 @@ fn sleep_until(moment: Moment<Host>) {
     }
 }
 
-/// What the programs' devices have moved, each device counted once; nothing where one of them cannot be
-/// seen.
+/// What the devices directly under the programs have moved, each counted once; nothing where one program
+/// stands on none that can be seen.
 fn moved(programs: &[Program]) -> Option<DeviceBytes> {
-    let mut devices: Vec<&Device> = programs.iter().map(|program| program.device.as_ref()).collect::<Option<_>>()?;
+    let mut devices: Vec<&Device> = Vec::new();
+    for program in programs {
+        let mut tops = program.devices.iter().filter(|(_, depth)| *depth == 0).map(|(device, _)| device).peekable();
+        tops.peek()?;
+        devices.extend(tops);
+    }
     devices.sort_unstable_by_key(|device| &device.name);
     devices.dedup();
     let mut sum = DeviceBytes::default();
@@ -286,11 +307,4 @@ fn moved(programs: &[Program]) -> Option<DeviceBytes> {
         sum.flushes += counters.flushes;
     }
     Some(sum)
-}
-
-/// Time in which processors were neither idle nor waiting for I/O, since boot, in ticks of 10 ms.
-fn machine_busy() -> Option<Nanos> {
-    let total = KernelStats::current().ok()?.total;
-    let ticks = total.user + total.nice + total.system + total.irq.unwrap_or(0) + total.softirq.unwrap_or(0);
-    Some(Nanos(ticks * 1_000_000_000 / procfs::ticks_per_second()))
 }

@@ -10,6 +10,7 @@ use crate::devices::Device;
 use crate::fault::Fault;
 use crate::place::Place;
 use crate::process::Process;
+use crate::stack;
 use crate::storage::Storage;
 use crate::workspace::Workspace;
 
@@ -29,7 +30,8 @@ pub(crate) struct Program {
     pub(crate) process: Process,
     pub(crate) workspace: Option<Workspace>,
     pub(crate) given: Vec<PathBuf>,
-    pub(crate) device: Option<Device>,
+    /// Every device under its folder, each with the number of those above it.
+    pub(crate) devices: Vec<(Device, u32)>,
     /// What can be seen in memory of the files in its folder, once that was tried.
     pub(crate) sight: Option<Sight>,
     pub(crate) remount: Option<Remount>,
@@ -44,15 +46,15 @@ impl Program {
             .collect::<Result<_, _>>()?;
         let root = workspace.as_ref().map(Workspace::open).transpose()?;
         let process = Process::new(root, paths, ring_bytes, largest_call, seed);
-        let place = workspace.as_ref().and_then(|workspace| Place::under(workspace.path()).ok());
-        let device = place.and_then(|place| place.device);
-        Ok(Program { process, workspace, given, device, sight: None, remount: None })
+        let devices = workspace.as_ref().map(devices_under).unwrap_or_default();
+        Ok(Program { process, workspace, given, devices, sight: None, remount: None })
     }
 
     /// Watches the device behind the first given path, where the program stands in no folder of ours.
     pub(crate) fn look_behind_given(&mut self) {
         if let (None, Some(path)) = (&self.workspace, self.given.first()) {
-            self.device = Storage::at(path).ok().flatten().and_then(|storage| storage.device);
+            let device = Storage::at(path).ok().flatten().and_then(|storage| storage.device);
+            self.devices = device.map(|device| stack::under(&device)).unwrap_or_default();
         }
     }
 
@@ -63,7 +65,14 @@ impl Program {
         remount().map_err(Fault::Remount)?;
         if let Some(workspace) = &self.workspace {
             self.process.enter(workspace.open()?);
+            // An image may come back on another loop device.
+            self.devices = devices_under(workspace);
         }
         Ok(())
     }
+}
+
+fn devices_under(workspace: &Workspace) -> Vec<(Device, u32)> {
+    let place = Place::under(workspace.path()).ok();
+    place.and_then(|place| place.device).map(|device| stack::under(&device)).unwrap_or_default()
 }

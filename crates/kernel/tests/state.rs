@@ -1,37 +1,23 @@
 //! The state of the page cache on the real kernel: what is reached, and that nothing is claimed unseen.
 
+mod common;
+
 use std::fs::{self, File};
 use std::io;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
-use std::thread;
 
-use kernel::{Means, Posix, Station, Workspace};
+use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
+use kernel::{Means, Posix};
 use testkit::skip;
 use workload::programs::mckusick::Classic;
-use workload::{Cache, CacheState, Directory, Name, Op, Residency, Stream, Tally, Unproven, World};
-
-/// Bytes of the file of most tests: enough to stand out from what others do, little enough for any disk.
-const BYTES: u64 = 4 << 20;
+use workload::{Cache, CacheState, Directory, Name, Op, Residency, Stream, Unproven, World};
 
 /// Pages of it.
 fn pages() -> u64 {
     BYTES / rustix::param::page_size() as u64
-}
-
-fn world_in(parent: &Path) -> Posix {
-    let station = Station { workspace: Some(Workspace::inside(parent).expect("a folder")), given: Vec::new() };
-    Posix::new(vec![station], 64 * 1024, 1, Arc::default()).expect("a world")
-}
-
-fn run(world: &mut Posix, stream: Stream) -> Tally {
-    let mut tally = Tally::default();
-    world.run(&mut [stream], std::slice::from_mut(&mut tally)).expect("a run");
-    assert_eq!(tally.failure, None);
-    tally
 }
 
 /// A world with one file of `BYTES` bytes that was just written and may not yet be on the device.
@@ -244,32 +230,6 @@ fn a_remount_comes_after_the_advice_and_the_program_goes_on() {
     if let Err(reason) = done {
         skip!("no mounts of its own: {reason}");
     }
-}
-
-fn tool(name: &str, arguments: &[&str]) -> bool {
-    let path = testkit::tool(name).unwrap_or_else(|| name.into());
-    Command::new(path).args(arguments).output().is_ok_and(|output| output.status.success())
-}
-
-/// Runs the body where nobody else sees what it mounts, and what it mounts is gone with it.
-fn in_mounts_of_its_own(body: impl FnOnce() + Send) -> io::Result<()> {
-    thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            // SAFETY: concerns this thread only, and takes no memory.
-            if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            let (none, root) = (c"none".as_ptr(), c"/".as_ptr());
-            let flags = libc::MS_REC | libc::MS_PRIVATE;
-            // SAFETY: both strings end with a zero byte; the other two pointers may be null here.
-            if unsafe { libc::mount(none, root, std::ptr::null(), flags, std::ptr::null()) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            body();
-            Ok(())
-        });
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 /// A process that keeps the beginning of a file locked in memory, until it is dropped.

@@ -1,14 +1,15 @@
 //! The first simulated machine: one CPU, one disk, no cache. Programs take turns at both in the order in
 //! which they ask.
 
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, OpKind, Recorder, Residency, Span, Step, Unproven, Witness,
-    World,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Layer, OpKind, Recorder, Residency,
+    Span, Step, Unproven, Witness, World,
 };
 
 use crate::disk::Disk;
@@ -28,8 +29,9 @@ pub struct Machine {
     disk: Disk,
     cpu_free: Moment<Virtual>,
     disk_free: Moment<Virtual>,
-    moved: DeviceBytes,
-    moved_before: DeviceBytes,
+    computed: Nanos,
+    used: DeviceUse,
+    watched_since: (Nanos, DeviceUse),
 }
 
 impl Machine {
@@ -47,15 +49,19 @@ impl Machine {
             disk: Disk::default(),
             cpu_free: Moment::ZERO,
             disk_free: Moment::ZERO,
-            moved: DeviceBytes::default(),
-            moved_before: DeviceBytes::default(),
+            computed: Nanos::ZERO,
+            // No flush ever takes any time.
+            used: DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() },
+            watched_since: (Nanos::ZERO, DeviceUse::default()),
         }
     }
 
-    /// Keeps the CPU busy from `ready` on; says until when.
-    fn compute(&mut self, ready: Moment<Virtual>, work: Nanos) -> Moment<Virtual> {
-        self.cpu_free = ready.max(self.cpu_free) + work;
-        self.cpu_free
+    /// Keeps the CPU busy from `ready` on; says until when, and how long it was busy with others before.
+    fn compute(&mut self, ready: Moment<Virtual>, work: Nanos) -> (Moment<Virtual>, Nanos) {
+        let begins = ready.max(self.cpu_free);
+        self.cpu_free = begins + work;
+        self.computed += work;
+        (self.cpu_free, begins.since(ready))
     }
 
     /// Keeps the disk busy from `ready` on; says until when.
@@ -63,9 +69,18 @@ impl Machine {
         if transfer.bytes == 0 {
             return ready;
         }
-        let bytes = if kind.reads() { &mut self.moved.read } else { &mut self.moved.written };
+        let begins = ready.max(self.disk_free);
+        self.disk_free = begins + self.disk.serve(transfer);
+        let used = &mut self.used;
+        used.busy += self.disk_free.since(begins);
+        let (bytes, requests, time) = if kind.reads() {
+            (&mut used.moved.read, &mut used.reads, &mut used.reading)
+        } else {
+            (&mut used.moved.written, &mut used.writes, &mut used.writing)
+        };
         *bytes += u64::from(transfer.bytes);
-        self.disk_free = ready.max(self.disk_free) + self.disk.serve(transfer);
+        *requests += 1;
+        *time += self.disk_free.since(ready);
         self.disk_free
     }
 }
@@ -85,7 +100,8 @@ impl World for Machine {
     {
         assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
         let began = self.cpu_free.max(self.disk_free);
-        let mut spans = vec![Span { began, ended: began, cpu: CpuTime::default() }; streams.len()];
+        let mut spans =
+            vec![Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) }; streams.len()];
         let mut running: Vec<usize> = (0..streams.len()).collect();
 
         // The program that has waited longest goes next; of equals, the first.
@@ -109,12 +125,13 @@ impl World for Machine {
             let outcome = self.programs[index].apply(&op);
             let bytes = outcome.ok().flatten().map_or(0, |transfer| transfer.bytes);
             let copying = Nanos(u64::from(bytes) * COPY_NANOS_PER_BYTE);
-            let mut returned = self.compute(issued, CALL + copying);
+            let (mut returned, waited) = self.compute(issued, CALL + copying);
             if let Ok(Some(transfer)) = outcome {
                 returned = self.transfer(returned, transfer, op.kind());
             }
             spans[index].ended = returned;
             spans[index].cpu.total += CALL + copying;
+            spans[index].ready = spans[index].ready.map(|ready| ready + waited);
             recorders[index].record(&op, issued, returned, outcome.map(|_| bytes));
             if outcome.is_err() {
                 running.retain(|&other| other != index);
@@ -141,17 +158,29 @@ impl World for Machine {
     }
 
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
-        Some(self.moved)
+        Some(self.used.moved)
+    }
+
+    /// Nothing waits to be written.
+    fn dirtiness(&mut self) -> Option<Dirtiness> {
+        None
     }
 
     fn watch(&mut self) -> Result<(), Infallible> {
-        self.moved_before = self.moved;
+        self.watched_since = (self.computed, self.used);
         Ok(())
     }
 
     fn watched(&mut self) -> Result<Witness, Infallible> {
-        let device = self.moved.since(&self.moved_before);
-        Ok(Witness { workers: Some(Nanos::ZERO), machine: None, device: Some(device) })
+        let (computed, used) = self.watched_since;
+        let used = self.used.since(&used);
+        Ok(Witness {
+            workers: Some(Nanos::ZERO),
+            machine: Some(self.computed.saturating_sub(computed)),
+            device: Some(used.moved),
+            layers: vec![Layer { name: String::from("disk"), depth: 0, used }],
+            ..Witness::default()
+        })
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {

@@ -20,6 +20,7 @@ mod program;
 pub mod programs;
 mod recorder;
 mod stream;
+mod witness;
 mod world;
 
 pub use body::{Body, Layout, Order, Placing};
@@ -28,4 +29,7 @@ pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
 pub use stream::{Step, Steps, Stream};
-pub use world::{Census, CpuTime, DeviceBytes, Span, Witness, World};
+pub use witness::{
+    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness,
+};
+pub use world::{Census, CpuTime, Span, World};

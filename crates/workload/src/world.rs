@@ -7,6 +7,7 @@ use units::{Moment, Nanos};
 use crate::cache::{Cache, CacheState, Calm, Residency};
 use crate::recorder::Recorder;
 use crate::stream::Steps;
+use crate::witness::{DeviceBytes, Dirtiness, Witness};
 
 /// A computer with one or more programs on it, each standing in a folder of its own. A program keeps its
 /// open files from one `run` to the next.
@@ -44,7 +45,10 @@ pub trait World {
     /// between two clocks. Nothing where it cannot be seen.
     fn device_bytes(&mut self) -> Option<DeviceBytes>;
 
-    /// Begins to watch the machine around the programs: kernel workers, device counters.
+    /// How close the machine is to holding back who writes; as cheap. Nothing where it cannot be seen.
+    fn dirtiness(&mut self) -> Option<Dirtiness>;
+
+    /// Begins to watch the programs and the machine around them.
     fn watch(&mut self) -> Result<(), Self::Fault>;
 
     /// What was seen since `watch`. May be asked more than once.
@@ -66,12 +70,21 @@ pub struct Span<C> {
     pub ended: Moment<C>,
     /// CPU time of the program between the two.
     pub cpu: CpuTime,
+    /// Time in which the program could have run and no processor was free for it. Nothing where nobody
+    /// watches, or where it cannot be seen.
+    pub ready: Option<Nanos>,
 }
 
 impl<C> Span<C> {
     /// How long the program ran.
     pub fn elapsed(&self) -> Nanos {
         self.ended.since(self.began)
+    }
+
+    /// Time in which the program neither ran nor could have run: it waited for something else than a
+    /// processor. Nothing where that cannot be seen.
+    pub fn blocked(&self) -> Option<Nanos> {
+        Some(self.elapsed().saturating_sub(self.cpu.total).saturating_sub(self.ready?))
     }
 }
 
@@ -89,39 +102,6 @@ impl CpuTime {
     /// The part spent in the kernel.
     pub fn system(&self) -> Nanos {
         self.total.saturating_sub(self.user)
-    }
-}
-
-/// What happened around the programs. Nothing where it cannot be seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Witness {
-    /// CPU time of kernel threads (write-back, journal, loop devices...), of the whole machine.
-    pub workers: Option<Nanos>,
-    /// CPU time in which no processor was idle nor waiting for I/O, summed over processors.
-    pub machine: Option<Nanos>,
-    /// What the device under the programs moved, for everybody.
-    pub device: Option<DeviceBytes>,
-}
-
-/// What a block device moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceBytes {
-    /// Bytes read.
-    pub read: u64,
-    /// Bytes written.
-    pub written: u64,
-    /// Requests to make written data durable.
-    pub flushes: u64,
-}
-
-impl DeviceBytes {
-    /// What it moved since an earlier reading.
-    pub fn since(&self, earlier: &DeviceBytes) -> DeviceBytes {
-        DeviceBytes {
-            read: self.read.saturating_sub(earlier.read),
-            written: self.written.saturating_sub(earlier.written),
-            flushes: self.flushes.saturating_sub(earlier.flushes),
-        }
     }
 }
 

@@ -33,7 +33,7 @@ const WORDS: [(&str, Deed); 10] = [
 ];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 13] = [
+const PLACES: [(&str, &[Deed], &str); 14] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
@@ -42,6 +42,7 @@ const PLACES: [(&str, &[Deed], &str); 13] = [
     ("crates/kernel/src/tuning/notes.rs", &[Delete], "the note of what to restore"),
     ("crates/kernel/src/tuning/tests.rs", &[Scratch], "a queue of plain files"),
     ("crates/kernel/src/workspace.rs", &[Delete, Scratch], "the private folder that programs stand in"),
+    ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/process.rs", &[Run], "cargo"),
     ("xtask/src/test.rs", &[Scratch], "the file of skips"),

@@ -1,0 +1,117 @@
+//! The processors, the pressure and the page cache of the whole machine.
+
+use units::Nanos;
+use workload::{Dirtiness, Pressure, Witness};
+
+use super::{Source, number_after};
+
+/// The machine's own counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Machine {
+    busy: Option<Nanos>,
+    steal: Option<Nanos>,
+    pressure: Pressure,
+}
+
+impl Machine {
+    pub(super) fn read(source: &Source) -> Machine {
+        let (busy, steal) = source.text("proc/stat").and_then(|text| parse_stat(&text)).unzip();
+        let pressure = |what: &str| parse_pressure(&source.text(&format!("proc/pressure/{what}"))?);
+        let pressure = Pressure { cpu: pressure("cpu"), io: pressure("io"), memory: pressure("memory") };
+        Machine { busy, steal, pressure }
+    }
+
+    pub(super) fn since(&self, before: &Machine) -> Witness {
+        let difference = |now: Option<Nanos>, before: Option<Nanos>| Some(now?.saturating_sub(before?));
+        Witness {
+            machine: difference(self.busy, before.busy),
+            steal: difference(self.steal, before.steal),
+            pressure: Pressure {
+                cpu: difference(self.pressure.cpu, before.pressure.cpu),
+                io: difference(self.pressure.io, before.pressure.io),
+                memory: difference(self.pressure.memory, before.pressure.memory),
+            },
+            ..Witness::default()
+        }
+    }
+}
+
+/// Time in which processors were neither idle nor waiting for I/O, and time that other virtual machines had
+/// them. The first line of /proc/stat counts ticks: user, nice, system, idle, iowait, irq, softirq, steal.
+fn parse_stat(text: &str) -> Option<(Nanos, Nanos)> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let [user, nice, system, _idle, _iowait, irq, softirq, steal, ..] = ticks[..] else { return None };
+    let nanos = |ticks: u64| Nanos(ticks * 1_000_000_000 / procfs::ticks_per_second());
+    Some((nanos(user + nice + system + irq + softirq), nanos(steal)))
+}
+
+/// The total of the line `some`, in microseconds (Documentation/accounting/psi.rst).
+fn parse_pressure(text: &str) -> Option<Nanos> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
+    total.parse().ok().map(Nanos::from_micros)
+}
+
+/// /proc/vmstat.
+pub(super) struct VirtualMemory(String);
+
+impl VirtualMemory {
+    pub(super) fn read(source: &Source) -> Option<VirtualMemory> {
+        source.text("proc/vmstat").map(VirtualMemory)
+    }
+
+    fn number(&self, word: &str) -> Option<u64> {
+        number_after(&self.0, word)
+    }
+
+    /// Pages of files that were wanted again soon after they had to go.
+    pub(super) fn refaults(&self) -> Option<u64> {
+        self.number("workingset_refault_file")
+    }
+
+    /// How often the caches were dropped, pages or names.
+    pub(super) fn drops(&self) -> Option<u64> {
+        Some(self.number("drop_pagecache")? + self.number("drop_slab")?)
+    }
+
+    /// Nobody who writes is held back below the middle between the two thresholds (`dirty_freerun_ceiling`
+    /// in the kernel's mm/page-writeback.c).
+    pub(super) fn dirtiness(&self) -> Option<Dirtiness> {
+        Some(Dirtiness {
+            pages: self.number("nr_dirty")? + self.number("nr_writeback")?,
+            free_run: self.number("nr_dirty_threshold")?.midpoint(self.number("nr_dirty_background_threshold")?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_busy_or_stolen() {
+        let tick = Nanos(1_000_000_000 / procfs::ticks_per_second());
+        let text = "cpu  10 1 5 900 80 2 3 4 0 0\ncpu0 10 1 5 900 80 2 3 4 0 0\n";
+        assert_eq!(parse_stat(text), Some((Nanos(21 * tick.0), Nanos(4 * tick.0))));
+        assert_eq!(parse_stat("cpu 1 2 3\n"), None);
+    }
+
+    #[test]
+    fn pressure_is_the_total_of_some() {
+        let text = "some avg10=0.32 avg60=2.60 avg300=3.52 total=36449\nfull avg10=0.00 total=7\n";
+        assert_eq!(parse_pressure(text), Some(Nanos(36_449_000)));
+        assert_eq!(parse_pressure(""), None);
+    }
+
+    #[test]
+    fn writers_run_free_up_to_the_middle_of_the_thresholds() {
+        let memory = VirtualMemory(
+            "nr_dirty 21352\nnr_writeback 8\nnr_dirty_threshold 1195955\nnr_dirty_background_threshold 597247\n\
+             workingset_refault_file 9\ndrop_pagecache 7\ndrop_slab 2\n"
+                .to_owned(),
+        );
+        assert_eq!(memory.dirtiness(), Some(Dirtiness { pages: 21_360, free_run: 896_601 }));
+        assert_eq!((memory.refaults(), memory.drops()), (Some(9), Some(9)));
+    }
+}

@@ -1,0 +1,232 @@
+//! Counters on both sides of a measurement: of the programs, of every device under them, of the machine.
+//!
+//! ```text
+//!   Snapshot::before ... the measurement ... Snapshot::after ──> since ──> Witness
+//!      ├── process.rs   bytes charged to this process, time without a processor
+//!      ├── machine.rs   processors, pressure, page cache
+//!      ├── groups.rs    what the control groups of this thread allow and took
+//!      └── devices.rs, workers.rs
+//! ```
+//!
+//! Everything is read outside every clock, and from texts under one root, so that tests can read recorded
+//! ones. What is missing there is nothing, never zero.
+
+mod groups;
+mod machine;
+mod process;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use workload::{Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Witness};
+
+use crate::devices::Device;
+use crate::workers::WorkerTimes;
+use groups::Groups;
+use machine::{Machine, VirtualMemory};
+pub(crate) use process::ready_time;
+
+/// Where the texts of the kernel lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Source(PathBuf);
+
+impl Default for Source {
+    fn default() -> Source {
+        Source(PathBuf::from("/"))
+    }
+}
+
+impl Source {
+    /// The text at a path that begins below the root.
+    fn text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.0.join(path)).ok()
+    }
+
+    /// A path as this system names it, below the root.
+    fn inside(&self, path: &Path) -> PathBuf {
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// How close the machine is to holding back who writes.
+    pub(crate) fn dirtiness(&self) -> Option<Dirtiness> {
+        VirtualMemory::read(self)?.dirtiness()
+    }
+}
+
+/// All counters at one moment.
+pub(crate) struct Snapshot {
+    workers: Option<WorkerTimes>,
+    rest: Rest,
+}
+
+/// Those that are read quickly.
+struct Rest {
+    machine: Machine,
+    layers: Vec<(String, u32, Option<DeviceUse>)>,
+    accounts: Option<Accounts>,
+    cpu_quota: Option<units::Nanos>,
+    io_limits: IoLimits,
+    memory: MemoryEvents,
+}
+
+impl Snapshot {
+    /// Before a measurement: what takes long to read comes first, so that it is not seen by the others.
+    pub(crate) fn before(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
+        let workers = WorkerTimes::read();
+        Snapshot { workers, rest: Rest::read(source, devices) }
+    }
+
+    /// After a measurement: what takes long comes last.
+    pub(crate) fn after(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
+        let rest = Rest::read(source, devices);
+        Snapshot { workers: WorkerTimes::read(), rest }
+    }
+
+    /// What happened between the two.
+    pub(crate) fn since(&self, before: &Snapshot) -> Witness {
+        let workers = self.workers.as_ref().zip(before.workers.as_ref());
+        Witness { workers: workers.map(|(now, before)| now.since(before)), ..self.rest.since(&before.rest) }
+    }
+}
+
+impl Rest {
+    fn read(source: &Source, devices: &[(Device, u32)]) -> Rest {
+        let memory = VirtualMemory::read(source);
+        let groups = Groups::read(source);
+        let layers = devices.iter().map(|(device, depth)| (device.name.clone(), *depth, device.used()));
+        Rest {
+            machine: Machine::read(source),
+            layers: layers.collect(),
+            accounts: process::accounts(source),
+            cpu_quota: groups.cpu_throttled(),
+            io_limits: groups.io_limits(devices),
+            memory: MemoryEvents {
+                refaults: groups.refaults().or_else(|| memory.as_ref()?.refaults()),
+                drops: memory.as_ref().and_then(VirtualMemory::drops),
+            },
+        }
+    }
+
+    fn since(&self, before: &Rest) -> Witness {
+        let difference = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
+        let layers: Vec<Layer> = self.layers.iter().filter_map(|layer| layer_since(layer, before)).collect();
+        Witness {
+            workers: None,
+            device: (layers.len() == self.layers.len()).then(|| top(&layers)).flatten(),
+            layers,
+            accounts: self.accounts.zip(before.accounts).map(|(now, before)| now.since(&before)),
+            quota: Quota {
+                cpu: self.cpu_quota.zip(before.cpu_quota).map(|(now, before)| now.saturating_sub(before)),
+                io: self.io_limits,
+            },
+            memory: MemoryEvents {
+                refaults: difference(self.memory.refaults, before.memory.refaults),
+                drops: difference(self.memory.drops, before.memory.drops),
+            },
+            ..self.machine.since(&before.machine)
+        }
+    }
+}
+
+/// What one device did; nothing where it was not there before.
+fn layer_since((name, depth, used): &(String, u32, Option<DeviceUse>), before: &Rest) -> Option<Layer> {
+    let (.., earlier) = before.layers.iter().find(|(other, ..)| other == name)?;
+    Some(Layer { name: name.clone(), depth: *depth, used: (*used)?.since(&(*earlier)?) })
+}
+
+/// What the devices directly under the programs moved.
+fn top(layers: &[Layer]) -> Option<DeviceBytes> {
+    let tops = layers.iter().filter(|layer| layer.depth == 0).map(|layer| layer.used.moved);
+    tops.reduce(|sum, part| DeviceBytes {
+        read: sum.read + part.read,
+        written: sum.written + part.written,
+        flushes: sum.flushes + part.flushes,
+    })
+}
+
+/// The number behind a word, in a text of lines of one word and one number each.
+fn number_after(text: &str, word: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once([' ', '\t'])?;
+        if key.trim_end_matches(':') == word { value.trim().parse().ok() } else { None }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Nanos;
+
+    use super::*;
+
+    /// A recorded tree, in a folder that is gone with it.
+    pub(in crate::counters) struct Recorded<F> {
+        folder: F,
+        pub(in crate::counters) source: Source,
+    }
+
+    /// A tree of these files.
+    pub(in crate::counters) fn recorded(files: &[(&str, &str)]) -> Recorded<impl AsRef<Path>> {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let recorded = Recorded { source: Source(folder.path().to_owned()), folder };
+        files.iter().for_each(|(path, text)| recorded.write(path, text));
+        recorded
+    }
+
+    impl<F: AsRef<Path>> Recorded<F> {
+        pub(in crate::counters) fn write(&self, path: &str, text: &str) {
+            let path = self.folder.as_ref().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+
+        /// The device of this number, which must have been written.
+        pub(in crate::counters) fn device(&self, major: u32, minor: u32) -> Device {
+            Device::in_sys(&self.folder.as_ref().join("sys"), major, minor).expect("the device")
+        }
+    }
+
+    #[test]
+    fn a_number_is_found_behind_its_word() {
+        let text = "nr_dirty 7\nnr_dirty_threshold 9\nrchar: 12\n";
+        assert_eq!(number_after(text, "nr_dirty"), Some(7));
+        assert_eq!(number_after(text, "rchar"), Some(12));
+        assert_eq!(number_after(text, "nr"), None);
+    }
+
+    #[test]
+    fn two_snapshots_make_a_witness() {
+        let recorded = recorded(&[
+            ("proc/self/io", "rchar: 100\nwchar: 200\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
+            ("proc/vmstat", "drop_pagecache 1\ndrop_slab 1\nworkingset_refault_file 10\n"),
+            ("sys/dev/block/7:3/uevent", "DEVNAME=loop3\n"),
+            ("sys/dev/block/7:3/stat", "1 0 8 1 0 0 0 0 0 1 1 0 0 0 0 0 0\n"),
+            ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
+            ("sys/dev/block/8:0/stat", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"),
+        ]);
+        let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
+        let before = Rest::read(&recorded.source, &devices);
+        recorded.write("proc/self/io", "rchar: 150\nwchar: 290\nread_bytes: 4096\nwrite_bytes: 8192\n");
+        recorded.write("proc/vmstat", "drop_pagecache 2\ndrop_slab 1\nworkingset_refault_file 15\n");
+        recorded.write("sys/dev/block/7:3/stat", "3 0 24 5 1 0 16 2 0 6 9 0 0 0 0 2 3\n");
+        let witness = Rest::read(&recorded.source, &devices).since(&before);
+
+        let moved = DeviceBytes { read: 8192, written: 8192, flushes: 2 };
+        assert_eq!(witness.device, Some(moved));
+        assert_eq!(witness.layers.len(), 2);
+        // The disk did nothing: the file of the loop device was in memory.
+        assert_eq!(witness.lowest().map(|layer| layer.name.as_str()), Some("loop3"));
+        assert_eq!(witness.layers[0].used.busy, Nanos::from_millis(5));
+        assert_eq!(witness.memory, MemoryEvents { refaults: Some(5), drops: Some(1) });
+        // A line was missing from the second text.
+        assert_eq!(witness.accounts, None);
+        assert_eq!((witness.steal, witness.quota.cpu), (None, None));
+    }
+
+    #[test]
+    fn where_nothing_is_seen_nothing_is_claimed() {
+        let recorded = recorded(&[]);
+        let read = || Rest::read(&recorded.source, &[]);
+        assert_eq!(read().since(&read()), Witness::default());
+        assert_eq!(recorded.source.dirtiness(), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! Counters of the real kernel on both sides of a run: they see what the run did.
+
+mod common;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
+use kernel::Posix;
+use testkit::skip;
+use workload::programs::book;
+use workload::programs::mckusick::Classic;
+use workload::{Cache, CacheState, Directory, Name, Op, Stream, Witness, World};
+
+/// Runs a stream with counters on both sides.
+fn watched(world: &mut Posix, stream: Stream) -> Witness {
+    world.watch().expect("counters");
+    run(world, stream);
+    world.watched().expect("counters")
+}
+
+fn write() -> Stream {
+    Classic::Write8192.steps(Name::root(0), BYTES)
+}
+
+fn read() -> Stream {
+    Classic::Read8192.steps(Name::root(0), BYTES)
+}
+
+fn sync() -> Stream {
+    Stream::of(vec![Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs])
+}
+
+#[test]
+fn a_cold_read_is_seen_on_every_level() {
+    let mut world = world_in(&std::env::temp_dir());
+    run(&mut world, write());
+    if world.reach(Cache::Cold).expect("a state") != CacheState::Cold {
+        return skip!("no cold file in the temporary folder");
+    }
+    let seen = watched(&mut world, read());
+    // Other tests of this process may add to it, nothing takes away.
+    let accounts = seen.accounts.expect("the accounts of this process");
+    assert!(accounts.called_read >= BYTES && accounts.fetched >= BYTES, "{accounts:?}");
+    let Some(device) = seen.device else { return skip!("the device under the temporary folder is hidden") };
+    assert!(device.read >= BYTES / 100 * 95, "{device:?}");
+    let lowest = seen.lowest().expect("the device that was read");
+    assert!(lowest.used.moved.read >= BYTES / 100 * 95 && lowest.used.reads > 0, "{lowest:?}");
+}
+
+#[test]
+fn a_sync_writes_and_flushes() {
+    let mut world = world_in(&std::env::temp_dir());
+    world.watch().expect("counters");
+    run(&mut world, write());
+    run(&mut world, sync());
+    let seen = world.watched().expect("counters");
+    assert!(seen.accounts.expect("the accounts of this process").called_written >= BYTES);
+    let Some(device) = seen.device else { return skip!("the device under the temporary folder is hidden") };
+    assert!(device.written >= BYTES / 100 * 95, "{device:?}");
+}
+
+#[test]
+fn a_program_knows_how_long_it_waited_for_a_processor_once_it_is_watched() {
+    let mut world = world_in(&std::env::temp_dir());
+    let mut tally = workload::Tally::default();
+    let mut ready = |world: &mut Posix| {
+        let spans = world.run(&mut [write()], std::slice::from_mut(&mut tally)).expect("a run");
+        spans[0].ready
+    };
+    assert_eq!(ready(&mut world), None);
+    world.watch().expect("counters");
+    let waited = ready(&mut world);
+    if !Path::new("/proc/thread-self/schedstat").exists() {
+        return skip!("this kernel does not account for waiting");
+    }
+    assert!(waited.is_some());
+}
+
+#[test]
+fn the_machine_is_seen_where_it_shows_itself() {
+    let mut world = world_in(&std::env::temp_dir());
+    let seen = watched(&mut world, write());
+    assert!(seen.machine.is_some() && seen.steal.is_some());
+    assert_eq!(seen.pressure.io.is_some(), fs::read_to_string("/proc/pressure/io").is_ok());
+    assert!(seen.memory.drops.is_some());
+    let dirtiness = world.dirtiness().expect("dirty pages and thresholds");
+    assert!(dirtiness.free_run > 0);
+}
+
+#[test]
+fn an_image_is_seen_with_the_disk_below_it() {
+    if !testkit::has_tool("mkfs.ext4") {
+        return skip!("no mkfs.ext4");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let done = in_mounts_of_its_own(|| {
+        let (image, point) = (folder.path().join("image"), folder.path().join("point"));
+        fs::create_dir(&point).expect("a folder");
+        File::create(&image).and_then(|file| file.set_len(64 << 20)).expect("an image");
+        let (image, point) = (image.display().to_string(), point.display().to_string());
+        if !tool("mkfs.ext4", &["-q", &image]) || !tool("mount", &["-o", "loop", &image, &point]) {
+            return skip!("no image can be mounted");
+        }
+        let mut world = world_in(Path::new(&point));
+        world.watch().expect("counters");
+        run(&mut world, write());
+        run(&mut world, sync());
+        let seen = world.watched().expect("counters");
+        let depths: Vec<u32> = seen.layers.iter().map(|layer| layer.depth).collect();
+        let top = &seen.layers[0];
+        assert!(top.name.starts_with("loop") && top.used.moved.flushes > 0, "{top:?}");
+        assert_eq!(seen.device, Some(top.used.moved));
+        drop(world);
+        assert!(tool("umount", &[&point]), "nothing holds the file system any more");
+        // The disk below is seen where the folder itself shows one.
+        let disks = world_in(folder.path()).device_bytes().map_or(0, |_| 1);
+        assert!(depths.len() > disks, "{depths:?}");
+    });
+    if let Err(reason) = done {
+        skip!("no mounts of its own: {reason}");
+    }
+}
+
+/// A share of the CPU for one thread, in version 1 of control groups.
+struct Share(PathBuf);
+
+impl Share {
+    /// A fifth of one processor for the calling thread.
+    fn fifth() -> io::Result<Share> {
+        let group = Path::new("/sys/fs/cgroup/cpu").join(format!("diskperf-test-{}", std::process::id()));
+        fs::create_dir(&group)?;
+        let share = Share(group);
+        fs::write(share.0.join("cpu.cfs_period_us"), "20000")?;
+        fs::write(share.0.join("cpu.cfs_quota_us"), "4000")?;
+        fs::write(share.0.join("tasks"), rustix::thread::gettid().to_string())?;
+        Ok(share)
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let back = fs::write("/sys/fs/cgroup/cpu/tasks", rustix::thread::gettid().to_string());
+        let removed = fs::remove_dir(&self.0);
+        assert!(thread::panicking() || (back.is_ok() && removed.is_ok()), "{back:?}, {removed:?}");
+    }
+}
+
+#[test]
+fn a_used_up_share_of_the_cpu_is_seen() {
+    let share = match Share::fifth() {
+        Ok(share) => share,
+        Err(error) => return skip!("no share of the CPU can be set: {error}"),
+    };
+    let mut world = world_in(&std::env::temp_dir());
+    run(&mut world, write());
+    // Half a million calls: enough to use up several periods' shares on any machine.
+    let copy = book::copy_steps(Name::root(0), Name::root(1), 16, BYTES, book::Sync::None);
+    let seen = watched(&mut world, copy);
+    drop(share);
+    assert!(seen.quota.cpu.expect("the share's account").0 > 0, "{:?}", seen.quota);
+}
