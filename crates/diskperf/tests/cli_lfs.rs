@@ -156,6 +156,16 @@ fn lfs_measures_the_device_under_its_target() {
             assert_eq!((&round["ops"], &round["bytes"]), (&1024.into(), &(1024 * 512).into()), "{cell}");
         }
     }
+    // Whatever is wanted of files, the device is neither read into memory nor removed from it.
+    let mountpoint = mountpoint.to_string_lossy();
+    let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json", "--warm"];
+    let warm = self::document(&succeeds(disk.folder.path(), &arguments));
+    for cell in warm["cells"].as_array().expect("cells") {
+        let raw = cell["program"].as_str().is_some_and(|program| program.starts_with("bw"));
+        let read =
+            cell["provenance"] == "measured" && cell["phase"].as_str().is_some_and(|phase| phase.starts_with("read"));
+        assert!(!read || cell["state"]["cache"] == if raw { "unknown" } else { "warm" }, "{cell}");
+    }
     let findings = findings(&document);
     assert!(findings[0].contains(" MB/sec raw, where one read takes "), "{findings:?}");
     assert!(findings[0].contains("write sequential "), "{findings:?}");

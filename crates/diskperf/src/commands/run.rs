@@ -125,7 +125,9 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
             return Err(Error::OnlyRead { path: path.clone(), preset: preset.name });
         }
         if let Some(cache) = arguments.cache() {
-            rows.iter_mut().flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
+            // A device is left alone: to have it in memory would be to read all of it.
+            let files = rows.iter_mut().filter(|row| row.raw.is_none());
+            files.flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
         }
         alternatives.extend(rows.into_iter().map(|row| Alternative { targets: vec![target], row }));
     }
