@@ -109,7 +109,10 @@ fn carry_out(
     restore();
     let mut display = Display::new();
     let ended = measure(arguments, &mut plan, targets, &stop, results, &mut |event| display.show(&event));
-    *planned = Some(plan);
+    // An error before the first cell leaves nothing to show but itself.
+    if ended.is_ok() || !results.cells.is_empty() {
+        *planned = Some(plan);
+    }
     ended.map(Some)
 }
 
