@@ -127,6 +127,10 @@ pub struct RunArguments {
     /// file, and a hundredth of it is written, as in the book.
     #[arg(long, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
+    /// Keep no more than this of files in memory, by a control group; classic1983 takes 64MiB unless --size
+    /// says that the letter is meant.
+    #[arg(long = "cache", value_name = "SIZE", value_parser = parse_bytes)]
+    room_for_files: Option<Bytes>,
     /// Begin no round that would probably end later than this, as in 2min. A preset that can tell what its
     /// rows cost (tlpi) first leaves the dearest rows out, as n.m., and then rounds, down to two.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -199,6 +203,7 @@ impl RunArguments {
             targets: Vec::new(),
             rounds: None,
             size: None,
+            room_for_files: None,
             budget: None,
             seed: None,
             together: false,
@@ -216,6 +221,11 @@ impl RunArguments {
     /// targets can be.
     pub fn together(&self, targets: &[Target]) -> bool {
         targets.len() > 1 && (self.together || (self.preset.together && !self.solo && Target::share_a_world(targets)))
+    }
+
+    /// How much memory the run may have: as asked, or the preset's own where its file is too.
+    pub fn memory(&self) -> Option<Bytes> {
+        self.room_for_files.or(self.preset.memory.filter(|_| self.size.is_none()))
     }
 
     /// What of their files is in memory before all phases, where it was said.

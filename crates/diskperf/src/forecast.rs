@@ -261,6 +261,7 @@ mod tests {
             discard_first: false,
             promised: rounds,
             must_agree: false,
+            memory: None,
             how: How { claim: Claim::Returned, timed: false },
             means: kernel::Means::default(),
             seed: 1,

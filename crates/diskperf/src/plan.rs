@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use kernel::Means;
 use stats::summary::RateUnit;
-use units::{Nanos, Prng};
+use units::{Bytes, Nanos, Prng};
 use workload::{Phase, Program};
 
 use crate::forecast::{Trials, Work};
@@ -24,6 +24,8 @@ pub struct Plan {
     pub promised: u32,
     /// Whether the kept rounds must agree.
     pub must_agree: bool,
+    /// How much memory the run may have, where it is limited.
+    pub memory: Option<Bytes>,
     /// How everything is measured.
     pub how: How,
     /// By what means files may be removed from memory before a phase that wants them so.
@@ -173,6 +175,7 @@ mod tests {
             discard_first: true,
             promised: 2,
             must_agree: true,
+            memory: None,
             how: How { claim: Claim::Returned, timed: false },
             means: Means::default(),
             seed: 7,

@@ -133,12 +133,22 @@ fn a_rate_follows_from_its_rounds() {
 #[test]
 fn the_paper_gets_its_table_and_its_three_rounds() {
     let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "classic1983", "here=.", "flat=sim:flat"]);
+    let ended = diskperf(folder.path(), &["run", "classic1983", "--size", "8MiB", "here=.", "flat=sim:flat"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    for word in ["Kbytes/sec.", "here", "flat", "read_8192", "write_4096", "write_8192", "rewrite_8192", "668 (32%)"] {
+    for word in [
+        "Kbytes/sec.",
+        "here",
+        "flat",
+        "read_8192",
+        "write_4096",
+        "write_8192",
+        "rewrite_8192",
+        "668 (32%)",
+        "in 1983 it was twice the memory",
+    ] {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
-    let document = document(&diskperf(folder.path(), &["run", "classic1983", "sim:flat", "--json"]));
+    let document = document(&diskperf(folder.path(), &["run", "classic1983", "--size", "8MiB", "sim:flat", "--json"]));
     for cell in cells(&document) {
         let discarded = |round: &Value| round["discarded"] == true;
         let rounds = cell["rounds"].as_array().expect("rounds");

@@ -12,7 +12,10 @@ use crate::rows;
 pub fn lines(document: &Document) -> String {
     let run = &document.run;
     let mut lines: Vec<String> = run.targets.iter().map(target).collect();
-    let memory = run.memory_bytes.map_or_else(String::new, |bytes| format!(", {} memory", size(bytes)));
+    let mut memory = run.memory_bytes.map_or_else(String::new, |bytes| format!(", {} memory", size(bytes)));
+    if let Some(limit) = run.memory_limit_bytes {
+        memory += &format!(", {} of it for this run", size(limit));
+    }
     lines.push(format!("{}, {} CPUs{memory}", run.kernel, run.cpus));
     lines.join("\n") + "\n"
 }
@@ -80,7 +83,11 @@ fn footnote(marks: &[(&Mark, &str)]) -> String {
         programs.dedup();
         return format!("{} ({})", most.text, programs.join(", "));
     }
-    format!("{} ({program}); {} more cells are marked so", most.text, marks.len() - 1)
+    let others = match marks.len() - 1 {
+        1 => "1 more cell is".to_owned(),
+        others => format!("{others} more cells are"),
+    };
+    format!("{} ({program}); {others} marked so", most.text)
 }
 
 /// How it was run, what the stars mean, and what went wrong.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use comfy_table::{CellAlignment, Table, TableStyle};
-use stats::{Cell, ClockKind, Document, ParameterValue, Rate, summary};
+use stats::{CacheState, Cell, ClockKind, Document, ParameterValue, Rate, summary};
 use units::{Bytes, Nanos};
 
 use crate::numbers::significant;
@@ -94,7 +94,12 @@ fn latencies(cell: &Cell) -> String {
 fn until(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return cell.reason.clone().unwrap_or_default() };
     if cell.state.clock == ClockKind::Returned {
-        return "returned".to_owned();
+        return match cell.state.cache {
+            CacheState::Cold => "returned; cold",
+            CacheState::Warm => "returned; warm",
+            CacheState::Unknown => "returned",
+        }
+        .to_owned();
     }
     let returned: Option<Vec<f64>> =
         cell.kept().map(|round| summary::round_rate(round, rate.base, ClockKind::Returned)).collect();

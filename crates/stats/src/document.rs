@@ -48,6 +48,8 @@ pub struct RunInfo {
     pub cpus: u64,
     /// Bytes of memory; null where they cannot be seen.
     pub memory_bytes: Option<u64>,
+    /// What the run was allowed of it; null where it was not limited.
+    pub memory_limit_bytes: Option<u64>,
     /// Where it ran.
     pub targets: Vec<TargetInfo>,
     /// Sentences computed from the cells: a preset's conclusions.

@@ -2,9 +2,9 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use kernel::PrivateMounts;
 use kernel::machine::Host;
 use kernel::tuning::restore_left;
+use kernel::{MemoryLimit, PrivateMounts};
 use stats::{Cell, Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use units::{Bytes, Nanos};
 
@@ -107,6 +107,7 @@ fn carry_out(
     }
     let stop = Stop::on_signals()?;
     restore();
+    let _limit = limit_memory(&mut plan, targets);
     let mut display = Display::new();
     let ended = measure(arguments, &mut plan, targets, &stop, results, &mut |event| display.show(&event));
     // An error before the first cell leaves nothing to show but itself.
@@ -119,7 +120,7 @@ fn carry_out(
 fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let preset = arguments.preset;
     let seed = arguments.seed.unwrap_or(1);
-    let settings = Settings { size: arguments.size, seed };
+    let settings = Settings { size: arguments.size, memory: arguments.memory(), seed };
     let rounds = arguments.rounds.unwrap_or(preset.rounds);
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
@@ -148,12 +149,29 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         discard_first: preset.discard_first,
         promised: preset.rounds - u32::from(preset.discard_first),
         must_agree: preset.must_agree,
+        memory: arguments.memory(),
         how: preset.how,
         means: arguments.means(),
         seed,
         budget: arguments.budget,
         alternatives,
     })
+}
+
+/// Makes the memory of this process as small as planned; says so where it cannot be, and then plans
+/// without. A simulated machine has a memory of its own.
+fn limit_memory(plan: &mut Plan, targets: &[Target]) -> Option<MemoryLimit> {
+    let bytes = plan.memory.take().filter(|_| targets.iter().any(|target| !target.is_simulated()))?;
+    match MemoryLimit::new(bytes.0) {
+        Ok(limit) => {
+            plan.memory = Some(bytes);
+            Some(limit)
+        }
+        Err(error) => {
+            eprintln!("memory is not limited to {bytes}: {error}");
+            None
+        }
+    }
 }
 
 /// Says what will be written, before it is.
@@ -354,6 +372,7 @@ fn document(
             host: host.name,
             cpus: host.cpus as u64,
             memory_bytes: host.memory_bytes,
+            memory_limit_bytes: plan.and_then(|plan| plan.memory).map(|memory| memory.0),
             targets: results.targets,
             findings: results.findings,
             interrupted: results.interrupted,

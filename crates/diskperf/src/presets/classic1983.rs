@@ -1,5 +1,7 @@
-//! The experiment of Kridle & McKusick 1983: four programs, eight megabytes, three rounds of which the
-//! first only clears the way.
+//! The experiment of Kridle & McKusick 1983: four programs, three rounds of which the first only clears the
+//! way. Their eight megabytes were twice the memory of the VAX 11/780 they measured (section 4), so that a
+//! cache could not hide the disk. Memory has grown more than that: here it is made small, and the file large
+//! for it. `--size 8MiB` gives the letter.
 
 use units::Bytes;
 use workload::programs::mckusick::{BYTES_1983, Classic};
@@ -12,17 +14,27 @@ use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "classic1983",
-    about: "the four programs of Kridle & McKusick 1983, to the letter: 8 MiB, three rounds, the first discarded",
+    about: "the four programs of Kridle & McKusick 1983: a file 20 times the memory, which is made 64 MiB, three \
+            rounds, the first discarded; each target alone and all at once; --size 8MiB gives the letter",
     rounds: 3,
     discard_first: true,
     must_agree: true,
     together: true,
+    memory: Some(MEMORY),
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings: super::none,
 };
 
+/// Room for the page cache of a run. Small beside what disks move in a second, and enough for the programs
+/// themselves.
+const MEMORY: Bytes = Bytes::mib(64);
+
+/// The file, in memories: what stays in memory is then a twentieth of it at most.
+const MEMORIES: u64 = 20;
+
 fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, Error> {
-    let size = settings.size_in_calls(Bytes(BYTES_1983), 8192)?;
+    let default = settings.memory.map_or(BYTES_1983, |memory| (memory.0 * MEMORIES).next_multiple_of(8192));
+    let size = settings.size_in_calls(Bytes(default), 8192)?;
     Ok(Classic::ALL.map(|classic| Row::new(classic.program(size), KBYTES_PER_SEC)).into())
 }

@@ -24,6 +24,7 @@ pub const PRESET: Preset = Preset {
     discard_first: false,
     must_agree: false,
     together: false,
+    memory: None,
     how: How { claim: Claim::Durable, timed: false },
     rows,
     findings: answers::answers,

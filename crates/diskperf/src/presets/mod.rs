@@ -45,6 +45,8 @@ pub struct Preset {
     pub must_agree: bool,
     /// Whether its programs run on all targets at once, besides on each alone.
     pub together: bool,
+    /// How much memory a run may have, where that is part of the experiment.
+    pub memory: Option<Bytes>,
     /// How its programs are measured.
     pub how: How,
     /// Its programs on a target.
@@ -63,6 +65,8 @@ fn none(_: &[Cell]) -> Vec<String> {
 pub struct Settings {
     /// The size of its large files.
     pub size: Option<Bytes>,
+    /// How much memory the run may have, where it is limited.
+    pub memory: Option<Bytes>,
     /// The seed of random orders.
     pub seed: u64,
 }

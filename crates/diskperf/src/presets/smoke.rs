@@ -16,6 +16,7 @@ pub const PRESET: Preset = Preset {
     discard_first: false,
     must_agree: false,
     together: false,
+    memory: None,
     how: How { claim: Claim::Durable, timed: true },
     rows,
     findings: super::none,

@@ -29,6 +29,7 @@ pub const PRESET: Preset = Preset {
     discard_first: false,
     must_agree: false,
     together: false,
+    memory: None,
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings,
