@@ -1,0 +1,239 @@
+//! What the runner's own path costs in time: the same program through the runner and as a bare loop of the
+//! same system calls, alternating in one process.
+//!
+//! ```text
+//!   cargo bench --bench loops -- tmpfs      8 MiB in calls of 4 and 8 KiB
+//!   cargo bench --bench loops -- smallfb    10,000 files of 1 KiB in one directory
+//! ```
+//!
+//! Prints one line of JSON for each phase: the medians of both sides and of the ratio runner / bare over
+//! all pairs. On tmpfs, where calls are cheapest and the difference is largest. Without a word, as under
+//! `cargo test`, it runs at smoke size and checks only that both sides do the same work.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use diskperf::runner::{Claim, How, PhaseRun, perform};
+use kernel::{Posix, Station, Workspace};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use units::Nanos;
+use workload::programs::lab::{SmallFiles, SmallSync};
+use workload::programs::mckusick::{BYTES_1983, Classic};
+use workload::{Census, Layout, Program, Tally, World};
+
+/// Pairs of a real measurement: odd, so that the median is one of them.
+const PAIRS: usize = 41;
+
+/// Runs of each side in a pair: even, so that each goes first equally often.
+const BEST_OF: usize = 4;
+
+/// Sizes of a smoke run: enough to see that the work is the same.
+const SMOKE: Sizes = Sizes { pairs: 2, file: 64 * 1024, files: 20 };
+
+/// Sizes of a real one: those of the paper and of the lab.
+const REAL: Sizes = Sizes { pairs: PAIRS, file: BYTES_1983, files: 10_000 };
+
+/// Bytes in a small file.
+const SMALL: u32 = 1024;
+
+/// As `classic1983` measures.
+const HOW: How = How { claim: Claim::Returned, timed: false };
+
+struct Sizes {
+    pairs: usize,
+    file: u64,
+    files: u32,
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_bench = words.iter().any(|word| word == "--bench");
+    let named = |name: &str| is_bench && words.iter().any(|word| word == name);
+    match (named("tmpfs"), named("smallfb")) {
+        (false, false) => {
+            let folder = std::env::temp_dir();
+            tmpfs(&folder, &SMOKE);
+            smallfb(&folder, &SMOKE);
+        }
+        (tmpfs_too, smallfb_too) => {
+            let memory = Path::new("/dev/shm");
+            if tmpfs_too {
+                tmpfs(memory, &REAL);
+            }
+            if smallfb_too {
+                smallfb(memory, &REAL);
+            }
+        }
+    }
+}
+
+/// One phase, one side, once.
+#[derive(Debug)]
+struct Side {
+    elapsed: Nanos,
+    moved: u64,
+    left: Census,
+}
+
+fn tmpfs(parent: &Path, sizes: &Sizes) {
+    for classic in Classic::ALL {
+        let program = classic.program(sizes.file);
+        let calls = sizes.file / u64::from(classic.call_bytes());
+        compare(parent, "tmpfs", &program, sizes.pairs, |folder, _| bare_classic(classic, calls, folder));
+    }
+}
+
+fn smallfb(parent: &Path, sizes: &Sizes) {
+    let small =
+        SmallFiles { layout: Layout::One, sync: SmallSync::None, ..SmallFiles::new(sizes.files, SMALL) }.program();
+    // Names are made beforehand: the strictest comparison.
+    let names: Vec<CString> =
+        (0..sizes.files).map(|number| CString::new(format!("f{number}")).expect("a name")).collect();
+    compare(parent, "smallfb", &small, sizes.pairs, |folder, phase| bare_smallfb(&names, phase, folder));
+}
+
+/// Runs both sides in turn, first one, then the other first, and prints what came out. Of each pair the
+/// best of several runs counts on either side: other programs' work only ever adds to a time.
+fn compare(
+    parent: &Path,
+    bench: &str,
+    program: &Program,
+    pairs: usize,
+    bare: impl Fn(&OwnedFd, usize) -> (Nanos, u64),
+) {
+    let mut mine = Arm::new(parent, program);
+    let mut theirs = Arm::new(parent, program);
+    let mut measured: Vec<Vec<(Nanos, Nanos)>> = vec![Vec::new(); program.phases.len()];
+    for _ in 0..pairs {
+        let mut best = vec![(Nanos(u64::MAX), Nanos(u64::MAX)); program.phases.len()];
+        for run in 0..BEST_OF {
+            let (with_runner, without) = if run % 2 == 0 {
+                let with_runner = mine.with_runner(program);
+                (with_runner, theirs.without(program, &bare))
+            } else {
+                let without = theirs.without(program, &bare);
+                (mine.with_runner(program), without)
+            };
+            assert_eq!((with_runner.len(), without.len()), (best.len(), best.len()), "phases");
+            for (best, (mine, theirs)) in best.iter_mut().zip(with_runner.iter().zip(&without)) {
+                assert_eq!((mine.moved, mine.left), (theirs.moved, theirs.left), "{}", program.name);
+                *best = (best.0.min(mine.elapsed), best.1.min(theirs.elapsed));
+            }
+        }
+        for (measured, best) in measured.iter_mut().zip(best) {
+            measured.push(best);
+        }
+    }
+    for (phase, pairs) in program.phases.iter().zip(measured) {
+        print(bench, program.name, phase.name, &pairs);
+    }
+}
+
+/// A world and its folder. Both sides have one, so that all but the loop is the same: what is prepared,
+/// what is looked at before and after, what is cleared away.
+struct Arm {
+    world: Posix,
+    folder: OwnedFd,
+}
+
+impl Arm {
+    fn new(parent: &Path, program: &Program) -> Arm {
+        let workspace = Workspace::inside(parent).expect("a private folder");
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let folder = rustix::fs::open(workspace.path(), flags, Mode::empty()).expect("the folder");
+        let station = Station { workspace: Some(workspace), given: Vec::new() };
+        let mut world = Posix::new(vec![station], program.largest_call, 1, Arc::default()).expect("a world");
+        // Both sides alternate within milliseconds: what others do meets both.
+        world.wait_for_calm(Nanos::ZERO);
+        Arm { world, folder }
+    }
+
+    fn with_runner(&mut self, program: &Program) -> Vec<Side> {
+        let performance = perform(&mut self.world, program, HOW).expect("a world that works");
+        assert!(performance.stopped.is_none(), "{:?}", performance.stopped);
+        let side = |phase: &PhaseRun| Side {
+            elapsed: phase.returned(),
+            moved: phase.tally().bytes_read + phase.tally().bytes_written,
+            left: phase.census(),
+        };
+        performance.phases.iter().map(side).collect()
+    }
+
+    fn without(&mut self, program: &Program, bare: impl Fn(&OwnedFd, usize) -> (Nanos, u64)) -> Vec<Side> {
+        let world = &mut self.world;
+        world.clear().expect("an empty folder");
+        let mut tally = Tally::default();
+        world.run(&mut [program.prepare.clone()], std::slice::from_mut(&mut tally)).expect("a prepared folder");
+        assert_eq!(tally.failure, None);
+        let sides = (0..program.phases.len()).map(|phase| {
+            world.watch().expect("counters");
+            let (elapsed, moved) = bare(&self.folder, phase);
+            world.watched().expect("counters");
+            Side { elapsed, moved, left: world.census(0).expect("a folder") }
+        });
+        let sides = sides.collect();
+        world.clear().expect("an empty folder");
+        sides
+    }
+}
+
+fn print(bench: &str, program: &str, phase: &str, pairs: &[(Nanos, Nanos)]) {
+    let median = |of: &dyn Fn(&(Nanos, Nanos)) -> f64| {
+        let values: Vec<f64> = pairs.iter().map(of).collect();
+        stats::summary::median(&values).expect("a pair")
+    };
+    let line = serde_json::json!({
+        "bench": bench,
+        "program": program,
+        "phase": phase,
+        "pairs": pairs.len(),
+        "runner_s": median(&|(mine, _)| mine.as_secs_f64()),
+        "bare_s": median(&|(_, theirs)| theirs.as_secs_f64()),
+        "ratio": median(&|(mine, theirs)| mine.as_secs_f64() / theirs.as_secs_f64()),
+    });
+    println!("{line}");
+}
+
+const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::TRUNC);
+
+fn open(folder: &OwnedFd, name: &CStr, flags: OFlags) -> OwnedFd {
+    rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666)).expect("a file")
+}
+
+/// A program of 1983: its time, and the bytes it moved.
+fn bare_classic(classic: Classic, calls: u64, folder: &OwnedFd) -> (Nanos, u64) {
+    let mut buffer = vec![1; classic.call_bytes() as usize];
+    let flags = match classic {
+        Classic::Read8192 => OFlags::RDONLY,
+        Classic::Rewrite8192 => OFlags::RDWR,
+        Classic::Write4096 | Classic::Write8192 => NEW,
+    };
+    let mut moved = 0;
+    let began = kernel::now();
+    let file = open(folder, c"f0", flags);
+    for _ in 0..calls {
+        let done = match classic {
+            Classic::Read8192 => rustix::io::read(&file, &mut buffer),
+            _ => rustix::io::write(&file, &buffer),
+        };
+        moved += done.expect("a call that works") as u64;
+    }
+    (kernel::now().since(began), moved)
+}
+
+/// A phase of `smallfb` - create, read, delete - by directory descriptor.
+fn bare_smallfb(names: &[CString], phase: usize, folder: &OwnedFd) -> (Nanos, u64) {
+    let mut buffer = vec![1; SMALL as usize];
+    let mut moved = 0;
+    let began = kernel::now();
+    for name in names {
+        moved += match phase {
+            0 => rustix::io::write(open(folder, name, NEW), &buffer).expect("a write"),
+            1 => rustix::io::read(open(folder, name, OFlags::RDONLY), &mut buffer).expect("a read"),
+            _ => rustix::fs::unlinkat(folder, name, AtFlags::empty()).map(|()| 0).expect("a file"),
+        } as u64;
+    }
+    (kernel::now().since(began), moved)
+}
