@@ -7,6 +7,7 @@
 mod libtest;
 mod packages;
 mod process;
+mod prove;
 mod skips;
 mod test;
 mod tidy;
@@ -41,12 +42,23 @@ enum Task {
     /// deletion and other programs are allowed, licences, file lengths. Each rule stands in a file of its
     /// own under xtask/src/tidy, with the exceptions it knows.
     Tidy,
+    /// The figures that are promised, measured; takes minutes and wants a machine with nothing else to do.
+    ///
+    /// Keeps what was measured under target/prove and goes on there where it was interrupted. Prints a table
+    /// of what was asked and what was measured, and writes it to target/prove/table.md. Fails where a figure
+    /// is not reached.
+    Prove {
+        /// Measure again what is kept from before.
+        #[arg(long)]
+        again: bool,
+    },
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
+        Task::Prove { again } => prove::run(again),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

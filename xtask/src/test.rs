@@ -27,7 +27,7 @@ const STEPS: [Step; 9] = [
     ("release build", |_| process::run(&mut process::cargo(&["build", "--release"]))),
     ("instruction counts", |results| {
         let file = "instructions";
-        results.test(&["--release", "--package", "diskperf", "--test", file], Scope::Files(vec![file.to_owned()]))
+        results.test(&["--release", "--package", "overhead", "--test", file], Scope::Files(vec![file.to_owned()]))
     }),
     ("command line without rights", without_rights),
 ];

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use crate::error::Error;
@@ -20,8 +21,11 @@ pub fn remark(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Writes a file, or prints where none is named.
+/// Writes a file, or prints where none is named. A disk is no file to print to.
 pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
     let Some(path) = to else { return print(text) };
+    if fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device()) {
+        return Err(Error::WouldOverwrite(path.to_owned()));
+    }
     fs::write(path, text).map_err(|source| Error::Output { to: path.display().to_string(), source })
 }

@@ -144,7 +144,7 @@ fn check(classic: Classic) {
 /// Why nothing can be counted here.
 fn missing() -> Option<&'static str> {
     if cfg!(debug_assertions) {
-        return Some("counted in the release build only: cargo test --release --test instructions");
+        return Some("counted in the release build only: cargo test --release --package overhead --test instructions");
     }
     (!testkit::has_tool("valgrind")).then_some("valgrind is not installed")
 }

@@ -7,8 +7,8 @@ use crate::op::{Failure, Op, OpKind, Reason};
 /// Listens to one program: a world calls it for every op, in order. Generic, so that it is compiled into
 /// the world's loop.
 pub trait Recorder<C> {
-    /// Whether each op is to be timed. Where not, no clock is read per op, and both moments that `record`
-    /// sees are the moment at which the stream began.
+    /// Whether each op is to be timed. Where not, a world need not read a clock per op, and the moments that
+    /// `record` sees may both be the one at which the stream began.
     const TIMED: bool;
 
     /// The world did `op`, or failed to: when it was issued, when it returned, the bytes it moved.

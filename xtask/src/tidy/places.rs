@@ -33,7 +33,7 @@ const WORDS: [(&str, Deed); 10] = [
 ];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 14] = [
+const PLACES: [(&str, &[Deed], &str); 16] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
@@ -43,8 +43,10 @@ const PLACES: [(&str, &[Deed], &str); 14] = [
     ("crates/kernel/src/tuning/tests.rs", &[Scratch], "a queue of plain files"),
     ("crates/kernel/src/workspace.rs", &[Delete, Scratch], "the private folder that programs stand in"),
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
+    ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/process.rs", &[Run], "cargo"),
+    ("xtask/src/prove.rs", &[Run], "git, to name the commit"),
     ("xtask/src/test.rs", &[Scratch], "the file of skips"),
     ("xtask/src/tidy/bare.rs", &[Run], "rustc and rustup, to ask for a target"),
     ("xtask/src/unprivileged.rs", &[Run, Scratch], "the command-line tests as another user"),

@@ -1,0 +1,208 @@
+//! `cargo xtask prove`: the figures that are promised, measured. Takes minutes, on a machine that should
+//! have nothing else to do.
+//!
+//! Policy:
+//!   1. an experiment runs a command and reads the lines of JSON that it prints;
+//!   2. what came out is kept under `target/prove` with the commit it was measured at, and is not measured
+//!      again until the code changes or `--again` asks for it: an interrupted proof goes on where it ended;
+//!   3. the table says for each figure what was asked, what was measured, and by which command.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::process;
+
+/// A command whose output holds figures.
+struct Experiment {
+    name: &'static str,
+    command: &'static [&'static str],
+    /// What is asked of each line of its output.
+    judge: fn(&Value) -> Option<Figure>,
+}
+
+/// One figure of the table.
+#[derive(Clone, Debug, PartialEq)]
+struct Figure {
+    what: String,
+    asked: String,
+    measured: String,
+    reached: bool,
+}
+
+/// What was measured, and when.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    commit: String,
+    lines: Vec<Value>,
+}
+
+/// The experiments there are.
+const EXPERIMENTS: [Experiment; 3] = [
+    Experiment {
+        name: "runner-over-bare-loop-on-tmpfs",
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
+        judge: |line| ratio(line, (0.97, 1.03), "runner / bare loop, time of 8 MiB on tmpfs"),
+    },
+    Experiment {
+        name: "small-files-over-bare-loop",
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "smallfb"],
+        // A rate of 0.95 is a time of 1 / 0.95.
+        judge: |line| ratio(line, (0.0, 1.0 / 0.95), "runner / bare loop, time of 10,000 files of 1 KiB on tmpfs"),
+    },
+    Experiment {
+        name: "instructions",
+        command: &[
+            "cargo",
+            "test",
+            "--quiet",
+            "--release",
+            "--package",
+            "overhead",
+            "--test",
+            "instructions",
+            "--",
+            "--nocapture",
+        ],
+        judge: instructions,
+    },
+];
+
+/// Runs what is not yet proved at this commit, prints the table, and keeps it.
+pub fn run(again: bool) -> Result<(), String> {
+    let commit = commit()?;
+    process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
+    let mut rows = Vec::new();
+    let mut missed = 0;
+    for experiment in &EXPERIMENTS {
+        let lines = match kept(experiment, &commit).filter(|_| !again) {
+            Some(kept) => {
+                println!("{}: kept from before", experiment.name);
+                kept.lines
+            }
+            None => measure(experiment, &commit)?,
+        };
+        let figures: Vec<Figure> = lines.iter().filter_map(experiment.judge).collect();
+        if figures.is_empty() {
+            return Err(format!("{} printed no figure", experiment.name));
+        }
+        for figure in figures {
+            missed += usize::from(!figure.reached);
+            rows.push(row(&figure, experiment.command));
+        }
+    }
+    let table = format!(
+        "measured at {commit}\n\n| what | asked | measured | | command |\n| --- | --- | --- | --- | --- |\n{}\n",
+        rows.join("\n")
+    );
+    println!("\n{table}");
+    write(&folder()?.join("table.md"), &table)?;
+    if missed == 0 { Ok(()) } else { Err(format!("{missed} figures are not reached")) }
+}
+
+fn row(figure: &Figure, command: &[&str]) -> String {
+    let verdict = if figure.reached { "reached" } else { "**missed**" };
+    format!("| {} | {} | {} | {verdict} | `{}` |", figure.what, figure.asked, figure.measured, command.join(" "))
+}
+
+fn measure(experiment: &Experiment, commit: &str) -> Result<Vec<Value>, String> {
+    println!("{}: measuring", experiment.name);
+    let mut command = process::cargo(&experiment.command[1..]);
+    let text = process::output(&mut command)?;
+    let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line.trim()).ok()).collect();
+    let kept = Kept { commit: commit.to_owned(), lines };
+    let text = serde_json::to_string_pretty(&kept).expect("plain data");
+    write(&path(experiment)?, &text)?;
+    Ok(kept.lines)
+}
+
+/// What is kept of this commit. A tree with uncommitted changes is no commit, and proves nothing for later.
+fn kept(experiment: &Experiment, commit: &str) -> Option<Kept> {
+    let text = fs::read_to_string(path(experiment).ok()?).ok()?;
+    let kept: Kept = serde_json::from_str(&text).ok()?;
+    (kept.commit == commit && !commit.ends_with(CHANGED)).then_some(kept)
+}
+
+/// What is added to the name of a commit where the tree differs from it.
+const CHANGED: &str = " with changes";
+
+fn commit() -> Result<String, String> {
+    let git = |words: &[&str]| process::output(Command::new("git").args(words).current_dir(process::root()));
+    let commit = git(&["rev-parse", "--short", "HEAD"])?.trim().to_owned();
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Ok(if changes.is_empty() { commit } else { commit + CHANGED })
+}
+
+fn folder() -> Result<PathBuf, String> {
+    let folder = process::root().join("target/prove");
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot make target/prove: {error}"))?;
+    Ok(folder)
+}
+
+fn path(experiment: &Experiment) -> Result<PathBuf, String> {
+    Ok(folder()?.join(experiment.name).with_extension("json"))
+}
+
+fn write(path: &PathBuf, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// A line of the benchmark `loops`: one phase, its time by the runner's path over a bare loop's.
+fn ratio(line: &Value, (low, high): (f64, f64), what: &str) -> Option<Figure> {
+    let measured = line["ratio"].as_f64()?;
+    let (program, phase, pairs) = (line["program"].as_str()?, line["phase"].as_str()?, line["pairs"].as_u64()?);
+    let asked = if low > 0.0 { format!("{low} to {high}") } else { format!("at most {high:.3}") };
+    Some(Figure {
+        what: format!("{what}: {program} {phase}, median of {pairs} pairs"),
+        asked,
+        measured: format!("{measured:.3}"),
+        reached: (low..=high).contains(&measured),
+    })
+}
+
+/// A line of the test `instructions`: of a whole program, or of a call above a bare loop.
+fn instructions(line: &Value) -> Option<Figure> {
+    let program = line["program"].as_str()?;
+    if let Some(all) = line["instructions"].as_u64() {
+        return Some(Figure {
+            what: format!("user instructions of a whole `{program} FILE`"),
+            asked: "at most 3,000,000".to_owned(),
+            measured: all.to_string(),
+            reached: all <= 3_000_000,
+        });
+    }
+    let above = line["world"].as_f64()? - line["bare"].as_f64()?;
+    Some(Figure {
+        what: format!("user instructions per call above a bare loop: {program}"),
+        asked: "at most 40".to_owned(),
+        measured: format!("{above:.1}"),
+        reached: above <= 40.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_reached_between_its_bounds_only() {
+        let line = |ratio: f64| json!({"program": "write_8192", "phase": "write", "pairs": 41, "ratio": ratio});
+        let reached = |value| ratio(&line(value), (0.97, 1.03), "time").expect("a figure").reached;
+        assert!(reached(1.0) && !reached(1.04) && !reached(0.9));
+        assert_eq!(ratio(&json!({"other": 1}), (0.97, 1.03), "time"), None);
+    }
+
+    #[test]
+    fn instructions_are_judged_per_call_and_per_program() {
+        let reached = |line: Value| instructions(&line).expect("a figure").reached;
+        assert!(reached(json!({"program": "write_8192", "instructions": 400_000})));
+        assert!(!reached(json!({"program": "write_8192", "instructions": 3_000_001})));
+        assert!(reached(json!({"program": "read_8192", "world": 20.5, "bare": 8.0})));
+        assert!(!reached(json!({"program": "read_8192", "world": 49.0, "bare": 8.0})));
+    }
+}
