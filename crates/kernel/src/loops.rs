@@ -6,6 +6,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use crate::image::ImageFault;
 
@@ -22,7 +24,10 @@ const SECTORS: [u32; 3] = [512, 4096, 512];
 
 /// Between asking for a free device and taking it another program may take it. Guess; nothing depends on
 /// it as long as it is larger than the number of programs that attach devices at one moment.
-const ATTEMPTS: usize = 64;
+const ATTEMPTS: usize = 100;
+
+/// Between two attempts; the node of a device that the kernel has just added appears meanwhile.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// `struct loop_info64`.
 #[derive(Clone, Copy)]
@@ -96,23 +101,25 @@ impl LoopDevice {
     fn attach_with(file: BorrowedFd, sector: u32) -> Result<LoopDevice, ImageFault> {
         let fault = |action| move |source| ImageFault::Loop { action, source };
         let control = open("/dev/loop-control".into()).map_err(fault("open /dev/loop-control"))?;
-        let mut last = io::Error::from_raw_os_error(libc::EBUSY);
-        for _ in 0..ATTEMPTS {
+        let mut attempts = 0;
+        loop {
             // SAFETY: this request takes no argument and answers with a number.
             let free = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
             let index =
                 u32::try_from(free).map_err(|_| fault("find a free loop device")(io::Error::last_os_error()))?;
-            let device = open(node(index)).map_err(fault("open a loop device"))?;
-            match configure(device.as_raw_fd(), file.as_raw_fd(), sector) {
-                Ok(()) => {
-                    let status = status(device.as_raw_fd()).map_err(fault("look at a loop device"))?;
-                    return Ok(LoopDevice { device, index, direct: status.flags & LO_FLAGS_DIRECT_IO != 0 });
-                }
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => last = error,
-                Err(error) => return Err(fault("attach a loop device")(error)),
+            attempts += 1;
+            match LoopDevice::take(index, file, sector) {
+                Err(error) if attempts < ATTEMPTS && was_taken(&error) => thread::sleep(PAUSE),
+                outcome => return outcome.map_err(fault("attach a loop device")),
             }
         }
-        Err(fault("attach a loop device")(last))
+    }
+
+    fn take(index: u32, file: BorrowedFd, sector: u32) -> io::Result<LoopDevice> {
+        let device = open(node(index))?;
+        configure(device.as_raw_fd(), file.as_raw_fd(), sector)?;
+        let direct = status(device.as_raw_fd())?.flags & LO_FLAGS_DIRECT_IO != 0;
+        Ok(LoopDevice { device, index, direct })
     }
 
     /// Major and minor number.
@@ -140,6 +147,11 @@ impl LoopDevice {
         };
         looked().map_err(|source| ImageFault::Loop { action: "look at a loop device", source })
     }
+}
+
+/// Whether a free device was free no more: in use, on its way out, or not there yet.
+fn was_taken(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EBUSY | libc::ENXIO | libc::ENOENT))
 }
 
 fn node(index: u32) -> PathBuf {
