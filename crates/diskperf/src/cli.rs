@@ -104,7 +104,7 @@ pub struct RunArguments {
     /// What to run.
     #[arg(value_parser = PresetParser)]
     pub preset: &'static Preset,
-    /// Where; the directory you stand in, where none is named.
+    /// Where: PATH, image:FSTYPE, file:PATH or sim:MACHINE; the directory you stand in, where none is named.
     ///
     /// PATH: a directory, in which a private folder is made and removed.
     ///
