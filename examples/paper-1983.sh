@@ -25,6 +25,10 @@ fi
 device=$1
 mountpoint=$2
 diskperf=${DISKPERF_BIN:-diskperf}
+command -v "$diskperf" >/dev/null || {
+    echo "error: there is no $diskperf; put it on the search path, or name it by DISKPERF_BIN" >&2
+    exit 2
+}
 
 # The original trusted its user; a device with anything on it is refused here.
 if [ -n "$(wipefs --no-act --parsable "$device")" ]; then

@@ -7,7 +7,7 @@ use stats::{
     Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, summary,
 };
 use units::Nanos;
-use workload::{Base, Census, Phase, Reason, Setting, Tally};
+use workload::{Base, Census, OpKind, Phase, Reason, Setting, Tally};
 
 use crate::plan::{Alternative, Plan};
 use crate::runner::{Claim, Part, Performance, PhaseRun, Stopped};
@@ -56,9 +56,17 @@ pub fn problem(targets: &[Target], alternative: &Alternative, history: &History)
         program: Some(program.name.to_owned()),
         phase: stopped.phase.map(|index| program.phases[index].name.to_owned()),
         message: stopped.failure.to_string(),
-        hint: (stopped.failure.reason == Reason::NoSpace)
-            .then(|| "free some space, or ask for less with --size".to_owned()),
+        hint: is_full(&stopped).then(|| "free some space, or ask for less with --size".to_owned()),
     })
+}
+
+/// Whether there was no room: a write that brought less than it was to ends at the last free byte.
+fn is_full(stopped: &Stopped) -> bool {
+    match stopped.failure.reason {
+        Reason::NoSpace => true,
+        Reason::Short(_) => !stopped.failure.op.kind().reads(),
+        _ => false,
+    }
 }
 
 fn cell(
@@ -70,8 +78,12 @@ fn cell(
     phase: &Phase,
 ) -> Cell {
     let row = &alternative.row;
-    let clock =
-        if plan.how.claim == Claim::Durable && phase.changes() { ClockKind::Durable } else { ClockKind::Returned };
+    let clock = match plan.how.claim {
+        Claim::Durable if phase.changes() => ClockKind::Durable,
+        // Each unit of its work waits for its data.
+        _ if phase.unit.last == OpKind::Fdatasync => ClockKind::DataDurable,
+        Claim::Durable | Claim::Returned => ClockKind::Returned,
+    };
     let base = match phase.base {
         Base::Bytes => RateBase::Bytes,
         Base::Files => RateBase::Files,

@@ -24,7 +24,13 @@ use crate::target::{Target, TargetArgument};
 ///
 /// Without a command, measures the file system you stand in: `diskperf run quick .`
 #[derive(Debug, Parser)]
-#[command(name = "diskperf", version, max_term_width = 100, arg_required_else_help = false)]
+#[command(
+    name = "diskperf",
+    bin_name = "diskperf",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true
+)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -121,19 +127,19 @@ pub struct RunArguments {
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
     /// How many rounds, the discarded one included; the preset's own number where not given.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// The size of large files, as in 64MiB; the preset's own where not given. Of tlpi it is the copied
     /// file, and a hundredth of it is written, as in the book.
-    #[arg(long, value_parser = parse_bytes)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
     /// Keep no more than this of files in memory, by a control group; classic1983 takes 64MiB unless --size
     /// says that the letter is meant.
-    #[arg(long = "cache", value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long = "cache", value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_memory)]
     room_for_files: Option<Bytes>,
     /// Begin no round that would probably end later than this, as in 2min. A preset that can tell what its
     /// rows cost (tlpi) first leaves the dearest rows out, as n.m., and then rounds, down to two.
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     pub budget: Option<Nanos>,
     /// The seed of every random order.
     #[arg(long)]
@@ -159,7 +165,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub keep: bool,
     /// Say what would be run, in which order and about how long, and write nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
     pub output: OutputArguments,
@@ -272,6 +278,17 @@ impl clap::builder::TypedValueParser for PresetParser {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(presets::ALL.into_iter().map(|preset| PossibleValue::new(preset.name).help(preset.about))))
+    }
+}
+
+/// A run is ended by the kernel in a memory of 4 MiB, and was well in one of 16 (tried with `smoke`).
+const LEAST_MEMORY: Bytes = Bytes::mib(16);
+
+fn parse_memory(text: &str) -> Result<Bytes, String> {
+    match text.parse::<Bytes>() {
+        Ok(memory) if memory < LEAST_MEMORY => Err(format!("diskperf itself needs at least {LEAST_MEMORY}")),
+        Ok(memory) => Ok(memory),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -169,6 +169,7 @@ impl Error {
             Error::Op { failure, .. } => match failure.reason {
                 Reason::Denied => "run as a user who may open it".to_owned(),
                 Reason::NoSpace => "free some space and run it again".to_owned(),
+                Reason::Short(_) if !failure.op.kind().reads() => "free some space and run it again".to_owned(),
                 Reason::Short(_) => "the file ended early: it must hold every byte that is read".to_owned(),
                 _ => return None,
             },
@@ -180,9 +181,9 @@ impl Error {
 
     /// Says it on standard error.
     pub fn print(&self) {
-        eprintln!("error: {self}");
+        remark!("error: {self}");
         if let Some(hint) = self.hint() {
-            eprintln!("hint: {hint}");
+            remark!("hint: {hint}");
         }
     }
 }

@@ -7,6 +7,9 @@
 //!                             forecast     └──> cells, published ──> report (standard output)
 //! ```
 
+#[macro_use]
+mod output;
+
 mod cells;
 mod cli;
 mod commands;
@@ -16,7 +19,6 @@ mod events;
 mod exit;
 mod forecast;
 mod ground;
-mod output;
 mod plan;
 mod presets;
 mod published;
@@ -27,6 +29,7 @@ mod target;
 mod worlds;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use workload::programs::mckusick::Classic;
@@ -34,7 +37,12 @@ use workload::programs::mckusick::Classic;
 pub use exit::Exit;
 
 /// Runs the command that these words are, and says how it ended.
-pub fn main(words: Vec<OsString>) -> ExitCode {
+pub fn main(mut words: Vec<OsString>) -> ExitCode {
+    // Called through a link by the name of a program of 1983, that is the command.
+    let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
+    if let Some(classic) = called.and_then(Classic::named) {
+        words.insert(1, classic.name().into());
+    }
     let ended = match classic_call(&words) {
         Some((classic, file)) => commands::classic::run(classic, file.as_ref()),
         None => cli::run(words),
@@ -48,18 +56,10 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The four programs of 1983 are called by their own name, through a link, or as a command, with nothing
-/// but a file. They are recognised before anything else is set up, so that starting one costs as little as
+/// The four programs of 1983 are called with nothing but a file. They are recognised before anything else is set up, so that starting one costs as little as
 /// starting the original.
 fn classic_call(words: &[OsString]) -> Option<(Classic, &OsString)> {
-    let named = |word: &OsString| {
-        let name = std::path::Path::new(word).file_name()?.to_str()?;
-        Classic::named(name)
-    };
-    let (classic, file) = match words {
-        [program, file] => (named(program)?, file),
-        [_, command, file] => (Classic::named(command.to_str()?)?, file),
-        _ => return None,
-    };
+    let [_, command, file] = words else { return None };
+    let classic = Classic::named(command.to_str()?)?;
     (!file.as_encoded_bytes().starts_with(b"-")).then_some((classic, file))
 }

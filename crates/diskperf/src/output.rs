@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use kernel::place::may_write;
+
+use crate::commands::given;
 use crate::error::Error;
 
 /// Prints on standard output.
@@ -21,11 +24,30 @@ pub fn remark(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Writes a file, or prints where none is named. A disk is no file to print to.
+/// The same, of what `format!` takes. Not `eprintln!`, which ends the program where nobody listens.
+macro_rules! remark {
+    ($($words:tt)+) => {
+        $crate::output::remark(&format!($($words)+))
+    };
+}
+
+/// Refuses a file that could not be written later, when hours of measuring would be lost with it. A disk is
+/// no file to print to.
+pub fn check(to: Option<&Path>) -> Result<(), Error> {
+    let Some(path) = to else { return Ok(()) };
+    let known = given::creatable(path)?;
+    match &known {
+        Some(metadata) if metadata.is_dir() => return Err(Error::IsADirectory(path.to_owned())),
+        Some(metadata) if metadata.file_type().is_block_device() => return Err(Error::WouldOverwrite(path.to_owned())),
+        _ => {}
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let touched = if known.is_some() { path } else { parent };
+    may_write(touched).map_err(|source| Error::Output { to: path.display().to_string(), source })
+}
+
+/// Writes a file, or prints where none is named.
 pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
     let Some(path) = to else { return print(text) };
-    if fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device()) {
-        return Err(Error::WouldOverwrite(path.to_owned()));
-    }
     fs::write(path, text).map_err(|source| Error::Output { to: path.display().to_string(), source })
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kernel::ImageFault;
-use kernel::place::{Place, is_under_dev, takes_direct};
+use kernel::place::{Place, is_under_dev, may_write, takes_direct};
 use kernel::tuning::Setting;
 use units::Bytes;
 
@@ -157,6 +157,9 @@ impl Target {
     /// Why no program can go past the page cache here, where none can. Makes and removes an unnamed file.
     pub fn refuses_direct(&self) -> Option<String> {
         match &self.site {
+            Site::Directory { place, .. } if matches!(place.file_system.as_deref(), Some("tmpfs" | "ramfs")) => {
+                Some("what lies in memory only has no way past the page cache".to_owned())
+            }
             Site::Directory { path, place } if !takes_direct(path) => {
                 Some(format!("{} takes no O_DIRECT", place.file_system.as_deref().unwrap_or("this file system")))
             }
@@ -226,6 +229,11 @@ fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
     if !metadata.is_dir() {
         return Err(Error::NotADirectory(path.to_owned()));
     }
+    may_write(path).map_err(|source| kernel::Fault::Folder {
+        action: "make a folder in",
+        path: path.to_owned(),
+        source,
+    })?;
     place(path)
 }
 

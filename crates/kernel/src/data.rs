@@ -69,27 +69,51 @@ impl Ring {
         Ring { pages, starts: bytes, at: 0 }
     }
 
-    /// The next `length` bytes, stamped for `offset` of the file `identity`. Calls of a page or more begin
-    /// on a page, calls of a sector or more on a sector. Panics where `length` exceeds the largest call.
+    /// Draws calls of `length` bytes. Calls of a page or more begin on a page, calls of a sector or more on a
+    /// sector. Panics where `length` exceeds the largest call.
     #[inline]
-    pub(crate) fn take(&mut self, length: u32, identity: u64, offset: u64) -> &[u8] {
+    pub(crate) fn draw(&mut self, length: u32) -> Draw<'_> {
         let grain = match length {
             4096.. => 4095,
             512.. => 511,
             _ => 0,
         };
-        let start = self.at.wrapping_add(grain) & self.starts.saturating_sub(1) & !grain;
-        self.at = start.wrapping_add(length);
-        let (start, length) = (start as usize, length as usize);
-        let data = &mut self.pages.bytes_mut()[start..start + length];
-        if let Some(last) = length.checked_sub(STAMP_BYTES) {
-            let mut at = offset.wrapping_neg() as usize % STAMP_SPACING;
-            while at <= last {
-                data[at..at + STAMP_BYTES].copy_from_slice(&stamp(identity, offset + at as u64));
-                at += STAMP_SPACING;
-            }
-        }
+        let starts = self.starts.saturating_sub(1) & !grain;
+        Draw { memory: self.pages.bytes_mut(), at: &mut self.at, length, grain, starts }
+    }
+}
+
+/// Calls of one length. What is the same for all of them is worked out once.
+pub(crate) struct Draw<'a> {
+    memory: &'a mut [u8],
+    at: &'a mut u32,
+    length: u32,
+    grain: u32,
+    /// The bits that the start of a call may have.
+    starts: u32,
+}
+
+impl Draw<'_> {
+    /// The next bytes, stamped for `offset` of the file `identity`.
+    #[inline]
+    pub(crate) fn next(&mut self, identity: u64, offset: u64) -> &[u8] {
+        let start = self.at.wrapping_add(self.grain) & self.starts;
+        *self.at = start.wrapping_add(self.length);
+        let (start, length) = (start as usize, self.length as usize);
+        let data = &mut self.memory[start..start + length];
+        put_stamps(data, identity, offset);
         data
+    }
+}
+
+/// Puts a stamp where each multiple of the spacing lies in these bytes at `offset` of a file.
+#[inline]
+fn put_stamps(data: &mut [u8], identity: u64, offset: u64) {
+    let Some(last) = data.len().checked_sub(STAMP_BYTES) else { return };
+    let mut at = offset.wrapping_neg() as usize % STAMP_SPACING;
+    while at <= last {
+        data[at..at + STAMP_BYTES].copy_from_slice(&stamp(identity, offset + at as u64));
+        at += STAMP_SPACING;
     }
 }
 
@@ -100,7 +124,8 @@ mod tests {
     #[test]
     fn every_block_boundary_carries_its_stamp() {
         let mut ring = Ring::new(64 * 1024, 64 * 1024, 1);
-        let data = ring.take(8192, 7, 1000);
+        let mut data = ring.draw(8192);
+        let data = data.next(7, 1000);
         assert_eq!(&data[3096..3112], &stamp(7, 4096));
         assert_eq!(&data[7192..7208], &stamp(7, 8192));
     }
@@ -108,11 +133,11 @@ mod tests {
     #[test]
     fn large_calls_begin_on_a_page_and_the_ring_wraps() {
         let mut ring = Ring::new(64 * 1024, 64 * 1024, 1);
-        ring.take(1, 0, 0);
+        ring.draw(1).next(0, 0);
         for _ in 0..20 {
-            assert_eq!(ring.take(8192, 0, 0).as_ptr() as usize % 4096, 0);
+            assert_eq!(ring.draw(8192).next(0, 0).as_ptr() as usize % 4096, 0);
         }
-        assert_eq!(ring.take(64 * 1024, 0, 0).len(), 64 * 1024);
+        assert_eq!(ring.draw(64 * 1024).next(0, 0).len(), 64 * 1024);
     }
 
     #[test]

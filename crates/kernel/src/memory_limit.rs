@@ -46,6 +46,7 @@ impl MemoryLimit {
     /// Limits this process, with all its threads, to so many bytes.
     pub fn new(bytes: u64) -> Result<MemoryLimit, LimitError> {
         let (back, limit_file) = own_group()?;
+        remove_left(&back);
         let group = back.join(format!("diskperf-{}", std::process::id()));
         fs::create_dir(&group).map_err(|source| refused(&group, source))?;
         // From here on, dropping it cleans up.
@@ -61,6 +62,18 @@ impl Drop for MemoryLimit {
         // Nothing can be done about a failure here, and an empty group harms nobody.
         let _ = enter(&self.back);
         let _ = fs::remove_dir(&self.group);
+    }
+}
+
+/// Removes the groups of runs that were killed. A group with a process in it cannot be removed.
+fn remove_left(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix("diskperf-")).and_then(|pid| pid.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 

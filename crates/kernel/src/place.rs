@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use procfs::FromRead;
 use procfs::process::{MountInfo, MountInfos};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags};
 
 use crate::devices::Device;
 
@@ -92,6 +92,18 @@ fn options(mount: &MountInfo) -> Vec<String> {
     options.sort_unstable();
     options.dedup();
     options
+}
+
+/// Whether this user may write to the file, or make files in the directory.
+pub fn may_write(path: &Path) -> io::Result<()> {
+    let wanted = if path.is_dir() { Access::WRITE_OK | Access::EXEC_OK } else { Access::WRITE_OK };
+    Ok(rustix::fs::access(path, wanted)?)
+}
+
+/// Bytes that an unprivileged program may still write in this directory.
+pub fn free_bytes(directory: &Path) -> io::Result<u64> {
+    let space = rustix::fs::statvfs(directory)?;
+    Ok(space.f_bavail * space.f_frsize)
 }
 
 /// Whether files in this directory can be opened past the page cache. Tries it on an unnamed file.

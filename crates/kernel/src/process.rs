@@ -94,15 +94,15 @@ impl Process {
         handle: Handle,
         length: u32,
     ) -> Result<impl FnMut() -> Result<u32, Reason>, Reason> {
-        let file = open_file(&mut self.files, handle)?;
-        let ring = &mut self.ring;
+        let OpenFile { descriptor, offset, identity } = open_file(&mut self.files, handle)?;
+        let (descriptor, identity): (&OwnedFd, u64) = (descriptor, *identity);
+        let mut draw = self.ring.draw(length);
         Ok(
             // As above.
             #[inline(always)]
             move || {
-                let data = ring.take(length, file.identity, file.offset);
-                let moved = rustix::io::write(&file.descriptor, data).map_err(reason)?;
-                file.offset += moved as u64;
+                let moved = rustix::io::write(descriptor, draw.next(identity, *offset)).map_err(reason)?;
+                *offset += moved as u64;
                 whole(moved, length)
             },
         )
@@ -122,7 +122,8 @@ impl Process {
             }
             Op::WriteAt { handle, length, offset } => {
                 let file = open_file(&mut self.files, handle)?;
-                let data = self.ring.take(length, file.identity, offset);
+                let mut draw = self.ring.draw(length);
+                let data = draw.next(file.identity, offset);
                 let moved = rustix::io::pwrite(&file.descriptor, data, offset).map_err(reason)?;
                 whole(moved, length)
             }

@@ -93,7 +93,13 @@ fn footnote(marks: &[(&Mark, &str)]) -> String {
 /// How it was run, what the stars mean, and what went wrong.
 pub fn footnotes(document: &Document) -> String {
     let run = &document.run;
-    let mut text = format!("\n{} rounds, each in an order of its own (seed {})", run.rounds, run.seed);
+    let done = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
+    let rounds = match (done, run.rounds as usize) {
+        (1, 1) => "1 round".to_owned(),
+        (done, planned) if done < planned => format!("{done} of {planned} rounds"),
+        (_, planned) => format!("{planned} rounds, each in an order of its own"),
+    };
+    let mut text = format!("\n{rounds} (seed {})", run.seed);
     if run.interrupted {
         text += "; interrupted";
     }

@@ -93,6 +93,9 @@ fn latencies(cell: &Cell) -> String {
 /// Where the clock stopped; and the rate of the calls alone, where that is another.
 fn until(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return cell.reason.clone().unwrap_or_default() };
+    if cell.state.clock == ClockKind::DataDurable {
+        return "data durable".to_owned();
+    }
     if cell.state.clock == ClockKind::Returned {
         return match cell.state.cache {
             CacheState::Cold => "returned; cold",

@@ -34,11 +34,6 @@ impl Tally {
         self.ops[kind as usize]
     }
 
-    /// Ops of all kinds that were done.
-    pub fn total_ops(&self) -> u64 {
-        self.ops.iter().sum()
-    }
-
     /// Adds what another stream of the same program did.
     pub fn add(&mut self, other: &Tally) {
         for (mine, theirs) in self.ops.iter_mut().zip(other.ops) {

@@ -91,7 +91,7 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     let span = world.run(&mut [steps], std::slice::from_mut(&mut tally))?.swap_remove(0);
     match tally.failure {
         None => {
-            eprintln!("{}", figures(copying.bytes, &span));
+            remark!("{}", figures(copying.bytes, &span));
             Ok(Exit::Done)
         }
         Some(failure) => give_up(copying, failure, &tally),
@@ -152,10 +152,10 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally) -> Result<Exit, Er
         (true, false) => format!("{} is unfinished; what it held before is gone", new.display()),
     };
     if failure.reason == Reason::Interrupted {
-        eprintln!("interrupted after {} of {bytes} bytes; {left}", tally.bytes_written);
+        remark!("interrupted after {} of {bytes} bytes; {left}", tally.bytes_written);
         return Ok(Exit::Interrupted);
     }
-    eprintln!("{left}");
+    remark!("{left}");
     Err(match (failure.reason, failure.op) {
         (Reason::Short(_), op) if op.kind() == OpKind::Read => Error::Changed { path: old, bytes: Bytes(bytes) },
         (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: book::OLD }) => {

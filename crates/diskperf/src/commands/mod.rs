@@ -3,7 +3,7 @@
 pub mod bw;
 pub mod classic;
 pub mod copy;
-mod given;
+pub mod given;
 mod lab;
 pub mod largefb;
 pub mod run;

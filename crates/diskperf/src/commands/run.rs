@@ -37,6 +37,7 @@ struct Results {
 
 /// Runs the command. With `--format json` one document is printed in every case, also after an error.
 pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> {
+    output::check(arguments.output.file.as_deref())?;
     let started = (SystemTime::now(), Instant::now());
     let mut plan = None;
     let mut targets = Vec::new();
@@ -47,7 +48,7 @@ pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> 
     }
     let is_json = arguments.output.format() == Format::Json;
     if results.interrupted && results.cells.is_empty() && !is_json {
-        eprintln!("stopped before anything was measured");
+        remark!("stopped before anything was measured");
         return Ok(Exit::Interrupted);
     }
     if let Err(error) = &ended {
@@ -168,7 +169,7 @@ fn limit_memory(plan: &mut Plan, targets: &[Target]) -> Option<MemoryLimit> {
             Some(limit)
         }
         Err(error) => {
-            eprintln!("memory is not limited to {bytes}: {error}");
+            remark!("memory is not limited to {bytes}: {error}");
             None
         }
     }
@@ -181,18 +182,18 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
         match &target.site {
             Site::Directory { path, .. } => {
                 let path = path.display();
-                eprintln!("writes up to {writes} in {path}, at most {space} at a time; Ctrl-C leaves nothing behind");
+                remark!("writes up to {writes} in {path}, at most {space} at a time; Ctrl-C leaves nothing behind");
             }
             Site::Image { image, host } => {
                 let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
                 let host = host.file_system.as_deref().map_or_else(String::new, |host| format!(" ({host})"));
                 let file_system = image.file_system();
                 let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
-                eprintln!(
+                remark!(
                     "writes an image of {size} in {directory}{host}, then up to {writes} to {file_system} on it; {after}"
                 );
             }
-            Site::File { path, .. } => eprintln!("reads {}", path.display()),
+            Site::File { path, .. } => remark!("reads {}", path.display()),
             Site::Simulated { .. } => {}
         }
     }
@@ -202,8 +203,8 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
 fn restore() {
     for left in restore_left() {
         match left.outcome {
-            Ok(()) => eprintln!("restored the queue of {}, which process {} had left tuned", left.disk, left.pid),
-            Err(fault) => eprintln!("process {} had left {} tuned: {fault}", left.pid, left.disk),
+            Ok(()) => remark!("restored the queue of {}, which process {} had left tuned", left.disk, left.pid),
+            Err(fault) => remark!("process {} had left {} tuned: {fault}", left.pid, left.disk),
         }
     }
 }
@@ -222,7 +223,7 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
         if !targets.iter().all(Target::is_simulated) {
-            eprintln!("(a guess: --dry-run writes nothing and so times nothing)");
+            remark!("(a guess: --dry-run writes nothing and so times nothing)");
         }
     }
     for index in plan.order(1) {
@@ -240,7 +241,7 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
 fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>) {
     if let Some(forecast) = prices.and_then(|prices| Forecast::of(plan, &prices)) {
         forecast.thin(plan);
-        eprintln!("{}", forecast.announcement(plan));
+        remark!("{}", forecast.announcement(plan));
     }
 }
 
@@ -291,7 +292,7 @@ fn measure(
 fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<(), Error> {
     for ((path, target), info) in worlds.keep(targets)?.into_iter().zip(targets).zip(infos) {
         if let (Some(path), Some(image)) = (path, &mut info.image) {
-            eprintln!("kept the image of {target} as {}", path.display());
+            remark!("kept the image of {target} as {}", path.display());
             image.kept_as = Some(path.display().to_string());
         }
     }

@@ -78,7 +78,7 @@ impl UnnamedFile {
         let mut at = from;
         while at < to {
             let length = u64::from(PIECE).min(to - at) as u32;
-            self.file.write_all_at(ring.take(length, self.bytes, at), at)?;
+            self.file.write_all_at(ring.draw(length).next(self.bytes, at), at)?;
             at += u64::from(length);
         }
         self.settle(from, to)
