@@ -46,7 +46,7 @@ fn a_cold_read_is_seen_on_every_level() {
     assert!(accounts.called_read >= BYTES && accounts.fetched >= BYTES, "{accounts:?}");
     let Some(device) = seen.device else { return skip!("the device under the temporary folder is hidden") };
     assert!(device.read >= BYTES / 100 * 95, "{device:?}");
-    let lowest = seen.lowest().expect("the device that was read");
+    let lowest = seen.lowest().next().expect("the device that was read");
     assert!(lowest.used.moved.read >= BYTES / 100 * 95 && lowest.used.reads > 0, "{lowest:?}");
 }
 

@@ -30,11 +30,11 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// The lowest device that did anything: where time was spent, and not only passed on. Of several at the
-    /// same depth, the busiest.
-    pub fn lowest(&self) -> Option<&Layer> {
-        let at_work = self.layers.iter().filter(|layer| layer.used.did_anything());
-        at_work.max_by_key(|layer| (layer.depth, layer.used.busy))
+    /// The lowest devices that did anything: where time was spent, and not only passed on.
+    pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
+        let at_work = || self.layers.iter().filter(|layer| layer.used.did_anything());
+        let depth = at_work().map(|layer| layer.depth).max();
+        at_work().filter(move |layer| Some(layer.depth) == depth)
     }
 }
 
@@ -192,9 +192,11 @@ pub struct Pressure {
 /// What happened to the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryEvents {
-    /// Pages of files that came back soon after they had been pushed out for want of room: of the programs'
-    /// control group where it has an account of its own.
+    /// Pages of the programs' files that were wanted again soon after they had to go for want of room;
+    /// nothing where their control group keeps no account of its own.
     pub refaults: Option<u64>,
+    /// The same of the whole machine.
+    pub machine_refaults: Option<u64>,
     /// How often somebody dropped the caches of the machine.
     pub drops: Option<u64>,
 }
