@@ -9,6 +9,7 @@ mod document;
 pub mod execution;
 pub mod fit;
 mod latency;
+pub mod limits;
 mod round;
 pub mod summary;
 

@@ -1,0 +1,369 @@
+//! Ten bottlenecks made on purpose, and what is said of them: the right word or `n.m.`, never another one.
+//! Most figures were recorded on a virtual machine with two processors, an ext4 on a loop device with direct
+//! I/O over its disk, limits set by control groups, and other people's work beside it.
+
+use proptest::prelude::*;
+use stats::limits::{Consumption, DeviceWork, Limit, Owners, allowance, held_back, limited_by, owners};
+use units::Nanos;
+
+const fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+/// One program that moves data, one call at a time, on a kernel that shows everything.
+fn reader() -> Consumption {
+    Consumption {
+        programs: 1,
+        depth: 1,
+        ready: Some(Nanos::ZERO),
+        held_back: Some(Nanos::ZERO),
+        flush: Some(Nanos::ZERO),
+        foreign: Some(0.0),
+        workers: Some(Nanos::ZERO),
+        memory_stall: Some(Nanos::ZERO),
+        refaulted: Some(0.0),
+        ..Consumption::default()
+    }
+}
+
+fn writer() -> Consumption {
+    Consumption { writes: true, foreign: None, refaulted: None, ..reader() }
+}
+
+/// A disk that was seen busy and took so many milliseconds over so many requests of so many bytes.
+fn disk(busy: u64, requests_time: u64, requests: u64, size: u64) -> Option<DeviceWork> {
+    Some(DeviceWork {
+        name: "vda".to_owned(),
+        busy: ms(busy),
+        requests_time: ms(requests_time),
+        requests,
+        bytes: requests * size,
+        one_at_a_time: false,
+    })
+}
+
+/// A program that writes to memory, with a fifth of a processor.
+fn cpu_quota() -> Consumption {
+    Consumption {
+        elapsed: ms(910),
+        user: ms(4),
+        system: ms(180),
+        ready: Some(ms(725)),
+        quota: Some(ms(535)),
+        ..writer()
+    }
+}
+
+/// 20 MiB a second, set on the loop device where nobody looks: requests wait before they are counted.
+fn hidden_read_throttle() -> Consumption {
+    Consumption { elapsed: ms(1529), system: ms(15), device: disk(4, 47, 27, 1_118_481), ..reader() }
+}
+
+/// The same, set on the own group.
+fn read_throttle() -> Consumption {
+    let allowance = allowance(&[(33_554_432, Some(20_971_520)), (0, None)], ms(1529));
+    Consumption { allowance, ..hidden_read_throttle() }
+}
+
+/// 200 reads a second.
+fn ops_throttle() -> Consumption {
+    let allowance = allowance(&[(512, Some(200))], ms(2503));
+    Consumption { elapsed: ms(2503), system: ms(20), allowance, device: disk(8, 66, 512, 4096), ..reader() }
+}
+
+/// 8 MiB may wait to be written, before a slow device: over the limit, and blocked in write.
+fn dirty_limit() -> Consumption {
+    Consumption {
+        elapsed: ms(1296),
+        system: ms(25),
+        ready: Some(ms(39)),
+        held_back: held_back(Some(ms(1232)), (2100, 1536), (0, 32 << 20)),
+        device: disk(104, 561, 160, 200_216),
+        ..writer()
+    }
+}
+
+/// Invented: a device that takes 10 ms for each flush, and commits of one block.
+fn slow_flush() -> Consumption {
+    Consumption {
+        elapsed: ms(2400),
+        system: ms(60),
+        ready: Some(ms(30)),
+        flush: Some(ms(2000)),
+        device: disk(120, 2290, 600, 4096),
+        ..writer()
+    }
+}
+
+/// Random reads of 64 MiB, three times as many as there are blocks, in a group with 24 MiB of memory.
+fn memory_group() -> Consumption {
+    Consumption {
+        elapsed: ms(6849),
+        user: ms(30),
+        system: ms(2671),
+        ready: Some(ms(753)),
+        memory_stall: Some(ms(284)),
+        foreign: Some(0.006),
+        refaulted: Some(0.82),
+        device: disk(4748, 7246, 80_000, 5202),
+        ..reader()
+    }
+}
+
+/// Sequential reads with a read-ahead of one page, without other people's requests: one at a time.
+fn tiny_read_ahead() -> Consumption {
+    Consumption {
+        elapsed: ms(1010),
+        user: ms(10),
+        system: ms(212),
+        ready: Some(ms(20)),
+        workers: Some(ms(283)),
+        device: disk(672, 760, 16_384, 4096),
+        ..reader()
+    }
+}
+
+/// Commits on a file system whose journal lies on the same disk as the data.
+fn journal_on_the_same_disk() -> Consumption {
+    Consumption {
+        elapsed: ms(1577),
+        system: ms(32),
+        ready: Some(ms(32)),
+        flush: Some(ms(347)),
+        workers: Some(ms(158)),
+        device: disk(884, 1360, 900, 12_000),
+        ..writer()
+    }
+}
+
+/// Two programs that read at random from one device: their times are summed.
+fn two_on_one_device() -> Consumption {
+    Consumption {
+        programs: 2,
+        elapsed: ms(3793),
+        system: ms(190),
+        ready: Some(ms(645)),
+        foreign: Some(0.04),
+        device: disk(1328, 3600, 16_384, 4096),
+        ..reader()
+    }
+}
+
+/// A program that reads at random while another one reads the whole device in large pieces.
+fn noisy_neighbour() -> Consumption {
+    Consumption {
+        elapsed: ms(4111),
+        system: ms(82),
+        ready: Some(ms(411)),
+        foreign: Some(0.98),
+        device: disk(3730, 46_289, 30_000, 422_971),
+        ..reader()
+    }
+}
+
+/// A bottleneck: its name, what was used, and which words are right.
+type Made = (&'static str, fn() -> Consumption, &'static [Limit]);
+
+const MADE: [Made; 11] = [
+    ("CPU quota", cpu_quota, &[Limit::Quota]),
+    ("read throttle", read_throttle, &[Limit::Quota]),
+    ("hidden read throttle", hidden_read_throttle, &[Limit::Device]),
+    ("ops throttle", ops_throttle, &[Limit::Quota]),
+    ("dirty limit", dirty_limit, &[Limit::DirtyThrottle]),
+    ("slow flush", slow_flush, &[Limit::Flush]),
+    ("memory group", memory_group, &[Limit::Memory]),
+    ("tiny read-ahead", tiny_read_ahead, &[Limit::Latency]),
+    ("journal on the same disk", journal_on_the_same_disk, &[Limit::Device, Limit::Flush]),
+    ("two targets on one device", two_on_one_device, &[Limit::Device]),
+    ("noisy neighbour", noisy_neighbour, &[Limit::Device]),
+];
+
+/// Whether a verdict is one of those that are right, or none.
+fn is_never_wrong(used: &Consumption, right: &[Limit]) -> bool {
+    let what = limited_by(used).what;
+    right.iter().chain(&[Limit::NotMeasured]).any(|limit| limit.name() == what)
+}
+
+#[test]
+fn each_bottleneck_is_named_or_not_measured() {
+    for (name, used, right) in MADE {
+        assert!(is_never_wrong(&used(), right), "{name}: {:?}", limited_by(&used()));
+    }
+}
+
+#[test]
+fn most_bottlenecks_are_named() {
+    let unnamed = MADE.iter().filter(|(_, used, _)| limited_by(&used()).what == "n.m.");
+    // What holds back a request before the device has it leaves no trace; two programs that each wait for
+    // one request look the same whether the device serves them together or in turn.
+    assert_eq!(
+        unnamed.map(|(name, ..)| *name).collect::<Vec<_>>(),
+        ["hidden read throttle", "two targets on one device"]
+    );
+}
+
+#[test]
+fn the_evidence_is_in_figures() {
+    for (used, text) in [
+        (cpu_quota(), "59 % without CPU by quota, 20 % computing"),
+        (ops_throttle(), "102 % of what may be done on the device in a second"),
+        (dirty_limit(), "95 % held back from writing"),
+        (slow_flush(), "83 % waiting for flushes"),
+        (memory_group(), "82 % of what was read had been in memory, 50 % waiting"),
+        (tiny_read_ahead(), "75 % waiting for vda, at least 67 % busy, 4 KiB a request"),
+        (hidden_read_throttle(), "96 % unexplained, 3 % device service"),
+    ] {
+        assert_eq!(limited_by(&used).evidence, text);
+    }
+}
+
+#[test]
+fn a_program_that_computes_is_limited_by_the_cpu() {
+    let alone = Consumption { elapsed: ms(1000), user: ms(100), system: ms(860), ..reader() };
+    assert_eq!((limited_by(&alone).what, limited_by(&alone).evidence), ("cpu".to_owned(), "96 % computing".to_owned()));
+    let crowded = Consumption { system: ms(300), ready: Some(ms(550)), ..alone.clone() };
+    assert_eq!(limited_by(&crowded).evidence, "40 % computing, 55 % waiting to");
+    // 61 % of the CPU, and a device that never rests: the device.
+    let both = Consumption { system: ms(510), device: disk(970, 5000, 2000, 232_325), ..alone.clone() };
+    assert_eq!(limited_by(&both).what, "device");
+    // The same device, kept busy by others: this program hardly waits for it.
+    let apart = Consumption { system: ms(510), ready: Some(ms(350)), device: disk(970, 40, 10, 4096), ..alone.clone() };
+    assert_eq!(limited_by(&apart).what, "cpu");
+    // Both never rest: without the device, the program would take as long.
+    let both = Consumption { device: disk(970, 5000, 2000, 232_325), ..alone };
+    assert_eq!(limited_by(&both).what, "cpu");
+}
+
+#[test]
+fn sequential_reads_from_a_disk_are_limited_by_the_device() {
+    let device = disk(376, 1237, 372, 863_000);
+    let used = Consumption { elapsed: ms(1196), system: ms(450), ready: Some(ms(70)), device, ..reader() };
+    assert_eq!(limited_by(&used).what, "device");
+}
+
+/// A simulated disk serves one request at a time: more at once would gain nothing.
+#[test]
+fn a_simulated_disk_is_no_matter_of_latency() {
+    let device = disk(680, 680, 1024, 8192).map(|device| DeviceWork { one_at_a_time: true, ..device });
+    let used = Consumption { elapsed: ms(1000), system: ms(320), device, ..reader() };
+    let verdict = limited_by(&used);
+    assert_eq!((verdict.what.as_str(), verdict.evidence.as_str()), ("device", "68 % busy, 68 % waiting for it"));
+    assert_eq!(owners(&used).rest, Nanos::ZERO);
+}
+
+#[test]
+fn too_short_a_time_tells_nothing() {
+    let used = Consumption { elapsed: ms(99), system: ms(99), ..reader() };
+    assert_eq!(limited_by(&used).what, "n.m.");
+    assert_eq!(limited_by(&Consumption::default()).what, "n.m.");
+}
+
+#[test]
+fn two_programs_wait_for_each_others_requests() {
+    let used = two_on_one_device();
+    let Owners { device_service, device_queue, rest, .. } = owners(&used);
+    // Together they were blocked for 2958 ms, in which the device cannot have worked for more than 1896 ms.
+    assert_eq!(device_service + device_queue + rest, ms(2958));
+    assert!(device_queue > ms(1000), "{device_queue}");
+}
+
+#[test]
+fn who_changes_nothing_waits_for_no_flush() {
+    let used = Consumption { elapsed: ms(1000), flush: Some(ms(600)), ..reader() };
+    assert_eq!(owners(&used).flush, Nanos::ZERO);
+    assert_eq!(owners(&Consumption { writes: true, ..used }).flush, ms(600));
+}
+
+#[test]
+fn what_is_held_back_is_known_only_at_the_ends() {
+    let blocked = Some(ms(700));
+    assert_eq!(held_back(blocked, (100, 1000), (0, 1 << 20)), Some(Nanos::ZERO));
+    assert_eq!(held_back(blocked, (1000, 1000), (0, 1 << 20)), blocked);
+    assert_eq!(held_back(blocked, (800, 1000), (0, 1 << 20)), None);
+    // It also read: whether it waited for that or was held back, nobody can tell.
+    assert_eq!(held_back(blocked, (1000, 1000), (1 << 20, 1 << 20)), None);
+    assert_eq!(held_back(None, (1000, 1000), (0, 1 << 20)), None);
+}
+
+#[test]
+fn the_tightest_limit_counts() {
+    let limits = [(50, Some(100)), (10, Some(10)), (7, None)];
+    assert_eq!(allowance(&limits, ms(1000)), Some(1.0));
+    assert_eq!(allowance(&limits, ms(2000)), Some(0.5));
+    assert_eq!(allowance(&[(7, None)], ms(1000)), None);
+    assert_eq!(allowance(&[(0, Some(0))], Nanos::ZERO), None);
+}
+
+/// Any consumption, however absurd.
+fn anything() -> impl Strategy<Value = Consumption> {
+    let time = || (0..5_000_000_000_u64).prop_map(Nanos);
+    let maybe = move || proptest::option::of(time());
+    let share = || proptest::option::of(prop_oneof![-1.0..2.0_f64, Just(f64::NAN), Just(f64::INFINITY)]);
+    let work = (time(), time(), 0..10_000_u64, any::<u64>(), any::<bool>());
+    let device = proptest::option::of(work.prop_map(|(busy, requests_time, requests, bytes, one_at_a_time)| {
+        DeviceWork { name: "vda".to_owned(), busy, requests_time, requests, bytes, one_at_a_time }
+    }));
+    let times = (time(), time(), time(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe());
+    let rest = ((0..4_u32, any::<bool>()), (share(), share(), share()), device);
+    (times, rest).prop_map(|(times, ((programs, writes), (allowance, foreign, refaulted), device))| {
+        let (elapsed, user, system, ready, quota, held_back, flush, workers, memory_stall) = times;
+        Consumption {
+            elapsed,
+            programs,
+            depth: 1,
+            writes,
+            user,
+            system,
+            ready,
+            quota,
+            allowance,
+            held_back,
+            device,
+            flush,
+            foreign,
+            workers,
+            memory_stall,
+            refaulted,
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn owners_always_sum_to_the_elapsed_time(used in anything()) {
+        let all: u64 = owners(&used).named().values().sum();
+        prop_assert_eq!(all, used.elapsed.0);
+    }
+
+    #[test]
+    fn a_verdict_is_always_one_of_the_words(used in anything()) {
+        let words = ["cpu", "device", "latency", "flush", "dirty throttle", "quota", "memory", "n.m."];
+        let verdict = limited_by(&used);
+        prop_assert!(words.contains(&verdict.what.as_str()), "{:?}", verdict);
+        prop_assert!(!verdict.evidence.is_empty());
+    }
+
+    /// The same bottlenecks on a machine with more to do: the programs wait for processors, the tick misses
+    /// more of the device's work, somebody else's threads compute, and others flush now and then.
+    #[test]
+    fn noise_makes_no_verdict_wrong(
+        which in 0..MADE.len(),
+        waiting in 0.0..0.8_f64,
+        missed in 0.3..1.0_f64,
+        workers in 0.0..0.5_f64,
+        flushes in 0.0..0.05_f64,
+    ) {
+        let (name, used, right) = MADE[which];
+        let quiet = used();
+        let more = |share: f64| Nanos((quiet.elapsed.0 as f64 * share) as u64);
+        let mut noisy = quiet.clone();
+        noisy.elapsed += more(waiting);
+        noisy.ready = noisy.ready.map(|ready| ready + more(waiting));
+        noisy.workers = Some(more(workers));
+        noisy.flush = noisy.flush.map(|flush| flush + more(flushes));
+        if let Some(device) = &mut noisy.device {
+            device.busy = Nanos((device.busy.0 as f64 * missed) as u64);
+        }
+        prop_assert!(is_never_wrong(&noisy, right), "{name}: {:?} of {:?}", limited_by(&noisy), noisy);
+    }
+}
