@@ -13,6 +13,7 @@ mod output;
 mod cells;
 mod cli;
 mod commands;
+pub mod consumption;
 mod display;
 mod error;
 mod events;

@@ -1,0 +1,159 @@
+//! What a phase used: what the runner saw, in the words in which `stats::limits` judges.
+
+use stats::ClockKind;
+use stats::limits::{Consumption, DeviceWork, allowance, held_back};
+use units::Nanos;
+use workload::{Layer, Phase, Witness};
+
+use crate::runner::{Part, PhaseRun};
+
+/// A page, in which the kernel counts what came back to memory.
+const PAGE: u64 = 4096;
+
+/// Gathers the kept rounds of a phase. A simulated machine knows exactly how long its device was busy, and
+/// holds nobody back.
+pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated: bool) -> Consumption {
+    let parts = || runs.iter().flat_map(|run| &run.parts);
+    let elapsed = parts().map(|part| elapsed(part, clock)).sum();
+    let seen = |see: fn(&Witness) -> Option<Nanos>| sum(runs.iter().map(|run| see(&run.witness)));
+    let device = device(runs, is_simulated);
+    let nothing = is_simulated.then_some(Nanos::ZERO);
+    let writes = phase.changes() || runs.iter().any(|run| run.tally().bytes_written > 0);
+    Consumption {
+        elapsed,
+        programs: runs.iter().map(|run| run.parts.len()).max().unwrap_or(1) as u32,
+        depth: 1,
+        writes,
+        // The CPU clock is read just outside the other: it may see a little more.
+        user: parts().map(|part| part.cpu.user).sum(),
+        system: parts().map(|part| part.cpu.system()).sum(),
+        ready: sum(parts().map(|part| part.ready)),
+        quota: seen(|witness| witness.quota.cpu),
+        allowance: allowed(runs, clock),
+        held_back: nothing.or_else(|| if writes { sum(runs.iter().map(|run| held(run))) } else { Some(Nanos::ZERO) }),
+        flush: nothing
+            .or_else(|| sum(runs.iter().flat_map(|run| run.witness.lowest()).map(|layer| layer.used.flushing))),
+        foreign: if writes { None } else { foreign(runs) },
+        workers: seen(|witness| witness.workers),
+        memory_stall: seen(|witness| witness.pressure.memory),
+        refaulted: refaulted(runs),
+        device,
+    }
+}
+
+fn elapsed(part: &Part, clock: ClockKind) -> Nanos {
+    match clock {
+        ClockKind::Returned => part.returned,
+        ClockKind::DataDurable => part.data_durable.unwrap_or(part.returned),
+        ClockKind::Durable => part.durable.unwrap_or(part.returned),
+    }
+}
+
+/// The sum; nothing where one was not seen.
+fn sum(mut parts: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
+    parts.try_fold(Nanos::ZERO, |sum, part| Some(sum + part?))
+}
+
+/// What the lowest devices did in all rounds.
+fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
+    let mut all = DeviceWork { one_at_a_time: is_simulated, ..DeviceWork::default() };
+    let mut names: Vec<&str> = Vec::new();
+    for run in runs {
+        let layers: Vec<&Layer> = run.witness.lowest().collect();
+        // Several devices at once: as busy as the busiest.
+        all.busy += layers.iter().map(|layer| layer.used.busy).max().unwrap_or_default();
+        for Layer { name, used, .. } in layers {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+            all.requests_time += used.reading + used.writing;
+            all.requests += used.reads + used.writes;
+            all.bytes += used.moved.read + used.moved.written;
+        }
+    }
+    all.name = names.join("+");
+    (!names.is_empty()).then_some(all)
+}
+
+fn held(run: &PhaseRun) -> Option<Nanos> {
+    let dirtiness = run.dirtiness?;
+    let blocked = sum(run.parts.iter().map(|part| part.blocked_in_calls));
+    let fetched = run.witness.accounts?.fetched;
+    held_back(blocked, (dirtiness.pages, dirtiness.free_run), (fetched, run.tally().bytes_written))
+}
+
+/// The share of what the devices moved while nothing was written that was not fetched for the programs. What
+/// file systems write for a program that writes cannot be told from what they write for others.
+fn foreign(runs: &[&PhaseRun]) -> Option<f64> {
+    let mut fetched = 0;
+    let mut moved = 0;
+    for run in runs {
+        fetched += run.witness.accounts?.fetched;
+        moved += run.witness.lowest().map(|layer| layer.used.moved.read + layer.used.moved.written).sum::<u64>();
+    }
+    (moved > 0).then(|| 1.0 - (fetched as f64 / moved as f64).min(1.0))
+}
+
+/// How much of what was fetched for the programs had been in memory shortly before; nothing where little of
+/// what they read was fetched.
+fn refaulted(runs: &[&PhaseRun]) -> Option<f64> {
+    let mut pages = 0;
+    let mut fetched = 0;
+    for run in runs {
+        pages += run.witness.memory.refaults?;
+        fetched += run.witness.accounts?.fetched;
+    }
+    let read: u64 = runs.iter().map(|run| run.tally().bytes_read).sum();
+    (fetched > 0 && fetched >= read / 10 && read > 0).then(|| (pages * PAGE) as f64 / fetched as f64)
+}
+
+/// The share of the tightest limit on the devices directly under the programs.
+fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
+    let mut done = [0; 4];
+    let mut wall = Nanos::ZERO;
+    for run in runs {
+        wall += run.parts.iter().map(|part| elapsed(part, clock)).max().unwrap_or_default();
+        for layer in run.witness.layers.iter().filter(|layer| layer.depth == 0) {
+            let used = &layer.used;
+            for (sum, part) in done.iter_mut().zip([used.moved.read, used.moved.written, used.reads, used.writes]) {
+                *sum += part;
+            }
+        }
+    }
+    let limits = runs.last()?.witness.quota.io;
+    let limits = [limits.read_bytes, limits.written_bytes, limits.reads, limits.writes];
+    allowance(&done.into_iter().zip(limits).collect::<Vec<_>>(), wall)
+}
+
+#[cfg(test)]
+mod tests {
+    use simulator::Machine;
+    use stats::limits::{limited_by, owners};
+    use workload::programs::mckusick::Classic;
+
+    use super::*;
+    use crate::runner::{Claim, How, perform};
+
+    /// What two programs used at once on the simplest machine.
+    fn simulated(classic: Classic, programs: usize) -> Consumption {
+        let mut machine = Machine::named("flat", programs).expect("the simplest machine");
+        let program = classic.program(1 << 20);
+        let Ok(performance) = perform(&mut machine, &program, How { claim: Claim::Returned, timed: false });
+        gather(&[&performance.phases[0]], &program.phases[0], ClockKind::Returned, true)
+    }
+
+    #[test]
+    fn on_a_simulated_machine_every_nanosecond_has_an_owner() {
+        for classic in Classic::ALL {
+            for programs in [1, 2] {
+                let used = simulated(classic, programs);
+                let owners = owners(&used);
+                assert_eq!(owners.rest, Nanos::ZERO, "{} x {programs}: {owners:?}", classic.name());
+                assert_eq!(owners.named().values().sum::<u64>(), used.elapsed.0);
+                // Each waits for the other one's seeks, too.
+                assert_eq!(owners.device_queue > Nanos::ZERO, programs == 2);
+                assert_eq!(limited_by(&used).what, "device");
+            }
+        }
+    }
+}
