@@ -10,6 +10,7 @@ pub mod execution;
 pub mod fit;
 mod latency;
 pub mod limits;
+pub mod noise;
 mod round;
 pub mod summary;
 
