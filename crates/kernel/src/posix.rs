@@ -118,7 +118,8 @@ impl World for Posix {
         let is_watched = self.watched_since.is_some();
         if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
             let process = &mut self.programs[0].process;
-            return Ok(vec![accounted(is_watched, || run_one(process, stream, recorder, stop))]);
+            let waited = Waited::so_far(is_watched);
+            return Ok(vec![waited.until(run_one(process, stream, recorder, stop))]);
         }
         let barrier = &Barrier::new(streams.len());
         let spans = thread::scope(|scope| {
@@ -127,7 +128,8 @@ impl World for Posix {
                 .map(|((program, stream), recorder)| {
                     scope.spawn(move || {
                         barrier.wait();
-                        accounted(is_watched, || run_one(&mut program.process, stream, recorder, stop))
+                        let waited = Waited::so_far(is_watched);
+                        waited.until(run_one(&mut program.process, stream, recorder, stop))
                     })
                 })
                 .collect();
@@ -236,13 +238,23 @@ where
     Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()), ready: None }
 }
 
-/// Adds to what a program did on this thread how long it had to wait for a processor. Two files are read,
-/// outside its clock; where nobody watches, no call is made but the program's own.
-fn accounted(is_watched: bool, program: impl FnOnce() -> Span<Host>) -> Span<Host> {
-    let before = if is_watched { ready_time() } else { None };
-    let span = program();
-    let ready = before.and_then(|before| Some(ready_time()?.saturating_sub(before)));
-    Span { ready, ..span }
+/// How long the calling thread waited for a processor before its program began, where somebody watches. Read
+/// outside the program's clock; where nobody watches, no call is made but the program's own.
+struct Waited(Option<Nanos>);
+
+impl Waited {
+    // Kept apart from the loop, whose registers it would take: two instructions per op.
+    #[inline(never)]
+    fn so_far(is_watched: bool) -> Waited {
+        Waited(if is_watched { ready_time() } else { None })
+    }
+
+    /// Adds to what the program did how long it waited meanwhile.
+    #[inline(never)]
+    fn until(self, span: Span<Host>) -> Span<Host> {
+        let ready = self.0.and_then(|before| Some(ready_time()?.saturating_sub(before)));
+        Span { ready, ..span }
+    }
 }
 
 /// Who hears of a call.
