@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use stats::{
     CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, Mark, MarkCode, ParameterValue,
-    Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, summary,
+    Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, limits, summary,
 };
 use units::Nanos;
 use workload::{Base, Census, OpKind, Phase, Reason, Setting, Tally};
 
+use crate::consumption::gather;
 use crate::plan::{Alternative, Plan};
 use crate::runner::{Claim, Part, Performance, PhaseRun, Stopped};
 use crate::target::Target;
@@ -106,6 +107,7 @@ fn cell(
     let overlap = kept.iter().filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
     marks.extend(overlap.and_then(summary::uneven));
     let kept = || kept.iter().copied();
+    let used = gather(&kept_runs, phase, clock, targets.iter().all(|target| target.is_simulated()));
     Cell {
         provenance: match targets.iter().all(|target| target.is_simulated()) {
             true => Provenance::Simulated,
@@ -123,8 +125,8 @@ fn cell(
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs)).flatten(),
         io: measured.then(|| io(&kept_runs)).flatten(),
-        time: measured.then(|| time(&kept_runs, clock)),
-        limited_by: None,
+        time: measured.then(|| limits::owners(&used).named()),
+        limited_by: measured.then(|| limits::limited_by(&used)),
         state: State {
             cache: cache(&kept_runs),
             clock,
@@ -263,25 +265,6 @@ fn latency(runs: &[&PhaseRun]) -> Option<Latency> {
         all.add(more?);
     }
     all.summary(LatencyKind::Service)
-}
-
-/// Where the programs' time went: their own CPU time, the kernel's on their behalf, and waiting.
-fn time(runs: &[&PhaseRun], clock: ClockKind) -> BTreeMap<String, u64> {
-    let mut owners = BTreeMap::new();
-    for run in runs.iter().flat_map(|run| &run.parts) {
-        let elapsed = match clock {
-            ClockKind::Returned => run.returned,
-            ClockKind::DataDurable => run.data_durable.unwrap_or(run.returned),
-            ClockKind::Durable => run.durable.unwrap_or(run.returned),
-        };
-        // The CPU clock is read just outside the other: it may see a little more.
-        let cpu = run.cpu.total.min(elapsed);
-        let user = run.cpu.user.min(cpu);
-        for (owner, nanos) in [("user", user), ("system", cpu - user), ("waiting", elapsed - cpu)] {
-            *owners.entry(owner.to_owned()).or_insert(0) += nanos.0;
-        }
-    }
-    owners
 }
 
 /// A checksum of what was done and what was left: FNV-1a over the counts. The same program does the same in

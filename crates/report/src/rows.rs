@@ -14,14 +14,23 @@ pub fn table(document: &Document) -> String {
     table.load_style(TableStyle::new());
     let timed = document.cells.iter().any(|cell| cell.latency_ns.is_some());
     let latency = if timed { "p50 / p99" } else { "" };
-    table.set_header(["", "rate", "+-", "CPU", "kernel", latency, "until"]);
+    table.set_header(["", "rate", "+-", "CPU", "kernel", latency, "limited by", "until"]);
     let several = document.run.targets.len() > 1;
     for cell in &document.cells {
         let mut name = name(cell, &document.cells);
         if several {
             name = format!("{}: {name}", cell.target);
         }
-        table.add_row([name, rate(cell), interval(cell), cpu(cell), workers(cell), latencies(cell), until(cell)]);
+        table.add_row([
+            name,
+            rate(cell),
+            interval(cell),
+            cpu(cell),
+            workers(cell),
+            latencies(cell),
+            limit(cell),
+            until(cell),
+        ]);
     }
     for column in 1..=5 {
         if let Some(column) = table.column_mut(column) {
@@ -88,6 +97,11 @@ fn latencies(cell: &Cell) -> String {
     let Some(latency) = cell.latency_ns else { return String::new() };
     let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
     format!("{} / {p99}", Nanos(latency.p50))
+}
+
+/// What kept the rate from being higher; nothing where nothing tells.
+fn limit(cell: &Cell) -> String {
+    cell.limited_by.as_ref().map_or_else(String::new, |limit| limit.what.clone())
 }
 
 /// Where the clock stopped; and the rate of the calls alone, where that is another.

@@ -44,7 +44,7 @@ const HUNDREDTH_NS: u64 = 10_000_000;
 pub fn cells() -> Vec<Cell> {
     let copy = COPY_BUFFERS.iter().zip(COPY).map(|(&buffer, [elapsed, total, user, system])| {
         let waiting = elapsed - user - system;
-        let owners = [("user", user), ("system", system), ("waiting", waiting)];
+        let owners = [("user", user), ("system", system), ("rest", waiting)];
         Cell {
             cpu_percent: Some(CpuPercent {
                 process: 100.0 * total as f64 / elapsed as f64,
