@@ -109,7 +109,11 @@ impl Target {
         let typed = &argument.typed;
         let mut tuning = argument.tune.as_ref().map_or_else(|| Ok(Vec::new()), |tune| keys::tuning(tune, typed))?;
         let site = match &argument.kind {
-            TargetKind::Directory(path) => Site::Directory { path: path.clone(), place: directory(path, typed)? },
+            TargetKind::Directory(path) => {
+                let place = directory(path, typed)?;
+                writable(path)?;
+                Site::Directory { path: path.clone(), place }
+            }
             TargetKind::Image(text) => {
                 let (image, settings) = keys::image(text, typed)?;
                 tuning = settings;
@@ -220,6 +224,12 @@ impl Target {
     }
 }
 
+/// Refuses a directory in which no private folder could be made.
+fn writable(path: &Path) -> Result<(), Error> {
+    let fault = |source| kernel::Fault::Folder { action: "make a folder in", path: path.to_owned(), source };
+    Ok(may_write(path).map_err(fault)?)
+}
+
 fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -229,11 +239,6 @@ fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
     if !metadata.is_dir() {
         return Err(Error::NotADirectory(path.to_owned()));
     }
-    may_write(path).map_err(|source| kernel::Fault::Folder {
-        action: "make a folder in",
-        path: path.to_owned(),
-        source,
-    })?;
     place(path)
 }
 
