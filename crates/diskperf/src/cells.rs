@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, Mark, MarkCode, ParameterValue,
-    Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, limits, summary,
+    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, ParameterValue, Problem,
+    Provenance, RateBase, Round, RoundPart, State, Steadiness, limits, summary,
 };
 use units::Nanos;
 use workload::{Base, Census, OpKind, Phase, Reason, Setting, Tally};
 
 use crate::consumption::gather;
+use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
 use crate::runner::{Claim, Part, Performance, PhaseRun, Stopped};
 use crate::target::Target;
@@ -97,15 +98,19 @@ fn cell(
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
 
-    let mut marks = Vec::new();
-    if history.failure().is_some() {
-        marks.push(Mark { code: MarkCode::Error, value: None, text: reason.clone().unwrap_or_default() });
-    } else if measured {
-        let rates: Vec<f64> = kept.iter().filter_map(|round| summary::round_rate(round, base, clock)).collect();
-        marks.extend(summary::few(&rates, plan.promised, plan.must_agree));
-    }
     let overlap = kept.iter().filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
-    marks.extend(overlap.and_then(summary::uneven));
+    let case = Case {
+        plan,
+        phase,
+        clock,
+        base,
+        failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
+        measured,
+        overlap,
+        rounds: &kept,
+        runs: &kept_runs,
+    };
+    let marks = judge::marks(&case);
     let kept = || kept.iter().copied();
     let used = gather(&kept_runs, phase, clock, targets.iter().all(|target| target.is_simulated()));
     Cell {

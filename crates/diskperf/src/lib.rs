@@ -20,6 +20,7 @@ mod events;
 mod exit;
 mod forecast;
 mod ground;
+mod judge;
 mod plan;
 mod presets;
 mod published;

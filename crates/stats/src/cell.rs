@@ -7,6 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::marks::Mark;
 use crate::round::Round;
 
 /// One printed figure and all that makes it believable.
@@ -284,39 +285,4 @@ pub enum Environment {
     /// Not measured.
     #[serde(rename = "n.m.")]
     NotMeasured,
-}
-
-/// A reason why a claim of the cell is false.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Mark {
-    /// Which reason.
-    pub code: MarkCode,
-    /// The figure that tells, where there is one.
-    pub value: Option<f64>,
-    /// In words.
-    pub text: String,
-}
-
-/// The reasons there are. Short and stable: they are printed under every table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MarkCode {
-    /// Fewer rounds than the preset promises, or rounds that do not agree as it promises.
-    Few,
-    /// An operation failed; there is no rate.
-    Error,
-    /// Programs that were to run at once did so for less than nine tenths of the time.
-    Uneven,
-}
-
-impl MarkCode {
-    /// As it is printed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            MarkCode::Few => "few",
-            MarkCode::Error => "error",
-            MarkCode::Uneven => "uneven",
-        }
-    }
 }

@@ -10,14 +10,16 @@ pub mod execution;
 pub mod fit;
 mod latency;
 pub mod limits;
+pub mod marks;
 pub mod noise;
 mod round;
 pub mod summary;
 
 pub use cell::{
-    CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, Mark, MarkCode,
-    ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
+    CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, ParameterValue,
+    Provenance, Rate, RateBase, State, Steadiness,
 };
 pub use document::{Document, ImageInfo, Problem, RunInfo, SCHEMA, TargetInfo};
 pub use latency::Latencies;
+pub use marks::{Mark, MarkCode};
 pub use round::{CpuSeconds, Round, RoundPart};

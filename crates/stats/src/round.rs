@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{ClockKind, Mark};
+use crate::cell::ClockKind;
+use crate::marks::Mark;
 
 /// One execution of one phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::cell::{ClockKind, CpuPercent, Mark, MarkCode, Rate, RateBase};
+use crate::cell::{ClockKind, CpuPercent, Rate, RateBase};
 use crate::round::Round;
 
 /// How sure the intervals are.
@@ -11,10 +11,6 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Below so many seconds over all kept rounds, a CPU share says nothing: CPU clocks are exact, but start and
 /// stop of a phase are not free.
 pub const CPU_NEEDS_S: f64 = 0.1;
-
-/// Kept rounds must agree within this share of their mean: our reading of "stabilized and repeatable" in
-/// Kridle & McKusick 1983, section 4, which names no number.
-pub const AGREEMENT: f64 = 0.10;
 
 /// A unit that rates are printed in: its name, and how much of the base it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,37 +115,6 @@ pub fn cpu_percent<'a>(rounds: impl IntoIterator<Item = &'a Round>, clock: Clock
     })
 }
 
-/// What is wrong with the number of kept rounds, or with their agreement where the preset demands one.
-pub fn few(rates: &[f64], promised: u32, must_agree: bool) -> Option<Mark> {
-    let kept = rates.len() as u32;
-    if kept < promised {
-        let text = format!("{kept} of {promised} rounds");
-        return Some(Mark { code: MarkCode::Few, value: Some(f64::from(kept)), text });
-    }
-    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    let spread = rates.iter().fold(0.0_f64, |widest, rate| widest.max((rate - mean).abs() / mean));
-    // Two rounds that differ by a share of their mean each lie half of it away.
-    let apart = 2.0 * spread;
-    (must_agree && apart > AGREEMENT).then(|| Mark {
-        code: MarkCode::Few,
-        value: Some(apart),
-        text: format!("the kept rounds differ by {:.0} %", 100.0 * apart),
-    })
-}
-
-/// Programs that run at once must overlap for this share of the longest one's time, or their sum is no
-/// figure of both being busy.
-pub const OVERLAP: f64 = 0.9;
-
-/// What is wrong with programs that overlapped for such a share of the time.
-pub fn uneven(overlap: f64) -> Option<Mark> {
-    (overlap < OVERLAP).then(|| Mark {
-        code: MarkCode::Uneven,
-        value: Some(overlap),
-        text: format!("the shortest program ran for {:.0} % of the longest one's time", 100.0 * overlap),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,14 +183,6 @@ mod tests {
         assert_eq!(cpu_percent(&[round(0.04), round(0.04)], ClockKind::Returned), None);
         let cpu = cpu_percent(&[round(0.05), round(0.05)], ClockKind::Returned).expect("a share");
         assert_eq!((cpu.process, cpu.kernel_workers), (50.0, None));
-    }
-
-    #[test]
-    fn two_rounds_agree_within_a_tenth_of_their_mean() {
-        assert_eq!(few(&[100.0, 109.0], 2, true), None);
-        assert_eq!(few(&[100.0, 120.0], 2, true).map(|mark| mark.code), Some(MarkCode::Few));
-        assert_eq!(few(&[100.0, 120.0], 2, false), None);
-        assert_eq!(few(&[100.0], 2, false).map(|mark| mark.text), Some("1 of 2 rounds".to_owned()));
     }
 
     #[test]

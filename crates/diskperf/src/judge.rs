@@ -1,0 +1,58 @@
+//! Which claims of a cell are false: what the runner saw, in the words in which `stats::marks` judges.
+
+use stats::marks::{Mark, MarkCode, durability, rounds};
+use stats::{ClockKind, RateBase, Round, summary};
+use workload::Phase;
+
+use crate::plan::Plan;
+use crate::runner::PhaseRun;
+
+/// A cell to be judged: what it claims, and what was seen in the rounds that count.
+pub struct Case<'a> {
+    /// What was promised.
+    pub plan: &'a Plan,
+    /// What ran.
+    pub phase: &'a Phase,
+    /// The clock that is claimed.
+    pub clock: ClockKind,
+    /// What the rate counts.
+    pub base: RateBase,
+    /// Why the program failed, if it did.
+    pub failure: Option<String>,
+    /// Whether there is a figure at all.
+    pub measured: bool,
+    /// Of targets busy at once: the shortest elapsed time divided by the longest.
+    pub overlap: Option<f64>,
+    /// The rounds that count.
+    pub rounds: &'a [&'a Round],
+    /// What was seen in them.
+    pub runs: &'a [&'a PhaseRun],
+}
+
+/// The marks of a cell. One that failed or was not measured claims nothing else.
+pub fn marks(case: &Case) -> Vec<Mark> {
+    if let Some(failure) = &case.failure {
+        return vec![Mark { code: MarkCode::Error, value: None, text: failure.clone() }];
+    }
+    if !case.measured {
+        return Vec::new();
+    }
+    of_rounds(case).chain(of_durability(case)).collect()
+}
+
+/// What the rounds themselves tell.
+fn of_rounds(case: &Case) -> impl Iterator<Item = Mark> {
+    let rates = case.rounds.iter().filter_map(|round| summary::round_rate(round, case.base, case.clock));
+    let few = rounds::few(&rates.collect::<Vec<f64>>(), case.plan.promised, case.plan.must_agree);
+    few.into_iter().chain(case.overlap.and_then(rounds::uneven))
+}
+
+/// Whether what was claimed to be durable was, in every round.
+fn of_durability(case: &Case) -> Option<Mark> {
+    if case.clock == ClockKind::Returned || !case.phase.changes() {
+        return None;
+    }
+    let left = case.runs.iter().filter_map(|run| run.unwritten);
+    let worst = left.max_by(|a, b| (a.pages * b.of).cmp(&(b.pages * a.of)))?;
+    durability::dirty(worst.pages, worst.of)
+}

@@ -1,0 +1,49 @@
+//! Marks: why a claim of a cell is false. A figure without a claim cannot be marked, and a figure that is only
+//! rough is not: its interval is printed.
+//!
+//! Every mark is decided by a pure function of its own, from what was seen and nothing else; what was not
+//! seen gives no mark.
+
+pub mod durability;
+pub mod rounds;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A reason why a claim of the cell is false.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// Which reason.
+    pub code: MarkCode,
+    /// The figure that tells, where there is one.
+    pub value: Option<f64>,
+    /// In words.
+    pub text: String,
+}
+
+/// The reasons there are. Short and stable: they are printed under every table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkCode {
+    /// The clock stopped with data in memory only, though durability is claimed.
+    Dirty,
+    /// Fewer rounds than the preset promises, or rounds that do not agree as it promises.
+    Few,
+    /// An operation failed; there is no rate.
+    Error,
+    /// Programs that were to run at once did so for less than nine tenths of the time.
+    Uneven,
+}
+
+impl MarkCode {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MarkCode::Dirty => "dirty",
+            MarkCode::Few => "few",
+            MarkCode::Error => "error",
+            MarkCode::Uneven => "uneven",
+        }
+    }
+}
