@@ -20,6 +20,10 @@ pub enum Error {
     MissingDevice(PathBuf),
     #[error("{0} is a file, and this needs a directory")]
     NotADirectory(PathBuf),
+    #[error("{0} is a block device, and this measures through a file system")]
+    IsADevice(PathBuf),
+    #[error("no path was named")]
+    NoPath,
     #[error("{0} is a directory, and this needs a file")]
     IsADirectory(PathBuf),
     #[error("{0} is no regular file, and this needs one")]
@@ -32,8 +36,8 @@ pub enum Error {
     WouldOverwrite(PathBuf),
     #[error("{path} holds {holds}, and {program} needs {needs}")]
     TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
-    #[error("{path} holds {holds} whole MiB, and {asked} were asked for")]
-    TooSmall { path: PathBuf, holds: u64, asked: u64 },
+    #[error("{path} holds {holds} whole MiB, and {needed} would be read")]
+    TooSmall { path: PathBuf, holds: u64, needed: u64, most: u64 },
     #[error("{0} is neither a block device nor a file")]
     NotStorage(PathBuf),
     #[error("{path} takes {free} more files, and this needs {needed}")]
@@ -83,6 +87,8 @@ impl Error {
             Error::Missing(_)
             | Error::MissingDevice(_)
             | Error::NotADirectory(_)
+            | Error::IsADevice(_)
+            | Error::NoPath
             | Error::IsADirectory(_)
             | Error::NotAFile(_)
             | Error::TooShort { .. }
@@ -131,14 +137,19 @@ impl Error {
                 Some(parent) => format!("name the directory to measure, as in {}", parent.display()),
                 None => "name the directory to measure, as in . for the one you stand in".to_owned(),
             },
+            Error::IsADevice(path) => {
+                let device = path.display();
+                format!("name a directory on it; `diskperf bw -b {device}` and `-l {device}` read the device itself")
+            }
+            Error::NoPath => "name the directory to measure, as in . for the one you stand in".to_owned(),
             Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").display()),
             Error::NotAFile(_) => "a pipe, a socket or a device has no size; name a file".to_owned(),
             Error::SameFile { .. } => "name another file for the copy; nothing was touched".to_owned(),
             Error::Changed { .. } => "copy it while nobody writes to it".to_owned(),
             Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
             Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", path.display()),
-            Error::TooSmall { holds: 0, .. } => "name a larger file or device".to_owned(),
-            Error::TooSmall { holds, .. } => format!("ask for at most {holds}"),
+            Error::TooSmall { most: 0, .. } => "name a larger file or device".to_owned(),
+            Error::TooSmall { most, .. } => format!("ask for at most {most}"),
             Error::NotStorage(_) => "lsblk lists the block devices there are".to_owned(),
             Error::NoFiles { .. } => "ask for fewer files, or use another file system".to_owned(),
             Error::NoRoom { .. } => "free some space; `diskperf run` asks for less with --size".to_owned(),

@@ -5,6 +5,7 @@ mod keys;
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -231,11 +232,17 @@ fn writable(path: &Path) -> Result<(), Error> {
 }
 
 fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::NoPath);
+    }
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing(path, typed)),
         Err(source) => return Err(Error::Unreadable { path: path.to_owned(), source }),
     };
+    if metadata.file_type().is_block_device() {
+        return Err(Error::IsADevice(path.to_owned()));
+    }
     if !metadata.is_dir() {
         return Err(Error::NotADirectory(path.to_owned()));
     }

@@ -200,6 +200,7 @@ fn what_cannot_be_a_target_is_refused() {
     let folder = scratch();
     fs::write(folder.path().join("file"), "x").expect("a file");
     let here = folder.path();
+    refuses(folder.path(), &["run", "smoke", ""], 2, &["no path was named", "hint: "]);
     refuses(here, &["run", "smoke", "missing"], 2, &["there is no missing", "hint: "]);
     refuses(here, &["run", "smoke", "file"], 2, &["file is a file", "hint: "]);
     refuses(here, &["run", "smoke", "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);

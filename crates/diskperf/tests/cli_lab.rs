@@ -118,7 +118,12 @@ fn classic_bw_counts_one_more_and_prints_the_labs_decimals() {
     assert_eq!((shape.as_str(), numbers[0]), (BANDWIDTH, "3"));
     assert_eq!([numbers[1], numbers[2]].map(decimals), [2, 2]);
     assert!(ended.err.contains("3 MiB: "), "{}", ended.err);
-    refuses(folder.path(), &["bw", "-b", "data", "3", "--classic"], 2, &["holds 3 whole MiB, and 4", "hint: "]);
+    refuses(
+        folder.path(),
+        &["bw", "-b", "data", "3", "--classic"],
+        2,
+        &["holds 3 whole MiB, and 4", "ask for at most 2"],
+    );
 
     let ended = succeeds(folder.path(), &["bw", "-l", "data", "8", "--classic", "--seed", "7", "--size", "8KiB"]);
     let (shape, numbers) = split(ended.out.trim_end());
@@ -164,7 +169,7 @@ fn what_bw_cannot_read_is_refused() {
         refuses(here, &["bw", what, "empty", "1"], 2, &["empty"]);
     }
     assert!(!Path::new("/dev/no-such-disk").exists());
-    refuses(here, &["bw", "-b", "data", "2"], 2, &["data holds 1 whole MiB, and 2 were asked for", "at most 1"]);
+    refuses(here, &["bw", "-b", "data", "2"], 2, &["data holds 1 whole MiB, and 2 would be read", "at most 1"]);
     refuses(here, &["bw", "-b", "data"], 2, &["data holds 1 whole MiB, and 64"]);
     refuses(here, &["bw", "-l", "data", "1", "--size", "2MiB"], 2, &["holds no more than 1 MiB"]);
     refuses(here, &["bw", "-l", "data", "1", "--size", "1GiB"], 2, &["goes up to 64 MiB"]);
@@ -489,4 +494,5 @@ fn bw_reads_a_device_past_the_page_cache() {
     assert_eq!(ended.err, expected);
     refuses(disk.folder.path(), &["bw", "-l", &disk.device, "1", "--size", "100"], 2, &["whole blocks of 512 B"]);
     refuses(disk.folder.path(), &["bw", "-b", &disk.device, "65"], 2, &["holds 64 whole MiB, and 65"]);
+    refuses(disk.folder.path(), &["run", "smoke", &disk.device], 2, &["is a block device", "bw -b"]);
 }

@@ -102,7 +102,9 @@ fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error>
     let asked = arguments.amount.map_or(TRANSFERS.to_vec(), |amount| vec![amount]);
     let (fitting, left_out): (Vec<u32>, Vec<u32>) = asked.iter().partition(|amount| counted(**amount) <= holds);
     if fitting.is_empty() {
-        return Err(Error::TooSmall { path: arguments.device.clone(), holds, asked: counted(asked[0]) });
+        // One more is counted than asked for where the lab's own counting is wanted.
+        let most = holds.saturating_sub(counted(0));
+        return Err(Error::TooSmall { path: arguments.device.clone(), holds, needed: counted(asked[0]), most });
     }
     let programs = fitting.into_iter().map(|amount| programs::raw_bandwidth(counted(amount), storage.direct));
     let names: Vec<String> = left_out.iter().map(u32::to_string).collect();
