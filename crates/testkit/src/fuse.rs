@@ -1,0 +1,304 @@
+//! A file system of one file, served by the test itself (FUSE), whose knobs make it a bad disk: calls of
+//! fsync that answer too early, late or never well, and a place that cannot be read or written. Everything
+//! else goes to an ordinary file below it. Put under a loop device it is a disk of the test's own.
+//!
+//! Speaks the kernel's protocol by itself (linux/fuse.h, version 7.31), no more of it than one file needs.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
+
+/// What a call of fsync gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fsync {
+    /// The file below is synced.
+    #[default]
+    Honest,
+    /// It is answered well, and nothing is done.
+    Early,
+    /// It is answered after so long, and nothing is done.
+    Sleep(Duration),
+    /// It fails: EIO.
+    Fail,
+}
+
+/// What is wrong with the disk.
+#[derive(Clone, Debug, Default)]
+pub struct Knobs {
+    /// What a call of fsync gets.
+    pub fsync: Fsync,
+    /// Bytes that cannot be read nor written: EIO.
+    pub bad: Option<Range<u64>>,
+}
+
+/// The mounted file system; dropping it unmounts it. Whoever holds its file (a loop device) goes first.
+#[derive(Debug)]
+pub struct OneFile {
+    mount_point: PathBuf,
+    disk: Arc<Disk>,
+}
+
+/// The file below, and how it is disguised.
+#[derive(Debug)]
+struct Disk {
+    below: File,
+    knobs: Mutex<Knobs>,
+    fsyncs: AtomicU64,
+}
+
+/// The name of the one file.
+const NAME: &str = "disk";
+
+/// The most that one request moves: what the kernel takes where more is not agreed on (32 pages).
+const LARGEST: u32 = 128 * 1024;
+
+/// Requests that are served at once: a sleeping fsync must not hold up reads and writes.
+const SERVERS: usize = 4;
+
+impl OneFile {
+    /// Mounts the file system on the folder, in the mount namespace of the calling thread, over the file
+    /// `below`, which must hold its bytes already. Needs root.
+    pub fn mount(mount_point: &Path, below: File, knobs: Knobs) -> io::Result<OneFile> {
+        let connection = OpenOptions::new().read(true).write(true).open("/dev/fuse")?;
+        let options = format!(
+            "fd={},rootmode=40000,user_id=0,group_id=0,allow_other,max_read={LARGEST}\0",
+            connection.as_raw_fd()
+        );
+        let options = std::ffi::CStr::from_bytes_with_nul(options.as_bytes()).expect("one zero, at the end");
+        rustix::mount::mount("diskperf-test", mount_point, "fuse", MountFlags::NOSUID | MountFlags::NODEV, options)?;
+        let disk = Arc::new(Disk { below, knobs: Mutex::new(knobs), fsyncs: AtomicU64::new(0) });
+        let connection = Arc::new(connection);
+        for _ in 0..SERVERS {
+            let (connection, disk) = (Arc::clone(&connection), Arc::clone(&disk));
+            thread::spawn(move || serve(&connection, &disk));
+        }
+        Ok(OneFile { mount_point: mount_point.to_owned(), disk })
+    }
+
+    /// Its one file.
+    pub fn file(&self) -> PathBuf {
+        self.mount_point.join(NAME)
+    }
+
+    /// Turns the knobs while it is in use.
+    pub fn turn(&self, knobs: Knobs) {
+        *self.disk.knobs.lock().unwrap_or_else(PoisonError::into_inner) = knobs;
+    }
+
+    /// How often fsync was called so far.
+    pub fn fsyncs(&self) -> u64 {
+        self.disk.fsyncs.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for OneFile {
+    fn drop(&mut self) {
+        // Nothing can be done where it fails; the mount ends with the process in any case.
+        let _ = rustix::mount::unmount(&self.mount_point, UnmountFlags::DETACH);
+    }
+}
+
+/// Answers requests until the file system is unmounted.
+fn serve(connection: &File, disk: &Disk) {
+    // Room for the header and the fields of a write beside its bytes.
+    let mut buffer = vec![0; LARGEST as usize + 4096];
+    loop {
+        let length = match (&mut &*connection).read(&mut buffer) {
+            Ok(length) => length,
+            // A request that was interrupted before anybody read it.
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::NotFound) => continue,
+            Err(_) => return,
+        };
+        let request = Request(&buffer[..length]);
+        let Some(answer) = disk.answer(&request) else { continue };
+        // An answer to a request that was given up meanwhile is refused, and that is all right.
+        let _ = (&mut &*connection).write(&message(request.unique(), answer));
+    }
+}
+
+/// An answer with its header: length, error, and which request it answers.
+fn message(unique: u64, answer: Result<Vec<u8>, Errno>) -> Vec<u8> {
+    let (error, body) = match answer {
+        Ok(body) => (0, body),
+        Err(errno) => (-errno.raw_os_error(), Vec::new()),
+    };
+    let mut message = Vec::with_capacity(16 + body.len());
+    message.extend((16 + body.len() as u32).to_ne_bytes());
+    message.extend(error.to_ne_bytes());
+    message.extend(unique.to_ne_bytes());
+    message.extend(body);
+    message
+}
+
+/// A request as the kernel lays it out: a header of forty bytes, then its fields.
+struct Request<'a>(&'a [u8]);
+
+impl Request<'_> {
+    const HEADER: usize = 40;
+
+    fn word(&self, at: usize) -> u32 {
+        self.0.get(at..at + 4).map_or(0, |bytes| u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
+    }
+
+    fn long(&self, at: usize) -> u64 {
+        self.0.get(at..at + 8).map_or(0, |bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
+    }
+
+    fn code(&self) -> u32 {
+        self.word(4)
+    }
+
+    fn unique(&self) -> u64 {
+        self.long(8)
+    }
+
+    fn node(&self) -> u64 {
+        self.long(16)
+    }
+
+    fn body(&self) -> &[u8] {
+        self.0.get(Request::HEADER..).unwrap_or_default()
+    }
+
+    /// Where a read or a write begins, and how long it is.
+    fn range(&self) -> Range<u64> {
+        let offset = self.long(Request::HEADER + 8);
+        offset..offset + u64::from(self.word(Request::HEADER + 16))
+    }
+}
+
+// The requests of linux/fuse.h that one file needs.
+const LOOKUP: u32 = 1;
+const FORGET: u32 = 2;
+const GETATTR: u32 = 3;
+const SETATTR: u32 = 4;
+const OPEN: u32 = 14;
+const READ: u32 = 15;
+const WRITE: u32 = 16;
+const STATFS: u32 = 17;
+const RELEASE: u32 = 18;
+const FSYNC: u32 = 20;
+const FLUSH: u32 = 25;
+const INIT: u32 = 26;
+const OPENDIR: u32 = 27;
+const READDIR: u32 = 28;
+const RELEASEDIR: u32 = 29;
+const FSYNCDIR: u32 = 30;
+const ACCESS: u32 = 34;
+const INTERRUPT: u32 = 36;
+const DESTROY: u32 = 38;
+const BATCH_FORGET: u32 = 42;
+
+/// The numbers of the folder, which is given, and of the file.
+const ROOT: u64 = 1;
+const FILE: u64 = 2;
+
+impl Disk {
+    /// The answer to a request; nothing where none is wanted.
+    fn answer(&self, request: &Request) -> Option<Result<Vec<u8>, Errno>> {
+        Some(match request.code() {
+            FORGET | BATCH_FORGET | INTERRUPT => return None,
+            INIT => Ok(agreement(request)),
+            LOOKUP => self.look_up(request),
+            // A size that is set is not taken: a disk has one.
+            GETATTR | SETATTR => self.attributes(request.node()).map(|attributes| longs(&[1, 0], &attributes)),
+            OPEN | OPENDIR => Ok(longs(&[0, 0], &[])),
+            READ => self.read(request),
+            WRITE => self.write(request),
+            FSYNC => self.sync(),
+            STATFS => Ok(longs(&[0, 0, 0, 1, 0], &words(&[4096, 255, 4096, 0, 0, 0, 0, 0, 0, 0]))),
+            FSYNCDIR | RELEASE | RELEASEDIR | FLUSH | READDIR | ACCESS | DESTROY => Ok(Vec::new()),
+            _ => Err(Errno::NOSYS),
+        })
+    }
+
+    fn look_up(&self, request: &Request) -> Result<Vec<u8>, Errno> {
+        if request.node() != ROOT || request.body().strip_suffix(b"\0") != Some(NAME.as_bytes()) {
+            return Err(Errno::NOENT);
+        }
+        // Its number, its generation, and how many seconds name and attributes are good for.
+        let attributes = self.attributes(FILE)?;
+        Ok(longs(&[FILE, 0, 1, 1, 0], &attributes))
+    }
+
+    fn attributes(&self, node: u64) -> Result<Vec<u8>, Errno> {
+        let (mode, bytes) = match node {
+            ROOT => (0o040_755, 0),
+            _ => (0o100_600, self.below.metadata().map_err(|error| errno(&error))?.len()),
+        };
+        // Number, size, blocks, three times of no meaning; their nanoseconds, mode, links, owner, group,
+        // device, block size, flags.
+        Ok(longs(&[node, bytes, bytes / 512, 0, 0, 0], &words(&[0, 0, 0, mode, 1, 0, 0, 0, 4096, 0])))
+    }
+
+    fn read(&self, request: &Request) -> Result<Vec<u8>, Errno> {
+        let range = request.range();
+        self.check(&range)?;
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        let length = self.below.read_at(&mut bytes, range.start).map_err(|error| errno(&error))?;
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
+    fn write(&self, request: &Request) -> Result<Vec<u8>, Errno> {
+        let range = request.range();
+        self.check(&range)?;
+        // Behind the fields of the request, which take as much as its header.
+        let bytes = request.body().get(Request::HEADER..).unwrap_or_default();
+        self.below.write_all_at(bytes, range.start).map_err(|error| errno(&error))?;
+        Ok(words(&[bytes.len() as u32, 0]))
+    }
+
+    fn sync(&self) -> Result<Vec<u8>, Errno> {
+        self.fsyncs.fetch_add(1, Ordering::Relaxed);
+        let fsync = self.knobs.lock().unwrap_or_else(PoisonError::into_inner).fsync;
+        match fsync {
+            Fsync::Honest => self.below.sync_all().map_err(|error| errno(&error))?,
+            Fsync::Early => {}
+            Fsync::Sleep(time) => thread::sleep(time),
+            Fsync::Fail => return Err(Errno::IO),
+        }
+        Ok(Vec::new())
+    }
+
+    fn check(&self, range: &Range<u64>) -> Result<(), Errno> {
+        let knobs = self.knobs.lock().unwrap_or_else(PoisonError::into_inner);
+        match &knobs.bad {
+            Some(bad) if range.start < bad.end && bad.start < range.end => Err(Errno::IO),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What both sides do: version, read-ahead, features; then how much at once. The kernel takes the rest of
+/// the 64 bytes as zero.
+fn agreement(request: &Request) -> Vec<u8> {
+    // Requests overlap, writes are larger than a page, also those past the page cache.
+    const FEATURES: u32 = 1 | 1 << 5 | 1 << 15;
+    let read_ahead = request.word(Request::HEADER + 8);
+    let mut body = words(&[7, 31, read_ahead, FEATURES & request.word(Request::HEADER + 12), 0, LARGEST, 1]);
+    body.resize(64, 0);
+    body
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+fn longs(longs: &[u64], rest: &[u8]) -> Vec<u8> {
+    longs.iter().flat_map(|long| long.to_ne_bytes()).chain(rest.iter().copied()).collect()
+}
+
+fn errno(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
+}

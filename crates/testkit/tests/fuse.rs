@@ -1,0 +1,91 @@
+//! The file system of one file: it keeps what is written, and its knobs do what they say.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::fuse::{Fsync, Knobs, OneFile};
+use testkit::skip;
+
+const BYTES: u64 = 1 << 20;
+
+/// The file below it, and the folder that both lie in.
+fn ground() -> (TempDir, File) {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    std::fs::create_dir(folder.path().join("point")).expect("a folder");
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(folder.path().join("below"));
+    let file = file.expect("a file");
+    file.set_len(BYTES).expect("its bytes");
+    (folder, file)
+}
+
+fn can_mount() -> bool {
+    testkit::is_root() && Path::new("/dev/fuse").exists()
+}
+
+#[test]
+fn what_is_written_can_be_read_and_lies_below() {
+    if !can_mount() {
+        return skip!("needs root and /dev/fuse");
+    }
+    let (folder, below) = ground();
+    let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
+    let file = OpenOptions::new().read(true).write(true).open(fuse.file()).expect("the one file");
+    assert_eq!(file.metadata().expect("attributes").len(), BYTES);
+    file.write_all_at(&[7; 300_000], 5000).expect("a write");
+    file.sync_all().expect("fsync");
+    assert_eq!(fuse.fsyncs(), 1);
+    let mut bytes = vec![0; 300_000];
+    File::open(folder.path().join("below")).expect("below").read_exact_at(&mut bytes, 5000).expect("a read");
+    assert!(bytes.iter().all(|byte| *byte == 7));
+    let mut all = Vec::new();
+    (&file).read_to_end(&mut all).expect("all of it");
+    assert_eq!((all.len() as u64, all[4999], all[5000]), (BYTES, 0, 7));
+    assert!(File::open(folder.path().join("point/other")).is_err());
+}
+
+#[test]
+fn knobs_do_what_they_say() {
+    if !can_mount() {
+        return skip!("needs root and /dev/fuse");
+    }
+    let (folder, below) = ground();
+    let knobs = Knobs { fsync: Fsync::Fail, bad: Some(8192..8193) };
+    let fuse = OneFile::mount(&folder.path().join("point"), below, knobs).expect("a mount");
+    let file = OpenOptions::new().read(true).write(true).open(fuse.file()).expect("the one file");
+    assert!(file.sync_all().is_err());
+    assert!(file.write_all_at(&[1; 4096], 8192).is_err());
+    file.write_all_at(&[1; 4096], 4096).expect("a good place");
+    let pause = Duration::from_millis(20);
+    fuse.turn(Knobs { fsync: Fsync::Sleep(pause), bad: None });
+    let began = Instant::now();
+    file.sync_all().expect("a slow fsync");
+    assert!(began.elapsed() >= pause);
+    file.write_all_at(&[1; 4096], 8192).expect("a good place now");
+    fuse.turn(Knobs { fsync: Fsync::Early, bad: None });
+    file.sync_all().expect("an early fsync");
+    assert_eq!(fuse.fsyncs(), 3);
+}
+
+#[test]
+fn a_loop_device_on_it_passes_flushes_on() {
+    if !can_mount() || !testkit::has_tool("losetup") {
+        return skip!("needs root, /dev/fuse and losetup");
+    }
+    let (folder, below) = ground();
+    let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
+    let disk = LoopDisk::attach(&fuse.file()).expect("a loop device");
+    let before = fuse.fsyncs();
+    let device = OpenOptions::new().write(true).open(disk.node()).expect("the device");
+    device.write_all_at(&[3; 4096], 65_536).expect("a write");
+    device.sync_all().expect("fsync");
+    drop(device);
+    assert!(fuse.fsyncs() > before, "{}", disk.attribute("queue/write_cache"));
+    let mut bytes = [0; 4096];
+    File::open(folder.path().join("below")).expect("below").read_exact_at(&mut bytes, 65_536).expect("a read");
+    assert_eq!(bytes, [3; 4096]);
+}
