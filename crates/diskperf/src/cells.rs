@@ -130,7 +130,7 @@ fn cell(
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs)).flatten(),
         io: measured.then(|| io(&kept_runs)).flatten(),
-        time: measured.then(|| limits::owners(&used).named()),
+        time: measured.then(|| limits::where_it_went(&used)),
         limited_by: measured.then(|| limits::limited_by(&used)),
         state: State {
             cache: cache(&kept_runs),

@@ -13,6 +13,7 @@ use workload::programs::mckusick::Classic;
 use crate::commands;
 use crate::commands::bw::BwArguments;
 use crate::commands::copy::CopyArguments;
+use crate::commands::explain::ExplainArguments;
 use crate::commands::largefb::LargefbArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
@@ -100,6 +101,26 @@ enum Command {
     /// last call returned follows on standard error, with what the device had written by then, and with what the
     /// device did not read of what was read.
     Largefb(LargefbArguments),
+    /// Say where each millisecond of a run went, and what limited it.
+    ///
+    /// Reads the document of a run and says of each of its cells, measured or simulated, how the elapsed time
+    /// of all its rounds divides among those who had it. The parts sum to the whole; what nothing that was
+    /// seen explains is printed as the rest.
+    ///
+    /// user, system: computing in the program, and in the kernel in its calls. quota: its share of the CPU
+    /// was used up. ready: it could run, and no processor was free. flush: waiting until the device had made
+    /// data durable. dirty throttling: held back, as too much waited to be written. device service, device
+    /// queue: the device did its work, or other work first. kernel workers: waiting, at most so long, for
+    /// kernel threads. The CPU time of programs is exact; waiting is told by counters of the device and of the
+    /// machine, each of which gives no more than what those before it have left.
+    ///
+    /// Below stands what limited the cell: cpu, device (it can do no more), latency (one request after the
+    /// other), flush, dirty throttle, quota (a limit that somebody set), memory; n.m. where it cannot be told.
+    #[command(after_help = "Examples:\n  \
+        diskperf run quick --json -o run.json; diskperf explain run.json\n  \
+        diskperf explain run.json smallfb.read commit    only these\n  \
+        diskperf run smoke sim:flat --json | diskperf explain - --format csv")]
+    Explain(ExplainArguments),
     /// Print the JSON Schema of what `--format json` prints.
     Schema,
 }
@@ -316,6 +337,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Bw(arguments)) => commands::bw::run(&arguments),
         Some(Command::Smallfb(arguments)) => commands::smallfb::run(&arguments),
         Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
+        Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
         Some(Command::Schema) => commands::schema::run(),
     }
 }

@@ -28,7 +28,7 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
         user: parts().map(|part| part.cpu.user).sum(),
         system: parts().map(|part| part.cpu.system()).sum(),
         ready: sum(parts().map(|part| part.ready)),
-        quota: seen(|witness| witness.quota.cpu),
+        quota: nothing.or_else(|| seen(|witness| witness.quota.cpu)),
         allowance: allowed(runs, clock),
         held_back: nothing.or_else(|| if writes { sum(runs.iter().map(|run| held(run))) } else { Some(Nanos::ZERO) }),
         flush: nothing
@@ -54,8 +54,11 @@ fn sum(mut parts: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
     parts.try_fold(Nanos::ZERO, |sum, part| Some(sum + part?))
 }
 
-/// What the lowest devices did in all rounds.
+/// What the lowest devices did in all rounds; nothing where no device can be seen.
 fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
+    if !runs.iter().any(|run| !run.witness.layers.is_empty()) {
+        return None;
+    }
     let mut all = DeviceWork { one_at_a_time: is_simulated, ..DeviceWork::default() };
     let mut names: Vec<&str> = Vec::new();
     for run in runs {
@@ -72,7 +75,7 @@ fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
         }
     }
     all.name = names.join("+");
-    (!names.is_empty()).then_some(all)
+    Some(all)
 }
 
 fn held(run: &PhaseRun) -> Option<Nanos> {

@@ -1,5 +1,6 @@
 //! What a command can fail of: what happened, to which thing, what to try, and the exit status.
 
+mod document;
 mod image;
 mod tuning;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use units::Bytes;
 use workload::{Failure, Reason};
 
+use crate::document::DocumentFault;
 use crate::exit::Exit;
 
 /// Why a command failed.
@@ -60,6 +62,8 @@ pub enum Error {
     SmallImage { size: Bytes, needed: Bytes },
     #[error("no target is an image, so there is nothing to keep")]
     NothingToKeep,
+    #[error(transparent)]
+    Document(#[from] DocumentFault),
     #[error(transparent)]
     Image(#[from] kernel::ImageFault),
     #[error(transparent)]
@@ -114,6 +118,7 @@ impl Error {
             {
                 Exit::Refused
             }
+            Error::Document(fault) => document::exit(fault),
             Error::Image(fault) => image::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
@@ -164,6 +169,7 @@ impl Error {
             Error::OnlyRead { .. } => "name a directory to write in".to_owned(),
             Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
+            Error::Document(fault) => return document::hint(fault),
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),

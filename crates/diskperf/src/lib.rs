@@ -15,6 +15,7 @@ mod cli;
 mod commands;
 pub mod consumption;
 mod display;
+mod document;
 mod error;
 mod events;
 mod exit;

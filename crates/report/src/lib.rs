@@ -1,6 +1,7 @@
 //! Cells in, text out. Knows no clock, no device and no store.
 
 mod book;
+pub mod explain;
 mod header;
 pub mod lab;
 mod lfs;

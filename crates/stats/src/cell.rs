@@ -48,6 +48,7 @@ pub struct Cell {
     /// Bytes on both sides; null where the device cannot be seen.
     pub io: Option<Io>,
     /// Nanoseconds by owner, over all kept rounds, summing to the elapsed time; null where it cannot be told.
+    /// An owner that is missing could not be seen.
     pub time: Option<BTreeMap<String, u64>>,
     /// What kept the rate from being higher; null where nothing tells.
     pub limited_by: Option<LimitedBy>,

@@ -89,22 +89,36 @@ pub struct Owners {
     pub rest: Nanos,
 }
 
+/// The names of the owners in a cell, in the order in which they take their time; see [`owners`].
+pub const OWNERS: [&str; 10] = [
+    "user",
+    "system",
+    "quota",
+    "ready",
+    "flush",
+    "dirty_throttling",
+    "device_service",
+    "device_queue",
+    "kernel_workers",
+    "rest",
+];
+
 impl Owners {
     /// The owners by the names they have in a cell.
     pub fn named(&self) -> BTreeMap<String, u64> {
-        let owners = [
-            ("user", self.user),
-            ("system", self.system),
-            ("quota", self.quota),
-            ("ready", self.ready),
-            ("flush", self.flush),
-            ("dirty_throttling", self.dirty_throttling),
-            ("device_service", self.device_service),
-            ("device_queue", self.device_queue),
-            ("kernel_workers", self.kernel_workers),
-            ("rest", self.rest),
+        let times = [
+            self.user,
+            self.system,
+            self.quota,
+            self.ready,
+            self.flush,
+            self.dirty_throttling,
+            self.device_service,
+            self.device_queue,
+            self.kernel_workers,
+            self.rest,
         ];
-        owners.into_iter().map(|(name, nanos)| (name.to_owned(), nanos.0)).collect()
+        OWNERS.iter().zip(times).map(|(name, nanos)| ((*name).to_owned(), nanos.0)).collect()
     }
 
     /// Waiting for the device, whoever it worked for.
@@ -163,6 +177,23 @@ pub fn owners(used: &Consumption) -> Owners {
         kernel_workers,
         rest: left,
     }
+}
+
+/// Where the time went, by the names that owners have in a cell; all together are the elapsed time. Who was
+/// not seen is not there: whatever such an owner had is part of the rest.
+pub fn where_it_went(used: &Consumption) -> BTreeMap<String, u64> {
+    let seen = |owner: &str| match owner {
+        "quota" => used.quota.is_some(),
+        "ready" => used.ready.is_some(),
+        "flush" => used.flush.is_some() || !used.writes,
+        "dirty_throttling" => used.held_back.is_some(),
+        "device_service" | "device_queue" => used.device.is_some(),
+        "kernel_workers" => used.workers.is_some(),
+        _ => true,
+    };
+    let mut named = owners(used).named();
+    named.retain(|owner, _| seen(owner));
+    named
 }
 
 /// Who changes nothing waits for no flush: those that were seen are others'.

@@ -74,6 +74,14 @@ impl Round {
         on_clock(clock, self.returned_s, self.data_durable_s, self.durable_s)
     }
 
+    /// Seconds on this clock, summed over the programs that ran at once.
+    pub fn summed_elapsed_s(&self, clock: ClockKind) -> f64 {
+        match &self.parts[..] {
+            [] => self.elapsed_s(clock),
+            parts => parts.iter().map(|part| part.elapsed_s(clock)).sum(),
+        }
+    }
+
     /// The shortest of the programs' times divided by the longest; nothing where one ran alone.
     pub fn overlap(&self, clock: ClockKind) -> Option<f64> {
         let times = self.parts.iter().map(|part| part.elapsed_s(clock));

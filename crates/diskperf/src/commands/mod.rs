@@ -3,6 +3,7 @@
 pub mod bw;
 pub mod classic;
 pub mod copy;
+pub mod explain;
 pub mod given;
 mod lab;
 pub mod largefb;

@@ -1,0 +1,146 @@
+//! `diskperf explain FILE [CELL]...`: where each millisecond of a run went, and what limited it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use report::explain;
+use stats::{Cell, Document};
+
+use crate::document::{self, DocumentFault};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::output;
+
+/// What `diskperf explain` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArguments {
+    /// The document of a run (`diskperf run ... --json -o FILE`); - is standard input.
+    file: PathBuf,
+    /// Which cells: programs (smallfb), phases (smallfb.read) and targets; all, where none is named.
+    #[arg(value_name = "CELL")]
+    words: Vec<String>,
+    /// How to print it; json is the document itself with these cells only.
+    #[arg(long, value_enum, default_value = "table")]
+    format: Layout,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write it to FILE.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How an explanation is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Layout {
+    /// For people: a bar for each owner of time.
+    Table,
+    /// For other programs: the run's document with the chosen cells.
+    Json,
+    /// A row per cell, a column per owner, in percent.
+    Markdown,
+    /// A row per cell and owner, in nanoseconds.
+    Csv,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
+    let to = arguments.output.as_deref();
+    output::check(to)?;
+    if let Some(to) = to.filter(|to| is_same(&arguments.file, to)) {
+        return Err(DocumentFault::Overwrites(to.display().to_string()).into());
+    }
+    let mut document = document::read(&arguments.file)?;
+    let name = if arguments.file == Path::new("-") { "the document".into() } else { arguments.file.to_string_lossy() };
+    document.cells.retain(explain::can_be_explained);
+    let chosen = choose(&document, &arguments.words, &name)?;
+    let text = match if arguments.json { Layout::Json } else { arguments.format } {
+        Layout::Table => explain::table(&document, &chosen),
+        Layout::Markdown => explain::markdown(&document, &chosen),
+        Layout::Csv => explain::csv(&chosen),
+        Layout::Json => {
+            let cells = chosen.into_iter().cloned().collect();
+            let document = Document { cells, ..document };
+            serde_json::to_string_pretty(&document).expect("plain data") + "\n"
+        }
+    };
+    output::deliver(&text, to)?;
+    Ok(Exit::Done)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// The cells that these words choose: of the named programs and phases (all, where no word names one), those
+/// on the named targets (all, likewise). A word that names nothing is an error, and so is a choice of
+/// nothing.
+fn choose<'a>(document: &'a Document, words: &[String], name: &str) -> Result<Vec<&'a Cell>, DocumentFault> {
+    let cells = &document.cells;
+    if cells.is_empty() {
+        let why = document.errors.first().map_or("the run measured nothing", |problem| &problem.message);
+        return Err(DocumentFault::NoCells { name: name.to_owned(), why: why.to_owned() });
+    }
+    let fault = |words: &str, near| {
+        let (name, words) = (name.to_owned(), words.to_owned());
+        DocumentFault::NoSuchCell { name, words, near }
+    };
+    let mut programs = Vec::new();
+    let mut targets = Vec::new();
+    for word in words {
+        if cells.iter().any(|cell| is_of(cell, word)) {
+            programs.push(word);
+        } else if cells.iter().any(|cell| cell.target == *word) {
+            targets.push(word);
+        } else {
+            return Err(fault(word, near(cells, word)));
+        }
+    }
+    let fits = |cell: &&Cell| {
+        (programs.is_empty() || programs.iter().any(|word| is_of(cell, word)))
+            && (targets.is_empty() || targets.iter().any(|word| cell.target == **word))
+    };
+    let chosen: Vec<&Cell> = cells.iter().filter(fits).collect();
+    if chosen.is_empty() {
+        // Each word by itself names something.
+        let there = cells.iter().filter(|cell| programs.iter().any(|word| is_of(cell, word)));
+        let pairs: BTreeSet<String> = there.map(|cell| format!("{} on {}", long_name(cell), cell.target)).collect();
+        return Err(fault(&words.join(" "), pairs.into_iter().take(SHOWN).collect()));
+    }
+    Ok(chosen)
+}
+
+/// So many names help; more would be a list.
+const SHOWN: usize = 8;
+
+/// Names that are less alike than this are no slip of the finger: the threshold of clap, whose hints stand
+/// beside ours.
+const ALIKE: f64 = 0.7;
+
+fn is_of(cell: &Cell, word: &str) -> bool {
+    cell.program == word || long_name(cell) == word
+}
+
+/// `smallfb.read`.
+fn long_name(cell: &Cell) -> String {
+    format!("{}.{}", cell.program, cell.phase)
+}
+
+/// What may have been meant: the names most like the word, else all programs and targets.
+fn near(cells: &[Cell], word: &str) -> Vec<String> {
+    let names = |names: fn(&Cell) -> Vec<String>| cells.iter().flat_map(names).collect::<BTreeSet<String>>();
+    let all = names(|cell| vec![cell.program.clone(), long_name(cell), cell.target.clone()]);
+    let mut alike: Vec<(f64, String)> = all.into_iter().map(|name| (strsim::jaro_winkler(&name, word), name)).collect();
+    alike.retain(|(likeness, _)| *likeness >= ALIKE);
+    alike.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let near: Vec<String> = alike.into_iter().map(|(_, name)| name).take(SHOWN).collect();
+    if near.is_empty() {
+        names(|cell| vec![cell.program.clone(), cell.target.clone()]).into_iter().take(SHOWN).collect()
+    } else {
+        near
+    }
+}

@@ -1,0 +1,133 @@
+//! A run's document, read from a file or from standard input: whole, bounded, and of this version, or told
+//! what it is instead.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde_json::error::Category;
+use stats::{Document, SCHEMA};
+use units::Bytes;
+
+use crate::commands::given;
+use crate::error::Error;
+
+/// The largest document that is read. A cell with its rounds has some kilobytes: no run comes near it, and
+/// a disk that is named by mistake ends here.
+pub const LARGEST: Bytes = Bytes::mib(256);
+
+/// Why something is no document that can be explained.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentFault {
+    #[error("{0} is empty")]
+    Empty(String),
+    #[error("{0} is larger than {LARGEST}, and no run's document is")]
+    TooLarge(String),
+    #[error("{name} is not JSON: {why}")]
+    NotJson { name: String, why: String },
+    #[error("{name} is cut short: it ends in the middle, at line {line}")]
+    CutShort { name: String, line: usize },
+    #[error("{0} is JSON, and no document of diskperf")]
+    NotOurs(String),
+    #[error("{name} is of the version {schema}, and this build reads {SCHEMA}")]
+    OtherVersion { name: String, schema: String, written_by: Option<String> },
+    #[error("{name} says that it is {SCHEMA}, and is not: {why}")]
+    Unfit { name: String, why: String, written_by: Option<String> },
+    #[error("{name} has nothing to explain: {why}")]
+    NoCells { name: String, why: String },
+    #[error("{name} has no cell for {words}")]
+    NoSuchCell { name: String, words: String, near: Vec<String> },
+    #[error("{0} is read and would be overwritten")]
+    Overwrites(String),
+}
+
+/// Reads the document; `-` is standard input.
+pub fn read(path: &Path) -> Result<Document, Error> {
+    let unreadable = |source: io::Error| Error::Unreadable { path: path.to_owned(), source };
+    if path == Path::new("-") {
+        let bytes = bounded(io::stdin().lock(), LARGEST).map_err(unreadable)?;
+        return Ok(parse("standard input", bytes.as_deref())?);
+    }
+    if given::existing(path)?.is_dir() {
+        return Err(Error::IsADirectory(path.to_owned()));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    let bytes = bounded(file, LARGEST).map_err(unreadable)?;
+    Ok(parse(&path.display().to_string(), bytes.as_deref())?)
+}
+
+/// All bytes; nothing where there are more than `most`.
+fn bounded(source: impl Read, most: Bytes) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    source.take(most.0 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most.0).then_some(bytes))
+}
+
+/// What the bytes are, or why they are no document:
+///   1. nothing at all, or too much;
+///   2. no JSON, or the beginning of some;
+///   3. JSON of somebody else, or of another version;
+///   4. of this version by its own word only.
+fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
+    let name = name.to_owned();
+    // 1
+    let Some(bytes) = bytes else { return Err(DocumentFault::TooLarge(name)) };
+    if bytes.trim_ascii().is_empty() {
+        return Err(DocumentFault::Empty(name));
+    }
+    let why = match serde_json::from_slice::<Document>(bytes) {
+        Ok(document) if document.schema == SCHEMA => return Ok(document),
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    // 2
+    let value: serde_json::Value = match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(error) if error.classify() == Category::Eof => {
+            return Err(DocumentFault::CutShort { name, line: error.line() });
+        }
+        Err(error) => return Err(DocumentFault::NotJson { name, why: error.to_string() }),
+    };
+    // 3
+    let written_by = value["run"]["version"].as_str().map(str::to_owned);
+    let family = SCHEMA.split_once('/').map_or(SCHEMA, |(family, _)| family);
+    match value["schema"].as_str() {
+        // 4
+        Some(SCHEMA) => Err(DocumentFault::Unfit { name, why, written_by }),
+        Some(schema) if schema.split('/').next() == Some(family) => {
+            Err(DocumentFault::OtherVersion { name, schema: schema.to_owned(), written_by })
+        }
+        _ => Err(DocumentFault::NotOurs(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_document_is_called_what_it_is() {
+        let said = |text: &str| parse("x", Some(text.as_bytes())).expect_err("no document").to_string();
+        for (text, expected) in [
+            (" \n", "x is empty"),
+            ("read_8192  1,090 MiB/s\n", "x is not JSON: expected value at line 1 column 1"),
+            ("{\n\"schema\": \"diskperf/1\", \"ru", "x is cut short: it ends in the middle, at line 2"),
+            ("{\"fio version\": \"fio-3.36\"}", "x is JSON, and no document of diskperf"),
+            ("[1, 2]", "x is JSON, and no document of diskperf"),
+            ("{\"schema\": \"diskperf/2\"}", "x is of the version diskperf/2, and this build reads diskperf/1"),
+            (
+                "{\"schema\": \"diskperf/1\"}",
+                "x says that it is diskperf/1, and is not: missing field `run` at line 1 column 24",
+            ),
+        ] {
+            assert_eq!(said(text), expected);
+        }
+        assert!(matches!(parse("x", None), Err(DocumentFault::TooLarge(_))));
+    }
+
+    #[test]
+    fn no_more_is_read_than_a_document_can_have() {
+        assert_eq!(bounded(&[7; 10][..], Bytes(10)).expect("a read"), Some(vec![7; 10]));
+        assert_eq!(bounded(io::repeat(7), Bytes(10)).expect("a read"), None);
+    }
+}

@@ -1,0 +1,39 @@
+//! What to make of a run's document that cannot be explained.
+
+use crate::document::DocumentFault;
+use crate::exit::Exit;
+
+/// The exit status this stands for.
+pub fn exit(fault: &DocumentFault) -> Exit {
+    match fault {
+        DocumentFault::Overwrites(_) => Exit::Refused,
+        DocumentFault::NoCells { .. } => Exit::Failed,
+        _ => Exit::Usage,
+    }
+}
+
+/// What to try.
+pub fn hint(fault: &DocumentFault) -> Option<String> {
+    let by = |version: &Option<String>| version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+    Some(match fault {
+        DocumentFault::Empty(_) | DocumentFault::NotOurs(_) | DocumentFault::TooLarge(_) => {
+            "a run writes one: diskperf run quick --json -o run.json".to_owned()
+        }
+        DocumentFault::NotJson { .. } => {
+            "a table cannot be explained, only the document: diskperf run quick --json -o run.json".to_owned()
+        }
+        DocumentFault::CutShort { .. } => {
+            "what wrote it was stopped, or the disk was full: run it again, or copy the file again".to_owned()
+        }
+        DocumentFault::OtherVersion { written_by, .. } => {
+            format!("explain it with the diskperf that wrote it{}", by(written_by))
+        }
+        DocumentFault::Unfit { written_by, .. } => {
+            let ours = env!("CARGO_PKG_VERSION");
+            format!("it was changed, or written by another build: by diskperf{}; this is {ours}", by(written_by))
+        }
+        DocumentFault::NoSuchCell { near, .. } => format!("there are: {}", near.join(", ")),
+        DocumentFault::Overwrites(_) => "name another file with -o".to_owned(),
+        DocumentFault::NoCells { .. } => return None,
+    })
+}

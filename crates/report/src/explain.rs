@@ -1,0 +1,324 @@
+//! Where each millisecond of a cell went, and what limited it: for people, and as Markdown and CSV. Only
+//! says what the cell holds: who owns which time, and what limits, is decided in `stats::limits`.
+
+use std::collections::BTreeMap;
+
+use stats::limits::OWNERS;
+use stats::{Cell, ClockKind, Document, Provenance, Rate};
+use units::Nanos;
+
+use crate::numbers::{significant, whole};
+use crate::{header, rows};
+
+/// What each owner's time means, in the words of who reads the table.
+const MEANINGS: [(&str, &str); 10] = [
+    ("user", "computing in the program itself"),
+    ("system", "computing in the kernel, in its calls"),
+    ("ready", "could run, and no processor was free"),
+    ("quota", "its share of the CPU was used up"),
+    ("flush", "waiting until the device had made data durable"),
+    ("dirty_throttling", "held back: too much waited to be written"),
+    ("device_service", "the device did its work"),
+    ("device_queue", "the device did other work first"),
+    ("kernel_workers", "waiting, at most so long, for kernel threads"),
+    ("rest", "nothing that was seen explains this"),
+];
+
+/// How many characters stand for all of the time.
+const BAR: usize = 30;
+
+/// One part of a cell's time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    owner: String,
+    nanos: u64,
+}
+
+/// The parts of a cell's time in the order in which they are decided, those this build does not know last.
+/// Nothing where the cell does not tell.
+fn parts(cell: &Cell) -> Option<Vec<Part>> {
+    let time = cell.time.as_ref()?;
+    let place = |owner: &str| OWNERS.iter().position(|known| *known == owner).unwrap_or(OWNERS.len());
+    let mut parts: Vec<Part> = time.iter().map(|(owner, &nanos)| Part { owner: owner.clone(), nanos }).collect();
+    parts.sort_by_key(|part| place(&part.owner));
+    Some(parts)
+}
+
+/// The owners of which the cell says nothing: what could not be seen.
+fn unseen(parts: &[Part]) -> Vec<&'static str> {
+    let missing = |owner: &&&str| !parts.iter().any(|part| part.owner == **owner);
+    OWNERS.iter().filter(missing).copied().collect()
+}
+
+/// A line for each owner that could not be seen, and where.
+fn hidden(document: &Document, cells: &[&Cell]) -> String {
+    let mut hidden: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let told: Vec<(&Cell, Vec<Part>)> =
+        cells.iter().filter(|cell| cell.measured).filter_map(|cell| Some((*cell, parts(cell)?))).collect();
+    for (cell, parts) in &told {
+        for owner in unseen(parts) {
+            hidden.entry(owner).or_default().push(name(document, cell));
+        }
+    }
+    let line = |(owner, names): (&str, Vec<String>)| {
+        let place = if names.len() == told.len() { "anywhere".to_owned() } else { format!("of {}", names.join(", ")) };
+        format!("not seen {place}, so in the rest if there was any: {}\n", spoken(owner))
+    };
+    let lines: String = hidden.into_iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+/// Whether there is anything to explain: what others published says nothing of where time went.
+pub fn can_be_explained(cell: &Cell) -> bool {
+    cell.provenance != Provenance::Published
+}
+
+/// The chosen cells of a document, one after the other, as a person reads them.
+pub fn table(document: &Document, cells: &[&Cell]) -> String {
+    let texts: Vec<String> = cells.iter().map(|cell| explained(document, cell)).collect();
+    header::lines(document) + "\n" + &texts.join("\n") + &hidden(document, cells)
+}
+
+fn explained(document: &Document, cell: &Cell) -> String {
+    let mut lines = vec![heading(document, cell)];
+    if let Some(parts) = parts(cell).filter(|_| cell.measured) {
+        lines.extend(bars(&parts));
+    }
+    lines.extend(beside(cell).map(|text| format!("  {text}")));
+    lines.push(format!("  {}", sentence(cell)));
+    lines.extend(cell.marks.iter().map(|mark| format!("  * {}: {}", mark.code.name(), mark.text)));
+    lines.join("\n") + "\n"
+}
+
+/// What it is, its rate, the clock, how often it ran.
+fn heading(document: &Document, cell: &Cell) -> String {
+    let mut text = name(document, cell);
+    if cell.provenance == Provenance::Simulated {
+        text += ", simulated";
+    }
+    let Some(rate) = &cell.rate else { return text };
+    let star = if cell.marks.is_empty() { "" } else { "*" };
+    text += &format!(": {}{star} until {}", in_unit(rate), clock(cell.state.clock));
+    let kept = cell.kept().count();
+    let rounds = if kept == 1 { "1 round".to_owned() } else { format!("{kept} rounds") };
+    let busy = cell.kept().map(|round| round.parts.len()).max().unwrap_or_default();
+    let summed = if busy > 1 { format!(" of {busy} programs, whose times are summed") } else { String::new() };
+    format!("{text}, {rounds}{summed}")
+}
+
+fn name(document: &Document, cell: &Cell) -> String {
+    format!("{} on {}", rows::name(cell, &document.cells), cell.target)
+}
+
+fn in_unit(rate: &Rate) -> String {
+    format!("{} {}", significant(rate.value, 3), rate.unit)
+}
+
+fn clock(clock: ClockKind) -> &'static str {
+    match clock {
+        ClockKind::Returned => "the last call returned",
+        ClockKind::DataDurable => "the data were durable",
+        ClockKind::Durable => "all was durable",
+    }
+}
+
+/// A line for each owner that has any time, the sum, and who has none or was not seen.
+fn bars(parts: &[Part]) -> Vec<String> {
+    let all: u64 = parts.iter().map(|part| part.nanos).sum();
+    let quantum = quantum(all);
+    let nanos: Vec<u64> = parts.iter().map(|part| part.nanos).collect();
+    let amounts = shared_out(&nanos, all.div_ceil(quantum.nanos).max(1));
+    let shares = shared_out(&nanos, 1000);
+    let mut lines = Vec::new();
+    let mut idle = Vec::new();
+    for ((part, amount), share) in parts.iter().zip(amounts).zip(shares) {
+        if part.nanos == 0 {
+            idle.push(spoken(&part.owner));
+            continue;
+        }
+        let bar = "#".repeat((share as usize * BAR).div_ceil(1000));
+        let meaning = MEANINGS.iter().find(|(owner, _)| *owner == part.owner).map_or("", |(_, meaning)| meaning);
+        let (amount, share) = (quantum.text(amount), tenths(share));
+        let line = format!("  {:<16} {amount:>12} ms {share:>6} %  {bar:<BAR$}  {meaning}", spoken(&part.owner));
+        lines.push(line.trim_end().to_owned());
+    }
+    let total = quantum.text(all.div_ceil(quantum.nanos));
+    lines.push(format!("  {:<16} {total:>12} ms {:>6} %", "elapsed", "100.0"));
+    if !idle.is_empty() {
+        lines.push(format!("  no time: {}", idle.join(", ")));
+    }
+    lines
+}
+
+/// The least that a column of times shows.
+#[derive(Clone, Copy)]
+struct Quantum {
+    nanos: u64,
+    decimals: u32,
+}
+
+/// A tenth of a millisecond of what took seconds, a microsecond of what did not: four digits or more of the
+/// whole.
+fn quantum(all: u64) -> Quantum {
+    match all {
+        1_000_000_000.. => Quantum { nanos: 100_000, decimals: 1 },
+        _ => Quantum { nanos: 1_000, decimals: 3 },
+    }
+}
+
+impl Quantum {
+    /// So many of it, in milliseconds.
+    fn text(self, count: u64) -> String {
+        let scale = 10u64.pow(self.decimals);
+        format!("{}.{:0width$}", whole(count / scale), count % scale, width = self.decimals as usize)
+    }
+}
+
+fn tenths(count: u64) -> String {
+    format!("{}.{}", count / 10, count % 10)
+}
+
+/// So many units shared out in proportion, so that they sum to the whole: each part gets what it has in
+/// full, and what is left goes to the largest remainders (Hamilton's method).
+fn shared_out(parts: &[u64], units: u64) -> Vec<u64> {
+    let all: u128 = parts.iter().map(|part| u128::from(*part)).sum();
+    if all == 0 {
+        return vec![0; parts.len()];
+    }
+    let exact = |part: &u64| u128::from(*part) * u128::from(units);
+    let mut counts: Vec<u64> = parts.iter().map(|part| (exact(part) / all) as u64).collect();
+    let mut largest: Vec<usize> = (0..parts.len()).collect();
+    largest.sort_by_key(|&index| std::cmp::Reverse(exact(&parts[index]) % all));
+    let left = units - counts.iter().sum::<u64>();
+    largest.into_iter().take(left as usize).for_each(|index| counts[index] += 1);
+    counts
+}
+
+fn spoken(owner: &str) -> String {
+    owner.replace('_', " ")
+}
+
+/// What ran beside the programs, and is part of no sum; and a sum that is not what the rounds took.
+fn beside(cell: &Cell) -> impl Iterator<Item = String> {
+    let workers: Option<f64> = cell.kept().map(|round| round.cpu_s.kernel_workers).sum();
+    let workers = workers.filter(|seconds| *seconds > 0.0 && cell.measured).map(|seconds| {
+        let time = Nanos((seconds * 1e9) as u64);
+        format!("beside them, the kernel's own threads computed for {time}, for anybody")
+    });
+    workers.into_iter().chain(mismatch(cell))
+}
+
+/// Rounding to nanoseconds, once for each time that is added.
+const ROUNDING_S: f64 = 1e-6;
+
+/// Said where the owners' times are not the time of the rounds: the document was changed by other hands.
+fn mismatch(cell: &Cell) -> Option<String> {
+    let owned = cell.time.as_ref()?.values().sum::<u64>() as f64 / 1e9;
+    let rounds: f64 = cell.kept().map(|round| round.summed_elapsed_s(cell.state.clock)).sum();
+    let differs = (owned - rounds).abs() > ROUNDING_S * (1 + cell.kept().count()) as f64;
+    differs.then(|| {
+        format!("the rounds took {rounds:.6} s, and the owners have {owned:.6} s: this is not as it was written")
+    })
+}
+
+/// What limited the cell, with the figures that tell.
+fn sentence(cell: &Cell) -> String {
+    if !cell.measured {
+        return format!("n.m.: {}", cell.reason.as_deref().unwrap_or("nobody said why"));
+    }
+    match &cell.limited_by {
+        Some(limit) if limit.what == "n.m." => format!("limited by: n.m. ({})", limit.evidence),
+        Some(limit) => format!("limited by {}: {}", limit.what, limit.evidence),
+        None => "limited by: n.m.".to_owned(),
+    }
+}
+
+/// A row for each cell, a column for each owner, for a page on the web.
+pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
+    let owners = OWNERS.map(spoken);
+    let mut text = format!("| | elapsed | {} | limited by |\n", owners.join(" | "));
+    text += &format!("| --- | ---: |{} --- |\n", " ---: |".repeat(OWNERS.len()));
+    for cell in cells {
+        let parts = parts(cell).filter(|_| cell.measured);
+        let all: u64 = parts.iter().flatten().map(|part| part.nanos).sum();
+        let nanos: Vec<u64> = parts.iter().flatten().map(|part| part.nanos).collect();
+        let shares = shared_out(&nanos, 1000);
+        let share = |owner: &str| {
+            let index = parts.iter().flatten().position(|part| part.owner == owner);
+            index.map_or_else(|| "n.m.".to_owned(), |index| format!("{} %", tenths(shares[index])))
+        };
+        let elapsed = if parts.is_some() { Nanos(all).to_string() } else { "n.m.".to_owned() };
+        let columns = OWNERS.map(share).join(" | ");
+        let words = [name(document, cell), sentence(cell)].map(|words| words.replace('|', "\\|"));
+        text += &format!("| {} | {elapsed} | {columns} | {} |\n", words[0], words[1]);
+    }
+    text
+}
+
+/// A row for each cell and owner, in nanoseconds; an owner that was not seen has no row. A cell without any
+/// has one row without owner.
+pub fn csv(cells: &[&Cell]) -> String {
+    let mut text =
+        "provenance,preset,program,phase,target,parameters,owner,nanoseconds,limited_by,evidence\n".to_owned();
+    for cell in cells {
+        let provenance = match cell.provenance {
+            Provenance::Measured => "measured",
+            Provenance::Simulated => "simulated",
+            Provenance::Published => "published",
+        };
+        let parameters: Vec<String> = cell.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let key =
+            [provenance, &cell.preset, &cell.program, &cell.phase, &cell.target, &parameters.join(" ")].map(field);
+        let (what, evidence) = match &cell.limited_by {
+            Some(limit) if cell.measured => (field(&limit.what), field(&limit.evidence)),
+            _ => ("n.m.".to_owned(), field(cell.reason.as_deref().unwrap_or_default())),
+        };
+        let key = key.join(",");
+        match parts(cell).filter(|_| cell.measured) {
+            Some(parts) => {
+                for Part { owner, nanos } in parts {
+                    text += &format!("{key},{},{nanos},{what},{evidence}\n", field(&owner));
+                }
+            }
+            None => text += &format!("{key},,,{what},{evidence}\n"),
+        }
+    }
+    text
+}
+
+/// A field of CSV (RFC 4180): quoted where it must be.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_out_sums_to_the_whole() {
+        assert_eq!(shared_out(&[1, 1, 1], 1000), [334, 333, 333]);
+        assert_eq!(shared_out(&[999, 1, 0], 10), [10, 0, 0]);
+        assert_eq!(shared_out(&[u64::MAX, u64::MAX], 5), [3, 2]);
+        assert_eq!(shared_out(&[0, 0], 1000), [0, 0]);
+        assert_eq!(shared_out(&[], 1000), [0; 0]);
+    }
+
+    #[test]
+    fn times_are_shown_in_milliseconds() {
+        assert_eq!(quantum(999_999_999).text(12_345), "12.345");
+        assert_eq!(quantum(5_000_000_000).text(12_345_678), "1,234,567.8");
+    }
+
+    #[test]
+    fn a_field_is_quoted_where_it_must_be() {
+        assert_eq!(field("plain text"), "plain text");
+        assert_eq!(field("a, \"b\""), "\"a, \"\"b\"\"\"");
+    }
+
+    #[test]
+    fn every_owner_has_a_meaning() {
+        assert!(OWNERS.iter().all(|owner| MEANINGS.iter().any(|(known, _)| known == owner)));
+        assert_eq!(OWNERS.len(), MEANINGS.len());
+    }
+}

@@ -1,0 +1,196 @@
+//! Where the time of a cell went, as it is printed.
+
+use std::collections::BTreeMap;
+
+use report::explain::{csv, markdown, table};
+use stats::{
+    CacheState, Cell, ClockKind, CpuSeconds, Document, Environment, LimitedBy, Mark, MarkCode, ParameterValue,
+    Provenance, Rate, RateBase, Round, RunInfo, SCHEMA, State, Steadiness,
+};
+
+fn round(returned_s: f64) -> Round {
+    Round {
+        round: 1,
+        position: 1,
+        discarded: false,
+        bytes: 64 << 20,
+        ops: 8192,
+        returned_s,
+        data_durable_s: None,
+        durable_s: None,
+        cpu_s: CpuSeconds { process: 0.3, user: 0.1, kernel_workers: Some(0.0125), machine: None },
+        parts: Vec::new(),
+        marks: Vec::new(),
+    }
+}
+
+fn time(owners: &[(&str, u64)]) -> Option<BTreeMap<String, u64>> {
+    Some(owners.iter().map(|(owner, nanos)| ((*owner).to_owned(), *nanos)).collect())
+}
+
+/// Two rounds that took 1.5 s together.
+fn cell() -> Cell {
+    Cell {
+        provenance: Provenance::Measured,
+        preset: "quick".to_owned(),
+        program: "read_8192".to_owned(),
+        phase: "read".to_owned(),
+        target: "here".to_owned(),
+        parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(64 << 20))]),
+        together: false,
+        targets: 1,
+        overlap: None,
+        measured: true,
+        reason: None,
+        rate: Some(Rate {
+            per_second: 85.0 * f64::from(1 << 20),
+            base: RateBase::Bytes,
+            value: 85.0,
+            unit: "MiB/s".to_owned(),
+            low: None,
+            high: None,
+            confidence: 0.95,
+            rounds: 2,
+        }),
+        rounds: vec![round(0.5), round(1.0)],
+        cpu_percent: None,
+        latency_ns: None,
+        io: None,
+        time: time(&[
+            ("device_queue", 0),
+            ("device_service", 900_000_001),
+            ("dirty_throttling", 0),
+            ("flush", 0),
+            ("kernel_workers", 0),
+            ("ready", 12_345_678),
+            ("rest", 187_654_321),
+            ("system", 300_000_000),
+            ("user", 100_000_000),
+        ]),
+        limited_by: Some(LimitedBy { what: "device".to_owned(), evidence: "60 % waiting for vda".to_owned() }),
+        state: State {
+            cache: CacheState::Cold,
+            clock: ClockKind::Returned,
+            steadiness: Steadiness::NotMeasured,
+            environment: Environment::NotMeasured,
+        },
+        marks: vec![Mark { code: MarkCode::Few, value: None, text: "2 rounds of 5".to_owned() }],
+        effect: None,
+    }
+}
+
+fn document(cells: Vec<Cell>) -> Document {
+    Document {
+        schema: SCHEMA.to_owned(),
+        run: RunInfo {
+            version: "0.1.0".to_owned(),
+            command: vec!["diskperf".to_owned()],
+            preset: Some("quick".to_owned()),
+            started_unix_s: 0.0,
+            elapsed_s: 2.0,
+            seed: 1,
+            rounds: 5,
+            kernel: "Linux 6.18".to_owned(),
+            host: "here".to_owned(),
+            cpus: 2,
+            memory_bytes: None,
+            memory_limit_bytes: None,
+            targets: Vec::new(),
+            findings: Vec::new(),
+            interrupted: false,
+        },
+        cells,
+        errors: Vec::new(),
+    }
+}
+
+fn explained(cell: Cell) -> String {
+    let document = document(vec![cell]);
+    table(&document, &document.cells.iter().collect::<Vec<_>>())
+}
+
+#[test]
+fn each_owner_has_a_bar_and_all_sum_to_the_elapsed_time() {
+    // 0.9 + 0.0123 + 0.1877 + 0.3 + 0.1 s; what was rounded down most is rounded up.
+    let expected = "\
+Linux 6.18, 2 CPUs
+
+read_8192 on here: 85.0 MiB/s* until the last call returned, 2 rounds
+  user                    100.0 ms    6.7 %  ###                             computing in the program itself
+  system                  300.0 ms   20.0 %  ######                          computing in the kernel, in its calls
+  ready                    12.3 ms    0.8 %  #                               could run, and no processor was free
+  device service          900.0 ms   60.0 %  ##################              the device did its work
+  rest                    187.7 ms   12.5 %  ####                            nothing that was seen explains this
+  elapsed               1,500.0 ms  100.0 %
+  no time: flush, dirty throttling, device queue, kernel workers
+  beside them, the kernel's own threads computed for 25.0 ms, for anybody
+  limited by device: 60 % waiting for vda
+  * few: 2 rounds of 5
+
+not seen anywhere, so in the rest if there was any: quota
+";
+    assert_eq!(explained(cell()), expected);
+}
+
+#[test]
+fn what_was_not_measured_has_its_reason_and_no_bars() {
+    let reason = Some("the program failed: no space".to_owned());
+    let text = explained(Cell {
+        measured: false,
+        reason,
+        rate: None,
+        time: None,
+        limited_by: None,
+        rounds: Vec::new(),
+        ..cell()
+    });
+    assert!(text.contains("read_8192 on here\n  n.m.: the program failed: no space\n"), "{text}");
+    assert!(!text.contains("elapsed") && !text.contains('#'), "{text}");
+}
+
+#[test]
+fn what_cannot_be_told_says_so() {
+    let limit = LimitedBy { what: "n.m.".to_owned(), evidence: "60 % unexplained".to_owned() };
+    assert!(explained(Cell { limited_by: Some(limit), ..cell() }).contains("limited by: n.m. (60 % unexplained)"));
+    assert!(explained(Cell { limited_by: None, ..cell() }).contains("limited by: n.m.\n"));
+}
+
+#[test]
+fn times_that_are_not_those_of_the_rounds_are_noticed() {
+    assert!(!explained(cell()).contains("as it was written"));
+    let text = explained(Cell { time: time(&[("user", 1_000_000_000)]), ..cell() });
+    assert!(text.contains("the rounds took 1.500000 s, and the owners have 1.000000 s"), "{text}");
+}
+
+#[test]
+fn a_simulated_cell_has_the_same_shape() {
+    let text = explained(Cell { provenance: Provenance::Simulated, ..cell() });
+    assert!(text.contains("read_8192 on here, simulated: 85.0 MiB/s*") && text.contains("60.0 %"), "{text}");
+}
+
+#[test]
+fn other_programs_read_every_nanosecond() {
+    let document = document(vec![cell(), Cell { measured: false, reason: Some("no, not".to_owned()), ..cell() }]);
+    let cells: Vec<&Cell> = document.cells.iter().collect();
+    let text = csv(&cells);
+    let key = "measured,quick,read_8192,read,here,file_bytes=67108864";
+    assert_eq!(text.lines().nth(1), Some(&*format!("{key},user,100000000,device,60 % waiting for vda")));
+    assert_eq!(text.lines().last(), Some(&*format!("{key},,,n.m.,\"no, not\"")));
+    assert!(!text.contains("quota"), "{text}");
+    let owned = text.lines().skip(1).filter_map(|line| line.split(',').nth(7)?.parse::<u64>().ok()).sum::<u64>();
+    assert_eq!(owned, 1_500_000_000);
+}
+
+#[test]
+fn a_page_gets_a_row_per_cell() {
+    let document = document(vec![cell(), Cell { measured: false, reason: Some("a | b".to_owned()), ..cell() }]);
+    let text = markdown(&document, &document.cells.iter().collect::<Vec<_>>());
+    let rows: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        rows[2],
+        "| read_8192 on here | 1.50 s | 6.7 % | 20.0 % | n.m. | 0.8 % | 0.0 % | 0.0 % | 60.0 % | 0.0 % | 0.0 % | 12.5 % \
+         | limited by device: 60 % waiting for vda |"
+    );
+    assert!(rows[3].contains("| n.m. | n.m. |") && rows[3].contains("a \\| b"), "{}", rows[3]);
+    assert_eq!(rows[2].replace("\\|", "").matches('|').count(), rows[1].matches('|').count());
+}
