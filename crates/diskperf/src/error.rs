@@ -50,13 +50,15 @@ pub enum Error {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{0}: not a target that this build knows")]
     UnknownTarget(String),
-    #[error("these targets cannot be busy at once: some are real and some simulated, or on different machines")]
+    #[error(
+        "these targets cannot be busy at once: some are real and some simulated, or on different machines, or a file"
+    )]
     NotAtOnce,
     #[error("{typed}: {why}")]
     BadKey { typed: String, why: String, keys: &'static str },
     #[error("{typed}: {why}")]
     BadTuning { typed: String, why: String },
-    #[error("{path} is only read, and {preset} writes")]
+    #[error("{path} is only read, and every program of {preset} writes")]
     OnlyRead { path: PathBuf, preset: &'static str },
     #[error("the programs need {needed}, and the image has {size}")]
     SmallImage { size: Bytes, needed: Bytes },

@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use kernel::ImageFault;
 use kernel::place::{Place, is_under_dev, may_write, takes_direct};
+use kernel::storage::Storage;
 use kernel::tuning::Setting;
 use units::Bytes;
 
@@ -93,7 +94,7 @@ pub enum Site {
     /// On an image that will be made; `host` is what lies under its directory.
     Image { image: Box<ImageArgument>, host: Place },
     /// In one file that is only read.
-    File { path: PathBuf, place: Place },
+    File { path: PathBuf, place: Place, bytes: u64 },
     /// On a simulated machine.
     Simulated { machine: String },
 }
@@ -122,7 +123,10 @@ impl Target {
                 let host = directory(image.directory(), "")?;
                 Site::Image { image: Box::new(image), host }
             }
-            TargetKind::File(path) => Site::File { path: path.clone(), place: file(path)? },
+            TargetKind::File(path) => {
+                let (place, bytes) = file(path)?;
+                Site::File { path: path.clone(), place, bytes }
+            }
             TargetKind::Simulated(machine) => {
                 if !tuning.is_empty() {
                     let why = "a simulated machine has no queue to tune".to_owned();
@@ -148,27 +152,39 @@ impl Target {
         Ok(targets)
     }
 
-    /// Whether these targets can be busy at once: all on the real kernel, or all on one simulated machine.
+    /// Whether these targets can be busy at once: all on the real kernel, or all on one simulated machine. A
+    /// file is busy alone: what is read of it depends on what it holds.
     pub fn share_a_world<'a>(targets: impl IntoIterator<Item = &'a Target>) -> bool {
-        let machine = |target: &'a Target| match &target.site {
-            Site::Directory { .. } | Site::Image { .. } | Site::File { .. } => None,
-            Site::Simulated { machine } => Some(machine.as_str()),
-        };
-        let mut machines = targets.into_iter().map(machine);
-        let first = machines.next();
-        machines.all(|machine| Some(machine) == first)
+        let mut targets = targets.into_iter();
+        let Some(first) = targets.next() else { return true };
+        targets.all(|target| match (&first.site, &target.site) {
+            (Site::Simulated { machine: one }, Site::Simulated { machine: other }) => one == other,
+            (Site::Directory { .. } | Site::Image { .. }, Site::Directory { .. } | Site::Image { .. }) => true,
+            _ => false,
+        })
+    }
+
+    /// Why nothing may be written there, where that is so.
+    pub fn refuses_writes(&self) -> Option<String> {
+        match &self.site {
+            Site::File { path, .. } => Some(format!("{} is only read", path.display())),
+            Site::Directory { .. } | Site::Image { .. } | Site::Simulated { .. } => None,
+        }
     }
 
     /// Why no program can go past the page cache here, where none can. Makes and removes an unnamed file.
     pub fn refuses_direct(&self) -> Option<String> {
         match &self.site {
             Site::Directory { place, .. } if matches!(place.file_system.as_deref(), Some("tmpfs" | "ramfs")) => {
-                Some("what lies in memory only has no way past the page cache".to_owned())
+                Some(IN_MEMORY_ONLY.to_owned())
             }
-            Site::Directory { path, place } if !takes_direct(path) => {
-                Some(format!("{} takes no O_DIRECT", place.file_system.as_deref().unwrap_or("this file system")))
-            }
-            Site::Directory { .. } | Site::Image { .. } | Site::File { .. } | Site::Simulated { .. } => None,
+            Site::Directory { path, place } if !takes_direct(path) => Some(takes_no_direct(place)),
+            Site::File { path, place, .. } => match Storage::at(path) {
+                Ok(Some(storage)) if storage.in_memory => Some(IN_MEMORY_ONLY.to_owned()),
+                Ok(Some(storage)) if !storage.direct => Some(takes_no_direct(place)),
+                _ => None,
+            },
+            Site::Directory { .. } | Site::Image { .. } | Site::Simulated { .. } => None,
         }
     }
 
@@ -225,6 +241,12 @@ impl Target {
     }
 }
 
+const IN_MEMORY_ONLY: &str = "what lies in memory only has no way past the page cache";
+
+fn takes_no_direct(place: &Place) -> String {
+    format!("{} takes no O_DIRECT", place.file_system.as_deref().unwrap_or("this file system"))
+}
+
 /// Refuses a directory in which no private folder could be made.
 fn writable(path: &Path) -> Result<(), Error> {
     let fault = |source| kernel::Fault::Folder { action: "make a folder in", path: path.to_owned(), source };
@@ -249,8 +271,8 @@ fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
     place(path)
 }
 
-/// A regular file that this user may read.
-fn file(path: &Path) -> Result<Place, Error> {
+/// A regular file that this user may read: what lies under it, and how much it holds.
+fn file(path: &Path) -> Result<(Place, u64), Error> {
     let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -264,7 +286,7 @@ fn file(path: &Path) -> Result<Place, Error> {
         return Err(Error::NotAFile(path.to_owned()));
     }
     fs::File::open(path).map_err(unreadable)?;
-    place(path)
+    Ok((place(path)?, metadata.len()))
 }
 
 fn place(path: &Path) -> Result<Place, Error> {

@@ -383,22 +383,3 @@ fn a_target_that_goes_away_ends_the_run_with_the_reason() {
         assert!(!document(&ended)["errors"].as_array().expect("errors").is_empty());
     }
 }
-
-#[test]
-fn a_file_is_never_written() {
-    let scratch = scratch();
-    let path = scratch.path().join("data");
-    fs::write(&path, "data").expect("a file");
-    let ended = diskperf(scratch.path(), &["run", "smoke", "file:data"]);
-    assert_eq!(ended.status, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("data is only read, and smoke writes"), "{}", ended.err);
-    assert_eq!(fs::read(&path).expect("the file"), b"data");
-    for (target, word) in
-        [("file:none", "there is no none"), ("file:.", "is a directory"), ("file:/dev/null", "no regular file")]
-    {
-        let ended = diskperf(scratch.path(), &["run", "smoke", target]);
-        assert_eq!(ended.status, Some(2), "{}", ended.err);
-        assert!(ended.err.contains(word), "{target}: {}", ended.err);
-    }
-    assert_eq!(names_in(scratch.path()), ["data"]);
-}

@@ -126,7 +126,10 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
         let mut rows = (preset.rows)(&settings, site)?;
-        if let (Site::File { path, .. }, true) = (&site.site, rows.iter().any(Row::writes)) {
+        if let Some(reason) = site.refuses_writes() {
+            rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
+        }
+        if let (Site::File { path, .. }, true) = (&site.site, rows.iter().all(Row::writes)) {
             return Err(Error::OnlyRead { path: path.clone(), preset: preset.name });
         }
         if let Some(cache) = arguments.cache() {
@@ -138,11 +141,16 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     }
     if arguments.together(targets) {
         let all: Vec<usize> = (0..targets.len()).collect();
-        let alone =
-            alternatives.iter().filter(|alternative| alternative.targets == [0] && alternative.row.raw.is_none());
-        let together: Vec<Alternative> =
-            alone.map(|alternative| Alternative { targets: all.clone(), row: alternative.row.clone() }).collect();
-        alternatives.extend(together);
+        let alone = alternatives.iter().filter(|alternative| alternative.row.raw.is_none());
+        let mut together: Vec<Row> = Vec::new();
+        for Alternative { targets, row } in alone {
+            // What one of them cannot do, all cannot do at once.
+            match together.iter_mut().find(|other| targets != &[0] && other.label() == row.label()) {
+                Some(other) => other.omitted = other.omitted.take().or_else(|| row.omitted.clone()),
+                None => together.push(row.clone()),
+            }
+        }
+        alternatives.extend(together.into_iter().map(|row| Alternative { targets: all.clone(), row }));
     }
     Ok(Plan {
         preset: preset.name,

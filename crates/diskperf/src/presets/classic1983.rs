@@ -4,7 +4,7 @@
 //! for it. `--size 8MiB` gives the letter.
 
 use units::Bytes;
-use workload::programs::mckusick::{BYTES_1983, Classic};
+use workload::programs::mckusick::BYTES_1983;
 
 use super::{KBYTES_PER_SEC, Preset, Settings};
 use crate::error::Error;
@@ -33,8 +33,8 @@ const MEMORY: Bytes = Bytes::mib(64);
 /// The file, in memories: what stays in memory is then a twentieth of it at most.
 const MEMORIES: u64 = 20;
 
-fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let default = settings.memory.map_or(BYTES_1983, |memory| (memory.0 * MEMORIES).next_multiple_of(8192));
     let size = settings.size_in_calls(Bytes(default), 8192)?;
-    Ok(Classic::ALL.map(|classic| Row::new(classic.program(size), KBYTES_PER_SEC)).into())
+    Ok(super::classic(target, size, KBYTES_PER_SEC).into())
 }

@@ -9,11 +9,13 @@ mod tlpi;
 use stats::Cell;
 use stats::summary::RateUnit;
 use units::Bytes;
+use workload::programs::mckusick::Classic;
+use workload::programs::modern;
 
 use crate::error::Error;
 use crate::plan::Row;
 use crate::runner::How;
-use crate::target::Target;
+use crate::target::{Site, Target};
 
 /// Megabytes as memory is counted.
 pub const MIB_PER_SECOND: RateUnit = RateUnit { name: "MiB/s", size: 1_048_576.0 };
@@ -85,6 +87,35 @@ impl Settings {
         };
         Err(Error::BadSize { what: "the size", given: size.to_string(), why })
     }
+}
+
+/// The four programs of 1983 with a file of `size` bytes. Of a file that was given, so much is read as it
+/// holds.
+fn classic(target: &Target, size: u64, unit: RateUnit) -> [Row; 4] {
+    Classic::ALL.map(|classic| match &target.site {
+        Site::File { bytes, .. } if classic == Classic::Read8192 => {
+            let call = u64::from(classic.call_bytes());
+            let whole = size.min(*bytes) / call * call;
+            Row { omitted: too_small(*bytes, call), ..Row::new(Classic::read_given(whole), unit) }
+        }
+        _ => Row::new(classic.program(size), unit),
+    })
+}
+
+/// Random reads of a file of `size` bytes, past the page cache; of a file that was given, anywhere in it.
+fn random_read(target: &Target, size: u64, block: u32, reads: u32, seed: u64) -> Row {
+    let (program, omitted) = match &target.site {
+        Site::File { bytes, .. } => {
+            (modern::random_read_given(*bytes, block, reads, seed), too_small(*bytes, u64::from(block)))
+        }
+        _ => (modern::random_read(size, block, reads, seed), None),
+    };
+    Row { omitted: omitted.or_else(|| target.refuses_direct()), ..Row::new(program, OPS_PER_SEC) }
+}
+
+/// Why a file of so many bytes is not read in calls of so many.
+fn too_small(bytes: u64, call: u64) -> Option<String> {
+    (bytes < call).then(|| format!("the file holds {}, less than one call reads", Bytes(bytes)))
 }
 
 /// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.

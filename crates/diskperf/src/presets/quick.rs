@@ -1,7 +1,7 @@
 //! The main job: what one wants to know first about the storage one stands on, in well under a minute.
 
 use units::Bytes;
-use workload::programs::{book, lab, mckusick, modern};
+use workload::programs::{book, lab, modern};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
 use crate::error::Error;
@@ -34,9 +34,8 @@ const COMMITS: u32 = 200;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let size = settings.size_in_calls(SIZE, 8192)?;
-    let mut random = Row::new(modern::random_read(size, BLOCK, READS, settings.seed), OPS_PER_SEC);
-    random.omitted = target.refuses_direct();
-    let classic = mckusick::Classic::ALL.map(|classic| Row::new(classic.program(size), MIB_PER_SECOND));
+    let random = super::random_read(target, size, BLOCK, READS, settings.seed);
+    let classic = super::classic(target, size, MIB_PER_SECOND);
     let small = lab::SmallFiles { layout: workload::Layout::Consecutive(10), ..lab::SmallFiles::new(1000, 1024) };
     let copies = COPY_BUFFERS.map(|buffer| Row::new(book::copy(COPY.0, buffer, book::Sync::None), MIB_PER_SECOND));
     let blocks = [random, Row::new(modern::commit(COMMITS, BLOCK), OPS_PER_SEC)];

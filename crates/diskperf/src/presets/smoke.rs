@@ -1,7 +1,7 @@
 //! Everything once, as small as it can be: shows that the program works, not how fast anything is.
 
 use units::Bytes;
-use workload::programs::{book, lab, mckusick, modern};
+use workload::programs::{book, lab, modern};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
 use crate::error::Error;
@@ -24,9 +24,8 @@ pub const PRESET: Preset = Preset {
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let size = settings.size_in_calls(Bytes::kib(256), 8192)?;
-    let mut random = Row::new(modern::random_read(size, 4096, 20, settings.seed), OPS_PER_SEC);
-    random.omitted = target.refuses_direct();
-    let classic = mckusick::Classic::ALL.map(|classic| Row::new(classic.program(size), MIB_PER_SECOND));
+    let random = super::random_read(target, size, 4096, 20, settings.seed);
+    let classic = super::classic(target, size, MIB_PER_SECOND);
     let small = lab::SmallFiles { layout: workload::Layout::Consecutive(4), ..lab::SmallFiles::new(40, 1024) };
     let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
     let rest = [

@@ -65,6 +65,16 @@ impl Classic {
         Stream::open(vec![opening], calls(call, length, bytes))
     }
 
+    /// `read_8192` of a file that the user gave, which is neither made nor removed. Panics where `bytes` is no
+    /// whole number of calls.
+    pub fn read_given(bytes: u64) -> Program {
+        let mut program = Classic::Read8192.program(bytes);
+        program.prepare = Stream::empty();
+        program.phases[0].steps = Classic::Read8192.steps(Name::given(0), bytes);
+        program.largest_call = Classic::Read8192.call_bytes();
+        Program { space: 0, ..program }
+    }
+
     /// The program as something to measure: what it needs is prepared, and its writes can be made durable.
     pub fn program(self, bytes: u64) -> Program {
         let file = Name::root(0);

@@ -16,9 +16,27 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
     let file = Name::root(0);
     let blocks = u32::try_from(bytes / u64::from(block)).expect("fewer than 2^32 blocks");
     let reads = reads.min(blocks);
-    let mode = Mode { direct: true, ..Mode::default() };
-    let opening = vec![Op::Open { name: file, handle: FILE, access: Access::Read, mode }];
     let places = Places::new(false, FILE, block, (reads, blocks), Placing::Permutation, seed);
+    Program {
+        prepare: prepared_file(file, bytes),
+        space: bytes,
+        largest_call: block.max(PREPARING_CALL),
+        ..reading(file, bytes, block, reads, seed, places)
+    }
+}
+
+/// The same of a file that the user gave, which is neither made nor removed: each block is drawn anew, out of
+/// all that the file has.
+pub fn random_read_given(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
+    let blocks = bytes / u64::from(block);
+    let reads = u64::from(reads).min(blocks) as u32;
+    reading(Name::given(0), bytes, block, reads, seed, Places::drawn(FILE, block, (reads, blocks), seed))
+}
+
+/// Reads at these places of a file that is there.
+fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, places: Places) -> Program {
+    let mode = Mode { direct: true, ..Mode::default() };
+    let opening = vec![Op::Open { name, handle: FILE, access: Access::Read, mode }];
     Program {
         name: "randread",
         parameters: vec![
@@ -29,7 +47,7 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
             Parameter::new("iodepth", 1u32),
             Parameter::new("seed", seed),
         ],
-        prepare: prepared_file(file, bytes),
+        prepare: Stream::empty(),
         phases: vec![Phase {
             name: "randread",
             // Direct reads go past the page cache, whatever it holds.
@@ -41,8 +59,8 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
             amount: u64::from(reads),
             unit: Unit::of(OpKind::ReadAt),
         }],
-        space: bytes,
-        largest_call: block.max(PREPARING_CALL),
+        space: 0,
+        largest_call: block,
     }
 }
 

@@ -1,0 +1,117 @@
+//! `file:PATH`: what is measured of a file that somebody has, and that it is left as it was.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    let program: PathBuf = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    testkit::run(&program, folder, arguments)
+}
+
+/// A folder with a file of so many bytes, called `data`.
+fn with_data(bytes: usize) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("data");
+    fs::write(&path, vec![7; bytes]).expect("a file");
+    (folder, path)
+}
+
+fn cells(ended: &Ended) -> Vec<Value> {
+    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.err));
+    document["cells"].as_array().expect("cells").clone()
+}
+
+fn cell<'a>(cells: &'a [Value], program: &str) -> &'a Value {
+    cells.iter().find(|cell| cell["program"] == program).unwrap_or_else(|| panic!("no {program} in {cells:?}"))
+}
+
+#[test]
+fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
+    // Not a whole number of calls.
+    let (folder, path) = with_data((1 << 20) + 5000);
+    let before = fs::metadata(&path).expect("the file").modified().expect("its time");
+    let ended = diskperf(folder.path(), &["run", "quick", "file:data", "--rounds", "2", "--json"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("reads data") && !ended.err.contains("writes"), "{}", ended.err);
+    let cells = cells(&ended);
+    let read = cell(&cells, "read_8192");
+    assert_eq!((&read["measured"], &read["parameters"]["file_bytes"]), (&true.into(), &(1 << 20).into()), "{read}");
+    assert_eq!(read["rounds"][0]["bytes"], 1 << 20);
+    // What is in memory of somebody's file stays there, so nothing is claimed.
+    assert_eq!(read["state"]["cache"], "unknown");
+    let random = cell(&cells, "randread");
+    if random["measured"] == true {
+        assert_eq!(random["rounds"][0]["bytes"], 4096 * random["rounds"][0]["ops"].as_u64().expect("a count"));
+    } else {
+        assert!(random["reason"].as_str().is_some_and(|reason| reason.contains("page cache")), "{random}");
+    }
+    for program in ["write_4096", "write_8192", "rewrite_8192", "commit", "smallfb", "copy"] {
+        let cell = cell(&cells, program);
+        assert_eq!((&cell["measured"], &cell["reason"]), (&false.into(), &"data is only read".into()), "{cell}");
+    }
+    assert_eq!(fs::read(&path).expect("the file"), vec![7; (1 << 20) + 5000]);
+    assert_eq!(fs::metadata(&path).expect("the file").modified().expect("its time"), before);
+    assert_eq!(names_in(folder.path()), ["data"]);
+}
+
+#[test]
+fn a_file_leaves_memory_only_where_that_is_asked_for() {
+    let (folder, path) = with_data(1 << 20);
+    // tmpfs, as statfs(2) names it.
+    if rustix::fs::statfs(folder.path()).is_ok_and(|system| system.f_type as u64 == 0x0102_1994) {
+        return testkit::skip!("the temporary folder is in memory");
+    }
+    fs::File::open(&path).and_then(|file| file.sync_all()).expect("on its device");
+    for (asked, state) in [(&["--cold"][..], "cold"), (&["--warm"], "warm"), (&[], "unknown")] {
+        let arguments = [&["run", "smoke", "file:data", "--rounds", "1", "--json"], asked].concat();
+        let ended = diskperf(folder.path(), &arguments);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert_eq!(cell(&cells(&ended), "read_8192")["state"]["cache"], state, "{}", ended.out);
+    }
+}
+
+#[test]
+fn the_programs_of_1983_read_a_file_together_with_nobody() {
+    let (folder, _) = with_data(1 << 20);
+    let ended = diskperf(folder.path(), &["run", "classic1983", "file:data", ".", "--size", "64KiB", "--json"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let cells = cells(&ended);
+    let measured: Vec<&Value> = cells.iter().filter(|cell| cell["measured"] == true).collect();
+    // One of the file, four of the folder, and none of both.
+    assert_eq!(measured.len(), 5, "{}", ended.out);
+    assert!(cells.iter().all(|cell| cell["together"] == false), "{}", ended.out);
+    let ended = diskperf(folder.path(), &["run", "classic1983", "file:data", ".", "--size", "64KiB", "--together"]);
+    assert_eq!(ended.status, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("cannot be busy at once"), "{}", ended.err);
+}
+
+#[test]
+fn a_file_that_holds_less_than_a_call_is_not_measured() {
+    let (folder, _) = with_data(100);
+    let ended = diskperf(folder.path(), &["run", "quick", "file:data", "--rounds", "1", "--json"]);
+    let cells = cells(&ended);
+    assert!(cells.iter().all(|cell| cell["measured"] == false), "{}", ended.out);
+    let reason = cell(&cells, "read_8192")["reason"].as_str().expect("a reason");
+    assert!(reason.contains("100 B"), "{reason}");
+}
+
+#[test]
+fn a_preset_that_only_writes_refuses_a_file_and_what_is_none_is_no_target() {
+    let (folder, path) = with_data(10_000);
+    let ended = diskperf(folder.path(), &["run", "tlpi", "file:data"]);
+    assert_eq!(ended.status, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("data is only read, and every program of tlpi writes"), "{}", ended.err);
+    assert_eq!(fs::read(&path).expect("the file").len(), 10_000);
+    for (target, word) in
+        [("file:none", "there is no none"), ("file:.", "is a directory"), ("file:/dev/null", "no regular file")]
+    {
+        let ended = diskperf(folder.path(), &["run", "smoke", target]);
+        assert_eq!(ended.status, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(word), "{target}: {}", ended.err);
+    }
+    assert_eq!(names_in(folder.path()), ["data"]);
+}
