@@ -147,6 +147,9 @@ pub struct RunArguments {
     /// in tune=scheduler:none+read_ahead_kb:4096, restored afterwards. In a value, + stands for a comma.
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
+    /// Run only this program of the preset; can be given several times.
+    #[arg(long, value_name = "PROGRAM")]
+    pub only: Vec<String>,
     /// How many rounds, the discarded one included; the preset's own number where not given.
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
@@ -228,6 +231,7 @@ impl RunArguments {
         RunArguments {
             preset: presets::ALL[0],
             targets: Vec::new(),
+            only: Vec::new(),
             rounds: None,
             size: None,
             room_for_files: None,

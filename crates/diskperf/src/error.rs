@@ -72,6 +72,8 @@ pub enum Error {
     Tuning(#[from] kernel::tuning::TuningFault),
     #[error("two targets are called {0}")]
     SameName(String),
+    #[error("{preset} has no program {typed}")]
+    NoSuchProgram { typed: String, preset: &'static str, there: Vec<&'static str> },
     #[error("there is no simulated machine {0}")]
     UnknownMachine(String),
     #[error("{what} of {given}: {why}")]
@@ -108,6 +110,7 @@ impl Error {
             | Error::NothingToKeep
             | Error::SameName(_)
             | Error::NotAtOnce
+            | Error::NoSuchProgram { .. }
             | Error::UnknownMachine(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_)
@@ -175,6 +178,7 @@ impl Error {
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
+            Error::NoSuchProgram { there, .. } => format!("there are: {}", there.join(", ")),
             Error::UnknownMachine(_) => format!("there are: {}", simulator::Machine::NAMES.join(", ")),
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {
                 "name a directory that you may write to".to_owned()

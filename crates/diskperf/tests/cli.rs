@@ -133,6 +133,16 @@ fn a_rate_follows_from_its_rounds() {
 }
 
 #[test]
+fn only_the_programs_that_are_asked_for_are_run() {
+    let folder = scratch();
+    let ended = diskperf(folder.path(), &["run", "smoke", "--json", "--only", "commit", "--only", "smallfb"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(&ended);
+    let programs: BTreeSet<&str> = cells(&document).iter().filter_map(|cell| cell["program"].as_str()).collect();
+    assert_eq!(programs, BTreeSet::from(["commit", "smallfb"]));
+}
+
+#[test]
 fn the_paper_gets_its_table_and_its_three_rounds() {
     let folder = scratch();
     let ended = diskperf(folder.path(), &["run", "classic1983", "--size", "8MiB", "here=.", "flat=sim:flat"]);
@@ -205,6 +215,7 @@ fn what_cannot_be_a_target_is_refused() {
     refuses(here, &["run", "smoke", "file"], 2, &["file is a file", "hint: "]);
     refuses(here, &["run", "smoke", "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
     assert!(!Path::new("/dev/no-such-disk").exists());
+    refuses(here, &["run", "smoke", "--only", "bw"], 2, &["smoke has no program bw", "hint: there are: read_8192, "]);
     refuses(here, &["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
     refuses(here, &["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
     refuses(here, &["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);

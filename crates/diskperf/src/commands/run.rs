@@ -18,7 +18,7 @@ use crate::forecast::{Forecast, Prices};
 use crate::ground;
 use crate::output;
 use crate::plan::{Alternative, Plan, Row};
-use crate::presets::Settings;
+use crate::presets::{Preset, Settings};
 use crate::published;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
@@ -125,7 +125,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let rounds = arguments.rounds.unwrap_or(preset.rounds);
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
-        let mut rows = (preset.rows)(&settings, site)?;
+        let mut rows = only((preset.rows)(&settings, site)?, &arguments.only, preset)?;
         if let Some(reason) = site.refuses_writes() {
             rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
         }
@@ -165,6 +165,17 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         budget: arguments.budget,
         alternatives,
     })
+}
+
+/// The rows of the programs that were asked for; all, where none was.
+fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>, Error> {
+    if let Some(typed) = programs.iter().find(|program| rows.iter().all(|row| row.program.name != **program)) {
+        let mut there: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
+        there.dedup();
+        return Err(Error::NoSuchProgram { typed: typed.clone(), preset: preset.name, there });
+    }
+    let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
+    Ok(rows.into_iter().filter(is_wanted).collect())
 }
 
 /// Makes the memory of this process as small as planned; says so where it cannot be, and then plans
