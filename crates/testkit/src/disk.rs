@@ -9,6 +9,7 @@ use crate::{run, tool};
 #[derive(Debug)]
 pub struct LoopDisk {
     node: PathBuf,
+    is_ours: bool,
 }
 
 impl LoopDisk {
@@ -18,8 +19,18 @@ impl LoopDisk {
         let file = file.to_str().ok_or("a path that is no text")?;
         let ended = run(&losetup, Path::new("/"), &["--find", "--show", "--direct-io=on", file]);
         match ended.status {
-            Some(0) => Ok(LoopDisk { node: PathBuf::from(ended.out.trim()) }),
+            Some(0) => Ok(LoopDisk { node: PathBuf::from(ended.out.trim()), is_ours: true }),
             _ => Err(ended.err),
+        }
+    }
+
+    /// Leaves it to whoever holds it, a mount for one: when the last lets it go it is detached, also where
+    /// this process is killed.
+    pub fn leave(&mut self) {
+        if std::mem::take(&mut self.is_ours)
+            && let Some(losetup) = tool("losetup")
+        {
+            run(&losetup, Path::new("/"), &["--detach", &self.node.to_string_lossy()]);
         }
     }
 
@@ -42,8 +53,6 @@ impl LoopDisk {
 
 impl Drop for LoopDisk {
     fn drop(&mut self) {
-        if let Some(losetup) = tool("losetup") {
-            run(&losetup, Path::new("/"), &["--detach", &self.node.to_string_lossy()]);
-        }
+        self.leave();
     }
 }

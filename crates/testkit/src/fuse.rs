@@ -1,5 +1,5 @@
 //! A file system of one file, served by the test itself (FUSE), whose knobs make it a bad disk: calls of
-//! fsync that answer too early, late or never well, and a place that cannot be read or written. Everything
+//! fsync that answer too early, late or never well, a place that cannot be read or written, slow requests. Everything
 //! else goes to an ordinary file below it. Put under a loop device it is a disk of the test's own.
 //!
 //! Speaks the kernel's protocol by itself (linux/fuse.h, version 7.31), no more of it than one file needs.
@@ -39,6 +39,10 @@ pub struct Knobs {
     pub fsync: Fsync,
     /// Bytes that cannot be read nor written: EIO.
     pub bad: Option<Range<u64>>,
+    /// How long each read and each write takes.
+    pub service: Duration,
+    /// Whether they take it one after the other, as on a disk with one arm, or up to four at once.
+    pub one_at_a_time: bool,
 }
 
 /// The mounted file system; dropping it unmounts it. Whoever holds its file (a loop device) goes first.
@@ -53,6 +57,8 @@ pub struct OneFile {
 struct Disk {
     below: File,
     knobs: Mutex<Knobs>,
+    /// Held by the request that is served, where there is one at a time.
+    arm: Mutex<()>,
     fsyncs: AtomicU64,
 }
 
@@ -76,7 +82,7 @@ impl OneFile {
         );
         let options = std::ffi::CStr::from_bytes_with_nul(options.as_bytes()).expect("one zero, at the end");
         rustix::mount::mount("diskperf-test", mount_point, "fuse", MountFlags::NOSUID | MountFlags::NODEV, options)?;
-        let disk = Arc::new(Disk { below, knobs: Mutex::new(knobs), fsyncs: AtomicU64::new(0) });
+        let disk = Arc::new(Disk { below, knobs: Mutex::new(knobs), arm: Mutex::new(()), fsyncs: AtomicU64::new(0) });
         let connection = Arc::new(connection);
         for _ in 0..SERVERS {
             let (connection, disk) = (Arc::clone(&connection), Arc::clone(&disk));
@@ -271,9 +277,15 @@ impl Disk {
         Ok(Vec::new())
     }
 
+    /// Takes the time that a request takes, and fails where it must.
     fn check(&self, range: &Range<u64>) -> Result<(), Errno> {
-        let knobs = self.knobs.lock().unwrap_or_else(PoisonError::into_inner);
-        match &knobs.bad {
+        let Knobs { bad, service, one_at_a_time, .. } =
+            self.knobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if !service.is_zero() {
+            let _held = one_at_a_time.then(|| self.arm.lock().unwrap_or_else(PoisonError::into_inner));
+            thread::sleep(service);
+        }
+        match bad {
             Some(bad) if range.start < bad.end && bad.start < range.end => Err(Errno::IO),
             _ => Ok(()),
         }

@@ -5,6 +5,7 @@
 
 pub mod disk;
 pub mod fuse;
+pub mod group;
 
 use std::env;
 use std::fs::OpenOptions;

@@ -54,20 +54,23 @@ fn knobs_do_what_they_say() {
         return skip!("needs root and /dev/fuse");
     }
     let (folder, below) = ground();
-    let knobs = Knobs { fsync: Fsync::Fail, bad: Some(8192..8193) };
+    let knobs = Knobs { fsync: Fsync::Fail, bad: Some(8192..8193), ..Knobs::default() };
     let fuse = OneFile::mount(&folder.path().join("point"), below, knobs).expect("a mount");
     let file = OpenOptions::new().read(true).write(true).open(fuse.file()).expect("the one file");
     assert!(file.sync_all().is_err());
     assert!(file.write_all_at(&[1; 4096], 8192).is_err());
     file.write_all_at(&[1; 4096], 4096).expect("a good place");
     let pause = Duration::from_millis(20);
-    fuse.turn(Knobs { fsync: Fsync::Sleep(pause), bad: None });
+    fuse.turn(Knobs { fsync: Fsync::Sleep(pause), ..Knobs::default() });
     let began = Instant::now();
     file.sync_all().expect("a slow fsync");
     assert!(began.elapsed() >= pause);
     file.write_all_at(&[1; 4096], 8192).expect("a good place now");
-    fuse.turn(Knobs { fsync: Fsync::Early, bad: None });
+    fuse.turn(Knobs { fsync: Fsync::Early, service: pause, ..Knobs::default() });
     file.sync_all().expect("an early fsync");
+    let began = Instant::now();
+    file.write_all_at(&[1; 4096], 0).expect("a slow write");
+    assert!(began.elapsed() >= pause);
     assert_eq!(fuse.fsyncs(), 3);
 }
 

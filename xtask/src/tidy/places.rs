@@ -33,7 +33,7 @@ const WORDS: [(&str, Deed); 10] = [
 ];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 16] = [
+const PLACES: [(&str, &[Deed], &str); 17] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
@@ -44,6 +44,7 @@ const PLACES: [(&str, &[Deed], &str); 16] = [
     ("crates/kernel/src/workspace.rs", &[Delete, Scratch], "the private folder that programs stand in"),
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
+    ("crates/testkit/src/group.rs", &[Delete], "the control group that a test made, empty again"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/process.rs", &[Run], "cargo"),
     ("xtask/src/prove.rs", &[Run], "git, to name the commit"),
