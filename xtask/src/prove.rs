@@ -43,7 +43,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 3] = [
+const EXPERIMENTS: [Experiment; 4] = [
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
@@ -73,6 +73,12 @@ const EXPERIMENTS: [Experiment; 3] = [
         ],
         figures: 5,
         judge: instructions,
+    },
+    Experiment {
+        name: "bottlenecks",
+        command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "bottlenecks"],
+        figures: 11,
+        judge: bottleneck,
     },
 ];
 
@@ -193,6 +199,28 @@ fn instructions(line: &Value) -> Option<Figure> {
     })
 }
 
+/// A line of the benchmark `bottlenecks`: what was said of one, or of how many the right word.
+fn bottleneck(line: &Value) -> Option<Figure> {
+    if let Some(all) = line["bottlenecks"].as_u64() {
+        let (named, wrong) = (line["named"].as_u64()?, line["wrong"].as_u64()?);
+        return Some(Figure {
+            what: format!("`limited by` right, of {all} bottlenecks made on purpose"),
+            asked: "at least 9 of 10, none wrong".to_owned(),
+            measured: format!("{named}, {wrong} wrong"),
+            reached: all == 10 && named >= 9 && wrong == 0,
+        });
+    }
+    let (name, limit) = (line["bottleneck"].as_str()?, &line["limited_by"]);
+    let right: Vec<&str> = line["right"].as_array()?.iter().filter_map(Value::as_str).collect();
+    let what = limit["what"].as_str()?;
+    Some(Figure {
+        what: format!("`limited by` under a bottleneck made on purpose: {name}"),
+        asked: format!("{}, or n.m.", right.join(" or ")),
+        measured: format!("{what} ({})", limit["evidence"].as_str()?),
+        reached: what == "n.m." || right.contains(&what),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -205,6 +233,19 @@ mod tests {
         let reached = |value| ratio(&line(value), (0.97, 1.03), "time").expect("a figure").reached;
         assert!(reached(1.0) && !reached(1.04) && !reached(0.9));
         assert_eq!(ratio(&json!({"other": 1}), (0.97, 1.03), "time"), None);
+    }
+
+    #[test]
+    fn of_bottlenecks_nine_are_named_and_none_wrongly() {
+        let reached = |line: Value| bottleneck(&line).expect("a figure").reached;
+        let line = |what: &str| {
+            let limit = json!({"what": what, "evidence": "66 % busy"});
+            json!({"bottleneck": "slow flush", "right": ["flush", "device"], "limited_by": limit})
+        };
+        assert!(reached(line("flush")) && reached(line("n.m.")) && !reached(line("cpu")));
+        let all = |named: u64, wrong: u64| json!({"bottlenecks": 10, "named": named, "wrong": wrong});
+        assert!(reached(all(10, 0)) && reached(all(9, 0)) && !reached(all(9, 1)) && !reached(all(8, 0)));
+        assert!(!reached(json!({"bottlenecks": 1, "named": 1, "wrong": 0})));
     }
 
     #[test]

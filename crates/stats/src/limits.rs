@@ -311,10 +311,12 @@ const CLEARLY: f64 = 2.0;
 /// Above a fifth of the device's work for others, one's own requests cannot be told from theirs.
 const CROWDED: f64 = 0.2;
 
-/// Requests that take as long as the program waits, to a quarter, were made one at a time; with half as
-/// much again, several were under way.
-const ALONE: f64 = 1.25;
+/// Requests that take half as much again as the programs wait, or more: several were under way.
 const OVERLAPPING: f64 = 1.5;
+
+/// A program that reads one thing after the other has one request under way and the kernel, which reads the
+/// next window ahead, another one; to a quarter.
+const READ_AHEAD: f64 = 2.5;
 
 /// Requests of the kernel's default read-ahead or more spend their time moving bytes, those of eight pages
 /// or less spend it on the way (VM_READAHEAD_PAGES; half a millisecond at 250 MB/s against a tenth).
@@ -403,8 +405,8 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
 /// Tells a device that cannot do more from one that was only asked for one thing at a time.
 ///   1. A device known to serve one at a time cannot do more.
 ///   2. Where others use it too, their requests hide ours: then it must be busy all the time.
-///   3. Large requests move bytes, several at once fill it.
-///   4. Small reads of one program, one after the other: latency.
+///   3. Small reads of one program, one after the other: latency, also with the next one read ahead.
+///   4. Large requests move bytes, several at once fill it.
 ///   5. Writes go through other hands, and come in any number: the device.
 fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, busy: f64) -> (Limit, String) {
     let share = (owners.device() + owners.flush).0 as f64 / used.elapsed.0 as f64;
@@ -429,13 +431,12 @@ fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, bus
     if is_crowded {
         return (if busy >= SATURATED { Limit::Device } else { Limit::NotMeasured }, figures);
     }
+    let is_lone_reader = !used.writes && used.programs == 1 && used.depth == 1;
     let limit = match () {
         // 3
-        () if size >= LARGE || (at_once >= OVERLAPPING && busy >= MAJORITY) => Limit::Device,
+        () if is_lone_reader && size <= SMALL && at_once <= READ_AHEAD => Limit::Latency,
         // 4
-        () if !used.writes && used.programs == 1 && used.depth == 1 && at_once <= ALONE && size <= SMALL => {
-            Limit::Latency
-        }
+        () if size >= LARGE || (at_once >= OVERLAPPING && busy >= MAJORITY) => Limit::Device,
         // 5
         () if used.writes => Limit::Device,
         () => Limit::NotMeasured,

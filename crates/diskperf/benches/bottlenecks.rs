@@ -1,0 +1,30 @@
+//! Ten bottlenecks made on purpose, and what the built program says of each: a line of JSON for every one,
+//! and one for all. Needs root and control groups of version 1, and a quiet machine; the dirty limit is that
+//! of the whole machine for a few seconds.
+//!
+//! ```text
+//!   cargo bench --package diskperf --bench bottlenecks [-- NAME]
+//! ```
+
+#[path = "../tests/made/mod.rs"]
+mod made;
+
+use made::{ALL, Said};
+use serde_json::json;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let mut all = Vec::new();
+    for made in ALL.iter().filter(|made| words.is_empty() || words.iter().any(|word| made.name.contains(word))) {
+        let cell = (made.cell)(&program).unwrap_or_else(|reason| panic!("{} cannot be made: {reason}", made.name));
+        let limit = &cell["limited_by"];
+        println!(
+            "{}",
+            json!({"bottleneck": made.name, "right": made.right, "limited_by": limit, "time": cell["time"]})
+        );
+        all.push(made.judge(&cell));
+    }
+    let count = |said: Said| all.iter().filter(|one| **one == said).count();
+    println!("{}", json!({"bottlenecks": all.len(), "named": count(Said::Right), "wrong": count(Said::Wrong)}));
+}

@@ -1,0 +1,269 @@
+//! Ten bottlenecks, made on purpose on this machine, each with the cell that the built program measures in
+//! it. All need root; each cleans up after itself, also where it fails.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use kernel::PrivateMounts;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::fuse::{Fsync, Knobs, OneFile};
+use testkit::group::{Group, run_in};
+use testkit::{run, tool};
+
+/// A bottleneck that can be made.
+pub struct Bottleneck {
+    /// What it is called.
+    pub name: &'static str,
+    /// What may be said to limit the program.
+    pub right: &'static [&'static str],
+    /// Makes it, runs the program in it, and gives the cell; or why it cannot be made here.
+    pub cell: fn(&Path) -> Result<Value, String>,
+}
+
+/// All of them.
+pub const ALL: [Bottleneck; 10] = [
+    Bottleneck { name: "CPU quota", right: &["quota"], cell: cpu_quota },
+    Bottleneck { name: "read throttle", right: &["quota"], cell: read_throttle },
+    Bottleneck { name: "operations throttle", right: &["quota"], cell: operations_throttle },
+    Bottleneck { name: "dirty limit", right: &["dirty throttle"], cell: dirty_limit },
+    Bottleneck { name: "slow flush", right: &["flush"], cell: slow_flush },
+    Bottleneck { name: "memory group", right: &["memory"], cell: memory_group },
+    Bottleneck { name: "tiny read-ahead", right: &["latency"], cell: tiny_read_ahead },
+    Bottleneck { name: "journal on the same disk", right: &["flush", "device"], cell: journal_on_the_same_disk },
+    Bottleneck { name: "two targets on one device", right: &["device"], cell: two_targets_on_one_device },
+    Bottleneck { name: "noisy neighbour", right: &["device"], cell: noisy_neighbour },
+];
+
+/// What was said of a bottleneck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// One of the right words.
+    Right,
+    /// That it cannot be told.
+    Nothing,
+    /// Another word.
+    Wrong,
+}
+
+impl Bottleneck {
+    /// How right the cell is about what limited it.
+    pub fn judge(&self, cell: &Value) -> Said {
+        match cell["limited_by"]["what"].as_str() {
+            Some(what) if self.right.contains(&what) => Said::Right,
+            Some("n.m.") => Said::Nothing,
+            _ => Said::Wrong,
+        }
+    }
+}
+
+/// Bytes of the disks that are made: room for a journal and the largest file of these runs.
+const DISK: u64 = 320 << 20;
+
+/// What a slow disk takes for a request: as much as a good disk on a network, so that other people's use of
+/// the processors is little beside it.
+const SLOW: Duration = Duration::from_micros(500);
+
+/// A file system on a disk of our own, seen by nobody else. The disk is served by this process from memory:
+/// whatever else is done on this machine, only these runs use it.
+struct Ground {
+    /// Where it is mounted.
+    point: PathBuf,
+    disk: LoopDisk,
+    _fuse: OneFile,
+    _folder: TempDir,
+}
+
+impl Ground {
+    /// An ext4 with its journal on a disk of that kind.
+    fn new(knobs: Knobs) -> Result<Ground, String> {
+        if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
+            return Err("needs root and /dev/fuse".to_owned());
+        }
+        PrivateMounts::enter().map_err(|fault| fault.to_string())?;
+        let made = |error: std::io::Error| format!("no disk: {error}");
+        let folder = tempfile::tempdir_in("/dev/shm").map_err(made)?;
+        let path = |name: &str| folder.path().join(name);
+        for name in ["below", "point"] {
+            fs::create_dir(path(name)).map_err(made)?;
+        }
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path("image")).map_err(made)?;
+        file.set_len(DISK).map_err(made)?;
+        let fuse = OneFile::mount(&path("below"), file, Knobs::default()).map_err(made)?;
+        let mut disk = LoopDisk::attach(&fuse.file())?;
+        let node = disk.node().to_string_lossy().into_owned();
+        let point = path("point");
+        done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &node])?;
+        done("mount", &[&node, &point.to_string_lossy()])?;
+        disk.leave();
+        fuse.turn(knobs);
+        Ok(Ground { point, disk, _fuse: fuse, _folder: folder })
+    }
+
+    /// A disk without a fault, as fast as it can be.
+    fn fast() -> Result<Ground, String> {
+        Ground::new(Knobs::default())
+    }
+
+    /// A disk that takes so long for each request, one after the other.
+    fn slow(service: Duration) -> Result<Ground, String> {
+        Ground::new(Knobs { service, one_at_a_time: true, ..Knobs::default() })
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let unmounted = done("umount", &[&self.point.to_string_lossy()]);
+        assert!(std::thread::panicking() || unmounted.is_ok(), "{unmounted:?}");
+    }
+}
+
+/// Runs a tool that must do its work.
+fn done(name: &str, arguments: &[&str]) -> Result<(), String> {
+    let path = tool(name).ok_or_else(|| format!("{name} is not installed"))?;
+    let ended = run(&path, Path::new("/"), arguments);
+    if ended.status == Some(0) { Ok(()) } else { Err(format!("{name}: {}", ended.err)) }
+}
+
+/// The cell of one phase of a run in these groups, in the folder.
+fn measured(
+    program: &Path,
+    groups: &[&Group],
+    folder: &Path,
+    arguments: &[&str],
+    (name, phase, target): (&str, &str, &str),
+) -> Result<Value, String> {
+    let ended = run_in(groups, program, folder, &[&["run"], arguments, &["--only", name, "--json"]].concat());
+    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.err));
+    let is_it = |cell: &&Value| cell["program"] == name && cell["phase"] == phase && cell["target"] == target;
+    let cell = document["cells"].as_array().and_then(|cells| cells.iter().find(is_it));
+    Ok(cell.unwrap_or_else(|| panic!("no cell for {name} {phase} on {target}: {}", ended.err)).clone())
+}
+
+/// A fifth of one processor, for a program that only needs that: it writes to memory.
+fn cpu_quota(program: &Path) -> Result<Value, String> {
+    let group = Group::limited("cpu", "cpu.cfs_period_us", "20000")?;
+    group.set("cpu.cfs_quota_us", "4000")?;
+    let folder = tempfile::tempdir_in("/dev/shm").map_err(|error| error.to_string())?;
+    let arguments = ["smoke", "--size", "128MiB"];
+    measured(program, &[&group], folder.path(), &arguments, ("rewrite_8192", "rewrite", "."))
+}
+
+/// 20 MiB may be read in a second.
+fn read_throttle(program: &Path) -> Result<Value, String> {
+    let ground = Ground::fast()?;
+    let limit = format!("{} {}", ground.disk.number(), 20 << 20);
+    let group = Group::limited("blkio", "blkio.throttle.read_bps_device", &limit)?;
+    let arguments = ["smoke", "--size", "24MiB"];
+    measured(program, &[&group], &ground.point, &arguments, ("read_8192", "read", "."))
+}
+
+/// 400 reads may be done in a second.
+fn operations_throttle(program: &Path) -> Result<Value, String> {
+    let ground = Ground::fast()?;
+    let limit = format!("{} 400", ground.disk.number());
+    let group = Group::limited("blkio", "blkio.throttle.read_iops_device", &limit)?;
+    let arguments = ["quick", "--size", "32MiB", "--rounds", "1"];
+    measured(program, &[&group], &ground.point, &arguments, ("randread", "randread", "."))
+}
+
+/// 8 MiB may wait to be written, before a disk that takes 5 ms for 128 KiB.
+fn dirty_limit(program: &Path) -> Result<Value, String> {
+    let ground = Ground::slow(Duration::from_millis(5))?;
+    let _limit = DirtyLimit::new(8 << 20)?;
+    let arguments = ["smoke", "--size", "48MiB", "--rounds", "1"];
+    measured(program, &[], &ground.point, &arguments, ("write_8192", "write", "."))
+}
+
+/// A disk that takes 10 ms for each flush.
+fn slow_flush(program: &Path) -> Result<Value, String> {
+    let ground = Ground::new(Knobs { fsync: Fsync::Sleep(Duration::from_millis(10)), ..Knobs::default() })?;
+    let arguments = ["quick", "--size", "32MiB", "--rounds", "1"];
+    measured(program, &[], &ground.point, &arguments, ("commit", "commit", "."))
+}
+
+/// Random reads of a file that has been read before and is three times as large as the memory.
+fn memory_group(program: &Path) -> Result<Value, String> {
+    let ground = Ground::slow(SLOW)?;
+    let group = Group::limited("memory", "memory.limit_in_bytes", &(24 << 20).to_string())?;
+    let arguments = ["smoke", "--size", "64MiB", "--rounds", "1", "--warm"];
+    measured(program, &[&group], &ground.point, &arguments, ("largefb", "read random", "."))
+}
+
+/// Sequential reads that are told to look no further than a page ahead, from a disk that could do four at once.
+fn tiny_read_ahead(program: &Path) -> Result<Value, String> {
+    let ground = Ground::new(Knobs { service: SLOW, ..Knobs::default() })?;
+    let arguments = ["smoke", "a=.,tune=read_ahead_kb:4", "--size", "32MiB"];
+    measured(program, &[], &ground.point, &arguments, ("read_8192", "read", "a"))
+}
+
+/// Commits to a file system whose journal lies on the same disk as the data.
+fn journal_on_the_same_disk(program: &Path) -> Result<Value, String> {
+    let ground = Ground::slow(SLOW)?;
+    measured(program, &[], &ground.point, &["quick", "--size", "32MiB"], ("commit", "commit", "."))
+}
+
+/// Two programs that write at once to one disk.
+fn two_targets_on_one_device(program: &Path) -> Result<Value, String> {
+    let ground = Ground::slow(SLOW)?;
+    for name in ["a", "b"] {
+        fs::create_dir(ground.point.join(name)).map_err(|error| error.to_string())?;
+    }
+    let arguments = ["smoke", "a", "b", "--together", "--size", "96MiB", "--rounds", "3"];
+    measured(program, &[], &ground.point, &arguments, ("write_8192", "write", "a+b"))
+}
+
+/// Random reads of single blocks, while somebody else reads in large pieces from the same disk.
+fn noisy_neighbour(program: &Path) -> Result<Value, String> {
+    let ground = Ground::slow(SLOW)?;
+    let _neighbour = Neighbour::new(&ground.disk)?;
+    let arguments = ["quick", "--size", "32MiB", "--rounds", "1"];
+    measured(program, &[], &ground.point, &arguments, ("randread", "randread", "."))
+}
+
+/// How much may wait to be written, on the whole machine, for a few seconds.
+struct DirtyLimit(Vec<(PathBuf, String)>);
+
+impl DirtyLimit {
+    fn new(bytes: u64) -> Result<DirtyLimit, String> {
+        let path = |name: &str| Path::new("/proc/sys/vm").join(name);
+        let names = ["dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_background_ratio"];
+        let before = names.map(|name| (path(name), fs::read_to_string(path(name)).unwrap_or_default()));
+        // Of a share and an amount one is zero: the other one is in force, and setting it clears the first.
+        let limit = DirtyLimit(before.into_iter().filter(|(_, value)| value.trim() != "0").collect());
+        for (name, bytes) in [("dirty_bytes", bytes), ("dirty_background_bytes", bytes / 2)] {
+            fs::write(path(name), bytes.to_string()).map_err(|error| format!("no limit on dirty pages: {error}"))?;
+        }
+        Ok(limit)
+    }
+}
+
+impl Drop for DirtyLimit {
+    fn drop(&mut self) {
+        let restored = self.0.iter().try_for_each(|(path, value)| fs::write(path, value.trim()));
+        assert!(std::thread::panicking() || restored.is_ok(), "{restored:?}");
+    }
+}
+
+/// A program that reads a disk in large pieces, past the page cache, until it is dropped.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn new(disk: &LoopDisk) -> Result<Neighbour, String> {
+        let read = format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct; done", disk.node().display());
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &read]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().map(Neighbour).map_err(|error| format!("no neighbour: {error}"))
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        // Its last dd ends by itself with the disk's end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
