@@ -107,12 +107,12 @@ enum Command {
     /// of all its rounds divides among those who had it. The parts sum to the whole; what nothing that was
     /// seen explains is printed as the rest.
     ///
-    /// user, system: computing in the program, and in the kernel in its calls. quota: its share of the CPU
-    /// was used up. ready: it could run, and no processor was free. flush: waiting until the device had made
-    /// data durable. dirty throttling: held back, as too much waited to be written. device service, device
-    /// queue: the device did its work, or other work first. kernel workers: waiting, at most so long, for
-    /// kernel threads. The CPU time of programs is exact; waiting is told by counters of the device and of the
-    /// machine, each of which gives no more than what those before it have left.
+    /// user, system: computing in the program, and in the kernel in its calls. quota: a limit that somebody
+    /// set, on the CPU or on the device, was used up. ready: it could run, and no processor was free. flush:
+    /// waiting until the device had made data durable. dirty throttling: held back, as too much waited to be
+    /// written. device service, device queue: the device did its work, or other work first. kernel workers:
+    /// waiting, at most so long, for kernel threads. The CPU time of programs is exact; waiting is told by
+    /// counters of the device and of the machine, each of which gives no more than what those before it left.
     ///
     /// Below stands what limited the cell: cpu, device (it can do no more), latency (one request after the
     /// other), flush, dirty throttle, quota (a limit that somebody set), memory; n.m. where it cannot be told.

@@ -15,7 +15,7 @@ const MEANINGS: [(&str, &str); 10] = [
     ("user", "computing in the program itself"),
     ("system", "computing in the kernel, in its calls"),
     ("ready", "could run, and no processor was free"),
-    ("quota", "its share of the CPU was used up"),
+    ("quota", "a limit that somebody set was used up"),
     ("flush", "waiting until the device had made data durable"),
     ("dirty_throttling", "held back: too much waited to be written"),
     ("device_service", "the device did its work"),

@@ -71,7 +71,7 @@ pub struct Owners {
     pub user: Nanos,
     /// In the kernel on their behalf.
     pub system: Nanos,
-    /// Their quota of the CPU was used up.
+    /// Their quota of the CPU was used up, or one of the device.
     pub quota: Nanos,
     /// They could have run, and no processor was free.
     pub ready: Nanos,
@@ -136,7 +136,8 @@ impl Owners {
 ///   5. the device: no longer than its requests took, less the flushes that some of them contain. Its work
 ///      for others, and for the other ones of several programs, is the queue;
 ///   6. kernel threads, of which only all together are seen;
-///   7. the rest.
+///   7. a quota of the device that was used up: requests wait for it where nobody counts them;
+///   8. the rest.
 pub fn owners(used: &Consumption) -> Owners {
     let mut left = used.elapsed;
     let mut take = |wanted: Nanos| {
@@ -165,10 +166,13 @@ pub fn owners(used: &Consumption) -> Owners {
     };
     // 6
     let kernel_workers = take(used.workers.unwrap_or_default());
+    // 7
+    let device_quota = if is_used_up(used) { take(used.elapsed) } else { Nanos::ZERO };
+    // 8
     Owners {
         user,
         system,
-        quota,
+        quota: quota + device_quota,
         ready,
         flush,
         dirty_throttling,
@@ -179,11 +183,16 @@ pub fn owners(used: &Consumption) -> Owners {
     }
 }
 
+/// Whether a limit that was set on the device was used up, or nearly.
+fn is_used_up(used: &Consumption) -> bool {
+    used.allowance.is_some_and(|allowance| allowance >= SATURATED)
+}
+
 /// Where the time went, by the names that owners have in a cell; all together are the elapsed time. Who was
 /// not seen is not there: whatever such an owner had is part of the rest.
 pub fn where_it_went(used: &Consumption) -> BTreeMap<String, u64> {
     let seen = |owner: &str| match owner {
-        "quota" => used.quota.is_some(),
+        "quota" => used.quota.is_some() || is_used_up(used),
         "ready" => used.ready.is_some(),
         "flush" => used.flush.is_some() || !used.writes,
         "dirty_throttling" => used.held_back.is_some(),
@@ -349,11 +358,11 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
         return (Limit::NotMeasured, format!("only {} in all", used.elapsed));
     }
     // 2
-    let quota = share(owners.quota);
+    let quota = share(used.quota.unwrap_or_default().min(owners.quota));
     if quota >= FELT && computing + quota + share(owners.ready) >= MAJORITY {
         return (Limit::Quota, format!("{} without CPU by quota, {} computing", percent(quota), percent(computing)));
     }
-    if let Some(allowance) = used.allowance.filter(|allowance| *allowance >= SATURATED) {
+    if let Some(allowance) = used.allowance.filter(|_| is_used_up(used)) {
         return (Limit::Quota, format!("{} of what may be done on the device in a second", percent(allowance)));
     }
     // 3

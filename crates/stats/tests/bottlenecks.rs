@@ -3,7 +3,7 @@
 //! I/O over its disk, limits set by control groups, and other people's work beside it.
 
 use proptest::prelude::*;
-use stats::limits::{Consumption, DeviceWork, Limit, Owners, allowance, held_back, limited_by, owners};
+use stats::limits::{Consumption, DeviceWork, Limit, Owners, allowance, held_back, limited_by, owners, where_it_went};
 use units::Nanos;
 
 const fn ms(millis: u64) -> Nanos {
@@ -284,6 +284,23 @@ fn two_programs_wait_for_each_others_requests() {
 }
 
 #[test]
+fn what_nothing_explains_is_a_used_up_quotas() {
+    let Owners { quota, rest, .. } = owners(&read_throttle());
+    assert_eq!((quota, rest), (ms(1529 - 15 - 47), Nanos::ZERO));
+    let Owners { quota, rest, .. } = owners(&hidden_read_throttle());
+    assert_eq!((quota, rest), (Nanos::ZERO, ms(1529 - 15 - 47)));
+}
+
+#[test]
+fn an_owner_that_was_not_seen_is_not_there() {
+    let named = |used: Consumption| where_it_went(&used).into_keys().collect::<Vec<_>>().join(" ");
+    assert!(named(cpu_quota()).contains("quota ready"));
+    assert!(!named(hidden_read_throttle()).contains("quota"));
+    assert!(named(read_throttle()).contains("quota"));
+    assert_eq!(named(Consumption { elapsed: ms(1), writes: true, ..Consumption::default() }), "rest system user");
+}
+
+#[test]
 fn who_changes_nothing_waits_for_no_flush() {
     let used = Consumption { elapsed: ms(1000), flush: Some(ms(600)), ..reader() };
     assert_eq!(owners(&used).flush, Nanos::ZERO);
@@ -347,8 +364,8 @@ fn anything() -> impl Strategy<Value = Consumption> {
 proptest! {
     #[test]
     fn owners_always_sum_to_the_elapsed_time(used in anything()) {
-        let all: u64 = owners(&used).named().values().sum();
-        prop_assert_eq!(all, used.elapsed.0);
+        prop_assert_eq!(owners(&used).named().values().sum::<u64>(), used.elapsed.0);
+        prop_assert_eq!(where_it_went(&used).values().sum::<u64>(), used.elapsed.0);
     }
 
     #[test]
