@@ -43,7 +43,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 4] = [
+const EXPERIMENTS: [Experiment; 6] = [
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
@@ -79,6 +79,18 @@ const EXPERIMENTS: [Experiment; 4] = [
         command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "bottlenecks"],
         figures: 11,
         judge: bottleneck,
+    },
+    Experiment {
+        name: "charged",
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "charged"],
+        figures: 4,
+        judge: charged,
+    },
+    Experiment {
+        name: "together",
+        command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "together"],
+        figures: 1,
+        judge: together,
     },
 ];
 
@@ -221,6 +233,28 @@ fn bottleneck(line: &Value) -> Option<Figure> {
     })
 }
 
+/// A line of the benchmark `charged`: CPU time of programs and workers as told, over what the kernel charged.
+fn charged(line: &Value) -> Option<Figure> {
+    let (way, ratio, windows) = (line["writes"].as_str()?, line["ratio"].as_f64()?, line["windows"].as_u64()?);
+    Some(Figure {
+        what: format!("CPU of program and workers / charged by the kernel, writes: {way}, median of {windows}"),
+        asked: "0.97 to 1.03, of 3 or more".to_owned(),
+        measured: format!("{ratio:.3}"),
+        reached: (0.97..=1.03).contains(&ratio) && windows >= 3,
+    })
+}
+
+/// The last line of the benchmark `together`: how far solo cells were from foretelling it.
+fn together(line: &Value) -> Option<Figure> {
+    let (programs, error) = (line["programs"].as_u64()?, line["median_error"].as_f64()?);
+    Some(Figure {
+        what: format!("together foretold from solo on two limited disks, median error of {programs} programs"),
+        asked: "at most 10 %".to_owned(),
+        measured: format!("{:.1} %", 100.0 * error),
+        reached: programs >= 4 && error <= 0.10,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -246,6 +280,21 @@ mod tests {
         let all = |named: u64, wrong: u64| json!({"bottlenecks": 10, "named": named, "wrong": wrong});
         assert!(reached(all(10, 0)) && reached(all(9, 0)) && !reached(all(9, 1)) && !reached(all(8, 0)));
         assert!(!reached(json!({"bottlenecks": 1, "named": 1, "wrong": 0})));
+    }
+
+    #[test]
+    fn what_is_told_must_be_what_was_charged() {
+        let reached = |line: Value| charged(&line).expect("a figure").reached;
+        let line = |ratio: f64, windows: u64| json!({"writes": "direct", "ratio": ratio, "windows": windows});
+        assert!(reached(line(0.98, 7)) && !reached(line(0.96, 7)) && !reached(line(1.04, 7)) && !reached(line(1.0, 2)));
+    }
+
+    #[test]
+    fn solo_must_foretell_together() {
+        let reached = |line: Value| together(&line).expect("a figure").reached;
+        let line = |error: f64| json!({"programs": 4, "median_error": error});
+        assert!(reached(line(0.1)) && !reached(line(0.11)));
+        assert_eq!(together(&json!({"together": "read_8192", "error": 0.5})), None);
     }
 
     #[test]

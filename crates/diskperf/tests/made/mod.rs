@@ -1,18 +1,18 @@
 //! Ten bottlenecks, made on purpose on this machine, each with the cell that the built program measures in
 //! it. All need root; each cleans up after itself, also where it fails.
 
-use std::fs::{self, OpenOptions};
+mod ground;
+
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use kernel::PrivateMounts;
+use ground::Ground;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::disk::LoopDisk;
-use testkit::fuse::{Fsync, Knobs, OneFile};
+use testkit::fuse::{Fsync, Knobs};
 use testkit::group::{Group, run_in};
-use testkit::{run, tool};
 
 /// A bottleneck that can be made.
 pub struct Bottleneck {
@@ -60,72 +60,18 @@ impl Bottleneck {
     }
 }
 
-/// Bytes of the disks that are made: room for a journal and the largest file of these runs.
-const DISK: u64 = 320 << 20;
-
 /// What a slow disk takes for a request: as much as a good disk on a network, so that other people's use of
 /// the processors is little beside it.
 const SLOW: Duration = Duration::from_micros(500);
 
-/// A file system on a disk of our own, seen by nobody else. The disk is served by this process from memory:
-/// whatever else is done on this machine, only these runs use it.
-struct Ground {
-    /// Where it is mounted.
-    point: PathBuf,
-    disk: LoopDisk,
-    _fuse: OneFile,
-    _folder: TempDir,
+/// A disk without a fault, as fast as it can be.
+fn fast() -> Result<Ground, String> {
+    Ground::new(Knobs::default())
 }
 
-impl Ground {
-    /// An ext4 with its journal on a disk of that kind.
-    fn new(knobs: Knobs) -> Result<Ground, String> {
-        if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
-            return Err("needs root and /dev/fuse".to_owned());
-        }
-        PrivateMounts::enter().map_err(|fault| fault.to_string())?;
-        let made = |error: std::io::Error| format!("no disk: {error}");
-        let folder = tempfile::tempdir_in("/dev/shm").map_err(made)?;
-        let path = |name: &str| folder.path().join(name);
-        for name in ["below", "point"] {
-            fs::create_dir(path(name)).map_err(made)?;
-        }
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path("image")).map_err(made)?;
-        file.set_len(DISK).map_err(made)?;
-        let fuse = OneFile::mount(&path("below"), file, Knobs::default()).map_err(made)?;
-        let mut disk = LoopDisk::attach(&fuse.file())?;
-        let node = disk.node().to_string_lossy().into_owned();
-        let point = path("point");
-        done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &node])?;
-        done("mount", &[&node, &point.to_string_lossy()])?;
-        disk.leave();
-        fuse.turn(knobs);
-        Ok(Ground { point, disk, _fuse: fuse, _folder: folder })
-    }
-
-    /// A disk without a fault, as fast as it can be.
-    fn fast() -> Result<Ground, String> {
-        Ground::new(Knobs::default())
-    }
-
-    /// A disk that takes so long for each request, one after the other.
-    fn slow(service: Duration) -> Result<Ground, String> {
-        Ground::new(Knobs { service, one_at_a_time: true, ..Knobs::default() })
-    }
-}
-
-impl Drop for Ground {
-    fn drop(&mut self) {
-        let unmounted = done("umount", &[&self.point.to_string_lossy()]);
-        assert!(std::thread::panicking() || unmounted.is_ok(), "{unmounted:?}");
-    }
-}
-
-/// Runs a tool that must do its work.
-fn done(name: &str, arguments: &[&str]) -> Result<(), String> {
-    let path = tool(name).ok_or_else(|| format!("{name} is not installed"))?;
-    let ended = run(&path, Path::new("/"), arguments);
-    if ended.status == Some(0) { Ok(()) } else { Err(format!("{name}: {}", ended.err)) }
+/// A disk that takes so long for each request, one after the other.
+fn slow(service: Duration) -> Result<Ground, String> {
+    Ground::new(Knobs { service, one_at_a_time: true, ..Knobs::default() })
 }
 
 /// The cell of one phase of a run in these groups, in the folder.
@@ -154,74 +100,74 @@ fn cpu_quota(program: &Path) -> Result<Value, String> {
 
 /// 20 MiB may be read in a second.
 fn read_throttle(program: &Path) -> Result<Value, String> {
-    let ground = Ground::fast()?;
-    let limit = format!("{} {}", ground.disk.number(), 20 << 20);
+    let ground = fast()?;
+    let limit = format!("{} {}", ground.disk().number(), 20 << 20);
     let group = Group::limited("blkio", "blkio.throttle.read_bps_device", &limit)?;
     let arguments = ["smoke", "--size", "24MiB"];
-    measured(program, &[&group], &ground.point, &arguments, ("read_8192", "read", "."))
+    measured(program, &[&group], ground.point(), &arguments, ("read_8192", "read", "."))
 }
 
 /// 400 reads may be done in a second.
 fn operations_throttle(program: &Path) -> Result<Value, String> {
-    let ground = Ground::fast()?;
-    let limit = format!("{} 400", ground.disk.number());
+    let ground = fast()?;
+    let limit = format!("{} 400", ground.disk().number());
     let group = Group::limited("blkio", "blkio.throttle.read_iops_device", &limit)?;
     let arguments = ["quick", "--size", "32MiB", "--rounds", "1"];
-    measured(program, &[&group], &ground.point, &arguments, ("randread", "randread", "."))
+    measured(program, &[&group], ground.point(), &arguments, ("randread", "randread", "."))
 }
 
 /// 8 MiB may wait to be written, before a disk that takes 5 ms for 128 KiB.
 fn dirty_limit(program: &Path) -> Result<Value, String> {
-    let ground = Ground::slow(Duration::from_millis(5))?;
+    let ground = slow(Duration::from_millis(5))?;
     let _limit = DirtyLimit::new(8 << 20)?;
     let arguments = ["smoke", "--size", "48MiB", "--rounds", "1"];
-    measured(program, &[], &ground.point, &arguments, ("write_8192", "write", "."))
+    measured(program, &[], ground.point(), &arguments, ("write_8192", "write", "."))
 }
 
 /// A disk that takes 10 ms for each flush.
 fn slow_flush(program: &Path) -> Result<Value, String> {
     let ground = Ground::new(Knobs { fsync: Fsync::Sleep(Duration::from_millis(10)), ..Knobs::default() })?;
     let arguments = ["quick", "--size", "32MiB", "--rounds", "1"];
-    measured(program, &[], &ground.point, &arguments, ("commit", "commit", "."))
+    measured(program, &[], ground.point(), &arguments, ("commit", "commit", "."))
 }
 
 /// Random reads of a file that has been read before and is three times as large as the memory.
 fn memory_group(program: &Path) -> Result<Value, String> {
-    let ground = Ground::slow(SLOW)?;
+    let ground = slow(SLOW)?;
     let group = Group::limited("memory", "memory.limit_in_bytes", &(24 << 20).to_string())?;
     let arguments = ["smoke", "--size", "64MiB", "--rounds", "1", "--warm"];
-    measured(program, &[&group], &ground.point, &arguments, ("largefb", "read random", "."))
+    measured(program, &[&group], ground.point(), &arguments, ("largefb", "read random", "."))
 }
 
 /// Sequential reads that are told to look no further than a page ahead, from a disk that could do four at once.
 fn tiny_read_ahead(program: &Path) -> Result<Value, String> {
     let ground = Ground::new(Knobs { service: SLOW, ..Knobs::default() })?;
     let arguments = ["smoke", "a=.,tune=read_ahead_kb:4", "--size", "32MiB"];
-    measured(program, &[], &ground.point, &arguments, ("read_8192", "read", "a"))
+    measured(program, &[], ground.point(), &arguments, ("read_8192", "read", "a"))
 }
 
 /// Commits to a file system whose journal lies on the same disk as the data.
 fn journal_on_the_same_disk(program: &Path) -> Result<Value, String> {
-    let ground = Ground::slow(SLOW)?;
-    measured(program, &[], &ground.point, &["quick", "--size", "32MiB"], ("commit", "commit", "."))
+    let ground = slow(SLOW)?;
+    measured(program, &[], ground.point(), &["quick", "--size", "32MiB"], ("commit", "commit", "."))
 }
 
 /// Two programs that write at once to one disk.
 fn two_targets_on_one_device(program: &Path) -> Result<Value, String> {
-    let ground = Ground::slow(SLOW)?;
+    let ground = slow(SLOW)?;
     for name in ["a", "b"] {
-        fs::create_dir(ground.point.join(name)).map_err(|error| error.to_string())?;
+        fs::create_dir(ground.point().join(name)).map_err(|error| error.to_string())?;
     }
     let arguments = ["smoke", "a", "b", "--together", "--size", "96MiB", "--rounds", "3"];
-    measured(program, &[], &ground.point, &arguments, ("write_8192", "write", "a+b"))
+    measured(program, &[], ground.point(), &arguments, ("write_8192", "write", "a+b"))
 }
 
 /// Random reads of single blocks, while somebody else reads in large pieces from the same disk.
 fn noisy_neighbour(program: &Path) -> Result<Value, String> {
-    let ground = Ground::slow(SLOW)?;
-    let _neighbour = Neighbour::new(&ground.disk)?;
+    let ground = slow(SLOW)?;
+    let _neighbour = Neighbour::new(ground.disk())?;
     let arguments = ["quick", "--size", "32MiB", "--rounds", "1"];
-    measured(program, &[], &ground.point, &arguments, ("randread", "randread", "."))
+    measured(program, &[], ground.point(), &arguments, ("randread", "randread", "."))
 }
 
 /// How much may wait to be written, on the whole machine, for a few seconds.

@@ -1,0 +1,173 @@
+//! Whether a cell's CPU time is what the kernel charged: the programs' own and the kernel threads', for
+//! writes that go different ways.
+//!
+//! ```text
+//!   cargo bench --package overhead --bench charged
+//! ```
+//!
+//! The kernel's own sum is the account of all tasks of the machine (control groups of version 1, cpuacct, the
+//! root's `cpuacct.usage`, nanoseconds). From it is taken what every task that is no kernel thread and not
+//! ours was charged meanwhile, and what this process used outside of the measured program, to read counters.
+//! What is left was charged to the program and to kernel threads, also to those that ended meanwhile, and is
+//! compared with the program's CPU time and the workers' of the witness. A window in which a task of others
+//! began or ended cannot be accounted for, and is taken again. Needs root.
+//!
+//! Prints a line of JSON for each way: the median of told over charged.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use kernel::{Image, ImageSpec, Posix, PrivateMounts, Station, Workspace};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
+use units::{Bytes, Nanos};
+use workload::{Body, Directory, Handle, Mode, Name, Op, Stream, Tally, World};
+
+/// Windows that count, of each way.
+const WINDOWS: usize = 7;
+
+/// Windows that are tried for them.
+const ATTEMPTS: usize = 60;
+
+/// Bytes that each window writes.
+const BYTES: u64 = 512 << 20;
+
+const FILE: Handle = Handle(0);
+
+fn main() {
+    let mounts = PrivateMounts::enter().expect("needs root");
+    let folder = std::env::temp_dir();
+    let image = |file_system: &str| {
+        let spec = ImageSpec {
+            file_system: file_system.to_owned(),
+            bytes: Bytes(2 * BYTES),
+            directory: folder.clone(),
+            block: None,
+            mount_options: Vec::new(),
+            mkfs_options: Vec::new(),
+        };
+        Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
+    };
+    compare("buffered", &folder, 8 << 10, Mode::default());
+    compare("direct", &folder, 128 << 10, Mode { direct: true, ..Mode::default() });
+    let ext4 = image("ext4");
+    compare("ext4 on a loop device", ext4.path(), 8 << 10, Mode::default());
+    drop(ext4);
+    let btrfs = image("btrfs");
+    compare("btrfs on a loop device", btrfs.path(), 8 << 10, Mode::default());
+}
+
+/// Writes in this way as often as needed, and prints what was told and what was charged.
+fn compare(way: &str, parent: &Path, call: u32, mode: Mode) {
+    let workspace = Some(Workspace::inside(parent).expect("a folder"));
+    let station = Station { workspace, given: Vec::new() };
+    let mut world = Posix::new(vec![station], call, 1, Arc::default()).expect("a world");
+    let mut windows: Vec<(f64, f64)> =
+        (0..ATTEMPTS).filter_map(|_| window(&mut world, call, mode)).take(WINDOWS).collect();
+    windows.sort_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)));
+    let Some((told, charged)) = windows.get(windows.len() / 2) else {
+        return eprintln!("{way}: others began or ended programs in each of {ATTEMPTS} windows");
+    };
+    let count = windows.len();
+    println!(
+        "{}",
+        json!({"writes": way, "told_s": told, "charged_s": charged, "ratio": told / charged, "windows": count})
+    );
+}
+
+/// One file written and made durable; CPU seconds as they are told and as they were charged. Nothing where
+/// that is not known.
+fn window(world: &mut Posix, call: u32, mode: Mode) -> Option<(f64, f64)> {
+    world.clear().expect("an empty folder");
+    world.quiesce().expect("rest");
+    let before = Charges::read();
+    world.watch().expect("counters");
+    let body = Body::Calls { call: Op::Write { handle: FILE, length: call }, left: BYTES / u64::from(call) };
+    let write = Stream::open(vec![Op::Create { name: Name::root(0), handle: FILE, mode }], body);
+    let settle = vec![Op::Fsync { handle: FILE }, Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs];
+    let program = run(world, write) + run(world, Stream::of(settle));
+    let witness = world.watched().expect("counters");
+    let charged = Charges::read().since(&before, program)?;
+    let told = program + witness.workers?;
+    Some((told.as_secs_f64(), charged.as_secs_f64()))
+}
+
+/// Runs a stream; the CPU time of the program.
+fn run(world: &mut Posix, stream: Stream) -> Nanos {
+    let mut tally = Tally::default();
+    let spans = world.run(&mut [stream], std::slice::from_mut(&mut tally)).expect("a run");
+    assert_eq!(tally.failure, None);
+    spans[0].cpu.total
+}
+
+fn own_cpu() -> Nanos {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// What the kernel has charged so far.
+struct Charges {
+    /// To all tasks there ever were, and to this process: read at one moment, after the rest.
+    all: u64,
+    own: Nanos,
+    /// To each task there is that is neither a kernel thread nor ours.
+    others: BTreeMap<u64, u64>,
+    /// How many kernel threads there are, and how many tasks there ever were.
+    workers: usize,
+    begun: u64,
+}
+
+impl Charges {
+    fn read() -> Charges {
+        let mut others = BTreeMap::new();
+        let mut workers = 0;
+        for process in numbers("/proc") {
+            let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+            // After the name, which may hold anything: state, parent, group, session, terminal, its group, flags.
+            let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
+            if flags.is_some_and(|flags| flags & KERNEL_THREAD != 0) {
+                workers += 1;
+            } else if process != u64::from(std::process::id()) {
+                for task in numbers(&format!("/proc/{process}/task")) {
+                    let text = fs::read_to_string(format!("/proc/{process}/task/{task}/schedstat")).unwrap_or_default();
+                    let charged = text.split_whitespace().next().and_then(|word| word.parse().ok());
+                    others.insert(task, charged.unwrap_or_default());
+                }
+            }
+        }
+        let usage = fs::read_to_string("/sys/fs/cgroup/cpuacct/cpuacct.usage").expect("cpuacct of version 1");
+        let stat = fs::read_to_string("/proc/stat").expect("/proc/stat");
+        let begun = stat.lines().find_map(|line| line.strip_prefix("processes ")?.parse().ok());
+        Charges {
+            all: usage.trim().parse().expect("nanoseconds"),
+            own: own_cpu(),
+            others,
+            workers,
+            begun: begun.expect("the number of tasks so far"),
+        }
+    }
+
+    /// What was charged to the program and to kernel threads meanwhile: all, without others, and without
+    /// what this process used beside the program. Nothing where a task of others began or ended.
+    fn since(&self, before: &Charges, program: Nanos) -> Option<Nanos> {
+        let same = self.others.keys().eq(before.others.keys());
+        let new_workers = self.workers.saturating_sub(before.workers) as u64;
+        let sum = |charges: &Charges| charges.others.values().sum::<u64>();
+        let others = sum(self).saturating_sub(sum(before));
+        let beside = (self.own - before.own).saturating_sub(program);
+        let charged = (self.all - before.all).saturating_sub(others + beside.0);
+        (same && self.begun - before.begun <= new_workers).then_some(Nanos(charged))
+    }
+}
+
+/// PF_KTHREAD of linux/sched.h.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// The entries of a folder whose names are numbers.
+fn numbers(folder: &str) -> Vec<u64> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
