@@ -139,11 +139,21 @@ fn cell(
             environment: Environment::NotMeasured,
         },
         marks,
-        effect: kept_runs.last().map(|run| effect(&run.tally(), &run.census())),
+        // How far a phase comes in a time is no property of its program: no two worlds would agree.
+        effect: kept_runs.last().filter(|run| is_whole(run, phase)).map(|run| effect(&run.tally(), &run.census())),
         measured,
         reason,
         rounds,
     }
+}
+
+/// Whether the phase did all it was to do, and was not ended by its time.
+fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
+    let done = |tally: &Tally| match phase.base {
+        Base::Bytes => tally.bytes_read.max(tally.bytes_written),
+        Base::Files | Base::Ops => tally.count(phase.unit.last),
+    };
+    phase.within.is_none() || run.parts.iter().all(|part| done(&part.tally) == phase.amount)
 }
 
 /// What was proven of the files in memory before every kept round.

@@ -187,8 +187,8 @@ fn perform_phase<W: World>(
     let calm = world.quiesce()?;
     world.watch()?;
     let written_before = world.device_bytes();
-    let (spans, tallies, latencies) = if timed {
-        let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit))?;
+    let (spans, tallies, latencies) = if timed || phase.within.is_some() {
+        let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
         let (tallies, latencies) = split(recorders);
         (spans, tallies, Some(latencies))
     } else {

@@ -10,8 +10,8 @@ use simulator::Machine;
 use units::{Moment, Nanos};
 use workload::programs::{book, lab, mckusick, modern};
 use workload::{
-    Access, Base, Census, Directory, Durability, Handle, Layout, Mode, Name, Op, Order, Placing, Program, Reason,
-    Recorder, Stream, Tally, World,
+    Access, Base, Census, Directory, Durability, Handle, Layout, Mode, Name, Op, OpKind, Order, Placing, Program,
+    Reason, Recorder, Stream, Tally, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
@@ -94,6 +94,28 @@ fn every_program_moves_what_its_rate_counts() {
             };
             assert_eq!(done, phase.amount, "{} {}", program.name, phase.name);
         }
+    }
+}
+
+#[test]
+fn a_time_limit_ends_a_phase_between_two_units_of_its_work() {
+    let limit = Nanos::from_millis(30);
+    let how = How { claim: Claim::Durable, timed: false };
+    // The simulated machine needs milliseconds for each; the real one cannot do a thousand million.
+    let commit = modern::commit(1_000_000_000, 512).within(limit);
+    let random = modern::random_read(1 << 20, 512, 2048, 1).within(limit);
+    let Ok(commits) = perform(&mut machine(), &commit, how);
+    let Ok(reads) = perform(&mut machine(), &random, how);
+    let real = perform(&mut kernel(commit.largest_call), &commit, how).expect("the kernel's world");
+    for (performance, first, last, most) in [
+        (commits, OpKind::Write, OpKind::Fdatasync, 1_000_000_000),
+        (real, OpKind::Write, OpKind::Fdatasync, 1_000_000_000),
+        (reads, OpKind::ReadAt, OpKind::ReadAt, 2048),
+    ] {
+        let run = &performance.phases[0];
+        let (began, ended) = (run.tally().count(first), run.tally().count(last));
+        assert!(began == ended && (1..most).contains(&ended), "{began} began, {ended} ended");
+        assert!(run.returned() >= limit);
     }
 }
 

@@ -1,6 +1,5 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -230,8 +229,10 @@ where
             Op::Write { handle, length } => repeat(times, process.writing(handle, length), &mut listener),
             _ => repeat(times, Ok(|| process.execute(&op)), &mut listener),
         };
-        if flow.is_break() {
-            break;
+        match flow {
+            Flow::On => {}
+            Flow::Enough => stream.curtail(),
+            Flow::Failed => break,
         }
     }
     let ended = now();
@@ -265,6 +266,13 @@ struct Listener<'a, R> {
     stop: &'a AtomicBool,
 }
 
+/// How a program goes on after a call.
+enum Flow {
+    On,
+    Enough,
+    Failed,
+}
+
 /// The loop that everything is measured in: the same call so many times, up to the first that fails. A
 /// clock is read per op only where the recorder wants it; the call and the recorder are inlined here.
 #[inline]
@@ -272,14 +280,14 @@ fn repeat<R: Recorder<Host>>(
     times: u64,
     call: Result<impl FnMut() -> Result<u32, Reason>, Reason>,
     listener: &mut Listener<R>,
-) -> ControlFlow<()> {
+) -> Flow {
     let began = listener.began;
     let moment = || if R::TIMED { now() } else { began };
     let mut call = match call {
         Ok(call) => call,
         Err(reason) => {
             listener.recorder.record(listener.op, moment(), moment(), Err(reason));
-            return ControlFlow::Break(());
+            return Flow::Failed;
         }
     };
     for _ in 0..times {
@@ -287,10 +295,13 @@ fn repeat<R: Recorder<Host>>(
         let outcome = if listener.stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { call() };
         listener.recorder.record(listener.op, issued, moment(), outcome);
         if outcome.is_err() {
-            return ControlFlow::Break(());
+            return Flow::Failed;
+        }
+        if listener.recorder.has_enough() {
+            return Flow::Enough;
         }
     }
-    ControlFlow::Continue(())
+    Flow::On
 }
 
 fn sleep_until(moment: Moment<Host>) {

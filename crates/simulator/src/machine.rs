@@ -9,7 +9,7 @@ use core::convert::Infallible;
 use units::{Moment, Nanos, Virtual};
 use workload::{
     Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Layer, OpKind, Recorder, Residency,
-    Span, Step, Unproven, Witness, World,
+    Span, Step, Steps, Unproven, Witness, World,
 };
 
 use crate::disk::Disk;
@@ -95,7 +95,7 @@ impl World for Machine {
 
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Virtual>>, Infallible>
     where
-        S: Iterator<Item = Step> + Send,
+        S: Steps + Send,
         R: Recorder<Virtual> + Send,
     {
         assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
@@ -133,6 +133,9 @@ impl World for Machine {
             spans[index].cpu.total += CALL + copying;
             spans[index].ready = spans[index].ready.map(|ready| ready + waited);
             recorders[index].record(&op, issued, returned, outcome.map(|_| bytes));
+            if recorders[index].has_enough() {
+                streams[index].curtail();
+            }
             if outcome.is_err() {
                 running.retain(|&other| other != index);
             }

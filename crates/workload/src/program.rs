@@ -4,6 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use units::Nanos;
+
 use crate::cache::Cache;
 use crate::op::OpKind;
 use crate::stream::Stream;
@@ -27,6 +29,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// The same, each of its phases for so long at most.
+    pub fn within(mut self, time: Nanos) -> Program {
+        self.phases.iter_mut().for_each(|phase| phase.within = Some(time));
+        self.parameters.push(Parameter::new("within_ms", time.0 / 1_000_000));
+        self
+    }
+
     /// The program as it runs in this round, from 1. Places that it draws at random go on where those of the
     /// round before ended: to read the same again would measure a cache that none of ours can empty.
     pub fn in_round(&self, round: u32) -> Program {
@@ -54,8 +63,11 @@ pub struct Phase {
     pub durable: Stream,
     /// What its rate counts.
     pub base: Base,
-    /// How much of that the phase does.
+    /// How much of that the phase does, at most.
     pub amount: u64,
+    /// The time after which no further unit of its work begins, where there is one. How much it does is then
+    /// no property of the program any more.
+    pub within: Option<Nanos>,
     /// What one of its operations is, where single operations are timed.
     pub unit: Unit,
 }

@@ -13,6 +13,13 @@ pub trait Recorder<C> {
 
     /// The world did `op`, or failed to: when it was issued, when it returned, the bytes it moved.
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>);
+
+    /// Whether the program has done enough, though its stream has more. Asked after every op; the world then
+    /// has the stream come to its end.
+    #[inline]
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 /// Counts ops and bytes, keeps the first failure, times nothing.

@@ -102,6 +102,7 @@ impl SmallFiles {
             durable,
             base: Base::Files,
             amount: u64::from(self.files),
+            within: None,
             unit,
         };
         let make = Deed::Make { fsync: self.sync == SmallSync::File };
@@ -203,6 +204,7 @@ impl LargeFile {
             durable: Stream::empty(),
             base: Base::Bytes,
             amount: self.bytes,
+            within: None,
             unit: Unit::of(kind),
         };
         let writing = |name, steps, kind| Phase {
@@ -273,6 +275,7 @@ fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
         durable: Stream::empty(),
         base: Base::Bytes,
         amount: bytes,
+        within: None,
         unit: Unit::of(OpKind::Read),
     };
     let reads = |phase: &Phase| phase.name.starts_with("read");
@@ -331,6 +334,7 @@ fn raw(name: &'static str, reads: Body, base: Base, amount: u64, call: u32, dire
             durable: Stream::empty(),
             base,
             amount,
+            within: None,
             unit,
         }],
         space: 0,

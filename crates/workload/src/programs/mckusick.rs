@@ -96,7 +96,17 @@ impl Classic {
                 Parameter::new("file_bytes", bytes),
             ]),
             prepare,
-            phases: vec![Phase { name, cache, steps, data, durable, base: Base::Bytes, amount: bytes, unit }],
+            phases: vec![Phase {
+                name,
+                cache,
+                steps,
+                data,
+                durable,
+                base: Base::Bytes,
+                amount: bytes,
+                within: None,
+                unit,
+            }],
             space: bytes,
             largest_call,
         }
