@@ -35,6 +35,11 @@ impl History {
         self.runs.push(Execution { round, position, discarded: plan.discards(round), performance });
     }
 
+    /// Whether it never ran.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
     pub fn failure(&self) -> Option<Stopped> {
         let mut stopped = self.runs.iter().filter_map(|run| run.performance.stopped);

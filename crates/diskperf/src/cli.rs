@@ -154,20 +154,21 @@ pub struct RunArguments {
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// The size of large files, as in 64MiB; the preset's own where not given. Of tlpi it is the copied
-    /// file, and a hundredth of it is written, as in the book.
+    /// file, and a hundredth of it is written, as in the book. In quick it lifts the limits on what is written.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
     /// Keep no more than this of files in memory, by a control group; classic1983 takes 64MiB unless --size
     /// says that the letter is meant.
     #[arg(long = "cache", value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_memory)]
     room_for_files: Option<Bytes>,
-    /// Begin no round that would probably end later than this, as in 2min. A preset that can tell what its
-    /// rows cost (tlpi) first leaves the dearest rows out, as n.m., and then rounds, down to two.
+    /// Begin no round that would probably end later than this, as in 2min. tlpi first leaves its dearest rows
+    /// out, as n.m., and then rounds, down to two. quick makes its files as large as fits; more than the
+    /// minute it has of its own also lifts its limits on what is written.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     pub budget: Option<Nanos>,
     /// The seed of every random order.
     #[arg(long)]
-    pub seed: Option<u64>,
+    seed: Option<u64>,
     /// Run every program also on all targets at once: the "2 Drives" of 1983, and classic1983's default.
     #[arg(long, conflicts_with = "solo")]
     together: bool,
@@ -257,6 +258,11 @@ impl RunArguments {
     /// How much memory the run may have: as asked, or the preset's own where its file is too.
     pub fn memory(&self) -> Option<Bytes> {
         self.room_for_files.or(self.preset.memory.filter(|_| self.size.is_none()))
+    }
+
+    /// The seed of every random order.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
     }
 
     /// What of their files is in memory before all phases, where it was said.

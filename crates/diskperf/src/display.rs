@@ -39,6 +39,12 @@ impl Display {
             Event::RoundStarted { round, rounds } => self.bar.set_prefix(format!("round {round} of {rounds}")),
             Event::ProgramStarted { program, target } => self.bar.set_message(format!("{program} on {target}")),
             Event::ProgramEnded => self.bar.inc(1),
+            // Above the line, so that a person sees what comes long before the table does.
+            Event::FirstFigures { cells, all } => {
+                for figure in cells.iter().filter_map(|cell| report::first_figure(cell, all)) {
+                    self.bar.println(figure);
+                }
+            }
             Event::Finished => self.bar.finish_and_clear(),
         }
     }

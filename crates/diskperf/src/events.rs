@@ -1,6 +1,8 @@
 //! What a run says while it goes on. The runner speaks in events and never prints; the progress line, and
 //! whatever else follows a run, each consume the same stream.
 
+use stats::Cell;
+
 use crate::plan::Plan;
 
 /// One thing that happened in a run.
@@ -16,6 +18,9 @@ pub enum Event<'a> {
     ProgramStarted { program: &'static str, target: &'a str },
     /// A program has ended, well or not.
     ProgramEnded,
+    /// The first figures of a program, one round of which is done; and all cells there will be, for their
+    /// names.
+    FirstFigures { cells: &'a [Cell], all: &'a [Cell] },
     /// The run has ended.
     Finished,
 }

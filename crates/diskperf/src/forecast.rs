@@ -266,6 +266,8 @@ mod tests {
             means: kernel::Means::default(),
             seed: 1,
             budget,
+            limits: None,
+            tried: 0,
             alternatives: seconds.iter().map(row).collect(),
         };
         let prices = Prices { execution: 0.0, call: 1.0, byte: 0.0, sync_write: 0.0 };

@@ -10,6 +10,7 @@
 #[macro_use]
 mod output;
 
+mod budget;
 mod cells;
 mod cli;
 mod commands;
@@ -28,6 +29,7 @@ mod published;
 mod recorder;
 pub mod runner;
 mod signals;
+mod sizing;
 mod target;
 mod worlds;
 

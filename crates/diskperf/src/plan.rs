@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use kernel::Means;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
-use workload::{Phase, Program};
+use workload::{Base, Op, OpKind, Phase, Program, Step, Steps};
 
+use crate::budget::{Dial, Limits};
 use crate::forecast::{Trials, Work};
 use crate::runner::How;
 
@@ -34,6 +35,10 @@ pub struct Plan {
     pub seed: u64,
     /// No round begins that would probably end later than this.
     pub budget: Option<Nanos>,
+    /// Where its programs are made as large as fits, into what.
+    pub limits: Option<Limits>,
+    /// Bytes that trials write to each target before the first round, at most.
+    pub tried: u64,
     /// Everything that each round runs once.
     pub alternatives: Vec<Alternative>,
 }
@@ -60,17 +65,24 @@ pub struct Row {
     pub raw: Option<PathBuf>,
     /// What it does; a plan whose rows all say so is forecast.
     pub work: Option<Work>,
+    /// Which size it goes by, where it is made as large as fits.
+    pub dial: Option<Dial>,
 }
 
 impl Row {
     /// A program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
-        Row { program, unit, omitted: None, raw: None, work: None }
+        Row { program, unit, omitted: None, raw: None, work: None, dial: None }
     }
 
     /// The same, with what it does.
     pub fn doing(self, work: Work) -> Row {
         Row { work: Some(work), ..self }
+    }
+
+    /// The same, as large as this says.
+    pub fn going_by(self, dial: Dial) -> Row {
+        Row { dial: Some(dial), ..self }
     }
 
     /// Whether the program writes anything, to get ready or as its work.
@@ -134,7 +146,7 @@ impl Plan {
             .map(|alternative| writes(&alternative.row.program))
             .sum();
         let trials = self.trials().map_or(0, |trials| trials.programs().iter().map(writes).sum());
-        round * u64::from(self.rounds) + trials * u64::from(Trials::EXECUTIONS)
+        round * u64::from(self.rounds) + trials * u64::from(Trials::EXECUTIONS) + self.tried
     }
 
     /// Whether a target is never busy together with others.
@@ -153,10 +165,23 @@ impl Plan {
     }
 }
 
-fn writes(program: &Program) -> u64 {
-    let changing = program.phases.iter().filter(|phase| phase.changes()).count() as u64;
-    let prepared = u64::from(program.phases.iter().all(|phase| !phase.changes()));
-    program.space * changing.max(prepared)
+/// Bytes that an execution of the program writes: to make ready, and as its work.
+pub fn writes(program: &Program) -> u64 {
+    // What is made ready is few different calls, each many times.
+    let mut prepare = program.prepare.clone();
+    let mut prepared = 0;
+    while let Some(step) = prepare.next() {
+        if let Step::Op(op @ Op::Write { length, .. }) = step {
+            prepared += u64::from(length) * (1 + prepare.again(&op));
+        }
+    }
+    let work = program.phases.iter().map(|phase| match (phase.base, phase.unit.first) {
+        (Base::Bytes, _) if phase.changes() => phase.amount,
+        // Files are made, or records appended; other phases of theirs write nothing to speak of.
+        (Base::Files, OpKind::Create) | (Base::Ops, OpKind::Write) => program.space,
+        _ => 0,
+    });
+    prepared + work.sum::<u64>()
 }
 
 #[cfg(test)]
@@ -180,6 +205,8 @@ mod tests {
             means: Means::default(),
             seed: 7,
             budget: None,
+            limits: None,
+            tried: 0,
             alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),
         }
     }

@@ -19,6 +19,9 @@ use crate::runner::{self, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
 use crate::target::{Site, Target};
 
+/// How long a run that has a minute waits for others to come to rest, before each phase.
+const BRIEFLY: Nanos = Nanos::from_millis(300);
+
 /// A world of either kind.
 pub enum AnyWorld {
     /// Directories of the real kernel, and how the queues below are tuned while a program runs.
@@ -104,6 +107,9 @@ impl AnyWorld {
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.means)?;
+        if plan.limits.is_some() {
+            world.wait_for_calm(BRIEFLY);
+        }
         for (program, &index) in busy.iter().enumerate() {
             // Where programs of another world stand on the same image too, it cannot be unmounted.
             if let Some(remount) = grounds[index].remount().filter(|_| plan.is_always_alone(index)) {

@@ -10,6 +10,7 @@ mod paper;
 mod rows;
 
 pub use numbers::significant;
+pub use rows::first_figure;
 use stats::Document;
 
 /// The table that a person reads: in the layout of the preset, with a line about the machine above it and

@@ -62,6 +62,12 @@ pub fn name(cell: &Cell, all: &[Cell]) -> String {
     name
 }
 
+/// What a person sees of a cell before the table: ` write_8192  734 MiB/s  4.36 us / 9.99 us`.
+pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
+    cell.rate.as_ref()?;
+    Some(format!(" {:<28} {:>20}  {}", name(cell, all), rate(cell).trim_end_matches('*'), latencies(cell)))
+}
+
 fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
     all.iter().filter(|other| other.program == cell.program).all(|other| other.phase == cell.phase)
 }

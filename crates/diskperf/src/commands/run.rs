@@ -8,19 +8,21 @@ use kernel::{MemoryLimit, PrivateMounts};
 use stats::{Cell, Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use units::{Bytes, Nanos};
 
+use crate::budget::{Limits, Sizes};
 use crate::cells::{self, History};
 use crate::cli::{Format, RunArguments};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
 use crate::exit::Exit;
-use crate::forecast::{Forecast, Prices};
+use crate::forecast::{Forecast, Prices, about};
 use crate::ground;
 use crate::output;
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
 use crate::signals::Stop;
+use crate::sizing::{self, Costs, Wishes};
 use crate::target::{Site, Target};
 use crate::worlds::{AnyWorld, Worlds};
 
@@ -103,6 +105,7 @@ fn carry_out(
         target.check_room(plan.space(index))?;
     }
     announce(&plan, targets, arguments.keep);
+    let started = Instant::now();
     if arguments.dry_run {
         return dry_run(&mut plan, targets).map(|()| None);
     }
@@ -110,7 +113,7 @@ fn carry_out(
     restore();
     let _limit = limit_memory(&mut plan, targets);
     let mut display = Display::new();
-    let ended = measure(arguments, &mut plan, targets, &stop, results, &mut |event| display.show(&event));
+    let ended = measure(arguments, &mut plan, targets, (&stop, started), results, &mut |event| display.show(&event));
     // An error before the first cell leaves nothing to show but itself.
     if ended.is_ok() || !results.cells.is_empty() {
         *planned = Some(plan);
@@ -120,9 +123,53 @@ fn carry_out(
 
 fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let preset = arguments.preset;
-    let seed = arguments.seed.unwrap_or(1);
-    let settings = Settings { size: arguments.size, memory: arguments.memory(), seed };
-    let rounds = arguments.rounds.unwrap_or(preset.rounds);
+    let mut plan = Plan {
+        preset: preset.name,
+        rounds: arguments.rounds.unwrap_or(preset.rounds),
+        discard_first: preset.discard_first,
+        promised: preset.rounds - u32::from(preset.discard_first),
+        must_agree: preset.must_agree,
+        memory: arguments.memory(),
+        how: preset.how,
+        means: arguments.means(),
+        seed: arguments.seed(),
+        budget: arguments.budget,
+        limits: None,
+        tried: 0,
+        alternatives: Vec::new(),
+    };
+    let Some(usual) = preset.budget else {
+        plan.alternatives = alternatives(arguments, targets, Sizes::LARGEST)?;
+        return Ok(plan);
+    };
+    let large = |size| settings(arguments, Sizes::LARGEST).size_in_calls(size, 8192);
+    let large = arguments.size.map(large).transpose()?;
+    let wishes = Wishes { large, budget: arguments.budget, usual, rounds: plan.rounds };
+    let mut limits = sizing::limits(&wishes, targets);
+    // Trials write too. The same rows run on every target.
+    for sizes in sizing::trials(&limits) {
+        let all = alternatives(arguments, targets, sizes)?;
+        let tried = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
+        plan.tried += (0..targets.len()).map(tried).max().unwrap_or(0);
+    }
+    limits.written = limits.written.map(|written| written.saturating_sub(plan.tried));
+    // What it costs is not known yet, only what it writes.
+    let untimed = Limits { time: None, ..limits };
+    let rows = |sizes| alternatives(arguments, targets, sizes);
+    let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
+    plan.alternatives = fitting;
+    plan.limits = Some(Limits { largest: fitted.sizes, ..limits });
+    Ok(plan)
+}
+
+fn settings(arguments: &RunArguments, sizes: Sizes) -> Settings {
+    Settings { size: arguments.size, memory: arguments.memory(), seed: arguments.seed(), sizes }
+}
+
+/// Every row of the preset on each target, and where that was asked for on all at once.
+fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
+    let preset = arguments.preset;
+    let settings = settings(arguments, sizes);
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
         let mut rows = only((preset.rows)(&settings, site)?, &arguments.only, preset)?;
@@ -152,19 +199,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         }
         alternatives.extend(together.into_iter().map(|row| Alternative { targets: all.clone(), row }));
     }
-    Ok(Plan {
-        preset: preset.name,
-        rounds,
-        discard_first: preset.discard_first,
-        promised: preset.rounds - u32::from(preset.discard_first),
-        must_agree: preset.must_agree,
-        memory: arguments.memory(),
-        how: preset.how,
-        means: arguments.means(),
-        seed,
-        budget: arguments.budget,
-        alternatives,
-    })
+    Ok(alternatives)
 }
 
 /// The rows of the programs that were asked for; all, where none was.
@@ -196,12 +231,16 @@ fn limit_memory(plan: &mut Plan, targets: &[Target]) -> Option<MemoryLimit> {
 
 /// Says what will be written, before it is.
 fn announce(plan: &Plan, targets: &[Target], keep: bool) {
+    let time = plan.limits.and_then(|limits| limits.time);
+    let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
     for (index, target) in targets.iter().enumerate() {
         let (writes, space) = (Bytes(plan.writes(index)), Bytes(plan.space(index)));
         match &target.site {
             Site::Directory { path, .. } => {
                 let path = path.display();
-                remark!("writes up to {writes} in {path}, at most {space} at a time; Ctrl-C leaves nothing behind");
+                remark!(
+                    "writes up to {writes} in {path}, at most {space} at a time{time}; Ctrl-C leaves nothing behind"
+                );
             }
             Site::Image { image, host } => {
                 let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
@@ -209,7 +248,7 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 let file_system = image.file_system();
                 let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
                 remark!(
-                    "writes an image of {size} in {directory}{host}, then up to {writes} to {file_system} on it; {after}"
+                    "writes an image of {size} in {directory}{host}, then up to {writes} to {file_system} on it{time}; {after}"
                 );
             }
             Site::File { path, .. } => remark!("reads {}", path.display()),
@@ -269,11 +308,10 @@ fn measure(
     arguments: &RunArguments,
     plan: &mut Plan,
     targets: &[Target],
-    stop: &Stop,
+    (stop, started): (&Stop, Instant),
     results: &mut Results,
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
-    let mut histories = vec![History::default(); plan.alternatives.len()];
     let mut worlds = match Worlds::prepare(plan, targets, stop, notify) {
         // Whatever failed: Ctrl-C reaches mkfs too.
         Err(_) if stop.requested() => {
@@ -291,14 +329,23 @@ fn measure(
         let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
     }
+    let deadline = match plan.limits {
+        Some(limits) => make_fit(arguments, plan, targets, &mut worlds, (stop, started), &limits)?,
+        None => None,
+    };
+    let _timer = deadline.map(|deadline| stop.after(deadline.last()));
     notify(Event::Started(plan));
-    let mut ended = run_rounds(plan, targets, &mut worlds, stop, &mut histories, notify);
+    let mut histories = vec![History::default(); plan.alternatives.len()];
+    let mut ended = run_rounds(plan, targets, &mut worlds, (stop, deadline), &mut histories, notify);
+    if let Some(limits) = plan.limits {
+        say_what_was_left_out(plan, &limits, &histories);
+    }
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
         results.problems.extend(cells::problem(targets, alternative, history));
         results.cells.extend(cells::cells(plan, targets, alternative, history));
     }
     results.cells.extend(published::cells(plan.preset));
-    results.interrupted = stop.requested();
+    results.interrupted = stop.requested() && !stop.is_late();
     results.findings = (arguments.preset.findings)(&results.cells);
     notify(Event::Finished);
     if arguments.keep {
@@ -322,13 +369,19 @@ fn run_rounds(
     plan: &Plan,
     targets: &[Target],
     worlds: &mut Worlds,
-    stop: &Stop,
+    (stop, deadline): (&Stop, Option<Deadline>),
     histories: &mut [History],
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
     let began = Instant::now();
+    let all = all_cells(plan, targets, histories);
+    let mut lasted = vec![Nanos::ZERO; histories.len()];
     for round in 1..=plan.rounds {
-        if !affords(plan, round, began) {
+        let affords = match deadline {
+            Some(deadline) => round == 1 || deadline.holds(mean(began, round - 1)),
+            None => affords(plan, round, began),
+        };
+        if !affords {
             break;
         }
         notify(Event::RoundStarted { round, rounds: plan.rounds });
@@ -340,6 +393,11 @@ fn run_rounds(
             if histories[index].failure().is_some() {
                 continue;
             }
+            // A device may be slower than it was in the trial.
+            if deadline.is_some_and(|deadline| !deadline.holds(lasted[index])) {
+                continue;
+            }
+            let began = Instant::now();
             let Alternative { targets: busy, row } = &plan.alternatives[index];
             notify(Event::ProgramStarted { program: row.program.name, target: &names(busy, targets) });
             let program = row.program.in_round(round);
@@ -348,7 +406,12 @@ fn run_rounds(
                 None => worlds.open(plan, busy, targets, stop)?.perform(&program, plan.how)?,
             };
             histories[index].add(plan, round, position as u32 + 1, performance);
+            lasted[index] = since(began);
             notify(Event::ProgramEnded);
+            if round == 1 {
+                let cells = cells::cells(plan, targets, &plan.alternatives[index], &histories[index]);
+                notify(Event::FirstFigures { cells: &cells, all: &all });
+            }
         }
     }
     Ok(())
@@ -363,8 +426,92 @@ fn names(busy: &[usize], targets: &[Target]) -> String {
 /// Whether the budget, if there is one, probably holds another round: as long as the mean of those before.
 fn affords(plan: &Plan, round: u32, began: Instant) -> bool {
     let (Some(budget), false) = (plan.budget, round == 1) else { return true };
-    let spent = began.elapsed().as_nanos() as u64;
-    Nanos(spent + spent / u64::from(round - 1)) <= budget
+    since(began) + mean(began, round - 1) <= budget
+}
+
+/// How long each of so many rounds took.
+fn mean(began: Instant, rounds: u32) -> Nanos {
+    Nanos(since(began).0 / u64::from(rounds))
+}
+
+fn since(began: Instant) -> Nanos {
+    Nanos(began.elapsed().as_nanos() as u64)
+}
+
+/// When a run that has a time of its own is to end.
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    started: Instant,
+    time: Nanos,
+}
+
+impl Deadline {
+    /// Nothing begins that would probably end later than a tenth after the time.
+    fn holds(self, span: Nanos) -> bool {
+        since(self.started) + span <= Nanos(self.time.0 / 10 * 11)
+    }
+
+    /// How long from now until everything is stopped: a sixth after the time. What the kernel is still asked
+    /// for then, an fsync of one file, ends when it ends.
+    fn last(self) -> Nanos {
+        Nanos(self.time.0 / 6 * 7).saturating_sub(since(self.started))
+    }
+}
+
+/// Finds out what the rows cost here, and makes them as large as fits; says when the run is to end.
+fn make_fit(
+    arguments: &RunArguments,
+    plan: &mut Plan,
+    targets: &[Target],
+    worlds: &mut Worlds,
+    (stop, started): (&Stop, Instant),
+    limits: &Limits,
+) -> Result<Option<Deadline>, Error> {
+    let Some(time) = limits.time else { return Ok(None) };
+    let trials = sizing::trials(limits).into_iter();
+    let trials = trials.map(|sizes| Ok((sizes, alternatives(arguments, targets, sizes)?)));
+    let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, Error>>()?;
+    let mut costs: Costs = vec![Vec::new(); targets.len()];
+    for (index, alternative) in plan.alternatives.iter().enumerate() {
+        let [target] = alternative.targets[..] else { continue };
+        let is_run = alternative.row.omitted.is_none() && !stop.requested();
+        let cost = if is_run {
+            let world = worlds.open(plan, &alternative.targets, targets, stop)?;
+            let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
+            sizing::price(&rows, |row| world.perform(&row.program, plan.how))?
+        } else {
+            None
+        };
+        costs[target].push(cost.unwrap_or_default());
+    }
+    if stop.requested() {
+        return Ok(None);
+    }
+    let left = sizing::left(limits, since(started));
+    let rows = |sizes| alternatives(arguments, targets, sizes);
+    let (mut fitting, fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
+    for (new, old) in fitting.iter_mut().zip(&mut plan.alternatives) {
+        new.row.omitted = old.row.omitted.take().or(new.row.omitted.take());
+    }
+    plan.alternatives = fitting;
+    remark!("{}", sizing::announcement(plan, &fitted));
+    Ok(Some(Deadline { started, time }))
+}
+
+/// A row that was never run because the time was over says so.
+fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, histories: &[History]) {
+    let Some(time) = limits.time else { return };
+    for (alternative, history) in plan.alternatives.iter_mut().zip(histories) {
+        if history.is_empty() && alternative.row.omitted.is_none() {
+            alternative.row.omitted = Some(format!("the {} were over before it came to its turn", about(time)));
+        }
+    }
+}
+
+/// Every cell there will be.
+fn all_cells(plan: &Plan, targets: &[Target], histories: &[History]) -> Vec<Cell> {
+    let both = plan.alternatives.iter().zip(histories);
+    both.flat_map(|(alternative, history)| cells::cells(plan, targets, alternative, history)).collect()
 }
 
 fn document(

@@ -21,6 +21,7 @@ pub const PRESET: Preset = Preset {
     must_agree: true,
     together: true,
     memory: Some(MEMORY),
+    budget: None,
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings: super::none,

@@ -25,6 +25,7 @@ pub const PRESET: Preset = Preset {
     must_agree: false,
     together: false,
     memory: None,
+    budget: None,
     how: How { claim: Claim::Durable, timed: false },
     rows,
     findings: answers::answers,

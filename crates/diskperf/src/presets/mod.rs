@@ -8,10 +8,11 @@ mod tlpi;
 
 use stats::Cell;
 use stats::summary::RateUnit;
-use units::Bytes;
+use units::{Bytes, Nanos};
 use workload::programs::mckusick::Classic;
 use workload::programs::modern;
 
+use crate::budget::Sizes;
 use crate::error::Error;
 use crate::plan::Row;
 use crate::runner::How;
@@ -49,6 +50,8 @@ pub struct Preset {
     pub together: bool,
     /// How much memory a run may have, where that is part of the experiment.
     pub memory: Option<Bytes>,
+    /// How long a run takes, at most, where its programs are made as large as fits.
+    pub budget: Option<Nanos>,
     /// How its programs are measured.
     pub how: How,
     /// Its programs on a target.
@@ -71,12 +74,14 @@ pub struct Settings {
     pub memory: Option<Bytes>,
     /// The seed of random orders.
     pub seed: u64,
+    /// How large its programs are, where they are made as large as fits.
+    pub sizes: Sizes,
 }
 
 impl Settings {
     /// The size of large files: as asked, or the preset's own. It must be a whole number of calls, and an
     /// order of its blocks must fit into memory.
-    fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, Error> {
+    pub fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, Error> {
         let size = self.size.unwrap_or(default);
         let why = if size > LARGEST {
             format!("the programs of this preset go up to {LARGEST}")

@@ -1,9 +1,10 @@
 //! The main job: what one wants to know first about the storage one stands on, in well under a minute.
 
-use units::Bytes;
+use units::Nanos;
 use workload::programs::{book, lab, modern};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
+use crate::budget::Dial;
 use crate::error::Error;
 use crate::plan::Row;
 use crate::runner::{Claim, How};
@@ -11,33 +12,42 @@ use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "quick",
-    about: "the main job: large and small files, single blocks, commits, copying; until durable",
+    about: "the main job: large and small files, single blocks, commits, copying; until durable; as large as fits \
+            into a minute, 4 GiB and a fiftieth of the free space",
     rounds: 5,
     discard_first: false,
     must_agree: false,
     together: false,
     memory: None,
+    budget: Some(Nanos::from_secs(60)),
     how: How { claim: Claim::Durable, timed: true },
     rows,
     findings: super::none,
 };
 
-const SIZE: Bytes = Bytes::mib(64);
-const COPY: Bytes = Bytes::mib(16);
 const COPY_BUFFERS: [u32; 3] = [64, 4096, 65536];
-
-/// Random reads in a round: p99 over five rounds needs 1,000.
-const READS: u32 = 2_000;
 const BLOCK: u32 = 4096;
-/// Commits in a round: a disk of 1983 does about fifty a second, one of today thousands.
-const COMMITS: u32 = 200;
+/// The small files of the lab, and of Rosenblum & Ousterhout 1991.
+const SMALL: u32 = 1024;
+/// Few, so that the names of few files are spread as those of many are.
+const DIRECTORIES: u16 = 10;
+
+/// Random reads in a round: what a fast disk does in the second that there is, at a tenth of a millisecond
+/// each.
+const READS: u32 = 10_000;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
-    let size = settings.size_in_calls(SIZE, 8192)?;
-    let random = super::random_read(target, size, BLOCK, READS, settings.seed);
-    let classic = super::classic(target, size, MIB_PER_SECOND);
-    let small = lab::SmallFiles { layout: workload::Layout::Consecutive(10), ..lab::SmallFiles::new(1000, 1024) };
-    let copies = COPY_BUFFERS.map(|buffer| Row::new(book::copy(COPY.0, buffer, book::Sync::None), MIB_PER_SECOND));
-    let blocks = [random, Row::new(modern::commit(COMMITS, BLOCK), OPS_PER_SEC)];
-    Ok(classic.into_iter().chain(blocks).chain([Row::new(small.program(), FILES_PER_SEC)]).chain(copies).collect())
+    let sizes = settings.sizes;
+    let random = super::random_read(target, sizes.spots(), BLOCK, READS, settings.seed).going_by(Dial::Spots);
+    let classic = super::classic(target, sizes.large, MIB_PER_SECOND).map(|row| row.going_by(Dial::Large));
+    let commit = Row::new(modern::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(Dial::Records);
+    let layout = workload::Layout::Consecutive(DIRECTORIES);
+    let small = lab::SmallFiles { layout, ..lab::SmallFiles::new(sizes.files, SMALL) };
+    let small = Row::new(small.program(), FILES_PER_SEC).going_by(Dial::Files);
+    let copies = COPY_BUFFERS.map(|buffer| {
+        let program = book::copy(sizes.copied, buffer, book::Sync::None);
+        Row::new(program, MIB_PER_SECOND).going_by(Dial::Copied)
+    });
+    let timed = [random, commit].map(|row| Row { program: row.program.within(sizes.random), ..row });
+    Ok(classic.into_iter().chain(timed).chain([small]).chain(copies).collect())
 }

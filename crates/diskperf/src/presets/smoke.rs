@@ -17,6 +17,7 @@ pub const PRESET: Preset = Preset {
     must_agree: false,
     together: false,
     memory: None,
+    budget: None,
     how: How { claim: Claim::Durable, timed: true },
     rows,
     findings: super::none,

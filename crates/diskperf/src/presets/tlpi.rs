@@ -30,6 +30,7 @@ pub const PRESET: Preset = Preset {
     must_agree: false,
     together: false,
     memory: None,
+    budget: None,
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings,

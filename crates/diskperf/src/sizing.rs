@@ -1,0 +1,203 @@
+//! Makes the programs of a plan as large as fits: what there is to fit into, and trials that tell what each
+//! row costs. `budget` decides, this asks.
+
+use std::time::Instant;
+
+use units::{Bytes, Nanos};
+
+use crate::budget::{Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
+use crate::error::Error;
+use crate::forecast::about;
+use crate::plan::{self, Alternative, Plan, Row};
+use crate::runner::Performance;
+use crate::target::{Site, Target};
+
+/// The most bytes that a run writes to a directory where nobody asked for more.
+const WRITTEN: u64 = 4 << 30;
+
+/// And the part of the free space there: a nearly full disk is slower, and somebody else's.
+const PART_OF_FREE: u64 = 50;
+
+/// The share of the time that the forecast may fill: trials are short, and what they do not see takes time
+/// too.
+const FILLED: f64 = 0.8;
+
+/// Where no more than this may be written, the larger trials, of 28 MiB each, are not worth it.
+const LITTLE: u64 = 256 << 20;
+
+/// A trial whose work takes longer, in seconds, is not repeated with more.
+const QUICK: f64 = 0.1;
+
+/// What was asked for and what there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    /// The size of large files, where one was asked for; nothing else then limits what is written.
+    pub large: Option<u64>,
+    /// The time that was asked for.
+    pub budget: Option<Nanos>,
+    /// The time that the preset has of its own.
+    pub usual: Nanos,
+    /// How often everything is run.
+    pub rounds: u32,
+}
+
+/// What the rows have to fit into on these targets.
+pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
+    let is_asked = wishes.large.is_some() || wishes.budget.is_some_and(|budget| budget > wishes.usual);
+    let written = targets.iter().filter_map(|target| match &target.site {
+        Site::Directory { place, .. } => Some(WRITTEN.min(place.free_bytes / PART_OF_FREE)),
+        Site::Image { .. } => Some(WRITTEN),
+        Site::File { .. } | Site::Simulated { .. } => None,
+    });
+    let room = targets.iter().filter_map(|target| match &target.site {
+        Site::Directory { place, .. } => Some(place.free_bytes / 10 * 9),
+        // What a file system takes of its own on a small image, log and tables.
+        Site::Image { image, .. } => image.size.map(|size| size.0 / 3),
+        Site::File { .. } | Site::Simulated { .. } => None,
+    });
+    let room = room.min().unwrap_or(u64::MAX);
+    let mut largest = Sizes::LARGEST.min(&Sizes {
+        large: power_of_two(room),
+        copied: power_of_two(room / 2),
+        files: power_of_two(room / 4096).try_into().unwrap_or(u32::MAX),
+        ..Sizes::LARGEST
+    });
+    let mut smallest = Sizes::SMALLEST;
+    if let Some(large) = wishes.large {
+        (largest.large, smallest.large) = (large, large);
+    }
+    // What is smaller than small has no room, and that is said.
+    let largest = Sizes {
+        large: largest.large.max(smallest.large),
+        copied: largest.copied.max(smallest.copied),
+        files: largest.files.max(smallest.files),
+        ..largest
+    };
+    let is_timed = targets.iter().any(|target| !target.is_simulated()) || wishes.budget.is_some();
+    Limits {
+        time: is_timed.then_some(wishes.budget.unwrap_or(wishes.usual)),
+        written: written.min().filter(|_| !is_asked),
+        largest,
+        smallest,
+        rounds: wishes.rounds,
+    }
+}
+
+fn power_of_two(most: u64) -> u64 {
+    most.checked_ilog2().map_or(0, |log| 1 << log)
+}
+
+/// What the rows of each target cost, as far as it is known.
+pub type Costs = Vec<Vec<Cost>>;
+
+/// The rows of the plan, for `fit`. Targets that are busy at once share the machine: at worst, each waits
+/// for the others. What is written is counted on the first target that is written to: all have the same rows.
+fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes: &Sizes) -> Vec<Item> {
+    let written_to = targets.iter().position(|target| !target.is_simulated() && target.refuses_writes().is_none());
+    let mut next = vec![0; targets.len() + 1];
+    let items = alternatives.iter().map(|Alternative { targets: busy, row }| {
+        // The rows of every target alone come in the same order, and so do those of all together.
+        let list = if let [target] = busy[..] { target } else { targets.len() };
+        let index = next[list];
+        next[list] += 1;
+        let dial = row.dial.unwrap_or(Dial::Large);
+        let known = |target: &usize| costs.get(*target)?.get(index).copied();
+        let sum = busy.iter().filter_map(known).fold(Cost::default(), |sum, cost| Cost {
+            fixed: sum.fixed + cost.fixed,
+            each: sum.each + cost.each,
+            operation: sum.operation.max(cost.operation),
+        });
+        let writes = match written_to {
+            Some(target) if busy.contains(&target) => plan::writes(&row.program) / dial.amount(sizes).max(1),
+            _ => 0,
+        };
+        let is_run = row.omitted.is_none();
+        let operations = if is_run { row.program.phases[0].amount } else { 0 };
+        Item { dial, cost: if is_run { sum } else { Cost::default() }, operations, writes, omitted: false }
+    });
+    items.collect()
+}
+
+/// The largest rows that fit, made by `rows` of these sizes, and what fits.
+pub fn fitted(
+    limits: &Limits,
+    targets: &[Target],
+    costs: &Costs,
+    rows: &dyn Fn(Sizes) -> Result<Vec<Alternative>, Error>,
+) -> Result<(Vec<Alternative>, Fitted), Error> {
+    let fitted = fit(&items(&rows(limits.largest)?, targets, costs, &limits.largest), limits);
+    let mut alternatives = rows(fitted.sizes)?;
+    for (alternative, omitted) in alternatives.iter_mut().zip(&fitted.omitted) {
+        alternative.row.omitted = alternative.row.omitted.take().or_else(|| omitted.clone());
+    }
+    Ok((alternatives, fitted))
+}
+
+/// The sizes of the trials: a small one and a larger one twice, or the small one alone where little may be
+/// written.
+pub fn trials(limits: &Limits) -> Vec<Sizes> {
+    let count = if limits.written.is_some_and(|written| written < LITTLE) { 1 } else { 3 };
+    let all = [Sizes::TRIAL, Sizes::SECOND_TRIAL, Sizes::SECOND_TRIAL];
+    all.into_iter().take(count).map(|sizes| sizes.min(&limits.largest)).collect()
+}
+
+/// Bytes that the trial of these rows writes.
+pub fn tried<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
+    rows.filter(|row| row.omitted.is_none()).map(|row| plan::writes(&row.program)).sum()
+}
+
+/// Finds out what a row costs: runs its trials, the larger ones as long as they are quick. The quickest of
+/// one size counts: other work on the machine only makes it slower. Nothing where the first did not reach its
+/// end.
+pub fn price(
+    rows: &[(Sizes, &Row)],
+    mut perform: impl FnMut(&Row) -> Result<Performance, Error>,
+) -> Result<Option<Cost>, Error> {
+    let [(sizes, row), more @ ..] = rows else { return Ok(None) };
+    let dial = row.dial.unwrap_or(Dial::Large);
+    let mut run = |row: &Row, sizes: &Sizes| -> Result<Option<Sample>, Error> {
+        let began = Instant::now();
+        let performance = perform(row)?;
+        let all = began.elapsed().as_secs_f64();
+        let Some(phase) = performance.phases.first().filter(|_| performance.stopped.is_none()) else { return Ok(None) };
+        let phases = performance.phases.iter().map(|phase| phase.durable().unwrap_or(phase.returned()));
+        let work = (performance.prepared_in + phases.sum()).as_secs_f64();
+        let (timed, operations) = match dial.is_timed() {
+            true => (phase.returned().as_secs_f64(), phase.tally().count(row.program.phases[0].unit.last)),
+            false => (0.0, 0),
+        };
+        Ok(Some(Sample { amount: dial.amount(sizes), all, work, timed, operations }))
+    };
+    let Some(first) = run(row, sizes)? else { return Ok(None) };
+    let mut second: Option<Sample> = None;
+    for (sizes, row) in more {
+        if second.unwrap_or(first).work >= QUICK {
+            break;
+        }
+        let Some(again) = run(row, sizes)? else { break };
+        second = second.filter(|before| before.work <= again.work).or(Some(again));
+    }
+    Ok(Some(Cost::of(dial, first, second)))
+}
+
+/// The limits that are left once the trials have taken their part.
+pub fn left(limits: &Limits, spent: Nanos) -> Limits {
+    let left = |time: Nanos| Nanos((time.saturating_sub(spent).0 as f64 * FILLED) as u64);
+    Limits { time: limits.time.map(left), ..*limits }
+}
+
+/// What a person should know before it runs: `about 41 s: 5 rounds, files of 128 MiB, copies of 16 MiB, 8192
+/// small files`.
+pub fn announcement(plan: &Plan, fitted: &Fitted) -> String {
+    let Sizes { large, copied, files, random, .. } = fitted.sizes;
+    let (running, all) = (plan.order(1).len(), plan.alternatives.len());
+    let rows = if running == all { String::new() } else { format!("{running} of {all} rows, ") };
+    let rounds = if plan.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.rounds) };
+    format!(
+        "about {}: {rows}{rounds}; files of {}, copies of {}, {files} small files, {} of random reads and of commits",
+        about(fitted.time),
+        Bytes(large),
+        Bytes(copied),
+        about(random),
+    )
+}
