@@ -43,12 +43,17 @@ impl Sizes {
     pub const SMALLEST: Sizes =
         Sizes { large: 64 << 10, copied: 64 << 10, files: 16, records: 16, random: Nanos::from_millis(125) };
 
-    /// What a first trial runs, also on the slowest disk.
-    pub const TRIAL: Sizes = Sizes { random: Nanos::from_millis(40), ..Sizes::SMALLEST };
+    /// What trials run, from the first, which is quick also on the slowest disk: enough to tell what grows with
+    /// the size from what does not.
+    pub const TRIALS: [Sizes; 3] = [
+        Sizes { records: 64, ..Sizes::trial(64 << 10, 64 << 10, 16) },
+        Sizes { records: 64, ..Sizes::trial(2 << 20, 512 << 10, 64) },
+        Sizes { records: 64, ..Sizes::trial(8 << 20, 1 << 20, 64) },
+    ];
 
-    /// What a second trial runs where the first was quick: enough to tell what grows with the size from
-    /// what does not.
-    pub const SECOND_TRIAL: Sizes = Sizes { large: 4 << 20, copied: 1 << 20, files: 128, records: 64, ..Sizes::TRIAL };
+    const fn trial(large: u64, copied: u64, files: u32) -> Sizes {
+        Sizes { large, copied, files, random: Nanos::from_millis(40), ..Sizes::SMALLEST }
+    }
 
     /// Bytes of the file for random reads: a quarter of the others. It is only written to be read at a few
     /// thousand places, and so all others can be twice as large within what may be written.
@@ -142,23 +147,24 @@ pub struct Sample {
 }
 
 impl Cost {
-    /// What the trials of a row tell. One alone cannot tell what grows with the size: then all work does.
-    pub fn of(dial: Dial, first: Sample, second: Option<Sample>) -> Cost {
-        let last = second.unwrap_or(first);
+    /// What the trials of a row tell, the smallest first. One alone cannot tell what grows with the size: then
+    /// all work does. Nothing of none.
+    pub fn of(dial: Dial, trials: &[Sample]) -> Option<Cost> {
+        let (first, last) = (trials.first()?, trials.last()?);
         let operation = if last.operations > 0 { last.timed / last.operations as f64 } else { 0.0 };
         // The waiting is much the same each time, and now and then longer.
-        let waiting = (first.all - first.work).min(last.all - last.work).max(0.0);
-        let sized = |sample: Sample| (sample.work - sample.timed).max(0.0);
+        let waiting = trials.iter().map(|trial| (trial.all - trial.work).max(0.0)).fold(f64::MAX, f64::min);
+        let sized = |sample: &Sample| (sample.work - sample.timed).max(0.0);
         if dial == Dial::Records {
-            return Cost { fixed: waiting + sized(last), each: 0.0, operation };
+            return Some(Cost { fixed: waiting + sized(last), each: 0.0, operation });
         }
-        let each = match second.filter(|second| second.amount > first.amount) {
-            Some(second) => (sized(second) - sized(first)) / (second.amount - first.amount) as f64,
-            None => sized(first) / first.amount as f64,
+        let each = match trials {
+            [only] => sized(only) / only.amount as f64,
+            _ => (sized(last) - sized(first)) / (last.amount - first.amount) as f64,
         };
         let each = each.max(0.0);
         let fixed = (sized(first) - each * first.amount as f64).max(0.0);
-        Cost { fixed: waiting + fixed, each, operation }
+        Some(Cost { fixed: waiting + fixed, each, operation })
     }
 
     /// What an execution takes at these sizes, in seconds; at most so many operations where they are timed.
@@ -167,6 +173,28 @@ impl Cost {
             if dial.is_timed() { sizes.random.as_secs_f64().min(self.operation * operations as f64) } else { 0.0 };
         self.fixed + self.each * dial.amount(sizes) as f64 + timed
     }
+}
+
+/// What each row of one target costs. A byte costs what the middle one of the rows that move bytes says, for
+/// rows that were not tried, and at least: a trial is so short that noise may hide it. `moved` is how many bytes
+/// a row moves for each of its size.
+pub fn complete(rows: &[(Dial, u64, Option<Cost>)]) -> Vec<Cost> {
+    let moves_bytes = |dial: Dial| matches!(dial, Dial::Large | Dial::Spots | Dial::Copied);
+    let tried = || rows.iter().filter_map(|(dial, moved, cost)| Some((*dial, *moved, (*cost)?)));
+    // The copies that are tried cost processor time, not bytes.
+    let bytes = tried().filter(|(dial, ..)| moves_bytes(*dial) && *dial != Dial::Copied);
+    let byte = median(bytes.map(|(_, moved, cost)| cost.each / moved as f64));
+    let fixed = median(tried().filter(|(dial, ..)| moves_bytes(*dial)).map(|(.., cost)| cost.fixed));
+    let complete = |(dial, moved, cost): &(Dial, u64, Option<Cost>)| {
+        let least = if moves_bytes(*dial) { byte * *moved as f64 } else { 0.0 };
+        let cost = cost.unwrap_or(Cost { fixed, each: least, operation: 0.0 });
+        Cost { each: cost.each.max(least), ..cost }
+    };
+    rows.iter().map(complete).collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    stats::summary::median(&values.collect::<Vec<f64>>()).unwrap_or(0.0)
 }
 
 /// A row as far as it takes time and writes.
@@ -389,18 +417,37 @@ mod tests {
     }
 
     #[test]
-    fn two_trials_tell_what_grows_from_what_does_not() {
+    fn trials_tell_what_grows_from_what_does_not() {
         let sample = |amount, all, work| Sample { amount, all, work, timed: 0.0, operations: 0 };
-        let cost = Cost::of(Dial::Large, sample(100, 0.35, 0.02), Some(sample(1100, 0.09, 0.05)));
-        assert!((cost.each - 0.03 / 1000.0).abs() < 1e-12 && (cost.fixed - (0.04 + 0.017)).abs() < 1e-9, "{cost:?}");
+        let cost = |trials: &[Sample]| Cost::of(Dial::Large, trials).expect("there are trials");
+        let two = cost(&[sample(100, 0.35, 0.02), sample(1100, 0.09, 0.05)]);
+        assert!((two.each - 0.03 / 1000.0).abs() < 1e-12 && (two.fixed - (0.04 + 0.017)).abs() < 1e-9, "{two:?}");
         // Alone, it may be all that grows.
-        let cost = Cost::of(Dial::Large, sample(100, 0.35, 0.2), None);
-        assert!((cost.each - 0.002).abs() < 1e-12 && (cost.fixed - 0.15).abs() < 1e-9, "{cost:?}");
+        let one = cost(&[sample(100, 0.35, 0.2)]);
+        assert!((one.each - 0.002).abs() < 1e-12 && (one.fixed - 0.15).abs() < 1e-9, "{one:?}");
+        assert_eq!(Cost::of(Dial::Large, &[]), None);
         // What goes on for a time costs that time, or less where its operations are soon done.
         let commits = Sample { amount: 16, all: 0.25, work: 0.2, timed: 0.16, operations: 16 };
-        let cost = Cost::of(Dial::Records, commits, None);
+        let cost = Cost::of(Dial::Records, &[commits]).expect("a trial");
         assert!((cost.at(Dial::Records, &Sizes::LARGEST, 1024) - 1.09).abs() < 1e-9, "{cost:?}");
         assert!((cost.at(Dial::Records, &Sizes::LARGEST, 20) - 0.29).abs() < 1e-9, "{cost:?}");
+    }
+
+    #[test]
+    fn what_was_not_tried_costs_what_its_bytes_cost_elsewhere() {
+        let cost = |each| Some(Cost { fixed: 0.1, each, operation: 0.0 });
+        let rows = [
+            (Dial::Large, 2, cost(4e-9)),
+            (Dial::Large, 1, cost(2e-9)),
+            // Noise has hidden what it costs.
+            (Dial::Large, 2, cost(0.0)),
+            (Dial::Copied, 3, cost(4e-8)),
+            (Dial::Copied, 3, None),
+            (Dial::Files, 4096, cost(1e-3)),
+        ];
+        let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
+        assert_eq!(each, [4, 2, 4, 40, 6, 1_000_000]);
+        assert_eq!(complete(&rows)[4].fixed, 0.1);
     }
 
     proptest! {

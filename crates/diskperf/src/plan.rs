@@ -67,12 +67,14 @@ pub struct Row {
     pub work: Option<Work>,
     /// Which size it goes by, where it is made as large as fits.
     pub dial: Option<Dial>,
+    /// Whether it is tried to find out what it costs; others tell what such a row costs where not.
+    pub is_tried: bool,
 }
 
 impl Row {
     /// A program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
-        Row { program, unit, omitted: None, raw: None, work: None, dial: None }
+        Row { program, unit, omitted: None, raw: None, work: None, dial: None, is_tried: true }
     }
 
     /// The same, with what it does.
@@ -83,6 +85,11 @@ impl Row {
     /// The same, as large as this says.
     pub fn going_by(self, dial: Dial) -> Row {
         Row { dial: Some(dial), ..self }
+    }
+
+    /// The same, without a trial of its own.
+    pub fn untried(self) -> Row {
+        Row { is_tried: false, ..self }
     }
 
     /// Whether the program writes anything, to get ready or as its work.

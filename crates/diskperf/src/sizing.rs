@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use units::{Bytes, Nanos};
 
-use crate::budget::{Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
+use crate::budget::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
 use crate::error::Error;
 use crate::forecast::about;
 use crate::plan::{self, Alternative, Plan, Row};
@@ -22,11 +22,15 @@ const PART_OF_FREE: u64 = 50;
 /// too.
 const FILLED: f64 = 0.8;
 
-/// Where no more than this may be written, the larger trials, of 28 MiB each, are not worth it.
+/// After so many seconds of trials each row has one at most: a person waits for a first figure.
+const IN_ALL: f64 = 2.5;
+
+/// Where no more than this may be written, the larger trials, of 45 MiB together, are not worth it.
 const LITTLE: u64 = 256 << 20;
 
-/// A trial whose work takes longer, in seconds, is not repeated with more.
-const QUICK: f64 = 0.1;
+/// The second trial follows where the first took no longer than this, in seconds of its own work; the third
+/// where the second did. Together they take a few seconds on a disk of 20 MiB/s, and one on a fast one.
+const QUICK: [f64; 2] = [0.5, 0.05];
 
 /// What was asked for and what there is.
 #[derive(Clone, Copy, Debug)]
@@ -133,12 +137,10 @@ pub fn fitted(
     Ok((alternatives, fitted))
 }
 
-/// The sizes of the trials: a small one and a larger one twice, or the small one alone where little may be
-/// written.
+/// The sizes of the trials: only the smallest where little may be written.
 pub fn trials(limits: &Limits) -> Vec<Sizes> {
-    let count = if limits.written.is_some_and(|written| written < LITTLE) { 1 } else { 3 };
-    let all = [Sizes::TRIAL, Sizes::SECOND_TRIAL, Sizes::SECOND_TRIAL];
-    all.into_iter().take(count).map(|sizes| sizes.min(&limits.largest)).collect()
+    let count = if limits.written.is_some_and(|written| written < LITTLE) { 1 } else { Sizes::TRIALS.len() };
+    Sizes::TRIALS.into_iter().take(count).map(|sizes| sizes.min(&limits.largest)).collect()
 }
 
 /// Bytes that the trial of these rows writes.
@@ -146,38 +148,50 @@ pub fn tried<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
     rows.filter(|row| row.omitted.is_none()).map(|row| plan::writes(&row.program)).sum()
 }
 
-/// Finds out what a row costs: runs its trials, the larger ones as long as they are quick. The quickest of
-/// one size counts: other work on the machine only makes it slower. Nothing where the first did not reach its
-/// end.
+/// Finds out what a row costs: runs its trials, each larger one as long as the one before was quick and those
+/// of all rows, which began then, have not taken long. Nothing
+/// where none reached its end, or where the row is not tried.
 pub fn price(
-    rows: &[(Sizes, &Row)],
+    trials: &[(Sizes, &Row)],
+    began: Instant,
     mut perform: impl FnMut(&Row) -> Result<Performance, Error>,
 ) -> Result<Option<Cost>, Error> {
-    let [(sizes, row), more @ ..] = rows else { return Ok(None) };
-    let dial = row.dial.unwrap_or(Dial::Large);
-    let mut run = |row: &Row, sizes: &Sizes| -> Result<Option<Sample>, Error> {
-        let began = Instant::now();
+    let Some(dial) = trials.first().and_then(|(_, row)| row.dial.filter(|_| row.is_tried)) else { return Ok(None) };
+    let mut samples: Vec<Sample> = Vec::new();
+    for (number, (sizes, row)) in trials.iter().enumerate() {
+        let amount = dial.amount(sizes);
+        if let Some(before) = samples.last() {
+            if before.work > QUICK[number - 1] || began.elapsed().as_secs_f64() > IN_ALL {
+                break;
+            }
+            if before.amount >= amount {
+                continue;
+            }
+        }
+        let now = Instant::now();
         let performance = perform(row)?;
-        let all = began.elapsed().as_secs_f64();
-        let Some(phase) = performance.phases.first().filter(|_| performance.stopped.is_none()) else { return Ok(None) };
+        let all = now.elapsed().as_secs_f64();
+        let Some(phase) = performance.phases.first().filter(|_| performance.stopped.is_none()) else { break };
         let phases = performance.phases.iter().map(|phase| phase.durable().unwrap_or(phase.returned()));
         let work = (performance.prepared_in + phases.sum()).as_secs_f64();
         let (timed, operations) = match dial.is_timed() {
             true => (phase.returned().as_secs_f64(), phase.tally().count(row.program.phases[0].unit.last)),
             false => (0.0, 0),
         };
-        Ok(Some(Sample { amount: dial.amount(sizes), all, work, timed, operations }))
-    };
-    let Some(first) = run(row, sizes)? else { return Ok(None) };
-    let mut second: Option<Sample> = None;
-    for (sizes, row) in more {
-        if second.unwrap_or(first).work >= QUICK {
-            break;
-        }
-        let Some(again) = run(row, sizes)? else { break };
-        second = second.filter(|before| before.work <= again.work).or(Some(again));
+        samples.push(Sample { amount, all, work, timed, operations });
     }
-    Ok(Some(Cost::of(dial, first, second)))
+    Ok(Cost::of(dial, &samples))
+}
+
+/// What every row of a target costs, from what its trials told.
+pub fn complete(rows: &[&Row], sizes: &Sizes, costs: &[Option<Cost>]) -> Vec<Cost> {
+    let rows = rows.iter().zip(costs).map(|(row, cost)| {
+        let dial = row.dial.unwrap_or(Dial::Large);
+        let reads = row.program.phases.iter().any(|phase| phase.unit.first.reads() && !dial.is_timed());
+        let moved = plan::writes(&row.program) / dial.amount(sizes).max(1) + u64::from(reads);
+        (dial, moved.max(1), *cost)
+    });
+    budget::complete(&rows.collect::<Vec<_>>())
 }
 
 /// The limits that are left once the trials have taken their part.

@@ -8,7 +8,7 @@ use kernel::{MemoryLimit, PrivateMounts};
 use stats::{Cell, Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use units::{Bytes, Nanos};
 
-use crate::budget::{Limits, Sizes};
+use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::{self, History};
 use crate::cli::{Format, RunArguments};
 use crate::display::Display;
@@ -337,7 +337,8 @@ fn measure(
     notify(Event::Started(plan));
     let mut histories = vec![History::default(); plan.alternatives.len()];
     let mut ended = run_rounds(plan, targets, &mut worlds, (stop, deadline), &mut histories, notify);
-    if let Some(limits) = plan.limits {
+    let interrupted = stop.requested() && !stop.is_late();
+    if let (Some(limits), false) = (plan.limits, interrupted) {
         say_what_was_left_out(plan, &limits, &histories);
     }
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
@@ -345,7 +346,7 @@ fn measure(
         results.cells.extend(cells::cells(plan, targets, alternative, history));
     }
     results.cells.extend(published::cells(plan.preset));
-    results.interrupted = stop.requested() && !stop.is_late();
+    results.interrupted = interrupted;
     results.findings = (arguments.preset.findings)(&results.cells);
     notify(Event::Finished);
     if arguments.keep {
@@ -471,19 +472,23 @@ fn make_fit(
     let trials = sizing::trials(limits).into_iter();
     let trials = trials.map(|sizes| Ok((sizes, alternatives(arguments, targets, sizes)?)));
     let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, Error>>()?;
-    let mut costs: Costs = vec![Vec::new(); targets.len()];
+    let mut tried: Vec<(Vec<&Row>, Vec<Option<Cost>>)> = vec![Default::default(); targets.len()];
+    let smallest = trials[0].0;
+    let began = Instant::now();
     for (index, alternative) in plan.alternatives.iter().enumerate() {
         let [target] = alternative.targets[..] else { continue };
         let is_run = alternative.row.omitted.is_none() && !stop.requested();
         let cost = if is_run {
             let world = worlds.open(plan, &alternative.targets, targets, stop)?;
             let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
-            sizing::price(&rows, |row| world.perform(&row.program, plan.how))?
+            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how))?
         } else {
             None
         };
-        costs[target].push(cost.unwrap_or_default());
+        tried[target].0.push(&trials[0].1[index].row);
+        tried[target].1.push(cost);
     }
+    let costs: Costs = tried.iter().map(|(rows, costs)| sizing::complete(rows, &smallest, costs)).collect();
     if stop.requested() {
         return Ok(None);
     }
