@@ -262,6 +262,7 @@ mod tests {
             promised: rounds,
             must_agree: false,
             memory: None,
+            before: crate::plan::Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },
             means: kernel::Means::default(),
             seed: 1,

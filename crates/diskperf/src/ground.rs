@@ -14,8 +14,12 @@ use units::Bytes;
 
 use crate::error::Error;
 use crate::events::Event;
+use crate::plan::Before;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
+
+/// Mounts or makes a file system anew. No program may stand on it.
+pub type Renewal = Box<dyn FnMut() -> Result<(), Error> + Send>;
 
 /// What a target stands on. Dropped, it is as before: the image is gone.
 pub struct Ground {
@@ -59,6 +63,33 @@ impl Ground {
     pub fn remount(&self) -> Option<Remount> {
         let image = Arc::clone(self.image.as_ref()?);
         Some(Box::new(move || locked(&image).remount().map_err(io::Error::other)))
+    }
+
+    /// What is done to its file system before every execution, where that is ours.
+    pub fn renewal(&self, before: Before) -> Option<Renewal> {
+        let image = Arc::clone(self.image.as_ref()?);
+        match before {
+            Before::Nothing => None,
+            Before::Mount => Some(Box::new(move || Ok(locked(&image).remount()?))),
+            Before::Make => Some(Box::new(move || Ok(locked(&image).fresh()?))),
+        }
+    }
+
+    /// What is done before every execution, in words, where a preset wants it.
+    pub fn before_each(&self, before: Before) -> Option<String> {
+        let words = match (before, &self.site) {
+            (Before::Mount, Site::Image { .. }) => "mounted anew before each program",
+            (Before::Make, Site::Image { .. }) => "made anew before each program",
+            // As near to it as one comes on a file system that others use.
+            (Before::Mount, Site::Directory { .. }) => "files taken out of memory instead of mounted anew",
+            _ => return None,
+        };
+        Some(words.to_owned())
+    }
+
+    /// The device of its image.
+    pub fn node(&self) -> Option<PathBuf> {
+        self.image.as_ref().map(|image| locked(image).device().node())
     }
 
     /// How its queue is tuned, where it is.
@@ -150,5 +181,6 @@ pub fn info(target: &Target, image: Option<&Image>) -> Result<TargetInfo, Error>
         fill_percent: place.map(|place| place.fill_percent()),
         image: image.transpose()?,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),
+        before_each: None,
     })
 }

@@ -27,6 +27,8 @@ pub struct Plan {
     pub must_agree: bool,
     /// How much memory the run may have, where it is limited.
     pub memory: Option<Bytes>,
+    /// What is done to file systems of our own before every execution.
+    pub before: Before,
     /// How everything is measured.
     pub how: How,
     /// By what means files may be removed from memory before a phase that wants them so.
@@ -43,6 +45,17 @@ pub struct Plan {
     pub alternatives: Vec<Alternative>,
 }
 
+/// What is done to a file system before a program is executed on it, where it is one of our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing.
+    Nothing,
+    /// It is mounted anew, so that nothing of it is in memory.
+    Mount,
+    /// It is made anew, so that every program finds the same.
+    Make,
+}
+
 /// One program on one target, or on several at once.
 #[derive(Clone, Debug)]
 pub struct Alternative {
@@ -50,6 +63,15 @@ pub struct Alternative {
     pub targets: Vec<usize>,
     /// What runs there.
     pub row: Row,
+}
+
+/// The device under a target.
+#[derive(Clone, Debug)]
+pub enum Raw {
+    /// It has this name.
+    Node(PathBuf),
+    /// It is that of the image, which has a name once it is made.
+    OfImage,
 }
 
 /// A program as a preset lists it.
@@ -62,7 +84,7 @@ pub struct Row {
     /// Why it is not run, where it is not.
     pub omitted: Option<String>,
     /// The device that it reads, where it stands in no folder but was given one.
-    pub raw: Option<PathBuf>,
+    pub raw: Option<Raw>,
     /// What it does; a plan whose rows all say so is forecast.
     pub work: Option<Work>,
     /// Which size it goes by, where it is made as large as fits.
@@ -208,6 +230,7 @@ mod tests {
             promised: 2,
             must_agree: true,
             memory: None,
+            before: Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },
             means: Means::default(),
             seed: 7,

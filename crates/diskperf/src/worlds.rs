@@ -13,8 +13,8 @@ use workload::Program;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::Trial;
-use crate::ground::Ground;
-use crate::plan::Plan;
+use crate::ground::{Ground, Renewal};
+use crate::plan::{Before, Plan, Raw};
 use crate::runner::{self, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
 use crate::target::{Site, Target};
@@ -24,8 +24,9 @@ const BRIEFLY: Nanos = Nanos::from_millis(300);
 
 /// A world of either kind.
 pub enum AnyWorld {
-    /// Directories of the real kernel, and how the queues below are tuned while a program runs.
-    Real(Box<Posix>, Vec<Tuning>),
+    /// Directories of the real kernel, how the queues below are tuned while a program runs, and what is done to
+    /// the file systems before.
+    Real(Box<Posix>, Vec<Tuning>, Vec<Renewal>),
     /// Programs on one simulated machine.
     Simulated(Box<Machine>),
 }
@@ -54,9 +55,19 @@ impl Worlds {
         Ok(worlds)
     }
 
-    /// What is to be said about the targets.
-    pub fn infos(&self) -> Vec<TargetInfo> {
-        self.grounds.iter().map(|ground| ground.info().clone()).collect()
+    /// What is to be said about the targets, and what is done to them before every execution.
+    pub fn infos(&self, plan: &Plan) -> Vec<TargetInfo> {
+        let info =
+            |ground: &Ground| TargetInfo { before_each: ground.before_each(plan.before), ..ground.info().clone() };
+        self.grounds.iter().map(info).collect()
+    }
+
+    /// The name of a device under a target.
+    pub fn node(&self, raw: &Raw, target: usize) -> PathBuf {
+        match raw {
+            Raw::Node(node) => node.clone(),
+            Raw::OfImage => self.grounds[target].node().expect("an image was made for the target"),
+        }
     }
 
     /// The world in which these targets are busy.
@@ -112,12 +123,17 @@ impl AnyWorld {
         }
         for (program, &index) in busy.iter().enumerate() {
             // Where programs of another world stand on the same image too, it cannot be unmounted.
-            if let Some(remount) = grounds[index].remount().filter(|_| plan.is_always_alone(index)) {
+            let is_alone = plan.is_always_alone(index) || plan.before != Before::Nothing;
+            if let Some(remount) = grounds[index].remount().filter(|_| is_alone) {
                 world.remount_by(program, remount);
             }
         }
         let tunings = busy.iter().filter_map(|&index| grounds[index].tuning().cloned()).collect();
-        Ok(AnyWorld::Real(Box::new(world), tunings))
+        let renewals: Vec<Renewal> = busy.iter().filter_map(|&index| grounds[index].renewal(plan.before)).collect();
+        if !renewals.is_empty() {
+            world.leave();
+        }
+        Ok(AnyWorld::Real(Box::new(world), tunings, renewals))
     }
 
     /// The world of one program that reads a device. It stands apart from the target's: the target's files
@@ -125,17 +141,23 @@ impl AnyWorld {
     pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, Error> {
         let station = Station { workspace: None, given: vec![device.to_owned()] };
         let world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
-        Ok(AnyWorld::Real(Box::new(world), Vec::new()))
+        Ok(AnyWorld::Real(Box::new(world), Vec::new(), Vec::new()))
     }
 
     /// Runs the program once.
     pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Error> {
         match self {
-            AnyWorld::Real(world, tunings) => {
+            AnyWorld::Real(world, tunings, renewals) => {
+                // Nobody stands there now: whoever has renewals leaves when done.
+                renewals.iter_mut().try_for_each(|renew| renew())?;
+                world.come_back()?;
                 // Only while it runs: other targets may share the device and want it otherwise.
                 let tuned = tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>()?;
                 let performance = runner::perform(&mut **world, program, how)?;
                 tuned.into_iter().try_for_each(Tuned::restore)?;
+                if !renewals.is_empty() {
+                    world.leave();
+                }
                 Ok(performance)
             }
             AnyWorld::Simulated(world) => {

@@ -140,6 +140,64 @@ fn every_file_system_is_measured_on_an_image() {
     nothing_is_left(scratch.path());
 }
 
+/// A number in the superblock of the ext4 in a kept image: its place and its length, as
+/// Documentation/filesystems/ext4/super.rst has them.
+fn in_superblock(folder: &Path, kept: &Value, place: usize, length: usize) -> u64 {
+    let image = fs::read(folder.join(kept.as_str().expect("a name"))).expect("the image");
+    let bytes = &image[1024 + place..1024 + place + length];
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[test]
+fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it_anew() {
+    need!("mkfs.ext4");
+    let scratch = scratch();
+    let run = |arguments: &[&str]| {
+        let ended = diskperf(scratch.path(), &[&["run"], arguments, &["--keep", "--json"]].concat());
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        document(&ended)
+    };
+    let made = run(&["classic1983", "a=image:ext4,size=32MiB", "b=image:ext4,size=32MiB,block=1024", "--size", "1MiB"]);
+    for (info, block) in made["run"]["targets"].as_array().expect("targets").iter().zip([4096, 1024]) {
+        assert_eq!(info["before_each"], "made anew before each program");
+        assert_eq!(info["image"]["block_bytes"], block);
+        // s_kbytes_written: of the 30 MiB that all programs wrote, only those of the last are in it.
+        let written = in_superblock(scratch.path(), &info["image"]["kept_as"], 0x178, 8);
+        assert!((1..8192).contains(&written), "{written} KiB");
+    }
+    let cells = made["cells"].as_array().expect("cells");
+    assert_eq!(cells.iter().filter(|cell| cell["measured"] == true).count(), 12, "{made:#}");
+    assert!(cells.iter().any(|cell| cell["together"] == true));
+
+    let mounted = run(&["tlpi", "c=image:ext4,size=32MiB", "--size", "2000B", "--rounds", "2"]);
+    let info = &mounted["run"]["targets"][0];
+    assert_eq!(info["before_each"], "mounted anew before each program");
+    // s_mnt_count: once for each of 40 rows in each of two rounds at least.
+    let mounts = in_superblock(scratch.path(), &info["image"]["kept_as"], 0x34, 2);
+    assert!(mounts >= 80, "{mounts}");
+}
+
+#[test]
+fn the_raw_device_of_an_image_is_read() {
+    need!("mkfs.ext4");
+    let scratch = scratch();
+    let ended = diskperf(
+        scratch.path(),
+        &["run", "lfs", "image:ext4,size=128MiB", "--size", "1MiB", "--rounds", "1", "--json"],
+    );
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(&ended);
+    let cells = document["cells"].as_array().expect("cells");
+    let is_raw = |cell: &&Value| cell["program"].as_str().is_some_and(|program| program.starts_with("bw"));
+    let raw: Vec<&Value> = cells.iter().filter(|cell| cell["provenance"] == "measured").filter(is_raw).collect();
+    assert_eq!(raw.len(), 2, "{document:#}");
+    for cell in raw {
+        assert_eq!((&cell["measured"], &cell["parameters"]["file_system"]), (&Value::from(true), &Value::Null));
+        assert_eq!(cell["io"]["device_read"], cell["io"]["program_bytes"], "{cell:#}");
+    }
+    nothing_is_left(scratch.path());
+}
+
 #[test]
 fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
     need!("mkfs.ext4", "mkfs.xfs");

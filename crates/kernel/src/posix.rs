@@ -84,6 +84,17 @@ impl Posix {
         self.programs[index].remount = Some(remount);
     }
 
+    /// Has every program leave its folder, which is removed: nothing then stands on the file systems under
+    /// them. To be followed by `come_back`.
+    pub fn leave(&mut self) {
+        self.programs.iter_mut().for_each(Program::leave);
+    }
+
+    /// Has every program that has left its folder stand in a new one.
+    pub fn come_back(&mut self) -> Result<(), Fault> {
+        self.programs.iter_mut().try_for_each(Program::come_back)
+    }
+
     /// Every device under any program, once.
     fn devices(&self) -> Vec<(Device, u32)> {
         let mut all: Vec<(Device, u32)> =

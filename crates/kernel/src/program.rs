@@ -35,6 +35,8 @@ pub(crate) struct Program {
     /// What can be seen in memory of the files in its folder, once that was tried.
     pub(crate) sight: Option<Sight>,
     pub(crate) remount: Option<Remount>,
+    /// The directory that its folder was in, while it has left it.
+    left: Option<PathBuf>,
 }
 
 impl Program {
@@ -47,7 +49,7 @@ impl Program {
         let root = workspace.as_ref().map(Workspace::open).transpose()?;
         let process = Process::new(root, paths, ring_bytes, largest_call, seed);
         let devices = workspace.as_ref().map(devices_under).unwrap_or_default();
-        Ok(Program { process, workspace, given, devices, sight: None, remount: None })
+        Ok(Program { process, workspace, given, devices, sight: None, remount: None, left: None })
     }
 
     /// Watches the device behind the first given path, where the program stands in no folder of ours.
@@ -56,6 +58,24 @@ impl Program {
             let device = Storage::at(path).ok().flatten().and_then(|storage| storage.device);
             self.devices = device.map(|device| stack::under(&device)).unwrap_or_default();
         }
+    }
+
+    /// Leaves its folder, which is removed, so that the file system can be unmounted or made anew.
+    pub(crate) fn leave(&mut self) {
+        self.process.leave();
+        if let Some(workspace) = self.workspace.take() {
+            self.left = Some(workspace.parent().to_owned());
+        }
+    }
+
+    /// Has a new folder where it has left one.
+    pub(crate) fn come_back(&mut self) -> Result<(), Fault> {
+        let Some(parent) = self.left.take() else { return Ok(()) };
+        let workspace = Workspace::inside(&parent)?;
+        self.process.enter(workspace.open()?);
+        self.devices = devices_under(&workspace);
+        self.workspace = Some(workspace);
+        Ok(())
     }
 
     /// Has the file system mounted anew, where that is possible. The program's files are closed before.

@@ -33,6 +33,11 @@ impl Workspace {
         Ok(Workspace { folder })
     }
 
+    /// The directory that it is in.
+    pub(crate) fn parent(&self) -> &Path {
+        self.path().parent().unwrap_or(Path::new("."))
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()

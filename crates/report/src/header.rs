@@ -44,6 +44,9 @@ fn target(target: &TargetInfo) -> String {
             line += ", through the page cache there";
         }
     }
+    if let Some(before) = &target.before_each {
+        line += &format!(", {before}");
+    }
     if let Some(device) = &target.device {
         line += &format!("  on  {device}");
         if let Some(bytes) = target.device_bytes {

@@ -83,6 +83,8 @@ pub struct TargetInfo {
     /// How the device's queue was tuned while it was measured, as in `scheduler:none+read_ahead_kb:4096`; null
     /// where it was left as it is.
     pub tuning: Option<String>,
+    /// What is done to it before every execution, where a preset wants its file system mounted or made anew.
+    pub before_each: Option<String>,
 }
 
 /// The image that a file system stood on.

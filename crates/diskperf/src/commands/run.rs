@@ -130,6 +130,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         promised: preset.rounds - u32::from(preset.discard_first),
         must_agree: preset.must_agree,
         memory: arguments.memory(),
+        before: preset.before,
         how: preset.how,
         means: arguments.means(),
         seed: arguments.seed(),
@@ -320,7 +321,7 @@ fn measure(
         }
         worlds => worlds?,
     };
-    results.targets = worlds.infos();
+    results.targets = worlds.infos(plan);
     if let Some(trials) = plan.trials() {
         let price = |index: usize| {
             let world = worlds.open(plan, &[index], targets, stop)?;
@@ -403,7 +404,10 @@ fn run_rounds(
             notify(Event::ProgramStarted { program: row.program.name, target: &names(busy, targets) });
             let program = row.program.in_round(round);
             let performance = match &row.raw {
-                Some(device) => AnyWorld::on_device(plan, &program, device, stop)?.perform(&program, plan.how)?,
+                Some(raw) => {
+                    let node = worlds.node(raw, busy[0]);
+                    AnyWorld::on_device(plan, &program, &node, stop)?.perform(&program, plan.how)?
+                }
                 None => worlds.open(plan, busy, targets, stop)?.perform(&program, plan.how)?,
             };
             histories[index].add(plan, round, position as u32 + 1, performance);

@@ -8,7 +8,7 @@ use workload::programs::mckusick::BYTES_1983;
 
 use super::{KBYTES_PER_SEC, Preset, Settings};
 use crate::error::Error;
-use crate::plan::Row;
+use crate::plan::{Before, Row};
 use crate::runner::{Claim, How};
 use crate::target::Target;
 
@@ -22,6 +22,7 @@ pub const PRESET: Preset = Preset {
     together: true,
     memory: Some(MEMORY),
     budget: None,
+    before: Before::Make,
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings: super::none,

@@ -3,8 +3,6 @@
 
 mod answers;
 
-use std::path::Path;
-
 use kernel::storage::Storage;
 use stats::summary::RateUnit;
 use units::Bytes;
@@ -12,7 +10,7 @@ use workload::programs::lab;
 
 use super::{FILES_PER_SEC, Preset, Settings};
 use crate::error::Error;
-use crate::plan::Row;
+use crate::plan::{Before, Raw, Row};
 use crate::runner::{Claim, How};
 use crate::target::{Site, Target};
 
@@ -26,6 +24,7 @@ pub const PRESET: Preset = Preset {
     together: false,
     memory: None,
     budget: None,
+    before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: false },
     rows,
     findings: answers::answers,
@@ -58,13 +57,9 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
 
 /// The raw device under the target: as much of it as the large file holds, and single blocks anywhere.
 fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
-    let node = match &target.site {
-        Site::Directory { place, .. } => place.device.as_ref().map(|device| device.node()),
-        Site::Image { .. } | Site::File { .. } | Site::Simulated { .. } => None,
-    };
-    let (storage, omitted) = match raw_device(target, node.as_deref()) {
-        Ok(storage) => (Some(storage), None),
-        Err(reason) => (None, Some(reason)),
+    let (raw, storage, omitted) = match raw_device(target, bytes) {
+        Ok((raw, storage)) => (Some(raw), Some(storage), None),
+        Err(reason) => (None, None, Some(reason)),
     };
     let mib = bytes.div_ceil(Bytes::mib(1).0);
     let (mib, block, blocks, direct) = match &storage {
@@ -72,30 +67,37 @@ fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
             let blocks = device.bytes / u64::from(device.block_bytes);
             (mib.min(device.bytes / Bytes::mib(1).0), device.block_bytes, blocks, device.direct)
         }
-        None => (mib, 512, 1, true),
+        None => (mib, SECTOR, 1, true),
     };
     let programs = [
         (lab::raw_bandwidth(mib, direct), MB_PER_SEC),
         (lab::raw_latency(READS, block, blocks, direct, seed), READS_PER_SEC),
     ];
-    programs.map(|(program, unit)| Row { omitted: omitted.clone(), raw: node.clone(), ..Row::new(program, unit) })
+    programs.map(|(program, unit)| Row { omitted: omitted.clone(), raw: raw.clone(), ..Row::new(program, unit) })
 }
 
+/// What a loop device takes for its block on a disk of any block: images are set up so.
+const SECTOR: u32 = 512;
+
 /// The block device under the target, where it can be read; else why not.
-fn raw_device(target: &Target, node: Option<&Path>) -> Result<Storage, String> {
+fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
     let (path, place) = match &target.site {
         Site::Directory { path, place } => (path, place),
-        Site::Image { .. } => return Err(format!("the device of {target} is an image that is made only now")),
+        Site::Image { image, .. } => {
+            let bytes = image.spec(bytes).file_bytes().0;
+            let storage = Storage { bytes, block_bytes: SECTOR, direct: true, in_memory: false, device: None };
+            return Ok((Raw::OfImage, storage));
+        }
         Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
         Site::Simulated { .. } => return Err(format!("{target} is simulated: it has no raw device to read")),
     };
-    let Some(node) = node else {
+    let Some(node) = place.device.as_ref().map(|device| device.node()) else {
         let file_system = place.file_system.as_deref().unwrap_or("this file system");
         return Err(format!("no block device is to be seen under {file_system}"));
     };
     let under = format!("{}, the device under {},", node.display(), path.display());
-    match Storage::at(node) {
-        Ok(Some(storage)) => Ok(storage),
+    match Storage::at(&node) {
+        Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
         Ok(None) => Err(format!("{under} is no block device")),
         Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {error}")),
     }

@@ -14,7 +14,7 @@ use workload::programs::modern;
 
 use crate::budget::Sizes;
 use crate::error::Error;
-use crate::plan::Row;
+use crate::plan::{Before, Row};
 use crate::runner::How;
 use crate::target::{Site, Target};
 
@@ -52,6 +52,8 @@ pub struct Preset {
     pub memory: Option<Bytes>,
     /// How long a run takes, at most, where its programs are made as large as fits.
     pub budget: Option<Nanos>,
+    /// What is done to file systems of our own before every execution.
+    pub before: Before,
     /// How its programs are measured.
     pub how: How,
     /// Its programs on a target.

@@ -5,7 +5,7 @@ use workload::programs::{book, lab, modern};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
 use crate::error::Error;
-use crate::plan::Row;
+use crate::plan::{Before, Row};
 use crate::runner::{Claim, How};
 use crate::target::Target;
 
@@ -18,6 +18,7 @@ pub const PRESET: Preset = Preset {
     together: false,
     memory: None,
     budget: None,
+    before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
     rows,
     findings: super::none,

@@ -13,7 +13,7 @@ use workload::programs::book::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFE
 use super::{MB_PER_SECOND, Preset, Settings};
 use crate::error::Error;
 use crate::forecast::Work;
-use crate::plan::Row;
+use crate::plan::{Before, Row};
 use crate::runner::{Claim, How};
 use crate::target::Target;
 
@@ -31,6 +31,7 @@ pub const PRESET: Preset = Preset {
     together: false,
     memory: None,
     budget: None,
+    before: Before::Mount,
     how: How { claim: Claim::Returned, timed: false },
     rows,
     findings,
