@@ -7,6 +7,8 @@
 //!      again until the code changes or `--again` asks for it: an interrupted proof goes on where it ended;
 //!   3. the table says for each figure what was asked, what was measured, and by which command.
 
+mod throttled;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -43,7 +45,8 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 6] = [
+const EXPERIMENTS: [Experiment; 7] = [
+    throttled::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],

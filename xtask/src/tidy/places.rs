@@ -36,6 +36,7 @@ const WORDS: [(&str, Deed); 10] = [
 const PLACES: [(&str, &[Deed], &str); 17] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
+    ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
     ("crates/kernel/src/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
     ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),

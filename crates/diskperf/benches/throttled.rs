@@ -1,0 +1,44 @@
+//! The main job on a disk of 20 MiB/s and 100 operations a second: how long it takes, and whether every row says
+//! what it is. Prints a line of JSON for each run.
+
+#[path = "../tests/throttle/mod.rs"]
+mod throttle;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use throttle::{OPERATIONS, SlowDisk};
+use units::Bytes;
+
+fn main() {
+    if let Some(reason) = SlowDisk::impossible() {
+        println!("skipped: {reason}");
+        return;
+    }
+    let slow = SlowDisk::new(Bytes::mib(2048));
+    let program = Path::new(env!("CARGO_BIN_EXE_diskperf"));
+    // As it is; and with more than a minute, which lifts the limits on what is written.
+    for arguments in [&[][..], &["--budget", "61s"]] {
+        let document = slow.quick(program, arguments);
+        let cells = document["cells"].as_array().expect("cells");
+        let measured = cells.iter().filter(|cell| cell["measured"] == true).count();
+        let explained = cells.iter().filter(|cell| cell["measured"] == true || cell["reason"].is_string()).count();
+        println!(
+            "{}",
+            json!({
+                "quick_on_a_slow_disk": arguments.join(" "),
+                "elapsed_s": document["run"]["elapsed_s"],
+                "cells": cells.len(),
+                "measured": measured,
+                "explained": explained,
+                "random_reads_per_s": random(cells),
+                "operations_allowed": OPERATIONS,
+            })
+        );
+    }
+}
+
+fn random(cells: &[Value]) -> Value {
+    let cell = cells.iter().find(|cell| cell["program"] == "randread");
+    cell.map_or(Value::Null, |cell| cell["rate"]["per_second"].clone())
+}

@@ -1,0 +1,38 @@
+//! `quick` on a disk of 20 MiB/s and 100 operations a second.
+
+mod throttle;
+
+use serde_json::Value;
+use throttle::{OPERATIONS, SlowDisk};
+use units::Bytes;
+
+#[test]
+fn quick_ends_in_its_time_on_a_slow_disk_and_every_cell_says_what_it_is() {
+    if let Some(reason) = SlowDisk::impossible() {
+        return testkit::skip!("{reason}");
+    }
+    let slow = SlowDisk::new(Bytes::mib(64));
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    // A size that is asked for lifts the limits on what is written, which are those of a full disk here.
+    let document = slow.quick(&program, &["--size", "64KiB", "--budget", "12s"]);
+    // What the limits were made for is four times slower than this.
+    let elapsed = document["run"]["elapsed_s"].as_f64().expect("a time");
+    assert!(elapsed < 24.0, "{elapsed} s");
+    let cells = document["cells"].as_array().expect("cells");
+    for cell in cells {
+        let rounds = cell["rounds"].as_array().expect("rounds").len();
+        let marks = cell["marks"].as_array().expect("marks");
+        let few = marks.iter().any(|mark| mark["code"] == "few");
+        match cell["measured"] == true {
+            true => assert_eq!(few, rounds < 5, "{cell:#}"),
+            false => assert!(cell["reason"].is_string() && rounds == 0, "{cell:#}"),
+        }
+    }
+    let random = cells.iter().find(|cell| cell["program"] == "randread").expect("randread");
+    if random["measured"] == true {
+        // The first operations of each time slice come free.
+        let per_second = random["rate"]["per_second"].as_f64().expect("a rate");
+        assert!(per_second < 4.0 * OPERATIONS as f64, "{per_second}");
+        assert_eq!(random["effect"] == Value::Null, random["rounds"][0]["ops"] != random["parameters"]["reads"]);
+    }
+}
