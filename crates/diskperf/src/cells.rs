@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, ParameterValue, Problem,
-    Provenance, RateBase, Round, RoundPart, State, Steadiness, limits, summary,
+    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, LowerCache, MarkCode,
+    ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, limits, summary,
 };
 use units::Nanos;
-use workload::{Base, Census, OpKind, Phase, Reason, Setting, Tally};
+use workload::{Base, Census, OpKind, Parameter, Phase, Reason, Setting, Tally, Unproven};
 
 use crate::consumption::gather;
 use crate::judge::{self, Case};
@@ -103,12 +103,19 @@ fn cell(
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
 
+    let simulated = targets.iter().all(|target| target.is_simulated());
+    let direct = row.program.parameters.contains(&Parameter::new("direct", true));
+    let (cache, cache_reason) = cache(&kept_runs);
     let overlap = kept.iter().filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
     let case = Case {
         plan,
         phase,
         clock,
         base,
+        cold: cache == CacheState::Cold,
+        direct,
+        simulated,
+        places: targets.iter().filter_map(|target| target.place()).collect(),
         failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
         measured,
         overlap,
@@ -117,17 +124,19 @@ fn cell(
     };
     let marks = judge::marks(&case);
     let kept = || kept.iter().copied();
-    let used = gather(&kept_runs, phase, clock, targets.iter().all(|target| target.is_simulated()));
+    let used = gather(&kept_runs, phase, clock, simulated);
+    let from_device = (cache == CacheState::Cold || direct) && measured && !simulated && reads(&kept_runs);
+    let lower_cache = match marks.iter().any(|mark| mark.code == MarkCode::Lower) {
+        true => LowerCache::Warm,
+        false => LowerCache::NotMeasured,
+    };
     Cell {
-        provenance: match targets.iter().all(|target| target.is_simulated()) {
-            true => Provenance::Simulated,
-            false => Provenance::Measured,
-        },
+        provenance: if simulated { Provenance::Simulated } else { Provenance::Measured },
         preset: plan.preset.to_owned(),
         program: row.program.name.to_owned(),
         phase: phase.name.to_owned(),
         target: joined(targets.iter().map(|target| target.name.as_str())),
-        parameters: parameters(alternative, targets),
+        parameters: parameters(plan, alternative, targets),
         together: targets.len() > 1,
         targets: targets.len() as u32,
         overlap,
@@ -138,7 +147,9 @@ fn cell(
         time: measured.then(|| limits::where_it_went(&used)),
         limited_by: measured.then(|| limits::limited_by(&used)),
         state: State {
-            cache: cache(&kept_runs),
+            cache,
+            cache_reason,
+            lower_cache: from_device.then_some(lower_cache),
             clock,
             steadiness: Steadiness::NotMeasured,
             environment: Environment::NotMeasured,
@@ -161,16 +172,26 @@ fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
     phase.within.is_none() || run.parts.iter().all(|part| done(&part.tally) == phase.amount)
 }
 
-/// What was proven of the files in memory before every kept round.
-fn cache(runs: &[&PhaseRun]) -> CacheState {
+/// What was proven of the files in memory before every kept round; else why it was not, where it was wanted.
+fn cache(runs: &[&PhaseRun]) -> (CacheState, Option<String>) {
     let all = |state| !runs.is_empty() && runs.iter().all(|run| run.cache == state);
     if all(workload::CacheState::Cold) {
-        CacheState::Cold
-    } else if all(workload::CacheState::Warm) {
-        CacheState::Warm
-    } else {
-        CacheState::Unknown
+        return (CacheState::Cold, None);
     }
+    if all(workload::CacheState::Warm) {
+        return (CacheState::Warm, None);
+    }
+    let reason = runs.iter().find_map(|run| match run.cache {
+        workload::CacheState::Unknown(Unproven::NotAsked) => None,
+        workload::CacheState::Unknown(unproven) => Some(unproven.to_string()),
+        workload::CacheState::Cold | workload::CacheState::Warm => None,
+    });
+    (CacheState::Unknown, reason)
+}
+
+/// Whether anything was read.
+fn reads(runs: &[&PhaseRun]) -> bool {
+    runs.iter().any(|run| run.tally().bytes_read > 0)
 }
 
 /// Why the cell is n.m., if it is.
@@ -236,7 +257,7 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     different.join("+")
 }
 
-fn parameters(alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
+fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
     let settings = alternative.row.program.parameters.iter().map(|parameter| {
         let value = match &parameter.value {
             Setting::Number(number) => ParameterValue::Number(*number),
@@ -254,7 +275,8 @@ fn parameters(alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String
     parameters.insert("drives".to_owned(), ParameterValue::Number(targets.len() as u64));
     parameters.insert("engine".to_owned(), ParameterValue::Word(joined(engines)));
     let tunings = joined(tunings.iter().map(String::as_str));
-    for (name, words) in [("file_system", joined(file_systems)), ("tune", tunings)] {
+    let data = if plan.zeros && alternative.row.writes() { "zeros" } else { "" };
+    for (name, words) in [("data", data.to_owned()), ("file_system", joined(file_systems)), ("tune", tunings)] {
         if !words.is_empty() {
             parameters.insert(name.to_owned(), ParameterValue::Word(words));
         }

@@ -169,6 +169,9 @@ pub struct RunArguments {
     /// The seed of every random order.
     #[arg(long)]
     seed: Option<u64>,
+    /// What is written: bytes that nothing can compress, or zeros, to see what is made of those.
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub data: Data,
     /// Run every program also on all targets at once: the "2 Drives" of 1983, and classic1983's default.
     #[arg(long, conflicts_with = "solo")]
     together: bool,
@@ -194,6 +197,16 @@ pub struct RunArguments {
     pub dry_run: bool,
     #[command(flatten)]
     pub output: OutputArguments,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Data {
+    /// Bytes that nothing can compress; the default.
+    #[default]
+    Random,
+    /// Zeros, but for 16 bytes in 4096 that say where they belong.
+    Zeros,
 }
 
 /// How results are printed.
@@ -238,6 +251,7 @@ impl RunArguments {
             room_for_files: None,
             budget: None,
             seed: None,
+            data: Data::default(),
             together: false,
             solo: false,
             cold: false,

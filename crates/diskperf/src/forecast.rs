@@ -266,6 +266,7 @@ mod tests {
             how: How { claim: Claim::Returned, timed: false },
             means: kernel::Means::default(),
             seed: 1,
+            zeros: false,
             budget,
             limits: None,
             tried: 0,

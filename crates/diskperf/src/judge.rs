@@ -1,6 +1,9 @@
 //! Which claims of a cell are false: what the runner saw, in the words in which `stats::marks` judges.
 
-use stats::marks::{Mark, MarkCode, durability, rounds};
+mod devices;
+
+use kernel::place::Place;
+use stats::marks::{Mark, MarkCode, rounds};
 use stats::{ClockKind, RateBase, Round, summary};
 use workload::Phase;
 
@@ -17,6 +20,14 @@ pub struct Case<'a> {
     pub clock: ClockKind,
     /// What the rate counts.
     pub base: RateBase,
+    /// Whether the files are claimed to have been out of memory.
+    pub cold: bool,
+    /// Whether the program is said to go past the page cache.
+    pub direct: bool,
+    /// Whether nothing real was measured.
+    pub simulated: bool,
+    /// What lies under the targets that were there before: type and mount options of their file systems.
+    pub places: Vec<&'a Place>,
     /// Why the program failed, if it did.
     pub failure: Option<String>,
     /// Whether there is a figure at all.
@@ -37,7 +48,7 @@ pub fn marks(case: &Case) -> Vec<Mark> {
     if !case.measured {
         return Vec::new();
     }
-    of_rounds(case).chain(of_durability(case)).collect()
+    devices::marks(case).chain(of_rounds(case)).collect()
 }
 
 /// What the rounds themselves tell.
@@ -45,14 +56,4 @@ fn of_rounds(case: &Case) -> impl Iterator<Item = Mark> {
     let rates = case.rounds.iter().filter_map(|round| summary::round_rate(round, case.base, case.clock));
     let few = rounds::few(&rates.collect::<Vec<f64>>(), case.plan.promised, case.plan.must_agree);
     few.into_iter().chain(case.overlap.and_then(rounds::uneven))
-}
-
-/// Whether what was claimed to be durable was, in every round.
-fn of_durability(case: &Case) -> Option<Mark> {
-    if case.clock == ClockKind::Returned || !case.phase.changes() {
-        return None;
-    }
-    let left = case.runs.iter().filter_map(|run| run.unwritten);
-    let worst = left.max_by(|a, b| (a.pages * b.of).cmp(&(b.pages * a.of)))?;
-    durability::dirty(worst.pages, worst.of)
 }

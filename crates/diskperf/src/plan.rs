@@ -35,6 +35,8 @@ pub struct Plan {
     pub means: Means,
     /// The seed of the order and of the data.
     pub seed: u64,
+    /// Whether zeros are written in place of data that nothing can compress.
+    pub zeros: bool,
     /// No round begins that would probably end later than this.
     pub budget: Option<Nanos>,
     /// Where its programs are made as large as fits, into what.
@@ -234,6 +236,7 @@ mod tests {
             how: How { claim: Claim::Returned, timed: false },
             means: Means::default(),
             seed: 7,
+            zeros: false,
             budget: None,
             limits: None,
             tried: 0,

@@ -4,8 +4,8 @@
 use stats::Latencies;
 use units::Nanos;
 use workload::{
-    CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Phase, Program, Recorder, Residency, Span, Stream, Tally,
-    Witness, World,
+    CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Recorder, Residency, Span, Stream,
+    Tally, Witness, World,
 };
 
 use crate::recorder::Timed;
@@ -67,6 +67,10 @@ pub struct PhaseRun {
     pub dirtiness: Option<Dirtiness>,
     /// What of the files was in memory only when they were said to be durable.
     pub unwritten: Option<Residency>,
+    /// How many pages more than at first the whole machine had to write by then.
+    pub grown: Option<u64>,
+    /// What lies behind the bytes of the files, where something was read.
+    pub laid: Option<Laid>,
     /// How long all units of work took, where they were timed.
     pub latencies: Option<Latencies>,
 }
@@ -240,11 +244,15 @@ fn perform_phase<W: World>(
         Some(witness) => witness,
         None => world.watched()?,
     };
+    let grown = world.dirtiness().map(|waiting| waiting.pages.saturating_sub(waiting.at_first));
     let unwritten = if phase.changes() { world.unwritten()? } else { None };
+    // Not beforehand: the map of a file would be in memory then.
+    let has_read = parts.iter().any(|part| part.tally.bytes_read > 0);
+    let laid = if has_read { world.laid()? } else { None };
     for (index, part) in parts.iter_mut().enumerate() {
         part.census = world.census(index)?;
     }
-    Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, dirtiness, unwritten, latencies }))
+    Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, dirtiness, unwritten, grown, laid, latencies }))
 }
 
 impl Part {

@@ -121,6 +121,9 @@ impl AnyWorld {
         if plan.limits.is_some() {
             world.wait_for_calm(BRIEFLY);
         }
+        if plan.zeros {
+            world.write_zeros();
+        }
         for (program, &index) in busy.iter().enumerate() {
             // Where programs of another world stand on the same image too, it cannot be unmounted.
             let is_alone = plan.is_always_alone(index) || plan.before != Before::Nothing;

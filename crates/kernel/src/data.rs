@@ -69,6 +69,11 @@ impl Ring {
         Ring { pages, starts: bytes, at: 0 }
     }
 
+    /// Zeros instead, but for the stamps.
+    pub(crate) fn wipe(&mut self) {
+        self.pages.bytes_mut().fill(0);
+    }
+
     /// Draws calls of `length` bytes. Calls of a page or more begin on a page, calls of a sector or more on a
     /// sector. Panics where `length` exceeds the largest call.
     #[inline]

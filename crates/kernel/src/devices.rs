@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use units::Nanos;
-use workload::{DeviceBytes, DeviceUse};
+use workload::{DeviceBytes, DeviceUse, WriteCache};
 
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
@@ -53,6 +53,33 @@ impl Device {
         Some(text.trim().to_owned())
     }
 
+    /// Where data are that it said it has written; nothing where its flushes are not counted either: those are
+    /// only by drivers with queues of requests.
+    ///
+    /// The kernel can be told that there is no such cache (Documentation/ABI/stable/sysfs-block). What the drive
+    /// said itself is then to be had of virtio and SCSI disks; a loop device always has one, the page cache.
+    pub(crate) fn keeps_writes(&self) -> Option<WriteCache> {
+        let disk = self.queue()?.parent()?.to_owned();
+        if !disk.join("mq").is_dir() {
+            return None;
+        }
+        let says_back =
+            |path: PathBuf| fs::read_to_string(path).is_ok_and(|text| text.trim().starts_with("write back"));
+        if says_back(disk.join("queue/write_cache")) {
+            return Some(WriteCache::Back);
+        }
+        let drives = fs::read_dir(disk.join("device/scsi_disk")).into_iter().flatten().flatten();
+        let is_back = self.is_file()
+            || says_back(disk.join("cache_type"))
+            || drives.map(|drive| drive.path().join("cache_type")).any(says_back);
+        Some(if is_back { WriteCache::Overridden } else { WriteCache::Through })
+    }
+
+    /// Whether it is a file seen as a device.
+    pub(crate) fn is_file(&self) -> bool {
+        self.sys.join("loop/backing_file").exists()
+    }
+
     /// The folder of its queue's attributes; a partition has its disk's.
     pub(crate) fn queue(&self) -> Option<PathBuf> {
         ["queue", "../queue"].into_iter().map(|place| self.sys.join(place)).find(|folder| folder.is_dir())
@@ -64,8 +91,16 @@ impl Device {
     }
 
     /// What it has done since it appeared, for everybody.
+    /// Flushes are those of its disk, where it is a partition: the kernel counts them there only.
     pub fn used(&self) -> Option<DeviceUse> {
-        parse_stat(&fs::read_to_string(self.sys.join("stat")).ok()?)
+        let stat = |path: &str| parse_stat(&fs::read_to_string(self.sys.join(path)).ok()?);
+        let mut used = stat("stat")?;
+        if self.sys.join("partition").exists() {
+            let disk = stat("../stat")?;
+            used.moved.flushes = disk.moved.flushes;
+            used.flushing = disk.flushing;
+        }
+        Some(used)
     }
 }
 

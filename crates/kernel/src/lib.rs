@@ -3,6 +3,7 @@
 //! ```text
 //!   Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
 //!        ├── reach, quiesce ──> caches: files out of memory or in it, and the proof
+//!        ├── laid ──> extents: what lies behind the bytes of files
 //!        └── watch ──> counters, workers, devices and the stack of them: on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
 //!   Image: a fresh file system on a loop device, gone with the process; Cleared: leave to overwrite a device
@@ -18,6 +19,7 @@ mod clocks;
 mod counters;
 mod data;
 pub mod devices;
+mod extents;
 mod fault;
 mod image;
 mod loops;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Op, Reason, Recorder, Residency, Span, Step, Steps,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Laid, Op, Reason, Recorder, Residency, Span, Step, Steps,
     Witness, World,
 };
 
@@ -16,6 +16,7 @@ use crate::caches::{self, Means, Patience};
 use crate::clocks::{cpu_between, now, thread_cpu};
 use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
+use crate::extents;
 use crate::fault::Fault;
 use crate::process::Process;
 use crate::program::{Program, Remount, Station};
@@ -29,6 +30,8 @@ pub struct Posix {
     stop: Arc<AtomicBool>,
     watched_since: Option<Snapshot>,
     source: Source,
+    /// Pages of the machine that waited to be written when this was made.
+    waiting_at_first: Option<u64>,
     means: Means,
     patience: Patience,
 }
@@ -38,6 +41,7 @@ impl Posix {
     pub fn new(stations: Vec<Station>, largest_call: u32, seed: u64, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
         let mut world = Posix::with_ring(stations, RING_BYTES, largest_call, seed, stop)?;
         world.programs.iter_mut().for_each(Program::look_behind_given);
+        world.waiting_at_first = world.source.dirtiness().map(|dirtiness| dirtiness.pages);
         Ok(world)
     }
 
@@ -60,6 +64,7 @@ impl Posix {
             programs: programs.collect::<Result<_, Fault>>()?,
             stop,
             watched_since: None,
+            waiting_at_first: None,
             source: Source::default(),
             means: Means::default(),
             patience: Patience::default(),
@@ -71,6 +76,12 @@ impl Posix {
         caches::check(means)?;
         self.means = means;
         Ok(())
+    }
+
+    /// Has all programs write zeros from now on, which file systems can compress, but for 16 bytes in 4096 that
+    /// say where they belong.
+    pub fn write_zeros(&mut self) {
+        self.programs.iter_mut().for_each(|program| program.process.write_zeros());
     }
 
     /// How long to wait, at most, until everything is at rest before a phase; two seconds where not said.
@@ -163,12 +174,17 @@ impl World for Posix {
         caches::unwritten(&mut self.programs)
     }
 
+    fn laid(&mut self) -> Result<Option<Laid>, Fault> {
+        extents::laid(&self.programs)
+    }
+
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
         moved(&self.programs)
     }
 
     fn dirtiness(&mut self) -> Option<Dirtiness> {
-        self.source.dirtiness()
+        let now = self.source.dirtiness()?;
+        Some(Dirtiness { at_first: self.waiting_at_first.unwrap_or(now.pages), ..now })
     }
 
     fn watch(&mut self) -> Result<(), Fault> {

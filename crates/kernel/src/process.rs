@@ -50,6 +50,11 @@ impl Process {
         }
     }
 
+    /// Writes zeros from now on, which can be compressed, in place of data that cannot.
+    pub(crate) fn write_zeros(&mut self) {
+        self.ring.wipe();
+    }
+
     /// Closes every file and forgets every directory.
     pub(crate) fn close_all(&mut self) {
         self.files = [const { None }; HANDLES];

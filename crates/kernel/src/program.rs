@@ -34,6 +34,8 @@ pub(crate) struct Program {
     pub(crate) devices: Vec<(Device, u32)>,
     /// What can be seen in memory of the files in its folder, once that was tried.
     pub(crate) sight: Option<Sight>,
+    /// Whether it can be seen of them what is not yet on the device, once that was tried.
+    pub(crate) sees_unwritten: Option<bool>,
     pub(crate) remount: Option<Remount>,
     /// The directory that its folder was in, while it has left it.
     left: Option<PathBuf>,
@@ -49,7 +51,7 @@ impl Program {
         let root = workspace.as_ref().map(Workspace::open).transpose()?;
         let process = Process::new(root, paths, ring_bytes, largest_call, seed);
         let devices = workspace.as_ref().map(devices_under).unwrap_or_default();
-        Ok(Program { process, workspace, given, devices, sight: None, remount: None, left: None })
+        Ok(Program { process, workspace, given, devices, sight: None, sees_unwritten: None, remount: None, left: None })
     }
 
     /// Watches the device behind the first given path, where the program stands in no folder of ours.

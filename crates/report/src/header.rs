@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Cell, Document, Mark, MarkCode, TargetInfo};
+use stats::{Cell, Document, LowerCache, Mark, MarkCode, TargetInfo};
 use units::Bytes;
 
 use crate::numbers::significant;
@@ -11,7 +11,7 @@ use crate::rows;
 /// A line per target, and one about the machine.
 pub fn lines(document: &Document) -> String {
     let run = &document.run;
-    let mut lines: Vec<String> = run.targets.iter().map(target).collect();
+    let mut lines: Vec<String> = run.targets.iter().map(|info| target(info) + lower_cache(document, info)).collect();
     let mut memory = run.memory_bytes.map_or_else(String::new, |bytes| format!(", {} memory", size(bytes)));
     if let Some(limit) = run.memory_limit_bytes {
         memory += &format!(", {} of it for this run", size(limit));
@@ -62,6 +62,13 @@ fn target(target: &TargetInfo) -> String {
     line
 }
 
+/// What is to be known of reads that came from the device.
+fn lower_cache(document: &Document, target: &TargetInfo) -> &'static str {
+    let is_unknown =
+        |cell: &Cell| cell.target == target.name && cell.state.lower_cache == Some(LowerCache::NotMeasured);
+    if document.cells.iter().any(is_unknown) { ", lower cache: n.m." } else { "" }
+}
+
 fn size(bytes: u64) -> String {
     let (divisor, unit) = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
         .into_iter()
@@ -76,13 +83,16 @@ fn size(bytes: u64) -> String {
 
 /// What one mark means where it stands: for one cell or for cells that all say the same, that; else the one
 /// that says most, and how many others there are.
-fn footnote(marks: &[(&Mark, &str)]) -> String {
-    let size = |mark: &Mark| mark.value.map_or(0.0, f64::abs);
-    let Some((most, program)) = marks.iter().max_by(|(a, _), (b, _)| size(a).total_cmp(&size(b))) else {
+fn footnote(document: &Document, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
+    let size = |mark: &Mark| match (code.is_worse_lower(), mark.value) {
+        (true, value) => -value.unwrap_or(f64::INFINITY),
+        (false, value) => value.map_or(0.0, f64::abs),
+    };
+    let Some((most, cell)) = marks.iter().max_by(|(a, _), (b, _)| size(a).total_cmp(&size(b))) else {
         return String::new();
     };
     if marks.iter().all(|(mark, _)| mark.text == most.text) {
-        let mut programs: Vec<&str> = marks.iter().map(|(_, program)| *program).collect();
+        let mut programs: Vec<&str> = marks.iter().map(|(_, cell)| cell.program.as_str()).collect();
         programs.dedup();
         return format!("{} ({})", most.text, programs.join(", "));
     }
@@ -90,7 +100,7 @@ fn footnote(marks: &[(&Mark, &str)]) -> String {
         1 => "1 more cell is".to_owned(),
         others => format!("{others} more cells are"),
     };
-    format!("{} ({program}); {others} marked so", most.text)
+    format!("{} ({}); {others} marked so", most.text, name(document, cell))
 }
 
 /// How it was run, what the stars mean, and what went wrong.
@@ -107,32 +117,40 @@ pub fn footnotes(document: &Document) -> String {
         text += "; interrupted";
     }
     text += "\n";
-    let mut marks: BTreeMap<MarkCode, Vec<(&Mark, &str)>> = BTreeMap::new();
+    let mut marks: BTreeMap<MarkCode, Vec<(&Mark, &Cell)>> = BTreeMap::new();
     for cell in &document.cells {
         for mark in &cell.marks {
-            marks.entry(mark.code).or_default().push((mark, &cell.program));
+            marks.entry(mark.code).or_default().push((mark, cell));
         }
     }
     for (code, marks) in marks {
-        text += &format!("* {}: {}\n", code.name(), footnote(&marks));
+        text += &format!("* {}: {}\n", code.name(), footnote(document, code, &marks));
     }
     let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
+    let reasons = unmeasured.filter_map(|cell| Some((cell.reason.as_deref()?, cell)));
+    text += &by_reason(document, "n.m.", reasons);
+    let unproven = document.cells.iter().filter(|cell| cell.measured);
+    let reasons = unproven.filter_map(|cell| Some((cell.state.cache_reason.as_deref()?, cell)));
+    text + &by_reason(document, "cache: n.m.", reasons)
+}
+
+/// A line for each reason, with the cells that have it.
+fn by_reason<'a>(document: &'a Document, what: &str, cells: impl Iterator<Item = (&'a str, &'a Cell)>) -> String {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for cell in unmeasured {
-        let Some(reason) = cell.reason.as_deref() else { continue };
+    for (reason, cell) in cells {
         match reasons.iter_mut().find(|(other, _)| *other == reason) {
             Some((_, names)) => names.push(name(document, cell)),
             None => reasons.push((reason, vec![name(document, cell)])),
         }
     }
-    for (reason, mut names) in reasons {
+    let lines = reasons.into_iter().map(|(reason, mut names)| {
         names.dedup();
         let rest = names.len().saturating_sub(NAMED);
         names.truncate(NAMED);
         let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        text += &format!("n.m. {reason} ({}{rest})\n", names.join("; "));
-    }
-    text
+        format!("{what} {reason} ({}{rest})\n", names.join("; "))
+    });
+    lines.collect()
 }
 
 /// So many cells are named with one reason; how many more there are is said.

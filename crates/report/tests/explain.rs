@@ -70,6 +70,8 @@ fn cell() -> Cell {
         limited_by: Some(LimitedBy { what: "device".to_owned(), evidence: "60 % waiting for vda".to_owned() }),
         state: State {
             cache: CacheState::Cold,
+            cache_reason: None,
+            lower_cache: None,
             clock: ClockKind::Returned,
             steadiness: Steadiness::NotMeasured,
             environment: Environment::NotMeasured,

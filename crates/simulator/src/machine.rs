@@ -8,8 +8,8 @@ use core::convert::Infallible;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Layer, OpKind, Recorder, Residency,
-    Span, Step, Steps, Unproven, Witness, World,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Laid, Layer, OpKind, Recorder,
+    Residency, Span, Step, Steps, Unproven, Witness, World, WriteCache,
 };
 
 use crate::disk::Disk;
@@ -160,6 +160,11 @@ impl World for Machine {
         Ok(Some(Residency::default()))
     }
 
+    /// Where its files lie is not simulated.
+    fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
+        Ok(None)
+    }
+
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
         Some(self.used.moved)
     }
@@ -181,7 +186,14 @@ impl World for Machine {
             workers: Some(Nanos::ZERO),
             machine: Some(self.computed.saturating_sub(computed)),
             device: Some(used.moved),
-            layers: vec![Layer { name: String::from("disk"), depth: 0, used }],
+            layers: vec![Layer {
+                name: String::from("disk"),
+                depth: 0,
+                used,
+                // It keeps nothing.
+                write_cache: Some(WriteCache::Through),
+                is_file: false,
+            }],
             ..Witness::default()
         })
     }

@@ -225,11 +225,16 @@ pub struct LimitedBy {
 }
 
 /// What a figure claims about its circumstances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct State {
     /// Whether the data were in memory beforehand.
     pub cache: CacheState,
+    /// Why a state of the cache that was asked for was not proven; null where it was, or none was asked for.
+    pub cache_reason: Option<String>,
+    /// Where the data are claimed to have come from below the page cache: whether another cache was seen to have
+    /// them; null where the page cache may have had them.
+    pub lower_cache: Option<LowerCache>,
     /// When the clock stopped.
     pub clock: ClockKind,
     /// Whether the rate had settled.
@@ -248,6 +253,18 @@ pub enum CacheState {
     Warm,
     /// Nobody looked, or nobody can.
     Unknown,
+}
+
+/// Whether a cache below the page cache had the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LowerCache {
+    /// One was seen to.
+    Warm,
+    /// Not measured: nothing of the kind was seen, but a drive, a controller or a host may have one that cannot
+    /// be seen.
+    #[serde(rename = "n.m.")]
+    NotMeasured,
 }
 
 /// When a clock stops.

@@ -78,6 +78,8 @@ mod tests {
             limited_by: None,
             state: State {
                 cache: CacheState::Unknown,
+                cache_reason: None,
+                lower_cache: None,
                 clock: ClockKind::Returned,
                 steadiness: Steadiness::NotMeasured,
                 environment: Environment::NotMeasured,

@@ -16,8 +16,8 @@ mod round;
 pub mod summary;
 
 pub use cell::{
-    CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, ParameterValue,
-    Provenance, Rate, RateBase, State, Steadiness,
+    CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, LowerCache,
+    ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
 };
 pub use document::{Document, ImageInfo, Problem, RunInfo, SCHEMA, TargetInfo};
 pub use latency::Latencies;

@@ -67,6 +67,26 @@ impl Residency {
     }
 }
 
+/// What lies behind bytes of some files, as their file system says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Laid {
+    /// All bytes.
+    pub bytes: u64,
+    /// Those that nothing lies behind: they were never written, and reading them reads no device.
+    pub empty: u64,
+    /// Those that lie on the device compressed.
+    pub compressed: u64,
+}
+
+impl Laid {
+    /// Adds those of other files.
+    pub fn add(&mut self, other: Laid) {
+        self.bytes += other.bytes;
+        self.empty += other.empty;
+        self.compressed += other.compressed;
+    }
+}
+
 impl fmt::Display for Residency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} pages", self.pages, self.of)

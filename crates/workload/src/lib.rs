@@ -24,12 +24,12 @@ mod witness;
 mod world;
 
 pub use body::{Body, Layout, Order, Placing};
-pub use cache::{Cache, CacheState, Calm, Residency, Unproven};
+pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
 pub use stream::{Step, Steps, Stream};
 pub use witness::{
-    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness,
+    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
 };
 pub use world::{Census, CpuTime, Span, World};

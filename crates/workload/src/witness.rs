@@ -30,6 +30,17 @@ pub struct Witness {
 }
 
 impl Witness {
+    /// The devices at one depth.
+    pub fn at(&self, depth: u32) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter(move |layer| layer.depth == depth)
+    }
+
+    /// Whether the stack was seen down to devices that are no files.
+    pub fn reaches_ground(&self) -> bool {
+        let lowest = self.layers.iter().map(|layer| layer.depth).max();
+        lowest.is_some_and(|depth| self.at(depth).all(|layer| !layer.is_file))
+    }
+
     /// The lowest devices that did anything: where time was spent, and not only passed on.
     pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
         let at_work = || self.layers.iter().filter(|layer| layer.used.did_anything());
@@ -47,6 +58,21 @@ pub struct Layer {
     pub depth: u32,
     /// What it did.
     pub used: DeviceUse,
+    /// Whether it keeps what was written in a memory of its own for a while.
+    pub write_cache: Option<WriteCache>,
+    /// Whether it is made of a file, so that what lies below it is a file system.
+    pub is_file: bool,
+}
+
+/// Where data are that a device said it has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteCache {
+    /// In place.
+    Through,
+    /// Perhaps in a memory of its own, until it is asked to flush that.
+    Back,
+    /// The same, but the kernel was told otherwise and never asks.
+    Overridden,
 }
 
 /// What a block device did. The times of requests are summed over requests, each from the moment it was
@@ -208,4 +234,6 @@ pub struct Dirtiness {
     pub pages: u64,
     /// Up to so many pages, nobody who writes is held back.
     pub free_run: u64,
+    /// How many pages it was when the world was made.
+    pub at_first: u64,
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use units::{Moment, Nanos};
 
-use crate::cache::{Cache, CacheState, Calm, Residency};
+use crate::cache::{Cache, CacheState, Calm, Laid, Residency};
 use crate::recorder::Recorder;
 use crate::stream::Steps;
 use crate::witness::{DeviceBytes, Dirtiness, Witness};
@@ -40,6 +40,9 @@ pub trait World {
 
     /// How much of the programs' files is in memory only. Nothing where it cannot be seen.
     fn unwritten(&mut self) -> Result<Option<Residency>, Self::Fault>;
+
+    /// What lies behind the bytes of all files that the programs have. Nothing where it cannot be seen.
+    fn laid(&mut self) -> Result<Option<Laid>, Self::Fault>;
 
     /// What the devices under the programs have moved so far, for everybody; cheap enough to be read
     /// between two clocks. Nothing where it cannot be seen.

@@ -280,6 +280,8 @@ mod tests {
             written_at_return: device.map(|_| 0),
             dirtiness: None,
             unwritten: None,
+            grown: None,
+            laid: None,
             latencies: None,
         }
     }

@@ -10,7 +10,7 @@ use units::{Bytes, Nanos};
 
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::{self, History};
-use crate::cli::{Format, RunArguments};
+use crate::cli::{Data, Format, RunArguments};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
@@ -134,6 +134,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         how: preset.how,
         means: arguments.means(),
         seed: arguments.seed(),
+        zeros: arguments.data == Data::Zeros,
         budget: arguments.budget,
         limits: None,
         tried: 0,

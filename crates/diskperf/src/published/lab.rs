@@ -96,6 +96,8 @@ fn cell<const N: usize>(program: &str, phase: &str, parameters: [(String, Parame
         limited_by: None,
         state: State {
             cache: CacheState::Unknown,
+            cache_reason: None,
+            lower_cache: None,
             clock: ClockKind::Returned,
             steadiness: Steadiness::NotMeasured,
             environment: Environment::NotMeasured,

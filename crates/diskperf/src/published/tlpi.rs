@@ -97,6 +97,8 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
         limited_by: None,
         state: State {
             cache: CacheState::Cold,
+            cache_reason: None,
+            lower_cache: None,
             clock: ClockKind::Returned,
             steadiness: Steadiness::NotMeasured,
             environment: Environment::NotMeasured,

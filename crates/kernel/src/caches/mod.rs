@@ -61,9 +61,24 @@ pub(crate) fn reach(
 
 /// Pages of the programs' own files that are not yet on the device; nothing where that cannot be seen.
 pub(crate) fn unwritten(programs: &mut [Program]) -> Result<Option<Residency>, Fault> {
-    let (plots, _) = plots(programs, Cache::AsIs, Means::default())?;
-    let sum = sweep(&plots, Deed::Look, &|| false);
-    Ok(sum.unwritten.map(|pages| Residency { pages, of: sum.residency.of }))
+    let mut sum = Residency::default();
+    for program in programs {
+        let Some(workspace) = &program.workspace else { continue };
+        let sees = match program.sees_unwritten {
+            Some(sees) => sees,
+            None => *program.sees_unwritten.insert(workspace.scratch().is_ok_and(probe::sees_unwritten)),
+        };
+        if !sees {
+            return Ok(None);
+        }
+        for path in workspace.files()? {
+            match open(&path).and_then(|file| Probe::Cachestat.look(&file)) {
+                Ok(FilePages { of, unwritten: Some(pages), .. }) => sum.add(Residency { pages, of }),
+                Ok(_) | Err(_) => return Ok(None),
+            }
+        }
+    }
+    Ok(Some(sum))
 }
 
 /// Fails where the means cannot be used here.
@@ -95,8 +110,8 @@ fn plots(programs: &mut [Program], wanted: Cache, means: Means) -> Result<(Vec<P
         for path in &program.given {
             if wanted == Cache::Cold && !means.given {
                 left_alone = true;
-            } else if wanted != Cache::AsIs {
-                let sight = open(path).map_or(Sight::Blind, |file| Sight::tested_on(&file));
+            } else {
+                let sight = open(path).map_or(Sight::Blind, |file| Sight::tested_on_given(&file));
                 plots.push(Plot { files: vec![path.clone()], sight });
             }
         }
@@ -166,30 +181,15 @@ enum Deed {
 }
 
 /// What was seen of all files together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     residency: Residency,
-    unwritten: Option<u64>,
-    files: u64,
     /// Some are never anywhere but in memory.
     is_memory: bool,
     /// Some could not be opened or looked at.
     is_denied: bool,
     /// Some are where no probe tells the truth.
     is_blind: bool,
-}
-
-impl Default for Sum {
-    fn default() -> Sum {
-        Sum {
-            residency: Residency::default(),
-            unwritten: Some(0),
-            files: 0,
-            is_memory: false,
-            is_denied: false,
-            is_blind: false,
-        }
-    }
 }
 
 impl Sum {
@@ -211,18 +211,13 @@ impl Sum {
     }
 
     fn add(&mut self, sight: Sight, seen: io::Result<FilePages>) {
-        self.files += 1;
         match (sight, seen) {
             (Sight::Blind, _) => self.is_blind = true,
             (_, Err(_)) => self.is_denied = true,
             (sight, Ok(pages)) => {
                 self.is_memory |= sight == Sight::MemoryOnly;
                 self.residency.add(Residency { pages: pages.resident, of: pages.of });
-                self.unwritten = self.unwritten.zip(pages.unwritten).map(|(sum, part)| sum + part);
             }
-        }
-        if self.is_blind || self.is_denied {
-            self.unwritten = None;
         }
     }
 }
@@ -257,7 +252,7 @@ fn visit(path: &Path, sight: Sight, deed: Deed, stop: &dyn Fn() -> bool) -> io::
 
 /// For reading, without leaving a trace in the file's times: that would be one more thing to write. Only
 /// its owner may ask for that.
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let traceless = OpenOptions::new().read(true).custom_flags(libc::O_NOATIME).open(path);
     traceless.or_else(|_| File::open(path))
 }
@@ -300,6 +295,5 @@ mod tests {
         let mut sum = sum(&[(THROUGH, 0, 4)]);
         sum.add(THROUGH, Err(io::ErrorKind::PermissionDenied.into()));
         assert_eq!(sum.proof(Cache::Cold), CacheState::Unknown(Unproven::Denied));
-        assert_eq!(sum.unwritten, None);
     }
 }

@@ -125,6 +125,18 @@ impl Sight {
         }
     }
 
+    /// Tries the probes on a file that others may hold in memory. What the first probe counts is there: it has never
+    /// been seen to count more. So where it saw the file warm, pages that stay are pages that somebody holds.
+    pub(crate) fn tested_on_given(file: &File) -> Sight {
+        let is_warm = |probe: Probe| probe.look_at_first(TEST_BYTES, file).is_ok_and(|seen| seen.resident == seen.of);
+        match Sight::tested_on(file) {
+            Sight::Blind if read_through(file, TEST_BYTES, &|| false).is_ok() && is_warm(Probe::Cachestat) => {
+                Sight::Through(Probe::Cachestat)
+            }
+            sight => sight,
+        }
+    }
+
     /// Tries the probes on a file: its beginning is read, and all of it removed from memory.
     pub(crate) fn tested_on(file: &File) -> Sight {
         let Ok(system) = rustix::fs::fstatfs(file) else { return Sight::Blind };
@@ -138,6 +150,15 @@ impl Sight {
         // A probe that fails, for want of the call or of rights, is no probe.
         probes.find(|probe| probe.is_true_of(file).unwrap_or(false)).map_or(Sight::Blind, Sight::Through)
     }
+}
+
+/// Whether cachestat tells of pages that are not yet on the device, here: pages of an empty file that nobody else
+/// knows, just written, must be seen as that. Apart from what else it tells: where syncs do nothing, no page ever
+/// leaves memory.
+pub(crate) fn sees_unwritten(mut file: File) -> bool {
+    let wrote = file.write_all(&[0x5a; TEST_BYTES as usize]);
+    let looked = wrote.and_then(|()| Probe::Cachestat.look(&file));
+    looked.is_ok_and(|pages| pages.unwritten == Some(pages.of))
 }
 
 /// Removes what it can of a file's clean pages from memory; those that another program maps or locks stay.

@@ -78,8 +78,10 @@ impl VirtualMemory {
     /// Nobody who writes is held back below the middle between the two thresholds (`dirty_freerun_ceiling`
     /// in the kernel's mm/page-writeback.c).
     pub(super) fn dirtiness(&self) -> Option<Dirtiness> {
+        let pages = self.number("nr_dirty")? + self.number("nr_writeback")?;
         Some(Dirtiness {
-            pages: self.number("nr_dirty")? + self.number("nr_writeback")?,
+            pages,
+            at_first: pages,
             free_run: self.number("nr_dirty_threshold")?.midpoint(self.number("nr_dirty_background_threshold")?),
         })
     }
@@ -111,7 +113,7 @@ mod tests {
              workingset_refault_file 9\ndrop_pagecache 7\ndrop_slab 2\n"
                 .to_owned(),
         );
-        assert_eq!(memory.dirtiness(), Some(Dirtiness { pages: 21_360, free_run: 896_601 }));
+        assert_eq!(memory.dirtiness(), Some(Dirtiness { pages: 21_360, free_run: 896_601, at_first: 21_360 }));
         assert_eq!((memory.refaults(), memory.drops()), (Some(9), Some(9)));
     }
 }

@@ -18,7 +18,9 @@ mod process;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use workload::{Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Witness};
+use workload::{
+    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Witness, WriteCache,
+};
 
 use crate::devices::Device;
 use crate::workers::WorkerTimes;
@@ -62,11 +64,32 @@ pub(crate) struct Snapshot {
 /// Those that are read quickly.
 struct Rest {
     machine: Machine,
-    layers: Vec<(String, u32, Option<DeviceUse>)>,
+    layers: Vec<Seen>,
     accounts: Option<Accounts>,
     cpu_quota: Option<units::Nanos>,
     io_limits: IoLimits,
     memory: MemoryEvents,
+}
+
+/// A device under the programs, when looked at.
+struct Seen {
+    name: String,
+    depth: u32,
+    used: Option<DeviceUse>,
+    write_cache: Option<WriteCache>,
+    is_file: bool,
+}
+
+impl Seen {
+    fn look((device, depth): &(Device, u32)) -> Seen {
+        Seen {
+            name: device.name.clone(),
+            depth: *depth,
+            used: device.used(),
+            write_cache: device.keeps_writes(),
+            is_file: device.is_file(),
+        }
+    }
 }
 
 impl Snapshot {
@@ -93,10 +116,9 @@ impl Rest {
     fn read(source: &Source, devices: &[(Device, u32)]) -> Rest {
         let memory = VirtualMemory::read(source);
         let groups = Groups::read(source);
-        let layers = devices.iter().map(|(device, depth)| (device.name.clone(), *depth, device.used()));
         Rest {
             machine: Machine::read(source),
-            layers: layers.collect(),
+            layers: devices.iter().map(Seen::look).collect(),
             accounts: process::accounts(source),
             cpu_quota: groups.cpu_throttled(),
             io_limits: groups.io_limits(devices),
@@ -131,9 +153,15 @@ impl Rest {
 }
 
 /// What one device did; nothing where it was not there before.
-fn layer_since((name, depth, used): &(String, u32, Option<DeviceUse>), before: &Rest) -> Option<Layer> {
-    let (.., earlier) = before.layers.iter().find(|(other, ..)| other == name)?;
-    Some(Layer { name: name.clone(), depth: *depth, used: (*used)?.since(&(*earlier)?) })
+fn layer_since(now: &Seen, before: &Rest) -> Option<Layer> {
+    let earlier = before.layers.iter().find(|earlier| earlier.name == now.name)?;
+    Some(Layer {
+        name: now.name.clone(),
+        depth: now.depth,
+        used: now.used?.since(&earlier.used?),
+        write_cache: now.write_cache,
+        is_file: now.is_file,
+    })
 }
 
 /// What the devices directly under the programs moved.

@@ -16,9 +16,117 @@ pub fn dirty(unwritten: u64, of: u64) -> Option<Mark> {
     })
 }
 
+/// The share of the written bytes that the machine may have more to write than at first when they are said to be
+/// durable. Others write too, so that only most of them tells.
+const GROWN: f64 = 0.5;
+
+/// Less than this is what others make dirty in passing: the quarter of the 16 MiB at which a machine counts as
+/// calm.
+const GROWN_LEAST: u64 = 4 << 20;
+
+/// What is wrong where the machine had so many more bytes to write than at first when the clock stopped, though so
+/// many were written and made durable. To be asked only where no disk can be seen that may have got them: where
+/// one can, its flushes tell.
+pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
+    let share = grown as f64 / written as f64;
+    (written >= GROWN_LEAST && share > GROWN).then(|| Mark {
+        code: MarkCode::Dirty,
+        value: Some(share),
+        text: format!(
+            "the machine had {:.0} % of the written bytes more to write than at first when the clock stopped, and no \
+             disk below can be seen that got them",
+            100.0 * share
+        ),
+    })
+}
+
+/// Of two calls that wait for durability, at least one must have brought a flush: file systems do one for each
+/// that comes alone, and several programs may share one.
+const CALLS_PER_FLUSH: u64 = 2;
+
+/// What a device did that has a write cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flushing<'a> {
+    /// Its name.
+    pub device: &'a str,
+    /// How often it was flushed, for everybody.
+    pub flushes: u64,
+    /// Whether the kernel was told that there is nothing to flush.
+    pub overridden: bool,
+}
+
+/// What is wrong where so many calls per program waited for durability, and a device with a write cache was
+/// flushed too rarely for that to be true.
+pub fn noflush(seen: Flushing, calls_per_program: u64) -> Option<Mark> {
+    let Flushing { device, flushes, overridden } = seen;
+    let needed = (calls_per_program / CALLS_PER_FLUSH).max(1);
+    (flushes < needed).then(|| {
+        let why = if overridden { ", as the kernel was told that it has none" } else { "" };
+        let calls = if calls_per_program > 1 { format!(" for {calls_per_program} syncs") } else { String::new() };
+        Mark {
+            code: MarkCode::Noflush,
+            value: Some(flushes as f64),
+            text: format!("{device} has a write cache and was flushed {flushes} times{calls}{why}"),
+        }
+    })
+}
+
+/// Options of a mount by which its syncs flush nothing: ext4 and btrfs without barriers, as /proc names them, and
+/// an overlay that is not to survive a crash, as older and newer kernels name it.
+const WITHOUT_FLUSHES: [(&str, &str); 5] = [
+    ("", "nobarrier"),
+    ("", "barrier=0"),
+    ("", "barrier=none"),
+    ("overlay", "volatile"),
+    ("overlay", "fsync=volatile"),
+];
+
+/// What is wrong with durability on a mount of this type with these options.
+pub fn noflush_by_mount(file_system: &str, options: &[String]) -> Option<Mark> {
+    let promises = |option: &&String| {
+        WITHOUT_FLUSHES.iter().any(|(system, word)| word == option && (system.is_empty() || *system == file_system))
+    };
+    let option = options.iter().find(promises)?;
+    let text = format!("{file_system} is mounted {option}: its syncs flush nothing");
+    Some(Mark { code: MarkCode::Noflush, value: None, text })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_grew_with_the_data_was_not_written() {
+        assert_eq!(dirty_below(100 << 20, 0), None);
+        assert_eq!(dirty_below(3 << 20, 3 << 20), None);
+        assert_eq!(dirty_below(32 << 20, 64 << 20), None);
+        assert_eq!(dirty_below(60 << 20, 64 << 20).map(|mark| mark.code), Some(MarkCode::Dirty));
+    }
+
+    #[test]
+    fn one_flush_is_enough_for_one_sync_and_for_two() {
+        let seen = |flushes| Flushing { device: "vda", flushes, overridden: false };
+        for (flushes, calls, is_marked) in
+            [(0, 0, true), (1, 0, false), (1, 3, false), (0, 1, true), (99, 200, true), (100, 200, false)]
+        {
+            let mark = noflush(seen(flushes), calls);
+            assert_eq!(mark.is_some(), is_marked, "{flushes} for {calls}");
+        }
+        let told = noflush(Flushing { overridden: true, ..seen(0) }, 0).expect("a mark");
+        assert!(told.text.contains("told"), "{}", told.text);
+    }
+
+    #[test]
+    fn some_mounts_promise_nothing() {
+        let judge = |system: &str, options: &[&str]| {
+            noflush_by_mount(system, &options.iter().map(|&option| option.to_owned()).collect::<Vec<String>>())
+        };
+        assert_eq!(judge("ext4", &["rw", "barrier=1"]), None);
+        assert!(judge("ext4", &["rw", "nobarrier"]).is_some());
+        assert!(judge("overlay", &["rw", "volatile"]).expect("a mark").text.contains("mounted volatile"));
+        assert!(judge("overlay", &["rw", "fsync=volatile"]).is_some());
+        assert_eq!(judge("other", &["volatile"]), None);
+    }
 
     #[test]
     fn a_hundredth_may_be_unwritten() {

@@ -4,6 +4,8 @@
 //! Every mark is decided by a pure function of its own, from what was seen and nothing else; what was not
 //! seen gives no mark.
 
+pub mod caches;
+pub mod contents;
 pub mod durability;
 pub mod rounds;
 
@@ -26,8 +28,20 @@ pub struct Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkCode {
+    /// Reads that are said to come from the device came from a cache that can be seen.
+    Cache,
+    /// Reads that are said to come from the device came from a cache below the page cache.
+    Lower,
     /// The clock stopped with data in memory only, though durability is claimed.
     Dirty,
+    /// The device was not asked to flush its own cache, though durability is claimed.
+    Noflush,
+    /// What was read had never been written.
+    Hole,
+    /// The device moved far fewer bytes than the programs: the data were compressed.
+    Compress,
+    /// The device wrote far more bytes than the programs.
+    Amplify,
     /// Fewer rounds than the preset promises, or rounds that do not agree as it promises.
     Few,
     /// An operation failed; there is no rate.
@@ -40,10 +54,20 @@ impl MarkCode {
     /// As it is printed.
     pub const fn name(self) -> &'static str {
         match self {
+            MarkCode::Cache => "cache",
+            MarkCode::Lower => "lower",
             MarkCode::Dirty => "dirty",
+            MarkCode::Noflush => "noflush",
+            MarkCode::Hole => "hole",
+            MarkCode::Compress => "compress",
+            MarkCode::Amplify => "amplify",
             MarkCode::Few => "few",
             MarkCode::Error => "error",
             MarkCode::Uneven => "uneven",
         }
+    }
+    /// Whether the lower of two values says that the claim is further from true.
+    pub const fn is_worse_lower(self) -> bool {
+        matches!(self, MarkCode::Cache | MarkCode::Lower | MarkCode::Noflush | MarkCode::Compress | MarkCode::Uneven)
     }
 }

@@ -193,6 +193,8 @@ mod tests {
             limited_by: None,
             state: State {
                 cache: CacheState::Unknown,
+                cache_reason: None,
+                lower_cache: None,
                 clock: ClockKind::Durable,
                 steadiness: Steadiness::NotMeasured,
                 environment: Environment::NotMeasured,

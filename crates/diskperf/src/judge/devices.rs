@@ -1,0 +1,181 @@
+//! Marks about caches and devices: where what was read came from, where what was written went. Every kept round is
+//! judged, and the worst one speaks.
+
+use stats::ClockKind;
+use stats::marks::{Mark, caches, contents, durability};
+use workload::{Layer, OpKind, Tally, WriteCache};
+
+use super::Case;
+use crate::runner::PhaseRun;
+
+/// A page, in which the kernel counts what waits to be written.
+const PAGE: u64 = 4096;
+
+/// The marks of a cell, in their order. A simulated device does as it is told.
+pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
+    let judges: &[fn(&Case) -> Option<Mark>] = if case.simulated {
+        &[]
+    } else {
+        &[from_cache, from_below, unwritten, unflushed, empty, compressed, amplified]
+    };
+    judges.iter().filter_map(|judge| judge(case))
+}
+
+/// Of the marks of all rounds, the one whose value is the lowest.
+fn lowest(case: &Case, judge: impl Fn(&PhaseRun) -> Option<Mark>) -> Option<Mark> {
+    case.runs.iter().filter_map(|run| judge(run)).min_by(|a, b| value(a).total_cmp(&value(b)))
+}
+
+/// The one whose value is the highest.
+fn highest(case: &Case, judge: impl Fn(&PhaseRun) -> Option<Mark>) -> Option<Mark> {
+    case.runs.iter().filter_map(|run| judge(run)).max_by(|a, b| value(a).total_cmp(&value(b)))
+}
+
+fn value(mark: &Mark) -> f64 {
+    mark.value.unwrap_or(0.0)
+}
+
+/// Whether what is read is claimed to come from the device.
+fn reads_device(case: &Case) -> bool {
+    case.cold || case.direct
+}
+
+/// Whether what is written is claimed to be on the device.
+fn is_durable(case: &Case) -> bool {
+    case.clock != ClockKind::Returned
+}
+
+/// What came from the device for the programs. Their own account does not see what others read from it; the
+/// device's does not see what a layer between them had.
+fn fetched(run: &PhaseRun) -> Option<u64> {
+    Some(run.witness.device?.read.min(run.witness.accounts?.fetched))
+}
+
+/// What is wrong with files that are partly holes.
+fn with_holes(run: &PhaseRun) -> Option<Mark> {
+    run.laid.and_then(|laid| contents::hole(laid.empty, laid.bytes))
+}
+
+/// Whether the device read less because it has the files compressed. Some of it must have come from there.
+fn is_compressed(run: &PhaseRun) -> bool {
+    fetched(run).is_some_and(|bytes| bytes > 0)
+        && run.laid.is_some_and(|laid| contents::is_compressed(laid.compressed, laid.bytes))
+}
+
+/// What is wrong where the device read less than the programs.
+fn missed(run: &PhaseRun) -> Option<Mark> {
+    caches::cache(fetched(run)?, run.tally().bytes_read)
+}
+
+/// Unless something else explains it.
+fn from_cache(case: &Case) -> Option<Mark> {
+    let from = |run: &PhaseRun| missed(run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
+    if reads_device(case) { lowest(case, from) } else { None }
+}
+
+fn from_below(case: &Case) -> Option<Mark> {
+    if reads_device(case) { lowest(case, from_lower_cache) } else { None }
+}
+
+/// The first device of a chain that read less than the one above it. Where one stands on several, or several
+/// stand side by side, which of them should have read is not told.
+fn from_lower_cache(run: &PhaseRun) -> Option<Mark> {
+    let only = |depth| {
+        let mut layers = run.witness.at(depth);
+        layers.next().filter(|_| layers.next().is_none())
+    };
+    (0..).map_while(|depth| only(depth).zip(only(depth + 1))).find_map(|(above, below): (&Layer, &Layer)| {
+        caches::lower(below.used.moved.read, above.used.moved.read, (&above.name, &below.name))
+    })
+}
+
+/// Whether the lowest devices that can be seen are files, so that nothing is known of the disk below. A file system
+/// without any device is another matter: nobody says that there is a disk.
+fn ends_in_a_file(run: &PhaseRun) -> bool {
+    !run.witness.layers.is_empty() && !run.witness.reaches_ground()
+}
+
+fn unwritten(case: &Case) -> Option<Mark> {
+    if !is_durable(case) || !case.phase.changes() {
+        return None;
+    }
+    let own = |run: &PhaseRun| run.unwritten.and_then(|left| durability::dirty(left.pages, left.of));
+    let below = |run: &PhaseRun| {
+        let grown = run.grown.filter(|_| ends_in_a_file(run))?;
+        durability::dirty_below(grown * PAGE, run.tally().bytes_written)
+    };
+    // What the whole machine writes may grow by chance, but not in every round.
+    let always = || case.runs.iter().all(|run| below(run).is_some());
+    highest(case, own).or_else(|| if always() { lowest(case, below) } else { None })
+}
+
+fn unflushed(case: &Case) -> Option<Mark> {
+    if !is_durable(case) {
+        return None;
+    }
+    lowest(case, no_flush).or_else(|| {
+        case.places.iter().find_map(|place| {
+            durability::noflush_by_mount(place.file_system.as_deref().unwrap_or_default(), &place.mount_options)
+        })
+    })
+}
+
+/// The first depth at which a write cache was not flushed as often as the programs waited for that.
+fn no_flush(run: &PhaseRun) -> Option<Mark> {
+    let tally = run.tally();
+    let programs = run.parts.len().max(1) as u64;
+    let calls = (tally.count(OpKind::Fsync) + tally.count(OpKind::Fdatasync)) / programs;
+    let depths = run.witness.layers.iter().map(|layer| layer.depth).max()?;
+    (0..=depths).find_map(|depth| {
+        let layers: Vec<&Layer> = run.witness.at(depth).collect();
+        let first = layers.first()?;
+        // One that does not count flushes may have had them all.
+        let keeps = |layer: &Layer| {
+            layer.used.flushing.is_some()
+                && matches!(layer.write_cache, Some(WriteCache::Back | WriteCache::Overridden))
+        };
+        if !layers.iter().all(|layer| keeps(layer) && layer.used.writes > 0) {
+            return None;
+        }
+        let seen = durability::Flushing {
+            device: &first.name,
+            flushes: layers.iter().map(|layer| layer.used.moved.flushes).sum(),
+            overridden: layers.iter().any(|layer| layer.write_cache == Some(WriteCache::Overridden)),
+        };
+        durability::noflush(seen, calls)
+    })
+}
+
+fn empty(case: &Case) -> Option<Mark> {
+    highest(case, with_holes)
+}
+
+fn compressed(case: &Case) -> Option<Mark> {
+    let written = |run: &PhaseRun| contents::compress(run.witness.device?.written, run.tally().bytes_written);
+    if is_durable(case) {
+        return lowest(case, written);
+    }
+    let read = |run: &PhaseRun| {
+        missed(run).filter(|_| is_compressed(run))?;
+        Some(contents::compress_read(fetched(run)?, run.tally().bytes_read))
+    };
+    if reads_device(case) { lowest(case, read) } else { None }
+}
+
+/// Only where all rounds say so: others write to the device too.
+fn amplified(case: &Case) -> Option<Mark> {
+    if !is_durable(case) {
+        return None;
+    }
+    let times = |run: &PhaseRun| {
+        let tally = run.tally();
+        contents::amplify(run.witness.device?.written, tally.bytes_written, calls_in_order(&tally))
+    };
+    let marks: Option<Vec<Mark>> = case.runs.iter().map(|run| times(run)).collect();
+    marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
+}
+
+/// How many writes went on where the one before ended; none where some did not.
+fn calls_in_order(tally: &Tally) -> u64 {
+    if tally.count(OpKind::WriteAt) > 0 { 0 } else { tally.count(OpKind::Write) }
+}
