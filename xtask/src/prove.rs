@@ -45,7 +45,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 7] = [
+const EXPERIMENTS: [Experiment; 8] = [
     throttled::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
@@ -94,6 +94,12 @@ const EXPERIMENTS: [Experiment; 7] = [
         command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "together"],
         figures: 1,
         judge: together,
+    },
+    Experiment {
+        name: "clean-images",
+        command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "clean"],
+        figures: 3,
+        judge: clean,
     },
 ];
 
@@ -258,6 +264,22 @@ fn together(line: &Value) -> Option<Figure> {
     })
 }
 
+/// Marks that a clean image may have: others work on the machine, and it lies in a file.
+const DESERVED: [&str; 2] = ["noise", "nested"];
+
+/// A line of the benchmark `clean`: the marks of a preset on clean images.
+fn clean(line: &Value) -> Option<Figure> {
+    let (preset, runs) = (line["clean"].as_str()?, line["runs"].as_u64()?);
+    let others = line["marks"].as_object()?.iter().filter(|(code, _)| !DESERVED.contains(&code.as_str()));
+    let others: Vec<String> = others.map(|(code, count)| format!("{code} {count}")).collect();
+    Some(Figure {
+        what: format!("marks of {runs} runs of `{preset}` on clean images of ext4, xfs and btrfs"),
+        asked: format!("none but {}", DESERVED.join(" and ")),
+        measured: if others.is_empty() { "none".to_owned() } else { others.join(", ") },
+        reached: others.is_empty(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -298,6 +320,14 @@ mod tests {
         let line = |error: f64| json!({"programs": 4, "median_error": error});
         assert!(reached(line(0.1)) && !reached(line(0.11)));
         assert_eq!(together(&json!({"together": "read_8192", "error": 0.5})), None);
+    }
+
+    #[test]
+    fn a_clean_image_has_only_marks_that_it_deserves() {
+        let figure = |marks: Value| clean(&json!({"clean": "quick", "runs": 20, "marks": marks})).expect("a figure");
+        assert!(figure(json!({})).reached && figure(json!({"noise": 7, "nested": 720})).reached);
+        let missed = figure(json!({"noise": 7, "amplify": 2}));
+        assert_eq!((missed.reached, missed.measured.as_str()), (false, "amplify 2"));
     }
 
     #[test]

@@ -15,9 +15,18 @@ pub struct LoopDisk {
 impl LoopDisk {
     /// Attaches a free loop device to the file, past the page cache where the file allows it. Needs root.
     pub fn attach(file: &Path) -> Result<LoopDisk, String> {
+        LoopDisk::attach_with(file, "--direct-io=on")
+    }
+
+    /// The same through the page cache, which is then a cache below whatever stands on the device.
+    pub fn attach_through_cache(file: &Path) -> Result<LoopDisk, String> {
+        LoopDisk::attach_with(file, "--direct-io=off")
+    }
+
+    fn attach_with(file: &Path, option: &str) -> Result<LoopDisk, String> {
         let losetup = tool("losetup").ok_or("losetup is not installed")?;
         let file = file.to_str().ok_or("a path that is no text")?;
-        let ended = run(&losetup, Path::new("/"), &["--find", "--show", "--direct-io=on", file]);
+        let ended = run(&losetup, Path::new("/"), &["--find", "--show", option, file]);
         match ended.status {
             Some(0) => Ok(LoopDisk { node: PathBuf::from(ended.out.trim()), is_ours: true }),
             _ => Err(ended.err),

@@ -1,0 +1,364 @@
+//! Marks about caches and devices, each on a device or a file that was prepared to make the claim false, and none
+//! where nothing was prepared.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::fuse::{Fsync, Knobs, OneFile};
+use testkit::{Ended, has_tool, skip};
+use units::Bytes;
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// Says why file systems cannot be made here, if they cannot.
+macro_rules! need {
+    ($($tool:expr),*) => {
+        if !may_administer() || !Path::new("/dev/loop-control").exists() {
+            return skip!("needs root and loop devices");
+        }
+        $(if !has_tool($tool) {
+            return skip!("{} is not installed", $tool);
+        })*
+    };
+}
+
+/// The cells of a run that went well.
+fn cells_of(ended: &Ended) -> Vec<Value> {
+    assert_eq!(ended.status, Some(0), "{} {}", ended.out, ended.err);
+    let document: Value = serde_json::from_str(&ended.out).expect("one document");
+    document["cells"].as_array().expect("cells").clone()
+}
+
+/// The cells of a preset, run in the folder.
+fn cells(folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    cells_of(&testkit::run(&program(), folder, &[&["run"], arguments, &["--json"]].concat()))
+}
+
+/// The same in a mount that only that run knows: the script mounts on `mnt`, with these words.
+fn cells_in_mount(script: &str, words: &[&Path], folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    let script = format!("mkdir -p mnt && {script} > /dev/null && cd mnt && shift {} && exec \"$@\"", words.len());
+    let program = program();
+    let words = words.iter().copied().chain([program.as_path()]);
+    let words: Vec<&str> = words.map(|path| path.to_str().expect("a plain path")).collect();
+    let namespace = ["--mount", "--propagation", "private", "sh", "-c", &script, "sh"];
+    let all = [&namespace, &words[..], &["run"], arguments, &["--json"]].concat();
+    cells_of(&testkit::run(Path::new("unshare"), folder, &all))
+}
+
+/// The same in a fresh file system on the device.
+fn cells_on(disk: &Path, mkfs: &str, folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    let mkfs = testkit::tool(mkfs).expect("it is there");
+    cells_in_mount("\"$1\" -q \"$2\" > /dev/null && mount \"$2\" mnt", &[&mkfs, disk], folder, arguments)
+}
+
+fn text<'a>(cell: &'a Value, key: &str) -> &'a str {
+    cell[key].as_str().expect("a word")
+}
+
+/// The one cell of that program and phase.
+fn cell<'a>(cells: &'a [Value], program: &str, phase: &str) -> &'a Value {
+    let found = cells.iter().find(|cell| text(cell, "program") == program && text(cell, "phase") == phase);
+    found.unwrap_or_else(|| panic!("no {program} {phase}"))
+}
+
+/// The text of a mark, where the cell has it.
+fn mark<'a>(cell: &'a Value, code: &str) -> Option<&'a str> {
+    let marks = cell["marks"].as_array().expect("marks");
+    marks.iter().find(|mark| text(mark, "code") == code).map(|mark| text(mark, "text"))
+}
+
+/// The programs and phases that have a mark.
+fn marked(cells: &[Value], code: &str) -> BTreeSet<String> {
+    let marked = cells.iter().filter(|cell| mark(cell, code).is_some());
+    marked.map(|cell| format!("{} {}", text(cell, "program"), text(cell, "phase"))).collect()
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// A file that holds so many bytes, none of them a hole.
+fn full_file(path: &Path, bytes: usize) -> File {
+    fs::write(path, vec![0x5a; bytes]).expect("a file");
+    let file = OpenOptions::new().read(true).write(true).open(path).expect("the file");
+    file.sync_all().expect("synced");
+    file
+}
+
+fn is_in_memory(folder: &Path) -> bool {
+    // tmpfs, as statfs(2) names it.
+    rustix::fs::statfs(folder).is_ok_and(|system| system.f_type as u64 == 0x0102_1994)
+}
+
+/// A program that is running, and gone with this.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_said() {
+    let folder = scratch();
+    if is_in_memory(folder.path()) || !has_tool("sleep") {
+        return skip!("the temporary folder is in memory, or there is no sleep");
+    }
+    // The pages of a program that runs are mapped by it: no advice removes them.
+    let path = folder.path().join("sleep");
+    fs::copy(testkit::tool("sleep").expect("it is there"), &path).expect("a copy");
+    let child = Command::new(&path).arg("600").stdin(Stdio::null()).spawn().expect("it runs");
+    let running = Running(child);
+    let all = cells(folder.path(), &["smoke", "--rounds", "2", "--cold", "file:sleep"]);
+    let read = cell(&all, "read_8192", "read");
+    assert_eq!(read["state"]["cache"], "unknown");
+    let reason = text(&read["state"], "cache_reason");
+    assert!(reason.contains(" pages were in memory"), "{reason}");
+    assert_eq!(mark(read, "cache"), None, "what claims nothing has no mark");
+    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--cold", "file:sleep"]);
+    assert!(
+        ended.out.contains("\ncache: n.m. ") && ended.out.contains(" pages were in memory (read_8192"),
+        "{}",
+        ended.out
+    );
+    drop(running);
+    let all = cells(folder.path(), &["smoke", "--rounds", "2", "--cold", "file:sleep"]);
+    let read = cell(&all, "read_8192", "read");
+    assert_eq!((&read["state"]["cache"], &read["state"]["cache_reason"]), (&Value::from("cold"), &Value::Null));
+}
+
+/// ext4 that keeps its data in a journal takes O_DIRECT and reads through the page cache all the same.
+#[test]
+fn direct_reads_that_come_from_memory_are_marked_cache() {
+    need!("mkfs.ext4");
+    let folder = scratch();
+    let run = |target: &str| cells(folder.path(), &["quick", "--size", "8MiB", "--rounds", "1", target]);
+    let all = run("image:ext4,size=128MiB,mount=data=journal");
+    let text = mark(cell(&all, "randread", "randread"), "cache").expect("the mark");
+    assert!(text.starts_with("0 % of what was read came from the device"), "{text}");
+    assert_eq!(marked(&all, "cache"), set(&["randread randread"]));
+    assert_eq!(marked(&run("image:ext4,size=128MiB"), "cache"), set(&[]));
+}
+
+/// btrfs keeps small files among its metadata, which stay in memory when the files leave it.
+#[test]
+fn cold_reads_that_come_from_memory_are_marked_cache() {
+    need!("mkfs.btrfs", "losetup", "unshare");
+    let folder = scratch();
+    full_file(&folder.path().join("disk"), 256 << 20);
+    let disk = LoopDisk::attach(&folder.path().join("disk")).expect("a loop device");
+    let all = cells_on(disk.node(), "mkfs.btrfs", folder.path(), &["quick", "--size", "8MiB", "--rounds", "1", "."]);
+    let read = cell(&all, "smallfb", "read");
+    assert_eq!(read["state"]["cache"], "cold", "their own pages were not in memory");
+    assert!(mark(read, "cache").is_some(), "{read:#}");
+    assert_eq!(marked(&all, "cache"), set(&["smallfb read"]));
+    // An image is mounted anew: then not even metadata are in memory.
+    let all = cells(folder.path(), &["quick", "--size", "8MiB", "--rounds", "1", "image:btrfs,size=256MiB"]);
+    assert_eq!(marked(&all, "cache"), set(&[]));
+}
+
+#[test]
+fn a_warm_file_under_a_loop_device_is_marked_lower() {
+    need!("mkfs.ext4", "losetup", "unshare");
+    let folder = scratch();
+    if is_in_memory(folder.path()) {
+        return skip!("the temporary folder is in memory");
+    }
+    full_file(&folder.path().join("disk"), 128 << 20);
+    // The disk below is everybody's: in one round of several it may be only ours.
+    let arguments = ["quick", "--size", "8MiB", "--rounds", "3", "."];
+    for is_cached in [true, false] {
+        let path = folder.path().join("disk");
+        let attach = if is_cached { LoopDisk::attach_through_cache } else { LoopDisk::attach };
+        let disk = attach(&path).expect("a loop device");
+        if !is_cached && disk.attribute("loop/dio") != "1" {
+            return skip!("no direct I/O under a loop device here");
+        }
+        let all = cells_on(disk.node(), "mkfs.ext4", folder.path(), &arguments);
+        let lower = marked(&all, "lower");
+        assert_eq!(lower.contains("read_8192 read"), is_cached, "{lower:?}");
+        assert!(is_cached || lower.is_empty(), "{lower:?}");
+        assert_eq!(marked(&all, "cache"), set(&[]));
+        let state = &cell(&all, "read_8192", "read")["state"];
+        assert_eq!(
+            (&state["cache"], &state["lower_cache"]),
+            (&"cold".into(), &(if is_cached { "warm" } else { "n.m." }).into())
+        );
+        assert_eq!(cell(&all, "write_8192", "write")["state"]["lower_cache"], Value::Null);
+    }
+}
+
+#[test]
+fn data_that_no_sync_wrote_are_marked_dirty() {
+    let folder = scratch();
+    if is_in_memory(folder.path()) {
+        return skip!("the temporary folder is in memory");
+    }
+    // Others may sync the file system: not in every round between our last call and the look.
+    let arguments = ["run", "smoke", "--size", "16MiB", "--rounds", "3", "--json"];
+    let all = cells_of(&testkit::syncs::run_without(&program(), folder.path(), &arguments));
+    let writes = ["write_4096 write", "write_8192 write", "rewrite_8192 rewrite", "largefb write sequential"];
+    let dirty = marked(&all, "dirty");
+    assert!(set(&writes).is_subset(&dirty), "{dirty:?}");
+    assert!(mark(cell(&all, "write_8192", "write"), "dirty").expect("the mark").contains("when the clock stopped"));
+    assert_eq!(marked(&cells(folder.path(), &arguments[1..6]), "dirty"), set(&[]));
+}
+
+#[test]
+fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
+    need!("mkfs.ext4", "losetup", "unshare");
+    let folder = scratch();
+    if is_in_memory(folder.path()) || !Path::new("/dev/fuse").exists() {
+        return skip!("the temporary folder is in memory, or there is no /dev/fuse");
+    }
+    // On a file system of its own: whoever syncs that of the temporary folder would write this too.
+    let spec = ImageSpec {
+        file_system: "ext4".to_owned(),
+        bytes: Bytes::mib(192),
+        directory: folder.path().to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: Vec::new(),
+    };
+    let mounts = PrivateMounts::enter().expect("private mounts");
+    let ground = Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image");
+    let below = full_file(&ground.path().join("below"), 128 << 20);
+    fs::create_dir(folder.path().join("point")).expect("a folder");
+    let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
+    let disk = LoopDisk::attach(&fuse.file()).expect("a loop device");
+    let run = |fsync: Fsync, rounds: &str| {
+        fuse.turn(Knobs { fsync, ..Knobs::default() });
+        cells_on(disk.node(), "mkfs.ext4", folder.path(), &["smoke", "--size", "16MiB", "--rounds", rounds, "."])
+    };
+    let all = run(Fsync::Early, "1");
+    let text = mark(cell(&all, "write_8192", "write"), "dirty").expect("the mark");
+    assert!(text.contains("no disk below can be seen"), "{text}");
+    assert_eq!(marked(&all, "noflush"), set(&[]), "it was flushed, and flushing did nothing");
+    // Others write too, but hardly so much in every round.
+    assert_eq!(marked(&run(Fsync::Honest, "3"), "dirty"), set(&[]));
+}
+
+#[test]
+fn syncs_that_flush_nothing_are_marked_noflush() {
+    need!("mkfs.ext4");
+    let folder = scratch();
+    let run = |target: &str| cells(folder.path(), &["smoke", "--rounds", "1", target]);
+    let durable = ["write_8192 write", "commit commit", "smallfb creat", "largefb write random"];
+    for (target, word) in [
+        ("image:ext4,size=64MiB,mount=barrier=0", "has a write cache and was flushed 0 times"),
+        ("image:ext4,size=64MiB,tune=write_cache:write through", "as the kernel was told that it has none"),
+    ] {
+        let all = run(target);
+        let without = marked(&all, "noflush");
+        assert!(set(&durable).is_subset(&without), "{target}: {without:?}");
+        assert!(!without.contains("read_8192 read"), "{without:?}");
+        let text = mark(cell(&all, "write_8192", "write"), "noflush").expect("the mark");
+        assert!(text.contains(word), "{text}");
+    }
+    assert_eq!(marked(&run("image:ext4,size=64MiB"), "noflush"), set(&[]));
+}
+
+#[test]
+fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
+    need!("unshare");
+    let filesystems = fs::read_to_string("/proc/filesystems").expect("file systems");
+    if !filesystems.contains("overlay") {
+        return skip!("no overlayfs here");
+    }
+    let run = |options: &str| {
+        let folder = scratch();
+        let directories = "lowerdir=lower,upperdir=upper,workdir=work";
+        let script = format!("mkdir lower upper work && mount -t overlay overlay -o {directories}{options} mnt");
+        cells_in_mount(&script, &[], folder.path(), &["smoke", "--rounds", "1", "."])
+    };
+    let all = run(",volatile");
+    let text = mark(cell(&all, "write_8192", "write"), "noflush").expect("the mark");
+    assert!(text.contains("volatile: its syncs flush nothing"), "{text}");
+    assert_eq!(marked(&run(""), "noflush"), set(&[]));
+}
+
+/// The other way round: what is as it should be has no mark, in any preset, however small.
+#[test]
+fn clean_file_systems_have_no_mark() {
+    need!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
+    let folder = scratch();
+    let targets = ["a=image:ext4,size=128MiB", "b=image:xfs,size=320MiB", "c=image:btrfs,size=256MiB"];
+    for preset in [&["quick", "--size", "4MiB"][..], &["lfs", "--size", "4MiB"], &["classic1983", "--size", "8MiB"]] {
+        let all = cells(folder.path(), &[preset, &["--rounds", "1"], &targets].concat());
+        for code in ["cache", "lower", "dirty", "noflush", "hole", "compress", "amplify"] {
+            assert_eq!(marked(&all, code), set(&[]), "{preset:?}: {code}");
+        }
+    }
+}
+
+#[test]
+fn reading_what_was_never_written_is_marked_hole() {
+    let folder = scratch();
+    let bytes = 8 << 20;
+    let data = |name: &str| folder.path().join(name);
+    full_file(&data("full"), bytes);
+    // Some data at its beginning, and a hole.
+    full_file(&data("sparse"), 1 << 20).set_len(bytes as u64).expect("a hole");
+    let preallocated = full_file(&data("preallocated"), 1 << 20);
+    let flags = rustix::fs::FallocateFlags::empty();
+    if rustix::fs::fallocate(&preallocated, flags, 0, bytes as u64).is_err() || is_in_memory(folder.path()) {
+        return skip!("nothing can be preallocated in the temporary folder");
+    }
+    for (name, is_marked) in [("full", false), ("sparse", true), ("preallocated", true)] {
+        let all = cells(folder.path(), &["quick", "--rounds", "1", "--cold", &format!("file:{name}")]);
+        for (program, phase) in [("read_8192", "read"), ("randread", "randread")] {
+            let cell = cell(&all, program, phase);
+            let text = mark(cell, "hole");
+            assert_eq!(text.is_some(), is_marked, "{name}: {cell:#}");
+            assert!(text.is_none_or(|text| text.starts_with("88 % of the files was never written")), "{text:?}");
+            assert_eq!(mark(cell, "cache"), None, "the hole is why no device was read");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_system_compresses_is_marked_compress() {
+    need!("mkfs.btrfs");
+    let folder = scratch();
+    let target = "image:btrfs,size=256MiB,mount=compress=zstd";
+    let run =
+        |data: &[&str]| cells(folder.path(), &[&["quick", "--size", "8MiB", "--rounds", "1", target], data].concat());
+    let zeros = run(&["--data", "zeros"]);
+    let compressed = marked(&zeros, "compress");
+    let expected = ["copy copy", "read_8192 read", "rewrite_8192 rewrite", "write_4096 write", "write_8192 write"];
+    assert!(set(&expected).is_subset(&compressed), "{compressed:?}");
+    assert!(zeros.iter().all(|cell| cell["parameters"]["data"] == "zeros"));
+    assert_eq!(mark(cell(&zeros, "read_8192", "read"), "cache"), None, "it came from the device, compressed");
+    let random = run(&[]);
+    assert_eq!(marked(&random, "compress"), set(&[]));
+    assert!(random.iter().all(|cell| cell["parameters"]["data"] == Value::Null));
+}
+
+#[test]
+fn a_journal_that_takes_the_data_too_is_marked_amplify() {
+    need!("mkfs.ext4");
+    let folder = scratch();
+    let run = |target: &str, size: &str| cells(folder.path(), &["smoke", "--size", size, "--rounds", "1", target]);
+    let journaled = "image:ext4,size=256MiB,mount=data=journal";
+    let amplified = marked(&run(journaled, "32MiB"), "amplify");
+    let expected =
+        ["copy copy", "largefb write sequential", "rewrite_8192 rewrite", "write_4096 write", "write_8192 write"];
+    assert_eq!(amplified, set(&expected));
+    assert_eq!(marked(&run(journaled, "1MiB"), "amplify"), set(&[]), "what is small has much beside it");
+    assert_eq!(marked(&run("image:ext4,size=256MiB", "32MiB"), "amplify"), set(&[]));
+}
