@@ -329,6 +329,8 @@ fn reading_what_was_never_written_is_marked_hole() {
             assert_eq!(mark(cell, "cache"), None, "the hole is why no device was read");
         }
     }
+    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--cold", "file:sparse"]);
+    assert!(ended.out.contains("/s* ") && ended.out.contains("\n* hole: 88 % of the files was never"), "{}", ended.out);
 }
 
 #[test]

@@ -143,6 +143,52 @@ mod tests {
         assert_eq!(parse_stat("1 2 3"), None);
     }
 
+    /// A device of these files, in a folder that is gone with the first.
+    fn recorded(files: &[(&str, &str)]) -> (impl AsRef<Path>, Device) {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let disk = folder.path().join("disk");
+        for (path, text) in files {
+            let path = disk.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+        (folder, Device { name: "disk".to_owned(), sys: disk })
+    }
+
+    #[test]
+    fn a_write_cache_is_believed_to_the_drive_more_than_to_the_queue() {
+        let back = ("queue/write_cache", "write back\n");
+        let through = ("queue/write_cache", "write through\n");
+        let requests = ("mq/0/nr_tags", "1\n");
+        for (files, keeps) in [
+            (&[back][..], None),
+            (&[back, requests], Some(WriteCache::Back)),
+            (&[through, requests], Some(WriteCache::Through)),
+            (&[through, requests, ("cache_type", "write through\n")], Some(WriteCache::Through)),
+            (&[through, requests, ("cache_type", "write back\n")], Some(WriteCache::Overridden)),
+            (
+                &[through, requests, ("device/scsi_disk/0:0:0:0/cache_type", "write back\n")],
+                Some(WriteCache::Overridden),
+            ),
+            (&[through, requests, ("loop/backing_file", "/a\n")], Some(WriteCache::Overridden)),
+        ] {
+            let (_folder, device) = recorded(files);
+            assert_eq!(device.keeps_writes(), keeps, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn flushes_of_a_partition_are_those_of_its_disk() {
+        let (_folder, disk) = recorded(&[
+            ("stat", "10 0 80 3 20 0 160 4 0 5 6 0 0 0 0 7 8\n"),
+            ("disk1/partition", "1\n"),
+            ("disk1/stat", "1 0 8 3 2 0 16 4 0 5 6 0 0 0 0 0 0\n"),
+        ]);
+        let used = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") }.used().expect("seen");
+        assert_eq!(used.moved, DeviceBytes { read: 4096, written: 8192, flushes: 7 });
+        assert_eq!(used.flushing, Some(Nanos::from_millis(8)));
+    }
+
     #[test]
     fn a_device_is_found_by_its_number() {
         let sys = tempfile::tempdir().expect("a scratch folder");
