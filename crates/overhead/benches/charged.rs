@@ -12,13 +12,15 @@
 //! compared with the program's CPU time and the workers' of the witness. A window in which a task of others
 //! began or ended cannot be accounted for, and is taken again. Needs root.
 //!
-//! Prints a line of JSON for each way: the median of told over charged.
+//! Prints a line of JSON for each way: told over charged, both summed over all windows that count.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use kernel::{Image, ImageSpec, Posix, PrivateMounts, Station, Workspace};
 use rustix::time::{ClockId, clock_gettime};
@@ -26,14 +28,19 @@ use serde_json::json;
 use units::{Bytes, Nanos};
 use workload::{Body, Directory, Handle, Mode, Name, Op, Stream, Tally, World};
 
-/// Windows that count, of each way.
-const WINDOWS: usize = 7;
+/// Windows that count, of each way: the account of a task that runs is brought up to date by the tick, so
+/// each end of a window is wrong by up to 4 ms of each processor, either way.
+const WINDOWS: usize = 15;
 
-/// Windows that are tried for them.
-const ATTEMPTS: usize = 60;
+/// For so long windows are tried, of each way.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// So long nobody has begun a task before a window is tried, and so long that is waited for.
+const LULL: Duration = Duration::from_millis(50);
+const LULL_WITHIN: Duration = Duration::from_secs(2);
 
 /// Bytes that each window writes.
-const BYTES: u64 = 512 << 20;
+const BYTES: u64 = 128 << 20;
 
 const FILE: Handle = Handle(0);
 
@@ -43,7 +50,7 @@ fn main() {
     let image = |file_system: &str| {
         let spec = ImageSpec {
             file_system: file_system.to_owned(),
-            bytes: Bytes(2 * BYTES),
+            bytes: Bytes(4 * BYTES),
             directory: folder.clone(),
             block: None,
             mount_options: Vec::new(),
@@ -65,17 +72,29 @@ fn compare(way: &str, parent: &Path, call: u32, mode: Mode) {
     let workspace = Some(Workspace::inside(parent).expect("a folder"));
     let station = Station { workspace, given: Vec::new() };
     let mut world = Posix::new(vec![station], call, 1, Arc::default()).expect("a world");
-    let mut windows: Vec<(f64, f64)> =
-        (0..ATTEMPTS).filter_map(|_| window(&mut world, call, mode)).take(WINDOWS).collect();
-    windows.sort_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)));
-    let Some((told, charged)) = windows.get(windows.len() / 2) else {
-        return eprintln!("{way}: others began or ended programs in each of {ATTEMPTS} windows");
-    };
+    let began = Instant::now();
+    let mut windows: Vec<(f64, f64)> = Vec::new();
+    while windows.len() < WINDOWS && began.elapsed() < PATIENCE {
+        windows.extend(window(&mut world, call, mode));
+    }
     let count = windows.len();
-    println!(
-        "{}",
-        json!({"writes": way, "told_s": told, "charged_s": charged, "ratio": told / charged, "windows": count})
-    );
+    let (told, charged) = windows.into_iter().fold((0.0, 0.0), |sum, window| (sum.0 + window.0, sum.1 + window.1));
+    let ratio = told / charged;
+    println!("{}", json!({"writes": way, "told_s": told, "charged_s": charged, "ratio": ratio, "windows": count}));
+}
+
+/// Waits, for a bounded time, until nobody begins tasks.
+fn wait_for_lull() {
+    let began = Instant::now();
+    let mut before = Charges::tasks_begun();
+    while began.elapsed() < LULL_WITHIN {
+        thread::sleep(LULL);
+        let now = Charges::tasks_begun();
+        if now == before {
+            return;
+        }
+        before = now;
+    }
 }
 
 /// One file written and made durable; CPU seconds as they are told and as they were charged. Nothing where
@@ -83,6 +102,7 @@ fn compare(way: &str, parent: &Path, call: u32, mode: Mode) {
 fn window(world: &mut Posix, call: u32, mode: Mode) -> Option<(f64, f64)> {
     world.clear().expect("an empty folder");
     world.quiesce().expect("rest");
+    wait_for_lull();
     let before = Charges::read();
     world.watch().expect("counters");
     let body = Body::Calls { call: Op::Write { handle: FILE, length: call }, left: BYTES / u64::from(call) };
@@ -139,15 +159,19 @@ impl Charges {
             }
         }
         let usage = fs::read_to_string("/sys/fs/cgroup/cpuacct/cpuacct.usage").expect("cpuacct of version 1");
-        let stat = fs::read_to_string("/proc/stat").expect("/proc/stat");
-        let begun = stat.lines().find_map(|line| line.strip_prefix("processes ")?.parse().ok());
         Charges {
             all: usage.trim().parse().expect("nanoseconds"),
             own: own_cpu(),
             others,
             workers,
-            begun: begun.expect("the number of tasks so far"),
+            begun: Charges::tasks_begun(),
         }
+    }
+
+    fn tasks_begun() -> u64 {
+        let stat = fs::read_to_string("/proc/stat").expect("/proc/stat");
+        let begun = stat.lines().find_map(|line| line.strip_prefix("processes ")?.parse().ok());
+        begun.expect("the number of tasks so far")
     }
 
     /// What was charged to the program and to kernel threads meanwhile: all, without others, and without
