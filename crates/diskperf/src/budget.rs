@@ -129,6 +129,8 @@ pub struct Cost {
     pub each: f64,
     /// For each operation, where it goes on for a time; `each` is then without them.
     pub operation: f64,
+    /// Whether one trial alone could not tell what grows, so that `each` is the most it can be.
+    pub is_bound: bool,
 }
 
 /// How long an execution took, in seconds, and of which size it was.
@@ -156,7 +158,7 @@ impl Cost {
         let waiting = trials.iter().map(|trial| (trial.all - trial.work).max(0.0)).fold(f64::MAX, f64::min);
         let sized = |sample: &Sample| (sample.work - sample.timed).max(0.0);
         if dial == Dial::Records {
-            return Some(Cost { fixed: waiting + sized(last), each: 0.0, operation });
+            return Some(Cost { fixed: waiting + sized(last), each: 0.0, operation, is_bound: false });
         }
         let each = match trials {
             [only] => sized(only) / only.amount as f64,
@@ -164,7 +166,7 @@ impl Cost {
         };
         let each = each.max(0.0);
         let fixed = (sized(first) - each * first.amount as f64).max(0.0);
-        Some(Cost { fixed: waiting + fixed, each, operation })
+        Some(Cost { fixed: waiting + fixed, each, operation, is_bound: trials.len() == 1 })
     }
 
     /// What an execution takes at these sizes, in seconds; at most so many operations where they are timed.
@@ -175,26 +177,32 @@ impl Cost {
     }
 }
 
-/// What each row of one target costs. A byte costs what the middle one of the rows that move bytes says, for
-/// rows that were not tried, and at least: a trial is so short that noise may hide it. `moved` is how many bytes
-/// a row moves for each of its size.
+/// What each row of one target costs. A byte costs what the middle one of the rows that move bytes says, of
+/// those that can tell, else the lowest bound: for rows that were not tried or cannot tell, and at least, as a
+/// trial is so short that noise may hide it. The second figure is how many bytes a row moves for each of its
+/// size.
 pub fn complete(rows: &[(Dial, u64, Option<Cost>)]) -> Vec<Cost> {
     let moves_bytes = |dial: Dial| matches!(dial, Dial::Large | Dial::Spots | Dial::Copied);
     let tried = || rows.iter().filter_map(|(dial, moved, cost)| Some((*dial, *moved, (*cost)?)));
     // The copies that are tried cost processor time, not bytes.
-    let bytes = tried().filter(|(dial, ..)| moves_bytes(*dial) && *dial != Dial::Copied);
-    let byte = median(bytes.map(|(_, moved, cost)| cost.each / moved as f64));
-    let fixed = median(tried().filter(|(dial, ..)| moves_bytes(*dial)).map(|(.., cost)| cost.fixed));
+    let bytes = |is_bound: bool| {
+        let told = tried()
+            .filter(move |(dial, _, cost)| moves_bytes(*dial) && *dial != Dial::Copied && cost.is_bound == is_bound);
+        told.map(|(_, moved, cost)| cost.each / moved as f64)
+    };
+    let byte = median(bytes(false)).or_else(|| bytes(true).min_by(f64::total_cmp)).unwrap_or(0.0);
+    let fixed = median(tried().filter(|(dial, ..)| moves_bytes(*dial)).map(|(.., cost)| cost.fixed)).unwrap_or(0.0);
     let complete = |(dial, moved, cost): &(Dial, u64, Option<Cost>)| {
         let least = if moves_bytes(*dial) { byte * *moved as f64 } else { 0.0 };
-        let cost = cost.unwrap_or(Cost { fixed, each: least, operation: 0.0 });
-        Cost { each: cost.each.max(least), ..cost }
+        let cost = cost.unwrap_or(Cost { fixed, each: least, ..Cost::default() });
+        let each = if cost.is_bound && moves_bytes(*dial) { least } else { cost.each.max(least) };
+        Cost { each, ..cost }
     };
     rows.iter().map(complete).collect()
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    stats::summary::median(&values.collect::<Vec<f64>>()).unwrap_or(0.0)
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    stats::summary::median(&values.collect::<Vec<f64>>())
 }
 
 /// A row as far as it takes time and writes.
@@ -371,6 +379,7 @@ mod tests {
                 Dial::Large | Dial::Spots | Dial::Copied => 2.0 / bytes,
             },
             operation: if dial.is_timed() { 1.0 / operations } else { 0.0 },
+            is_bound: false,
         })
     }
 
@@ -435,19 +444,26 @@ mod tests {
 
     #[test]
     fn what_was_not_tried_costs_what_its_bytes_cost_elsewhere() {
-        let cost = |each| Some(Cost { fixed: 0.1, each, operation: 0.0 });
+        let cost = |each| Some(Cost { fixed: 0.1, each, ..Cost::default() });
+        let bound = |each| Some(Cost { fixed: 0.1, each, is_bound: true, ..Cost::default() });
         let rows = [
             (Dial::Large, 2, cost(4e-9)),
             (Dial::Large, 1, cost(2e-9)),
             // Noise has hidden what it costs.
             (Dial::Large, 2, cost(0.0)),
+            // One trial, which a busy machine has made slow.
+            (Dial::Large, 1, bound(5e-6)),
             (Dial::Copied, 3, cost(4e-8)),
             (Dial::Copied, 3, None),
             (Dial::Files, 4096, cost(1e-3)),
         ];
         let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
-        assert_eq!(each, [4, 2, 4, 40, 6, 1_000_000]);
-        assert_eq!(complete(&rows)[4].fixed, 0.1);
+        assert_eq!(each, [4, 2, 4, 2, 40, 6, 1_000_000]);
+        assert_eq!(complete(&rows)[5].fixed, 0.1);
+        // Where none can tell, the lowest bound is the nearest.
+        let rows = [(Dial::Large, 1, bound(5e-6)), (Dial::Large, 2, bound(6e-8)), (Dial::Copied, 3, None)];
+        let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
+        assert_eq!(each, [30, 60, 90]);
     }
 
     proptest! {

@@ -15,6 +15,7 @@ mod cells;
 mod cli;
 mod commands;
 pub mod consumption;
+mod deadline;
 mod display;
 mod document;
 mod error;

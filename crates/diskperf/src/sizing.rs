@@ -50,8 +50,9 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     let is_asked = wishes.large.is_some() || wishes.budget.is_some_and(|budget| budget > wishes.usual);
     let written = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(WRITTEN.min(place.free_bytes / PART_OF_FREE)),
-        Site::Image { .. } => Some(WRITTEN),
-        Site::File { .. } | Site::Simulated { .. } => None,
+        // A simulated one as much: its figures stand beside real ones.
+        Site::Image { .. } | Site::Simulated { .. } => Some(WRITTEN),
+        Site::File { .. } => None,
     });
     let room = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(place.free_bytes / 10 * 9),
@@ -97,7 +98,7 @@ pub type Costs = Vec<Vec<Cost>>;
 /// The rows of the plan, for `fit`. Targets that are busy at once share the machine: at worst, each waits
 /// for the others. What is written is counted on the first target that is written to: all have the same rows.
 fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes: &Sizes) -> Vec<Item> {
-    let written_to = targets.iter().position(|target| !target.is_simulated() && target.refuses_writes().is_none());
+    let written_to = targets.iter().position(|target| target.refuses_writes().is_none());
     let mut next = vec![0; targets.len() + 1];
     let items = alternatives.iter().map(|Alternative { targets: busy, row }| {
         // The rows of every target alone come in the same order, and so do those of all together.
@@ -110,6 +111,7 @@ fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes:
             fixed: sum.fixed + cost.fixed,
             each: sum.each + cost.each,
             operation: sum.operation.max(cost.operation),
+            is_bound: sum.is_bound || cost.is_bound,
         });
         let writes = match written_to {
             Some(target) if busy.contains(&target) => plan::writes(&row.program) / dial.amount(sizes).max(1),

@@ -11,6 +11,7 @@ use units::{Bytes, Nanos};
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::{self, History};
 use crate::cli::{Data, Format, RunArguments};
+use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
@@ -335,7 +336,7 @@ fn measure(
         Some(limits) => make_fit(arguments, plan, targets, &mut worlds, (stop, started), &limits)?,
         None => None,
     };
-    let _timer = deadline.map(|deadline| stop.after(deadline.last()));
+    let _timer = deadline.map(|deadline| stop.after(deadline.left()));
     notify(Event::Started(plan));
     let mut histories = vec![History::default(); plan.alternatives.len()];
     let mut ended = run_rounds(plan, targets, &mut worlds, (stop, deadline), &mut histories, notify);
@@ -435,35 +436,6 @@ fn affords(plan: &Plan, round: u32, began: Instant) -> bool {
     since(began) + mean(began, round - 1) <= budget
 }
 
-/// How long each of so many rounds took.
-fn mean(began: Instant, rounds: u32) -> Nanos {
-    Nanos(since(began).0 / u64::from(rounds))
-}
-
-fn since(began: Instant) -> Nanos {
-    Nanos(began.elapsed().as_nanos() as u64)
-}
-
-/// When a run that has a time of its own is to end.
-#[derive(Clone, Copy, Debug)]
-struct Deadline {
-    started: Instant,
-    time: Nanos,
-}
-
-impl Deadline {
-    /// Nothing begins that would probably end later than a tenth after the time.
-    fn holds(self, span: Nanos) -> bool {
-        since(self.started) + span <= Nanos(self.time.0 / 10 * 11)
-    }
-
-    /// How long from now until everything is stopped: a sixth after the time. What the kernel is still asked
-    /// for then, an fsync of one file, ends when it ends.
-    fn last(self) -> Nanos {
-        Nanos(self.time.0 / 6 * 7).saturating_sub(since(self.started))
-    }
-}
-
 /// Finds out what the rows cost here, and makes them as large as fits; says when the run is to end.
 fn make_fit(
     arguments: &RunArguments,
@@ -505,7 +477,7 @@ fn make_fit(
     }
     plan.alternatives = fitting;
     remark!("{}", sizing::announcement(plan, &fitted));
-    Ok(Some(Deadline { started, time }))
+    Ok(Some(Deadline::new(started, time)))
 }
 
 /// A row that was never run because the time was over says so.
