@@ -13,6 +13,7 @@
 
 extern crate alloc;
 
+pub mod description;
 mod disk;
 mod machine;
 mod namespace;

@@ -1,0 +1,80 @@
+//! The drive: geometry, spindle, arm.
+
+use alloc::string::String;
+
+use units::Nanos;
+
+use super::{Invalid, SECTOR_BYTES};
+
+/// A disk drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drive {
+    /// `Fujitsu 2351A`
+    pub name: String,
+    /// Sectors of 512 bytes on a track.
+    pub sectors_per_track: u32,
+    /// Tracks on a cylinder.
+    pub heads: u32,
+    /// Cylinders.
+    pub cylinders: u32,
+    /// Turns in a minute, in thousandths.
+    pub milli_rpm: u32,
+    /// By how much two drives of the kind differ from that speed, in parts of a million: the first is faster,
+    /// the second slower, and so on.
+    pub speed_deviation_ppm: u32,
+    /// Sectors by which a track begins later than the one before.
+    pub track_skew_sectors: u32,
+    /// To the next cylinder.
+    pub seek_least: Nanos,
+    /// Over a third of the cylinders.
+    pub seek_average: Nanos,
+    /// Over all cylinders.
+    pub seek_most: Nanos,
+    /// The first sector of the file system's partition.
+    pub first_sector: u32,
+}
+
+impl Drive {
+    /// Sectors of a cylinder.
+    pub fn sectors_per_cylinder(&self) -> u32 {
+        self.sectors_per_track * self.heads
+    }
+
+    /// One turn at the speed it should have, to the nanosecond.
+    pub fn turn(&self) -> Nanos {
+        Nanos(60_000_000_000_000 / u64::from(self.milli_rpm))
+    }
+
+    /// Bytes of the partition.
+    pub fn bytes(&self) -> u64 {
+        let sectors = u64::from(self.sectors_per_cylinder()) * u64::from(self.cylinders);
+        sectors.saturating_sub(u64::from(self.first_sector)) * u64::from(SECTOR_BYTES)
+    }
+
+    pub(super) fn check(&self) -> Result<(), Invalid> {
+        let within = Invalid::unless_within;
+        let hint = "look at the drive's data sheet";
+        within("drive.sectors_per_track", self.sectors_per_track.into(), 1, 1 << 14, hint)?;
+        within("drive.heads", self.heads.into(), 1, 1 << 10, hint)?;
+        within("drive.cylinders", self.cylinders.into(), 32, 1 << 16, hint)?;
+        within("drive.rpm", self.milli_rpm.into(), 60_000, 100_000_000, "from 60 to 100,000 turns a minute")?;
+        within("drive.speed_deviation_ppm", self.speed_deviation_ppm.into(), 0, 100_000, "a tenth is the most")?;
+        let skew = self.track_skew_sectors.into();
+        within("drive.track_skew_sectors", skew, 0, u64::from(self.sectors_per_track) - 1, "less than a turn")?;
+        let sectors = u64::from(self.sectors_per_cylinder()) * u64::from(self.cylinders);
+        if sectors > u64::from(u32::MAX) {
+            return Err(Invalid::new("drive.cylinders", "more sectors than can be counted here", hint));
+        }
+        within("drive.first_sector", self.first_sector.into(), 0, sectors - 1, "a sector of the drive")?;
+        if self.seek_most < self.seek_average {
+            return Err(Invalid::new("drive.seek_most", "less than the average seek", hint));
+        }
+        if self.seek_average < self.seek_least {
+            return Err(Invalid::new("drive.seek_average", "less than the least seek", hint));
+        }
+        if self.seek_most > Nanos::from_secs(10) {
+            return Err(Invalid::new("drive.seek_most", "more than ten seconds", hint));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! What a simulated computer is made of: plain data, integers, the unit in the type or the name. Where the
+//! numbers come from is said where they are kept, in `machines/`.
+//!
+//! A computer is composed of parts, and each part is a file here: the processor, the system that runs on
+//! it, the bus that its controller moves data over, the controller, the drive, and the file systems to
+//! choose from. A part knows nothing of the others; what does not fit together is found by [`Description::check`].
+
+mod bus;
+mod controller;
+mod cpu;
+mod drive;
+mod file_system;
+mod invalid;
+mod kernel;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+pub use bus::{Bus, DataLate};
+pub use controller::{Attention, Controller, Driver, Massbus, Search, Uda};
+pub use cpu::Cpu;
+pub use drive::Drive;
+pub use file_system::FileSystem;
+pub use invalid::Invalid;
+pub use kernel::Kernel;
+
+/// Bytes in a sector of every drive here: the unit of VAX disks.
+pub const SECTOR_BYTES: u32 = 512;
+
+/// A whole computer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// What it is called: `vax780-sc780`.
+    pub name: String,
+    /// The processor and its memory.
+    pub cpu: Cpu,
+    /// The system that runs on it.
+    pub kernel: Kernel,
+    /// What the controller moves data over.
+    pub bus: Bus,
+    /// What stands between the bus and the drives.
+    pub controller: Controller,
+    /// In which order the driver hands requests to the controller.
+    pub queue: Queue,
+    /// The drives, all of one kind.
+    pub drive: Drive,
+    /// The file systems that can be put on them, the first being the usual one.
+    pub file_systems: Vec<FileSystem>,
+}
+
+/// In which order requests that wait for one drive are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Queue {
+    /// As they came.
+    Fifo,
+    /// Upwards by cylinder, then from the lowest again; as they came within a cylinder. What 4.2BSD did.
+    Disksort,
+    /// Two queues, each upwards by cylinder: no write before the last read.
+    ReadsFirst,
+}
+
+impl Queue {
+    /// All of them, and what they are called.
+    pub const NAMES: [(&str, Queue); 3] =
+        [("fifo", Queue::Fifo), ("disksort", Queue::Disksort), ("reads-first", Queue::ReadsFirst)];
+}
+
+impl Description {
+    /// The file system of that name.
+    pub fn file_system(&self, name: &str) -> Option<&FileSystem> {
+        self.file_systems.iter().find(|file_system| file_system.name == name)
+    }
+
+    /// Whether it can be built and run with so many drives busy, each holding a file of so many bytes. The
+    /// first thing that is wrong is told, by the field's name.
+    pub fn check(&self, drives: u32, file_bytes: u64) -> Result<(), Invalid> {
+        self.cpu.check()?;
+        self.kernel.check()?;
+        self.bus.check()?;
+        self.drive.check()?;
+        self.controller.check(&self.drive)?;
+        if self.file_systems.is_empty() {
+            return Err(Invalid::new("file_system", "there is none", "put at least one on the drives"));
+        }
+        for file_system in &self.file_systems {
+            file_system.check(&self.drive)?;
+        }
+        let largest = self.file_systems.iter().map(|file_system| file_system.block_bytes).max().unwrap_or(0);
+        if self.buffers(largest) < Kernel::LEAST_BUFFERS {
+            let what = alloc::format!("{} are too few for the buffer cache", self.cpu.memory_bytes);
+            return Err(Invalid::new("cpu.memory_bytes", what, "the cache needs room for a few blocks"));
+        }
+        let most = self.controller.most_drives();
+        if drives == 0 || drives > most {
+            let what = alloc::format!("{drives} drives, but the controller takes 1 to {most}");
+            return Err(Invalid::new("controller.most_drives", what, "run fewer programs at once"));
+        }
+        let room = self.file_systems.iter().map(|file_system| file_system.room(&self.drive)).min().unwrap_or(0);
+        if file_bytes > room {
+            let what = alloc::format!("a file of {file_bytes} bytes on a file system with room for {room}");
+            return Err(Invalid::new("drive", what, "make the file smaller, or the drive larger"));
+        }
+        Ok(())
+    }
+
+    /// How many blocks of that size the buffer cache holds.
+    pub fn buffers(&self, block_bytes: u32) -> u32 {
+        let bytes = self.cpu.memory_bytes * u64::from(self.kernel.cache_permille) / 1000;
+        (bytes / u64::from(block_bytes.max(1))).min(u64::from(u32::MAX)) as u32
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod samples;

@@ -1,0 +1,153 @@
+//! Computers for the tests of this crate. Their drives are those of data sheets; the rest is round numbers, so that
+//! a test can be checked by hand. The machines of the paper are in `machines/`.
+
+use alloc::string::String;
+use alloc::vec;
+
+use units::Nanos;
+
+use super::{
+    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, FileSystem, Kernel, Massbus, Queue, Search, Uda,
+};
+use crate::description::Drive;
+
+pub(crate) fn eagle() -> Drive {
+    Drive {
+        name: String::from("Fujitsu 2351A"),
+        sectors_per_track: 48,
+        heads: 20,
+        cylinders: 842,
+        milli_rpm: 3_961_000,
+        speed_deviation_ppm: 2_000,
+        track_skew_sectors: 0,
+        seek_least: Nanos::from_millis(5),
+        seek_average: Nanos::from_millis(18),
+        seek_most: Nanos::from_millis(35),
+        first_sector: 391 * 960,
+    }
+}
+
+pub(crate) fn ra81() -> Drive {
+    Drive {
+        name: String::from("RA81"),
+        sectors_per_track: 51,
+        heads: 14,
+        cylinders: 1248,
+        milli_rpm: 3_600_000,
+        seek_least: Nanos::from_millis(6),
+        seek_average: Nanos::from_millis(28),
+        seek_most: Nanos::from_millis(52),
+        first_sector: 131_404,
+        ..eagle()
+    }
+}
+
+pub(crate) fn ffs(block_bytes: u32, rotational_delay_ms: u64) -> FileSystem {
+    FileSystem {
+        name: alloc::format!("{}K/1K", block_bytes / 1024),
+        block_bytes,
+        fragment_bytes: 1024,
+        rotational_delay: Nanos::from_millis(rotational_delay_ms),
+        blocks_per_group: 256,
+        cylinders_per_group: 16,
+        bytes_per_inode: 2048,
+    }
+}
+
+pub(crate) fn kernel() -> Kernel {
+    Kernel {
+        call: Nanos::from_micros(400),
+        copy_per_kib: Nanos::from_micros(800),
+        clear_per_kib: Nanos::from_micros(300),
+        block_read: Nanos::from_micros(1800),
+        block_write: Nanos::from_micros(1700),
+        block_allocate: Nanos::from_micros(2000),
+        context_switch: Nanos::from_micros(400),
+        wakeup: Nanos::from_micros(200),
+        clock_tick: Nanos::from_micros(200),
+        clock_hertz: 100,
+        jitter_permille: 150,
+        cache_permille: 100,
+    }
+}
+
+fn sbi() -> Bus {
+    Bus {
+        name: String::from("SBI"),
+        to_memory_bytes_per_second: 13_300_000,
+        from_memory_bytes_per_second: 13_300_000,
+        slow_down_permille: 150,
+        other_traffic_permille: 0,
+        data_late: None,
+    }
+}
+
+fn driver() -> Driver {
+    Driver { start: Nanos::from_micros(400), interrupt: Nanos::from_micros(600) }
+}
+
+/// An 11/780 with an SC780 and Eagles.
+pub(crate) fn massbus() -> Description {
+    Description {
+        name: String::from("massbus"),
+        cpu: Cpu { name: String::from("VAX-11/780"), code_permille: 1000, copy_permille: 1000, memory_bytes: 4 << 20 },
+        kernel: kernel(),
+        bus: sbi(),
+        controller: Controller::Massbus(Massbus {
+            most_drives: 8,
+            driver: driver(),
+            search: Search::Lead { lead_sectors: 7, window_sectors: 8 },
+            search_start: Nanos::from_micros(50),
+            command: Nanos::from_micros(450),
+            finish: Nanos::from_micros(100),
+            attention: Attention::Held,
+            buffer_sectors: 1,
+        }),
+        queue: Queue::Disksort,
+        drive: eagle(),
+        file_systems: vec![ffs(8192, 4), ffs(4096, 4)],
+    }
+}
+
+/// The same in an earlier state: calls too late, and a bus that lets it wait.
+pub(crate) fn early_massbus() -> Description {
+    let mut description = massbus();
+    description.name = String::from("early massbus");
+    description.bus.data_late = Some(DataLate { to_memory_ppm: 26_000, from_memory_ppm: 85_000, idle_permille: 220 });
+    let Controller::Massbus(massbus) = &mut description.controller else { unreachable!("a sample") };
+    massbus.search = Search::Lead { lead_sectors: 2, window_sectors: 3 };
+    massbus.attention = Attention::Missed;
+    description
+}
+
+/// An 11/750 with a UDA50 and RA81s.
+pub(crate) fn uda() -> Description {
+    Description {
+        name: String::from("uda"),
+        cpu: Cpu { name: String::from("VAX-11/750"), code_permille: 1450, copy_permille: 960, memory_bytes: 2 << 20 },
+        bus: Bus {
+            name: String::from("UNIBUS"),
+            to_memory_bytes_per_second: 540_000,
+            from_memory_bytes_per_second: 450_000,
+            slow_down_permille: 90,
+            ..sbi()
+        },
+        controller: Controller::Uda(Uda {
+            most_drives: 4,
+            driver: driver(),
+            commands: 8,
+            order: Queue::Fifo,
+            buffer_sectors: 52,
+            command: Nanos::from_millis(1),
+            response: Nanos::from_micros(300),
+            turnaround: Nanos::from_millis(4),
+            turnaround_shared: Nanos::from_millis(3),
+            jitter_permille: 770,
+            fetched_writes: 2,
+        }),
+        queue: Queue::Fifo,
+        drive: ra81(),
+        file_systems: vec![ffs(8192, 4), ffs(4096, 2)],
+        ..massbus()
+    }
+}
