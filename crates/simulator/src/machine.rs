@@ -1,88 +1,44 @@
-//! The first simulated machine: one CPU, one disk, no cache. Programs take turns at both in the order in
-//! which they ask.
+//! Which simulated machine it is. Not a trait object: the world's loop is compiled for each.
 
-use alloc::string::String;
-use alloc::vec;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use units::{Moment, Nanos, Virtual};
+use units::Virtual;
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Laid, Layer, OpKind, Recorder,
-    Residency, Span, Step, Steps, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Laid, Recorder, Residency, Span, Steps, Witness, World,
 };
 
-use crate::disk::Disk;
-use crate::namespace::{Namespace, Transfer};
+use crate::computer::Computer;
+use crate::flat::Flat;
 
-/// CPU time of any call. Invented: about what a VAX-11/780 took for a short system call.
-const CALL: Nanos = Nanos::from_micros(500);
-
-/// CPU time to copy one byte between program and kernel. Invented: 1,000,000 bytes a second would keep the
-/// CPU four tenths busy.
-const COPY_NANOS_PER_BYTE: u64 = 400;
-
-/// A simulated computer.
+/// A simulated machine.
 #[derive(Debug)]
-pub struct Machine {
-    programs: Vec<Namespace>,
-    disk: Disk,
-    cpu_free: Moment<Virtual>,
-    disk_free: Moment<Virtual>,
-    computed: Nanos,
-    used: DeviceUse,
-    watched_since: (Nanos, DeviceUse),
+pub enum Machine {
+    /// The simplest one: its times can be checked by hand.
+    Flat(Box<Flat>),
+    /// One that was described.
+    Computer(Box<Computer>),
 }
 
 impl Machine {
-    /// The names of the machines there are.
+    /// The names of the machines that need no description.
     pub const NAMES: [&str; 1] = ["flat"];
 
     /// The machine of that name, with so many programs on it.
     pub fn named(name: &str, programs: usize) -> Option<Machine> {
-        (name == "flat").then(|| Machine::flat(programs))
+        (name == "flat").then(|| Machine::Flat(Box::new(Flat::new(programs))))
     }
+}
 
-    fn flat(programs: usize) -> Machine {
-        Machine {
-            programs: (0..programs).map(Namespace::of_program).collect(),
-            disk: Disk::default(),
-            cpu_free: Moment::ZERO,
-            disk_free: Moment::ZERO,
-            computed: Nanos::ZERO,
-            // No flush ever takes any time.
-            used: DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() },
-            watched_since: (Nanos::ZERO, DeviceUse::default()),
+/// The same call to whichever machine it is.
+macro_rules! which {
+    ($machine:expr, $inner:ident => $call:expr) => {
+        match $machine {
+            Machine::Flat($inner) => $call,
+            Machine::Computer($inner) => $call,
         }
-    }
-
-    /// Keeps the CPU busy from `ready` on; says until when, and how long it was busy with others before.
-    fn compute(&mut self, ready: Moment<Virtual>, work: Nanos) -> (Moment<Virtual>, Nanos) {
-        let begins = ready.max(self.cpu_free);
-        self.cpu_free = begins + work;
-        self.computed += work;
-        (self.cpu_free, begins.since(ready))
-    }
-
-    /// Keeps the disk busy from `ready` on; says until when.
-    fn transfer(&mut self, ready: Moment<Virtual>, transfer: Transfer, kind: OpKind) -> Moment<Virtual> {
-        if transfer.bytes == 0 {
-            return ready;
-        }
-        let begins = ready.max(self.disk_free);
-        self.disk_free = begins + self.disk.serve(transfer);
-        let used = &mut self.used;
-        used.busy += self.disk_free.since(begins);
-        let (bytes, requests, time) = if kind.reads() {
-            (&mut used.moved.read, &mut used.reads, &mut used.reading)
-        } else {
-            (&mut used.moved.written, &mut used.writes, &mut used.writing)
-        };
-        *bytes += u64::from(transfer.bytes);
-        *requests += 1;
-        *time += self.disk_free.since(ready);
-        self.disk_free
-    }
+    };
 }
 
 impl World for Machine {
@@ -90,7 +46,7 @@ impl World for Machine {
     type Fault = Infallible;
 
     fn programs(&self) -> usize {
-        self.programs.len()
+        which!(self, machine => World::programs(&**machine))
     }
 
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Virtual>>, Infallible>
@@ -98,113 +54,46 @@ impl World for Machine {
         S: Steps + Send,
         R: Recorder<Virtual> + Send,
     {
-        assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
-        let began = self.cpu_free.max(self.disk_free);
-        let mut spans =
-            vec![Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) }; streams.len()];
-        let mut running: Vec<usize> = (0..streams.len()).collect();
-
-        // The program that has waited longest goes next; of equals, the first.
-        while let Some(&index) = running.iter().min_by_key(|&&index| spans[index].ended) {
-            let issued = spans[index].ended;
-            let op = match streams[index].next() {
-                Some(Step::Op(op)) => op,
-                Some(Step::Think(span)) => {
-                    spans[index].ended = issued + span;
-                    continue;
-                }
-                Some(Step::At(span)) => {
-                    spans[index].ended = issued.max(began + span);
-                    continue;
-                }
-                None => {
-                    running.retain(|&other| other != index);
-                    continue;
-                }
-            };
-            let outcome = self.programs[index].apply(&op);
-            let bytes = outcome.ok().flatten().map_or(0, |transfer| transfer.bytes);
-            let copying = Nanos(u64::from(bytes) * COPY_NANOS_PER_BYTE);
-            let (mut returned, waited) = self.compute(issued, CALL + copying);
-            if let Ok(Some(transfer)) = outcome {
-                returned = self.transfer(returned, transfer, op.kind());
-            }
-            spans[index].ended = returned;
-            spans[index].cpu.total += CALL + copying;
-            spans[index].ready = spans[index].ready.map(|ready| ready + waited);
-            recorders[index].record(&op, issued, returned, outcome.map(|_| bytes));
-            if recorders[index].has_enough() {
-                streams[index].curtail();
-            }
-            if outcome.is_err() {
-                running.retain(|&other| other != index);
-            }
-        }
-        Ok(spans)
+        which!(self, machine => machine.run(streams, recorders))
     }
 
-    /// Nothing is ever kept in memory: every phase begins cold, wanted or not.
     fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
-        Ok(match wanted {
-            Cache::AsIs | Cache::Cold => CacheState::Cold,
-            Cache::Warm => CacheState::Unknown(Unproven::NeverCaches),
-        })
+        which!(self, machine => machine.reach(wanted))
     }
 
-    /// There is nobody else, and nothing is written later.
     fn quiesce(&mut self) -> Result<Calm, Infallible> {
-        Ok(Calm { reached: true, waited: Nanos::ZERO, unwritten: Some(0), foreign: Some(0) })
+        which!(self, machine => machine.quiesce())
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
-        Ok(Some(Residency::default()))
+        which!(self, machine => machine.unwritten())
     }
 
-    /// Where its files lie is not simulated.
     fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
-        Ok(None)
+        which!(self, machine => machine.laid())
     }
 
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
-        Some(self.used.moved)
+        which!(self, machine => machine.device_bytes())
     }
 
-    /// Nothing waits to be written.
     fn dirtiness(&mut self) -> Option<Dirtiness> {
-        None
+        which!(self, machine => machine.dirtiness())
     }
 
     fn watch(&mut self) -> Result<(), Infallible> {
-        self.watched_since = (self.computed, self.used);
-        Ok(())
+        which!(self, machine => machine.watch())
     }
 
     fn watched(&mut self) -> Result<Witness, Infallible> {
-        let (computed, used) = self.watched_since;
-        let used = self.used.since(&used);
-        Ok(Witness {
-            workers: Some(Nanos::ZERO),
-            machine: Some(self.computed.saturating_sub(computed)),
-            device: Some(used.moved),
-            layers: vec![Layer {
-                name: String::from("disk"),
-                depth: 0,
-                used,
-                // It keeps nothing.
-                write_cache: Some(WriteCache::Through),
-                is_file: false,
-            }],
-            ..Witness::default()
-        })
+        which!(self, machine => machine.watched())
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {
-        Ok(self.programs[index].census())
+        which!(self, machine => machine.census(index))
     }
 
     fn clear(&mut self) -> Result<(), Infallible> {
-        let programs = self.programs.len();
-        self.programs = (0..programs).map(Namespace::of_program).collect();
-        Ok(())
+        which!(self, machine => machine.clear())
     }
 }

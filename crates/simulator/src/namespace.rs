@@ -1,6 +1,8 @@
 //! What an op does to names, sizes and open files, by the rules of POSIX; no time passes here.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::mem;
 
 use workload::{Access, Census, Directory, HANDLES, Handle, Name, Op, Reason};
 
@@ -15,6 +17,10 @@ pub(crate) struct Namespace {
     sizes: BTreeMap<FileId, u64>,
     open: [Option<OpenFile>; HANDLES],
     last_id: FileId,
+    /// Files without a name that are still open.
+    nameless: BTreeSet<FileId>,
+    /// Files whose contents are gone since this was asked last.
+    released: Vec<FileId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +51,7 @@ impl Namespace {
             Op::Rmdir { directory } => self.rmdir(directory).map(|()| None),
             Op::Create { name, handle, .. } => self.create(name, handle).map(|()| None),
             Op::Open { name, handle, access, .. } => self.open(name, handle, access).map(|()| None),
-            Op::Close { handle } => self.slot(handle).take().map(|_| None).ok_or(Reason::BadHandle),
+            Op::Close { handle } => self.close(handle).map(|()| None),
             Op::Read { handle, length } => self.read(handle, length, length).map(Some),
             Op::ReadTail { handle, length, expect } => self.read(handle, length, expect).map(Some),
             Op::Write { handle, length } | Op::WriteLast { handle, length } => self.write(handle, length).map(Some),
@@ -60,7 +66,7 @@ impl Namespace {
             Op::Fdatasync { handle } | Op::Fsync { handle } => self.slot(handle).map(|_| None).ok_or(Reason::BadHandle),
             Op::FsyncDirectory { directory } => self.directory(directory).map(|()| None),
             Op::Syncfs => Ok(None),
-            Op::Unlink { name } => self.names.remove(&name).map(|_| None).ok_or(Reason::NotFound),
+            Op::Unlink { name } => self.unlink(name).map(|()| None),
         }
     }
 
@@ -85,15 +91,61 @@ impl Namespace {
             self.last_id += 1;
             self.last_id
         });
-        self.sizes.insert(file, 0);
-        *self.slot(handle) = Some(OpenFile { file, access: Access::Write, offset: 0 });
+        if self.sizes.insert(file, 0).is_some() {
+            self.released.push(file);
+        }
+        self.keep_open(handle, OpenFile { file, access: Access::Write, offset: 0 });
         Ok(())
     }
 
     fn open(&mut self, name: Name, handle: Handle, access: Access) -> Result<(), Reason> {
         let file = *self.names.get(&name).ok_or(Reason::NotFound)?;
-        *self.slot(handle) = Some(OpenFile { file, access, offset: 0 });
+        self.keep_open(handle, OpenFile { file, access, offset: 0 });
         Ok(())
+    }
+
+    /// Opening onto a handle in use closes what it held.
+    fn keep_open(&mut self, handle: Handle, file: OpenFile) {
+        let before = self.slot(handle).replace(file);
+        self.let_go(before);
+    }
+
+    fn close(&mut self, handle: Handle) -> Result<(), Reason> {
+        let open = self.slot(handle).take();
+        self.let_go(open);
+        open.map(|_| ()).ok_or(Reason::BadHandle)
+    }
+
+    fn unlink(&mut self, name: Name) -> Result<(), Reason> {
+        let file = self.names.remove(&name).ok_or(Reason::NotFound)?;
+        self.nameless.insert(file);
+        self.release_unless_open(file);
+        Ok(())
+    }
+
+    fn let_go(&mut self, closed: Option<OpenFile>) {
+        if let Some(OpenFile { file, .. }) = closed.filter(|closed| self.nameless.contains(&closed.file)) {
+            self.release_unless_open(file);
+        }
+    }
+
+    /// A file is gone when it has neither a name nor a handle.
+    fn release_unless_open(&mut self, file: FileId) {
+        if self.open.iter().flatten().all(|open| open.file != file) {
+            self.nameless.remove(&file);
+            self.sizes.remove(&file);
+            self.released.push(file);
+        }
+    }
+
+    /// Files whose contents are gone since this was asked last.
+    pub(crate) fn take_released(&mut self) -> Vec<FileId> {
+        mem::take(&mut self.released)
+    }
+
+    /// All files that there are.
+    pub(crate) fn files(&self) -> impl Iterator<Item = FileId> {
+        self.sizes.keys().copied()
     }
 
     /// A read that brings too little still moves the offset by what it brought.

@@ -1,0 +1,281 @@
+//! A simulated computer as a world: it pulls the programs' steps when they would have issued them.
+
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::mem;
+
+use units::{Moment, Nanos, Virtual};
+use workload::{
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Laid, Layer, Op, Recorder, Residency,
+    Span, Step, Steps, Unproven, Witness, World, WriteCache,
+};
+
+use super::{Computer, Watched};
+use crate::accounts::ProgramTime;
+use crate::cache::BlockKey;
+use crate::cpu::Process;
+use crate::drive::Activity;
+use crate::namespace::Namespace;
+use crate::process::{Call, Demand, Request};
+
+/// A program's stream, and what is to be said of it.
+struct Running {
+    span: Span<Virtual>,
+    op: Option<(Op, Moment<Virtual>)>,
+    ended: bool,
+}
+
+impl Computer {
+    /// A process has come to the end of what it did on the processor: it goes on until it wants the processor again,
+    /// sleeps, pauses or ends.
+    fn go_on<S, R>(&mut self, process: Process, running: &mut Running, stream: &mut S, recorder: &mut R)
+    where
+        S: Iterator<Item = Step>,
+        R: Recorder<Virtual>,
+    {
+        let mut returned = false;
+        loop {
+            if !self.procs[process].in_call {
+                let now = self.now();
+                match stream.next() {
+                    Some(Step::Op(op)) => {
+                        running.op = Some((op, now));
+                        self.procs[process].call = self.begin(process, &op);
+                        self.procs[process].in_call = true;
+                    }
+                    Some(Step::Think(span)) => return self.pause(process, now + span),
+                    Some(Step::At(span)) => return self.pause(process, now.max(running.span.began + span)),
+                    None => return self.end(process, running),
+                }
+            }
+            match self.step(process) {
+                Demand::Spend(cause, work) => {
+                    self.hardware.processor.spend(&mut self.hardware.engine, process, work, cause);
+                    // Who returns to the program lets others go first that were woken meanwhile.
+                    if returned && self.hardware.processor.is_wanted() {
+                        self.hardware.processor.give_way(&self.hardware.engine, process);
+                    }
+                    return;
+                }
+                Demand::Sleep(channel) => return self.sleep(process, channel),
+                Demand::Return(outcome) => {
+                    let (op, issued) = running.op.take().expect("a call that was issued");
+                    recorder.record(&op, issued, self.now(), outcome);
+                    if recorder.has_enough() {
+                        stream.curtail();
+                    }
+                    self.procs[process].in_call = false;
+                    returned = true;
+                    if outcome.is_err() {
+                        return self.end(process, running);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the op asks of the data, once its effect on names and sizes is done.
+    fn begin(&mut self, process: Process, op: &Op) -> Call {
+        let outcome = self.namespaces[process].apply(op);
+        let released = self.namespaces[process].take_released();
+        self.forget(process, &released);
+        if let Op::Create { handle, mode, .. } | Op::Open { handle, mode, .. } = *op {
+            self.procs[process].durable[usize::from(handle.0)] = mode.durability != Durability::None;
+        }
+        Call::new(match (outcome, *op) {
+            (Err(reason), _) => Request::Fails(reason),
+            (Ok(None), Op::Fsync { .. } | Op::Fdatasync { .. } | Op::FsyncDirectory { .. } | Op::Syncfs) => {
+                Request::Sync
+            }
+            (Ok(None), _) => Request::Nothing,
+            (Ok(Some(to)), Op::Read { .. } | Op::ReadAt { .. } | Op::ReadTail { .. }) => {
+                Request::Read { file: to.file, offset: to.offset, bytes: to.bytes }
+            }
+            (Ok(Some(to)), Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. }) => {
+                let waits = self.procs[process].durable[usize::from(handle.0)];
+                Request::Write { file: to.file, offset: to.offset, bytes: to.bytes, waits }
+            }
+            (Ok(Some(_)), _) => unreachable!("{op} moves no data"),
+        })
+    }
+
+    fn end(&mut self, process: Process, running: &mut Running) {
+        self.hardware.processor.leave(process);
+        running.ended = true;
+        let span = &mut running.span;
+        span.ended = self.hardware.now();
+        let charged = self.hardware.processor.charged(&self.hardware.engine, process);
+        let proc = &mut self.procs[process];
+        let time = ProgramTime {
+            elapsed: span.ended.since(span.began),
+            running: charged.running,
+            interrupted: charged.interrupted,
+            ready: charged.ready,
+            waiting: mem::replace(&mut proc.waited, [Nanos::ZERO; Activity::COUNT]),
+            pauses: mem::take(&mut proc.pauses),
+        };
+        time.assert_closed();
+        span.cpu = CpuTime { total: time.cpu(), user: Nanos::ZERO };
+        span.ready = Some(time.ready);
+        self.watched_since.programs += time.cpu();
+        self.programs[process] = time;
+    }
+
+    /// A reading of everything that counts.
+    fn reading(&mut self) -> Watched {
+        Watched { accounts: self.accounts(), used: self.used.clone(), programs: self.watched_since.programs }
+    }
+
+    /// How many blocks of the programs' files are in memory, out of all.
+    fn residency(&self) -> Residency {
+        let mut residency = Residency::default();
+        for (proc, namespace) in self.procs.iter().zip(&self.namespaces) {
+            for extent in namespace.files().flat_map(|file| self.file_systems[proc.drive].extents(file)) {
+                residency.of += 1;
+                let buffer = self.cache.find(BlockKey::new(proc.drive, extent.sector));
+                residency.pages += u64::from(buffer.is_some());
+            }
+        }
+        residency
+    }
+}
+
+impl World for Computer {
+    type Clock = Virtual;
+    type Fault = Infallible;
+
+    fn programs(&self) -> usize {
+        self.procs.len()
+    }
+
+    fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Virtual>>, Infallible>
+    where
+        S: Steps + Send,
+        R: Recorder<Virtual> + Send,
+    {
+        assert!(streams.len() == recorders.len() && streams.len() <= self.procs.len(), "one of each per program");
+        let began = self.now();
+        let span = Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) };
+        let mut running: Vec<Running> = streams.iter().map(|_| Running { span, op: None, ended: false }).collect();
+        self.programs = vec![ProgramTime::default(); streams.len()];
+        for process in 0..streams.len() {
+            self.hardware.processor.admit(&self.hardware.engine, process);
+        }
+        self.dispatch();
+        let mut left = streams.len();
+        while left > 0 {
+            let Some(process) = self.advance() else { continue };
+            let (stream, recorder) = (&mut streams[process], &mut recorders[process]);
+            self.go_on(process, &mut running[process], stream, recorder);
+            left -= usize::from(running[process].ended);
+            self.dispatch();
+        }
+        self.accounts();
+        Ok(running.into_iter().map(|running| running.span).collect())
+    }
+
+    /// Writes what is to be written, and forgets the rest, as an unmount does. Nothing is ever read for no program.
+    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
+        if wanted == Cache::Cold {
+            self.settle();
+            self.cache.forget_clean();
+        }
+        let residency = self.residency();
+        Ok(match (wanted, residency) {
+            (Cache::AsIs, _) => CacheState::Unknown(Unproven::NotAsked),
+            (_, Residency { of: 0, .. }) => CacheState::Unknown(Unproven::NoFiles),
+            (Cache::Cold, Residency { pages: 0, .. }) => CacheState::Cold,
+            (Cache::Warm, Residency { pages, of }) if pages == of => CacheState::Warm,
+            _ => CacheState::Unknown(Unproven::Partly(residency)),
+        })
+    }
+
+    /// There is nobody else.
+    fn quiesce(&mut self) -> Result<Calm, Infallible> {
+        let began = self.now();
+        self.settle();
+        Ok(Calm { reached: true, waited: self.now().since(began), unwritten: Some(0), foreign: Some(0) })
+    }
+
+    fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
+        Ok(Some(Residency { pages: self.cache.unwritten() as u64, of: self.residency().of }))
+    }
+
+    /// Every byte of its files was written.
+    fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
+        Ok(None)
+    }
+
+    fn device_bytes(&mut self) -> Option<DeviceBytes> {
+        let mut bytes = DeviceBytes::default();
+        for used in &self.used {
+            bytes.read += used.moved.read;
+            bytes.written += used.moved.written;
+        }
+        Some(bytes)
+    }
+
+    /// Nobody is held back but by the want of a buffer.
+    fn dirtiness(&mut self) -> Option<Dirtiness> {
+        None
+    }
+
+    fn watch(&mut self) -> Result<(), Infallible> {
+        self.watched_since.programs = Nanos::ZERO;
+        self.watched_since = self.reading();
+        Ok(())
+    }
+
+    fn watched(&mut self) -> Result<Witness, Infallible> {
+        let Watched { accounts, used, programs } = self.reading();
+        let accounts = accounts.since(&self.watched_since.accounts);
+        let busy: Nanos = accounts.cpu.busy.into_iter().sum();
+        let drives = used.iter().zip(&self.watched_since.used).zip(&accounts.drives).enumerate();
+        let layers: Vec<Layer> = drives
+            .map(|(index, ((now, before), spent))| {
+                let busy = accounts.elapsed - spent[Activity::Idle as usize];
+                Layer {
+                    name: format!("drive{index}"),
+                    depth: 0,
+                    used: workload::DeviceUse { busy, ..now.since(before) },
+                    // A drive of 1983 says that it has written when it has.
+                    write_cache: Some(WriteCache::Through),
+                    is_file: false,
+                }
+            })
+            .collect();
+        let mut device = DeviceBytes::default();
+        for layer in &layers {
+            device.read += layer.used.moved.read;
+            device.written += layer.used.moved.written;
+        }
+        Ok(Witness {
+            // What the processor did while no program was on it.
+            workers: Some(busy.saturating_sub(programs)),
+            machine: Some(busy),
+            device: Some(device),
+            layers,
+            ..Witness::default()
+        })
+    }
+
+    fn census(&mut self, index: usize) -> Result<Census, Infallible> {
+        Ok(self.namespaces[index].census())
+    }
+
+    /// Everything of the programs goes at once; no time passes but for what is on its way.
+    fn clear(&mut self) -> Result<(), Infallible> {
+        for index in 0..self.namespaces.len() {
+            let fresh = Namespace::of_program(index);
+            let files: Vec<_> = mem::replace(&mut self.namespaces[index], fresh).files().collect();
+            self.forget(index, &files);
+            self.procs[index].durable = [false; workload::HANDLES];
+            self.procs[index].last_read = None;
+        }
+        self.settle();
+        self.cache.forget_clean();
+        Ok(())
+    }
+}

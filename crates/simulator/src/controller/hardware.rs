@@ -1,0 +1,61 @@
+//! What a controller works with: time, processor, bus and drives.
+
+use alloc::vec::Vec;
+
+use units::{Moment, Nanos, Virtual};
+
+use super::{Event, Signal};
+use crate::bus::Bus;
+use crate::computer::{self, Handler};
+use crate::cpu::{Cause, Processor};
+use crate::drive::{Activity, Drive};
+use crate::engine::Engine;
+
+/// All of a computer but its controller and its system.
+#[derive(Debug)]
+pub(crate) struct Hardware {
+    pub(crate) engine: Engine,
+    pub(crate) processor: Processor<Handler>,
+    pub(crate) bus: Bus,
+    pub(crate) drives: Vec<Drive>,
+}
+
+impl Hardware {
+    pub(crate) fn now(&self) -> Moment<Virtual> {
+        self.engine.now()
+    }
+
+    pub(super) fn after(&mut self, delay: Nanos, event: Event) {
+        self.engine.calendar.after(delay, computer::Event::Controller(event));
+    }
+
+    pub(super) fn at(&mut self, moment: Moment<Virtual>, event: Event) {
+        self.engine.calendar.at(moment, computer::Event::Controller(event));
+    }
+
+    pub(super) fn interrupt(&mut self, work: Nanos, signal: Signal) {
+        self.processor.interrupt(&mut self.engine, work, Cause::Interrupt, Handler::Controller(signal));
+    }
+
+    /// A transfer begins or ends on the bus, which slows the processor down.
+    pub(super) fn transfer(&mut self, begins: bool) {
+        let now = self.now();
+        self.bus.change(begins, now, &mut self.engine.timeline);
+        self.processor.slow_down(&mut self.engine, self.bus.slow_down_permille());
+    }
+
+    /// From now on the drive does something else.
+    pub(super) fn enter(&mut self, drive: u8, activity: Activity) {
+        let now = self.now();
+        self.drives[usize::from(drive)].enter(activity, now, &mut self.engine.timeline);
+    }
+
+    /// What the drive will do next, without another word, from that moment on.
+    pub(super) fn then(&mut self, drive: u8, activity: Activity, from: Moment<Virtual>) {
+        self.drives[usize::from(drive)].then(activity, from);
+    }
+
+    pub(super) fn drive(&mut self, drive: u8) -> &mut Drive {
+        &mut self.drives[usize::from(drive)]
+    }
+}

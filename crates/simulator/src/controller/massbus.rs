@@ -1,0 +1,245 @@
+//! A controller that does what the driver says step by step, as the RH780 and those that behave like it (SC750,
+//! SC780, SI 9900): the arms move and the platters turn without it, but one drive at a time moves data.
+//!
+//! ```text
+//!   driver: seek, search ─> drive turns ─> drive calls ─> interrupt ─> wait for the data path ─> data command
+//!           ─> the sector comes ─> transfer ─> interrupt, which starts the drive's next request
+//! ```
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use units::Nanos;
+
+use super::hardware::Hardware;
+use super::{Event, Io, Signal, search};
+use crate::bus::Direction;
+use crate::description::{self, Attention, Search};
+use crate::drive::Activity;
+use crate::queue::{DriveQueue, Waiting};
+
+/// The controller and the driver's half of it.
+#[derive(Debug)]
+pub(crate) struct Massbus {
+    settings: description::Massbus,
+    lanes: Vec<Lane>,
+    /// The data path belongs to a drive.
+    path_busy: bool,
+    /// Drives that wait for it.
+    path_waiting: VecDeque<u8>,
+}
+
+/// One drive's requests.
+#[derive(Debug)]
+struct Lane {
+    queue: DriveQueue<Io>,
+    /// The first request is under way.
+    active: bool,
+    /// The drive has called and was not heard yet.
+    calls: bool,
+    /// Sectors of the transfer that have passed, and those that are passing.
+    passed: u16,
+    passing: u16,
+}
+
+impl Massbus {
+    pub(super) fn new(settings: description::Massbus, order: description::Queue, drives: usize) -> Massbus {
+        let lane = |_| Lane { queue: DriveQueue::new(order), active: false, calls: false, passed: 0, passing: 0 };
+        Massbus {
+            settings,
+            lanes: (0..drives).map(lane).collect(),
+            path_busy: false,
+            path_waiting: VecDeque::with_capacity(drives),
+        }
+    }
+
+    pub(super) fn submit(&mut self, hardware: &mut Hardware, io: Io) {
+        let cylinder = hardware.drive(io.drive).geometry().cylinder(io.sector);
+        let lane = &mut self.lanes[usize::from(io.drive)];
+        lane.queue.insert(Waiting { cylinder, reads: io.reads, request: io });
+        if !lane.active {
+            self.start(hardware, io.drive);
+        }
+    }
+
+    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
+        match event {
+            Event::Calls(drive) => self.called(hardware, drive),
+            Event::Arrives(drive) => {
+                hardware.enter(drive, Activity::Transfer);
+                hardware.transfer(true);
+                self.pass(hardware, drive);
+            }
+            Event::Passed(drive) => self.passed(hardware, drive),
+            Event::Finished(drive) => {
+                hardware.enter(drive, Activity::Host);
+                hardware.interrupt(self.settings.driver.interrupt, Signal::Done(drive));
+            }
+            _ => unreachable!("{event:?} is none of a MASSBUS"),
+        }
+    }
+
+    pub(super) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Io> {
+        match signal {
+            Signal::Call(drive) => {
+                self.want_path(hardware, drive);
+                None
+            }
+            Signal::Done(drive) => Some(self.done(hardware, drive)),
+            Signal::Response(_) => unreachable!("{signal:?} is none of a MASSBUS"),
+        }
+    }
+
+    /// The driver takes up a drive's first request.
+    fn start(&mut self, hardware: &mut Hardware, drive: u8) {
+        let lane = &mut self.lanes[usize::from(drive)];
+        let Some(io) = lane.queue.first() else { return };
+        lane.active = true;
+        let now = hardware.now();
+        let there = hardware.drive(drive);
+        let on_cylinder = there.cylinder == there.geometry().cylinder(io.sector);
+        match self.settings.search {
+            Search::Never if on_cylinder => self.want_path(hardware, drive),
+            Search::Never => {
+                let arrives = now + there.seek(io.sector) + self.settings.search_start;
+                hardware.enter(drive, Activity::Seek);
+                hardware.at(arrives, Event::Calls(drive));
+            }
+            Search::Lead { window_sectors, .. }
+                if on_cylinder
+                    && search::is_skipped(
+                        there.under_heads(now),
+                        there.geometry().sectors_per_track,
+                        window_sectors,
+                    ) =>
+            {
+                self.want_path(hardware, drive);
+            }
+            Search::Lead { lead_sectors, .. } => {
+                let settled = now + there.seek(io.sector);
+                let searches = settled + self.settings.search_start;
+                let calls = there.reaches_before(io.sector, lead_sectors, searches);
+                hardware.enter(drive, Activity::Seek);
+                hardware.then(drive, Activity::Controller, settled);
+                hardware.then(drive, Activity::Rotation, searches);
+                hardware.at(calls, Event::Calls(drive));
+            }
+        }
+    }
+
+    /// A drive that has found its sector calls.
+    fn called(&mut self, hardware: &mut Hardware, drive: u8) {
+        if !self.path_busy {
+            hardware.enter(drive, Activity::Host);
+            hardware.interrupt(self.settings.driver.interrupt, Signal::Call(drive));
+            return;
+        }
+        match self.settings.attention {
+            Attention::Held => {
+                self.lanes[usize::from(drive)].calls = true;
+                hardware.enter(drive, Activity::Path);
+            }
+            Attention::Missed => {
+                let turn = hardware.drive(drive).turn();
+                hardware.enter(drive, Activity::LostTurn);
+                hardware.after(turn, Event::Calls(drive));
+            }
+        }
+    }
+
+    fn want_path(&mut self, hardware: &mut Hardware, drive: u8) {
+        hardware.enter(drive, Activity::Path);
+        self.path_waiting.push_back(drive);
+        self.take_path(hardware);
+    }
+
+    /// Gives the data path to the drive that has waited longest.
+    fn take_path(&mut self, hardware: &mut Hardware) {
+        if self.path_busy {
+            return;
+        }
+        let Some(drive) = self.path_waiting.pop_front() else { return };
+        self.path_busy = true;
+        let lane = &mut self.lanes[usize::from(drive)];
+        (lane.passed, lane.passing) = (0, 0);
+        let io = lane.queue.first().expect("a drive that wants the path has a request");
+        let commanded = hardware.now() + self.settings.command;
+        let there = hardware.drive(drive);
+        let settled = commanded + there.seek(io.sector);
+        let arrives = there.reaches(io.sector, settled);
+        hardware.enter(drive, Activity::Controller);
+        hardware.then(drive, Activity::Seek, commanded);
+        hardware.then(drive, Activity::Rotation, settled);
+        hardware.at(arrives, Event::Arrives(drive));
+    }
+
+    /// The next sectors of a transfer begin to pass: one where each may come too late, else as many as the
+    /// buffer lets pass, which is all of them where the bus is faster than the platter.
+    fn pass(&mut self, hardware: &mut Hardware, drive: u8) {
+        let lane = &mut self.lanes[usize::from(drive)];
+        let io = lane.queue.first().expect("the request that is transferred");
+        let direction = Direction::of(io.reads);
+        let left = io.sectors - lane.passed;
+        let at_work = hardware.processor.is_at_work();
+        if hardware.bus.is_late(direction, at_work, &mut hardware.engine.prng) {
+            let turn = hardware.drive(drive).turn();
+            self.lose_turn(hardware, drive, turn);
+            return;
+        }
+        let media = hardware.drive(drive).passing(0, 1);
+        let in_time = hardware.bus.sectors_in_time(direction, media, self.settings.buffer_sectors);
+        let most =
+            if hardware.bus.may_be_late() { 1 } else { in_time.map_or(left, |some| some.min(left.into()) as u16) };
+        lane.passing = most.min(left);
+        let time = hardware.drive(drive).passing(io.sector + u32::from(lane.passed), lane.passing.into());
+        hardware.after(time, Event::Passed(drive));
+    }
+
+    fn passed(&mut self, hardware: &mut Hardware, drive: u8) {
+        let lane = &mut self.lanes[usize::from(drive)];
+        let io = lane.queue.first().expect("the request that is transferred");
+        lane.passed += lane.passing;
+        if lane.passed == io.sectors {
+            hardware.transfer(false);
+            hardware.enter(drive, Activity::Controller);
+            hardware.after(self.settings.finish, Event::Finished(drive));
+        } else if hardware.bus.may_be_late() {
+            self.pass(hardware, drive);
+        } else {
+            let turn = hardware.drive(drive).turn();
+            self.lose_turn(hardware, drive, turn);
+        }
+    }
+
+    fn lose_turn(&mut self, hardware: &mut Hardware, drive: u8, turn: Nanos) {
+        hardware.transfer(false);
+        hardware.enter(drive, Activity::LostTurn);
+        hardware.after(turn, Event::Arrives(drive));
+    }
+
+    /// The driver serves the end of a transfer:
+    ///   1. the request is complete, and the path is free;
+    ///   2. the same drive's next request is taken up;
+    ///   3. drives that called meanwhile are heard;
+    ///   4. who waits for the path gets it.
+    fn done(&mut self, hardware: &mut Hardware, drive: u8) -> Io {
+        // 1
+        let lane = &mut self.lanes[usize::from(drive)];
+        let io = lane.queue.take_first().expect("the request that is complete");
+        lane.active = false;
+        self.path_busy = false;
+        hardware.enter(drive, Activity::Idle);
+        // 2
+        self.start(hardware, drive);
+        // 3
+        for other in 0..self.lanes.len() as u8 {
+            if core::mem::take(&mut self.lanes[usize::from(other)].calls) {
+                hardware.enter(other, Activity::Host);
+                hardware.interrupt(self.settings.driver.interrupt, Signal::Call(other));
+            }
+        }
+        // 4
+        self.take_path(hardware);
+        io
+    }
+}

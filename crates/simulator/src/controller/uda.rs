@@ -1,0 +1,269 @@
+//! A UDA50: takes whole commands, and moves data between bus and buffer on one side and between buffer and drives on
+//! the other, both at once. Transfers of two drives overlap; the bus is one for all.
+//!
+//! ```text
+//!   read:   command ─> turnaround ─> seek, rotation ─> platter to buffer ┬> the drive is free
+//!                                                                        └> buffer to memory ─> response
+//!   write:  command ─> memory to buffer, also ahead ─> turnaround ─> seek, rotation ─> platter ─> response
+//! ```
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use units::{Moment, Nanos, Virtual};
+
+use super::hardware::Hardware;
+use super::{Event, Io, Signal};
+use crate::bus::Direction;
+use crate::description;
+use crate::drive::Activity;
+use crate::queue::{DriveQueue, Waiting};
+
+/// A bus that is taken for less than this is not worth telling: the two sides hardly meet.
+const HARDLY_BUSY: Nanos = Nanos::from_micros(500);
+
+/// The controller and the driver's half of it.
+#[derive(Debug)]
+pub(crate) struct Uda {
+    settings: description::Uda,
+    lanes: Vec<Lane>,
+    /// Sectors of the buffer that are in use.
+    buffered: u32,
+    /// When the bus will have done with what was asked of it.
+    bus_free: Moment<Virtual>,
+}
+
+/// One drive's requests.
+#[derive(Debug)]
+struct Lane {
+    /// With the driver, for want of room among the commands.
+    host: DriveQueue<Io>,
+    /// Commands that the controller has and has not answered.
+    commands: u32,
+    /// With the controller, not taken up yet.
+    queue: DriveQueue<Io>,
+    /// Whose data come over the bus.
+    fetching: Option<Io>,
+    /// Whose data are in the buffer.
+    fetched: VecDeque<Io>,
+    /// What the drive is busy with.
+    busy: Option<Io>,
+    /// Reads whose data go over the bus.
+    delivering: u32,
+}
+
+impl Uda {
+    pub(super) fn new(settings: description::Uda, order: description::Queue, drives: usize) -> Uda {
+        let lane = |_| Lane {
+            host: DriveQueue::new(order),
+            commands: 0,
+            queue: DriveQueue::new(settings.order),
+            fetching: None,
+            fetched: VecDeque::with_capacity(settings.fetched_writes as usize),
+            busy: None,
+            delivering: 0,
+        };
+        Uda { lanes: (0..drives).map(lane).collect(), settings, buffered: 0, bus_free: Moment::ZERO }
+    }
+
+    pub(super) fn submit(&mut self, hardware: &mut Hardware, io: Io) {
+        let waiting = waiting(hardware, io);
+        let lane = &mut self.lanes[usize::from(io.drive)];
+        if lane.commands < self.settings.commands {
+            lane.commands += 1;
+            lane.queue.insert(waiting);
+            self.go_on(hardware, io.drive);
+        } else {
+            lane.host.insert(waiting);
+        }
+    }
+
+    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
+        match event {
+            Event::BusBegins => hardware.transfer(true),
+            Event::Fetched(drive) => {
+                hardware.transfer(false);
+                let lane = &mut self.lanes[usize::from(drive)];
+                let io = lane.fetching.take().expect("a write whose data were fetched");
+                lane.fetched.push_back(io);
+                self.go_on(hardware, drive);
+            }
+            Event::ReadBegins(drive) => {
+                let io = self.lanes[usize::from(drive)].busy.expect("a read under way");
+                self.deliver(hardware, io);
+            }
+            Event::MediaDone(drive) => {
+                let io = self.lanes[usize::from(drive)].busy.take().expect("a request under way");
+                if !io.reads {
+                    self.buffered -= self.reserved(io);
+                    hardware.after(self.settings.response, Event::Responds(io));
+                }
+                self.all_go_on(hardware);
+            }
+            Event::Delivered(io) => {
+                hardware.transfer(false);
+                self.buffered -= self.reserved(io);
+                self.lanes[usize::from(io.drive)].delivering -= 1;
+                self.all_go_on(hardware);
+                hardware.after(self.settings.response, Event::Responds(io));
+            }
+            Event::Responds(io) => hardware.interrupt(self.settings.driver.interrupt, Signal::Response(io)),
+            _ => unreachable!("{event:?} is none of a UDA50"),
+        }
+    }
+
+    pub(super) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Io> {
+        let Signal::Response(io) = signal else { unreachable!("{signal:?} is none of a UDA50") };
+        let lane = &mut self.lanes[usize::from(io.drive)];
+        match lane.host.take_first() {
+            Some(next) => lane.queue.insert(waiting(hardware, next)),
+            None => lane.commands -= 1,
+        }
+        self.go_on(hardware, io.drive);
+        Some(io)
+    }
+
+    fn all_go_on(&mut self, hardware: &mut Hardware) {
+        for drive in 0..self.lanes.len() as u8 {
+            self.go_on(hardware, drive);
+        }
+    }
+
+    /// Takes up what can be taken up for a drive:
+    ///   1. a write: its data are fetched, also while the drive is busy, as far as buffer and settings let it;
+    ///   2. a read: when the drive is free and no write is before it;
+    ///   3. a write whose data are there, when the drive is free.
+    fn go_on(&mut self, hardware: &mut Hardware, drive: u8) {
+        let lane = &self.lanes[usize::from(drive)];
+        if let Some(io) = lane.queue.first() {
+            let room = self.buffered + self.reserved(io) <= self.settings.buffer_sectors;
+            let ahead = (lane.fetched.len() as u32) < self.settings.fetched_writes;
+            let free = lane.fetched.is_empty() && lane.busy.is_none();
+            if room && lane.fetching.is_none() && if io.reads { free } else { ahead } {
+                self.buffered += self.reserved(io);
+                let lane = &mut self.lanes[usize::from(drive)];
+                lane.queue.take_first();
+                if io.reads {
+                    // 2
+                    self.turn_to(hardware, io);
+                } else {
+                    // 1
+                    lane.fetching = Some(io);
+                    self.fetch(hardware, io);
+                }
+            }
+        }
+        // 3
+        let lane = &mut self.lanes[usize::from(drive)];
+        if lane.busy.is_none()
+            && let Some(io) = lane.fetched.pop_front()
+        {
+            self.turn_to(hardware, io);
+        }
+        self.show(hardware, drive);
+    }
+
+    /// What a drive that is not busy waits for.
+    fn show(&self, hardware: &mut Hardware, drive: u8) {
+        let lane = &self.lanes[usize::from(drive)];
+        if lane.busy.is_some() {
+            return;
+        }
+        let activity = if lane.fetching.is_some() || lane.delivering > 0 {
+            Activity::Path
+        } else if lane.commands > 0 {
+            Activity::Host
+        } else {
+            Activity::Idle
+        };
+        hardware.enter(drive, activity);
+    }
+
+    /// Sectors of the buffer that a request takes. One that is larger than the buffer streams through all of it.
+    fn reserved(&self, io: Io) -> u32 {
+        u32::from(io.sectors).min(self.settings.buffer_sectors)
+    }
+
+    /// Takes the bus for so many sectors, from that moment on or when it is free; not before `earliest` are they
+    /// all moved. Says from when until when.
+    fn take_bus(
+        &mut self,
+        hardware: &mut Hardware,
+        from: Moment<Virtual>,
+        sectors: u32,
+        direction: Direction,
+        earliest: Moment<Virtual>,
+    ) -> Moment<Virtual> {
+        let begins = from.max(self.bus_free);
+        let time = Nanos(hardware.bus.sector(direction).0 * u64::from(sectors));
+        self.bus_free = (begins + time).max(earliest);
+        hardware.at(begins, Event::BusBegins);
+        self.bus_free
+    }
+
+    fn fetch(&mut self, hardware: &mut Hardware, io: Io) {
+        let command = hardware.engine.jittered(self.settings.command, self.settings.jitter_permille);
+        let from = hardware.now() + command;
+        let fetched = self.take_bus(hardware, from, self.reserved(io), Direction::FromMemory, from);
+        hardware.at(fetched, Event::Fetched(io.drive));
+    }
+
+    /// The first sector of a read has come: it goes on to memory as soon as it is whole, and the last when that is.
+    fn deliver(&mut self, hardware: &mut Hardware, io: Io) {
+        let media = hardware.drive(io.drive).passing(0, 1);
+        let from = hardware.now() + media;
+        let lost = self.lost_turns(hardware, io);
+        let passing = hardware.drive(io.drive).passing(io.sector, io.sectors.into());
+        let last = hardware.now() + passing + lost + hardware.bus.sector(Direction::ToMemory);
+        let delivered = self.take_bus(hardware, from, io.sectors.into(), Direction::ToMemory, last);
+        self.lanes[usize::from(io.drive)].delivering += 1;
+        hardware.at(delivered, Event::Delivered(io));
+    }
+
+    /// The drive turns to a request: turnaround, seek, rotation, transfer.
+    fn turn_to(&mut self, hardware: &mut Hardware, io: Io) {
+        let now = hardware.now();
+        let mut turnaround = hardware.engine.jittered(self.settings.turnaround, self.settings.jitter_permille);
+        if self.bus_free > now + HARDLY_BUSY {
+            turnaround += self.settings.turnaround_shared;
+        }
+        self.lanes[usize::from(io.drive)].busy = Some(io);
+        let lost = self.lost_turns(hardware, io);
+        let drive = hardware.drive(io.drive);
+        let turned = now + turnaround;
+        let settled = turned + drive.seek(io.sector);
+        let begins = drive.reaches(io.sector, settled);
+        let passed = begins + drive.passing(io.sector, io.sectors.into());
+        hardware.enter(io.drive, Activity::Controller);
+        hardware.then(io.drive, Activity::Seek, turned);
+        hardware.then(io.drive, Activity::Rotation, settled);
+        hardware.then(io.drive, Activity::Transfer, begins);
+        if lost > Nanos::ZERO {
+            hardware.then(io.drive, Activity::LostTurn, passed);
+        }
+        if io.reads {
+            hardware.at(begins, Event::ReadBegins(io.drive));
+        }
+        hardware.at(passed + lost, Event::MediaDone(io.drive));
+    }
+
+    /// Turns that a request loses because it does not fit into the buffer and the bus is slower than the platter.
+    fn lost_turns(&self, hardware: &mut Hardware, io: Io) -> Nanos {
+        let buffer = self.settings.buffer_sectors;
+        if u32::from(io.sectors) <= buffer {
+            return Nanos::ZERO;
+        }
+        let media = hardware.drive(io.drive).passing(0, 1);
+        match hardware.bus.sectors_in_time(Direction::of(io.reads), media, buffer) {
+            Some(in_time) => {
+                Nanos(hardware.drive(io.drive).turn().0 * u64::from((u32::from(io.sectors) - 1) / in_time))
+            }
+            None => Nanos::ZERO,
+        }
+    }
+}
+
+fn waiting(hardware: &mut Hardware, io: Io) -> Waiting<Io> {
+    let cylinder = hardware.drive(io.drive).geometry().cylinder(io.sector);
+    Waiting { cylinder, reads: io.reads, request: io }
+}

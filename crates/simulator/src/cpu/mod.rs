@@ -1,0 +1,312 @@
+//! The processor: one process at a time, interrupts before processes, processes in the order in which they
+//! became ready. While a transfer runs everything takes longer.
+//!
+//! An interrupt is charged to the process that it interrupts, and to nobody where the processor was idle: so
+//! does 4.2BSD, whose clock sees only who is there.
+
+mod cause;
+mod price;
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+pub use cause::Cause;
+use units::{Moment, Nanos, Virtual};
+
+use crate::computer::Event;
+use crate::description;
+use crate::engine::{Engine, Ticket};
+use crate::timeline::Track;
+
+/// A process, by number.
+pub(crate) type Process = usize;
+
+/// The processor and who wants it. `H` says what is to be done when an interrupt was served.
+#[derive(Debug)]
+pub(crate) struct Processor<H> {
+    code_permille: u64,
+    copy_permille: u64,
+    jitter_permille: u32,
+    switch: Nanos,
+    wakeup: Nanos,
+    mode: Mode<H>,
+    /// Who is on the processor, also while an interrupt is served.
+    current: Option<Process>,
+    /// Who was last.
+    last: Option<Process>,
+    interrupts: VecDeque<Interrupt<H>>,
+    ready: VecDeque<Process>,
+    processes: Vec<Work>,
+    slow_down_permille: u32,
+    since: Moment<Virtual>,
+    /// When the price was set that holds now, and how much was done at it: rounded down as a whole, not bit by bit.
+    priced: (Moment<Virtual>, Nanos),
+    ticket: Option<Ticket>,
+    spent: CpuSpent,
+}
+
+/// What runs.
+#[derive(Clone, Copy, Debug)]
+enum Mode<H> {
+    Idle,
+    Process(Process),
+    Interrupt(Interrupt<H>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interrupt<H> {
+    left: Nanos,
+    cause: Cause,
+    handler: H,
+}
+
+/// What a process has still to do on the processor, and what was charged to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    /// To be put on the processor first.
+    switch: Nanos,
+    left: Nanos,
+    cause: Option<Cause>,
+    ready_since: Option<Moment<Virtual>>,
+    charged: Charged,
+}
+
+/// What a process had of the processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Charged {
+    pub(crate) running: [Nanos; Cause::COUNT],
+    pub(crate) interrupted: Nanos,
+    pub(crate) ready: Nanos,
+}
+
+/// What the processor spent its time on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuSpent {
+    /// By cause, in the order of [`Cause::ALL`].
+    pub busy: [Nanos; Cause::COUNT],
+    /// Nothing to do.
+    pub idle: Nanos,
+}
+
+/// What has come to its end on the processor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Completed<H> {
+    Interrupt(H),
+    Process(Process),
+}
+
+impl<H: Copy> Processor<H> {
+    pub(crate) fn new(cpu: &description::Cpu, kernel: &description::Kernel, processes: usize) -> Processor<H> {
+        let scaled = |span: Nanos| Nanos(span.0 * u64::from(cpu.code_permille) / 1000);
+        Processor {
+            code_permille: cpu.code_permille.into(),
+            copy_permille: cpu.copy_permille.into(),
+            jitter_permille: kernel.jitter_permille,
+            switch: scaled(kernel.context_switch),
+            wakeup: scaled(kernel.wakeup),
+            mode: Mode::Idle,
+            current: None,
+            last: None,
+            interrupts: VecDeque::with_capacity(16),
+            ready: VecDeque::with_capacity(processes),
+            processes: vec![Work::default(); processes],
+            slow_down_permille: 0,
+            since: Moment::ZERO,
+            priced: (Moment::ZERO, Nanos::ZERO),
+            ticket: None,
+            spent: CpuSpent::default(),
+        }
+    }
+
+    pub(crate) fn is_at_work(&self) -> bool {
+        !matches!(self.mode, Mode::Idle)
+    }
+
+    /// Whether another process waits for the processor.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// An interrupt comes that takes a VAX-11/780 so long; `handler` is told when it was served.
+    pub(crate) fn interrupt(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
+        self.account(engine.now());
+        let left = self.priced(engine, work, cause);
+        self.interrupts.push_back(Interrupt { left, cause, handler });
+        self.dispatch(engine);
+    }
+
+    /// The process, which is on the processor, spends there what takes a VAX-11/780 so long. It does so when
+    /// the processor is dispatched.
+    pub(crate) fn spend(&mut self, engine: &mut Engine, process: Process, work: Nanos, cause: Cause) {
+        let left = self.priced(engine, work, cause);
+        let own = &mut self.processes[process];
+        own.left = left;
+        own.cause = Some(cause);
+    }
+
+    /// The process leaves the processor: it sleeps, or has ended.
+    pub(crate) fn leave(&mut self, process: Process) {
+        debug_assert_eq!(self.current, Some(process), "who is not on the processor cannot leave it");
+        self.current = None;
+    }
+
+    /// The process goes behind those that are ready.
+    pub(crate) fn give_way(&mut self, engine: &Engine, process: Process) {
+        self.leave(process);
+        self.queue(engine, process);
+    }
+
+    /// A process that slept is ready.
+    pub(crate) fn wake(&mut self, engine: &Engine, process: Process) {
+        self.processes[process].switch += self.wakeup;
+        self.queue(engine, process);
+    }
+
+    /// A new process is ready.
+    pub(crate) fn admit(&mut self, engine: &Engine, process: Process) {
+        self.processes[process] = Work::default();
+        self.queue(engine, process);
+    }
+
+    fn queue(&mut self, engine: &Engine, process: Process) {
+        self.processes[process].ready_since = Some(engine.now());
+        self.ready.push_back(process);
+    }
+
+    /// From now on transfers slow the processor down by so much.
+    pub(crate) fn slow_down(&mut self, engine: &mut Engine, permille: u32) {
+        self.account(engine.now());
+        self.slow_down_permille = permille;
+        self.reprice(engine);
+    }
+
+    /// What runs has come to its end. Until `dispatch` nothing runs.
+    pub(crate) fn completed(&mut self, engine: &Engine) -> Completed<H> {
+        self.account(engine.now());
+        self.ticket = None;
+        match core::mem::replace(&mut self.mode, Mode::Idle) {
+            Mode::Interrupt(interrupt) => {
+                assert!(interrupt.left == Nanos::ZERO, "an interrupt that was not served");
+                Completed::Interrupt(interrupt.handler)
+            }
+            Mode::Process(process) => {
+                let work = &self.processes[process];
+                assert!(work.left + work.switch == Nanos::ZERO, "work that was not done");
+                Completed::Process(process)
+            }
+            Mode::Idle => unreachable!("nothing ran"),
+        }
+    }
+
+    /// Puts on the processor what comes first.
+    ///   1. An interrupt that is being served is served to its end.
+    ///   2. Then another that waits.
+    ///   3. Then the process that is on the processor.
+    ///   4. Then the one that has been ready for longest.
+    pub(crate) fn dispatch(&mut self, engine: &mut Engine) {
+        // 1
+        if let Mode::Interrupt(_) = self.mode {
+            return;
+        }
+        self.account(engine.now());
+        // 2
+        if let Some(interrupt) = self.interrupts.pop_front() {
+            self.mode = Mode::Interrupt(interrupt);
+        // 3
+        } else if let Some(current) = self.current {
+            self.mode = Mode::Process(current);
+        // 4
+        } else if let Some(next) = self.ready.pop_front() {
+            if self.last != Some(next) {
+                self.processes[next].switch += self.switch;
+            }
+            let work = &mut self.processes[next];
+            if let Some(since) = work.ready_since.take() {
+                work.charged.ready += engine.now().since(since);
+            }
+            (self.current, self.last, self.mode) = (Some(next), Some(next), Mode::Process(next));
+        } else {
+            self.mode = Mode::Idle;
+        }
+        self.reprice(engine);
+        let (label, something) = match &self.mode {
+            Mode::Idle => ("idle", false),
+            Mode::Process(process) => (self.processes[*process].cause.map_or("switch", Cause::name), true),
+            Mode::Interrupt(interrupt) => (interrupt.cause.name(), true),
+        };
+        let now = engine.now();
+        engine.timeline.enter(Track::Cpu, label, something, now);
+    }
+
+    /// What was charged to a process until now.
+    pub(crate) fn charged(&mut self, engine: &Engine, process: Process) -> Charged {
+        self.account(engine.now());
+        self.processes[process].charged
+    }
+
+    /// What the processor spent its time on until now.
+    pub(crate) fn spent(&mut self, engine: &Engine) -> CpuSpent {
+        self.account(engine.now());
+        self.spent
+    }
+
+    /// What it takes this processor, this time.
+    fn priced(&mut self, engine: &mut Engine, work: Nanos, cause: Cause) -> Nanos {
+        let permille = if cause.moves_memory() { self.copy_permille } else { self.code_permille };
+        engine.jittered(Nanos(work.0 * permille / 1000), self.jitter_permille)
+    }
+
+    /// Says when what runs will have come to its end, as things are now.
+    fn reprice(&mut self, engine: &mut Engine) {
+        if let Some(ticket) = self.ticket.take() {
+            engine.calendar.cancel(ticket);
+        }
+        self.priced = (engine.now(), Nanos::ZERO);
+        let left = match &self.mode {
+            Mode::Idle => return,
+            Mode::Process(process) => self.processes[*process].left + self.processes[*process].switch,
+            Mode::Interrupt(interrupt) => interrupt.left,
+        };
+        let duration = price::duration(left, self.slow_down_permille);
+        self.ticket = Some(engine.calendar.after(duration, Event::Cpu));
+    }
+
+    /// Charges the time that has passed, every nanosecond to one cause.
+    fn account(&mut self, now: Moment<Virtual>) {
+        let time = now.since(self.since);
+        self.since = now;
+        if time == Nanos::ZERO {
+            return;
+        }
+        let since_priced = price::done(now.since(self.priced.0), self.slow_down_permille);
+        let done = since_priced - self.priced.1;
+        self.priced.1 = since_priced;
+        match &mut self.mode {
+            Mode::Idle => self.spent.idle += time,
+            Mode::Interrupt(interrupt) => {
+                let done = done.min(interrupt.left);
+                interrupt.left = interrupt.left - done;
+                self.spent.busy[interrupt.cause as usize] += done;
+                self.spent.busy[Cause::Slowed as usize] += time - done;
+                if let Some(current) = self.current {
+                    self.processes[current].charged.interrupted += time;
+                }
+            }
+            Mode::Process(process) => {
+                let work = &mut self.processes[*process];
+                let switched = done.min(work.switch);
+                let worked = (done - switched).min(work.left);
+                work.switch = work.switch - switched;
+                work.left = work.left - worked;
+                let cause = work.cause.unwrap_or(Cause::Switch);
+                for (cause, time) in
+                    [(Cause::Switch, switched), (cause, worked), (Cause::Slowed, time - switched - worked)]
+                {
+                    self.spent.busy[cause as usize] += time;
+                    work.charged.running[cause as usize] += time;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How long work takes while transfers slow the processor down, and how much was done when that changes.
+//! Integers, rounded so that the two agree: work that was given its time is done.
+
+use units::Nanos;
+
+/// How long the work takes.
+pub(super) fn duration(work: Nanos, slow_down_permille: u32) -> Nanos {
+    Nanos((work.0 * (1000 + u64::from(slow_down_permille))).div_ceil(1000))
+}
+
+/// How much work is done in that time.
+pub(super) fn done(time: Nanos, slow_down_permille: u32) -> Nanos {
+    Nanos(time.0 * 1000 / (1000 + u64::from(slow_down_permille)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn work_that_was_given_its_time_is_done(work in 0u64..1_000_000_000, slow in 0u32..3000) {
+            let time = duration(Nanos(work), slow);
+            prop_assert_eq!(done(time, slow), Nanos(work));
+            prop_assert!(work == 0 || done(Nanos(time.0 - 1), slow) < Nanos(work));
+        }
+
+        #[test]
+        fn no_work_is_lost_where_the_price_changes(
+            work in 0u64..1_000_000_000, first in 0u32..3000, second in 0u32..3000, part in 0u64..=1000,
+        ) {
+            let until = Nanos(duration(Nanos(work), first).0 * part / 1000);
+            let left = Nanos(work) - done(until, first);
+            let total = until + duration(left, second);
+            let (least, most) = (first.min(second), first.max(second));
+            prop_assert!(total >= duration(Nanos(work), least));
+            prop_assert!(total <= duration(Nanos(work), most) + Nanos(3));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Where a sector lies: on which cylinder, and at which place of its track.
+
+use crate::description;
+
+/// The numbers of a drive that say where a sector lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Geometry {
+    pub(crate) sectors_per_track: u32,
+    pub(crate) sectors_per_cylinder: u32,
+    skew: u32,
+}
+
+impl Geometry {
+    pub(crate) fn of(drive: &description::Drive) -> Geometry {
+        Geometry {
+            sectors_per_track: drive.sectors_per_track,
+            sectors_per_cylinder: drive.sectors_per_cylinder(),
+            skew: drive.track_skew_sectors,
+        }
+    }
+
+    pub(crate) fn cylinder(&self, sector: u32) -> u32 {
+        sector / self.sectors_per_cylinder
+    }
+
+    /// The sector's place on the circle, in sectors.
+    pub(crate) fn angle(&self, sector: u32) -> u32 {
+        let turn = u64::from(self.sectors_per_track);
+        let track = u64::from(sector) / turn;
+        ((u64::from(sector) + track * u64::from(self.skew)) % turn) as u32
+    }
+
+    /// Sectors that pass unused where these sectors go on over the end of a track.
+    pub(crate) fn skewed(&self, sector: u32, sectors: u32) -> u32 {
+        let track = |sector: u32| sector / self.sectors_per_track;
+        (track(sector + sectors.max(1) - 1) - track(sector)) * self.skew
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::samples::eagle;
+
+    #[test]
+    fn sectors_follow_each_other_around_the_track() {
+        let geometry = Geometry::of(&eagle());
+        assert_eq!([0, 47, 48, 959, 960].map(|sector| geometry.angle(sector)), [0, 47, 0, 47, 0]);
+        assert_eq!([0, 959, 960].map(|sector| geometry.cylinder(sector)), [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_skewed_track_begins_later() {
+        let geometry = Geometry::of(&description::Drive { track_skew_sectors: 6, ..eagle() });
+        assert_eq!([0, 48, 96, 8 * 48].map(|sector| geometry.angle(sector)), [0, 6, 12, 0]);
+        assert_eq!((geometry.skewed(40, 8), geometry.skewed(40, 9), geometry.skewed(40, 57)), (0, 6, 12));
+    }
+}

@@ -1,0 +1,138 @@
+//! The drives: where the heads are, where the platter is, and what each is doing.
+
+mod geometry;
+mod rotation;
+mod seek;
+
+use units::{Moment, Nanos, Virtual};
+
+pub use activity::Activity;
+pub(crate) use geometry::Geometry;
+use rotation::Rotation;
+use seek::SeekCurve;
+
+use crate::description;
+use crate::timeline::{Timeline, Track};
+
+mod activity;
+
+/// One drive.
+#[derive(Debug)]
+pub(crate) struct Drive {
+    index: usize,
+    geometry: Geometry,
+    rotation: Rotation,
+    seek: SeekCurve,
+    /// The cylinder that the arm stands on, or moves to.
+    pub(crate) cylinder: u32,
+    activity: Activity,
+    since: Moment<Virtual>,
+    /// What it will do without another word, and from when on; in order.
+    plan: [Option<(Moment<Virtual>, Activity)>; PLANNED],
+    spent: [Nanos; Activity::COUNT],
+}
+
+/// The most that can be known beforehand: seek, rotation, transfer, lost turns.
+const PLANNED: usize = 4;
+
+impl Drive {
+    /// Drive `index` of its kind, its platter turned by `phase` millionths of a turn at the beginning.
+    pub(crate) fn new(description: &description::Drive, index: usize, phase_ppm: u32) -> Drive {
+        Drive {
+            index,
+            geometry: Geometry::of(description),
+            rotation: Rotation::new(speed(description, index), description.sectors_per_track, phase_ppm),
+            seek: SeekCurve::of(description),
+            cylinder: description.first_sector / description.sectors_per_cylinder(),
+            activity: Activity::Idle,
+            since: Moment::ZERO,
+            plan: [None; PLANNED],
+            spent: [Nanos::ZERO; Activity::COUNT],
+        }
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Moves the arm to the sector's cylinder; says how long that takes.
+    pub(crate) fn seek(&mut self, sector: u32) -> Nanos {
+        let cylinder = self.geometry.cylinder(sector);
+        let distance = cylinder.abs_diff(self.cylinder);
+        self.cylinder = cylinder;
+        self.seek.time(distance)
+    }
+
+    /// The first moment, not before `from`, at which the sector is under the heads.
+    pub(crate) fn reaches(&self, sector: u32, from: Moment<Virtual>) -> Moment<Virtual> {
+        self.rotation.reaches(self.geometry.angle(sector), from)
+    }
+
+    /// The same for the place that lies so many sectors before it.
+    pub(crate) fn reaches_before(&self, sector: u32, lead: u32, from: Moment<Virtual>) -> Moment<Virtual> {
+        let turn = self.geometry.sectors_per_track;
+        self.rotation.reaches((self.geometry.angle(sector) + turn - lead % turn) % turn, from)
+    }
+
+    /// The place on the track that is under the heads, in sectors.
+    pub(crate) fn under_heads(&self, moment: Moment<Virtual>) -> u32 {
+        self.rotation.under_heads(moment)
+    }
+
+    pub(crate) fn turn(&self) -> Nanos {
+        self.rotation.turn()
+    }
+
+    /// How long so many sectors from this one on take to pass.
+    pub(crate) fn passing(&self, sector: u32, sectors: u32) -> Nanos {
+        self.rotation.passing(sectors + self.geometry.skewed(sector, sectors))
+    }
+
+    /// From now on the drive does something else, whatever was planned.
+    pub(crate) fn enter(&mut self, activity: Activity, now: Moment<Virtual>, timeline: &mut Timeline) {
+        self.account(now, timeline);
+        self.plan = [None; PLANNED];
+        self.change(activity, now, timeline);
+    }
+
+    /// From that moment on it will do this.
+    pub(crate) fn then(&mut self, activity: Activity, from: Moment<Virtual>) {
+        let free = self.plan.iter_mut().find(|planned| planned.is_none()).expect("no more is known beforehand");
+        *free = Some((from, activity));
+    }
+
+    /// What it has spent its time on until now.
+    pub(crate) fn spent(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) -> [Nanos; Activity::COUNT] {
+        self.account(now, timeline);
+        self.spent
+    }
+
+    fn account(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
+        while let Some((from, activity)) = self.plan[0].filter(|(from, _)| *from <= now) {
+            self.spend_until(from);
+            self.change(activity, from, timeline);
+            self.plan.rotate_left(1);
+            self.plan[PLANNED - 1] = None;
+        }
+        self.spend_until(now);
+    }
+
+    fn spend_until(&mut self, moment: Moment<Virtual>) {
+        self.spent[self.activity as usize] += moment.since(self.since);
+        self.since = moment;
+    }
+
+    fn change(&mut self, activity: Activity, from: Moment<Virtual>, timeline: &mut Timeline) {
+        if activity != self.activity {
+            timeline.enter(Track::Drive(self.index), activity.name(), activity != Activity::Idle, from);
+            self.activity = activity;
+        }
+    }
+}
+
+/// Two drives never turn at quite the same speed: the first is faster, the second slower.
+fn speed(description: &description::Drive, index: usize) -> u32 {
+    let nominal = u64::from(description.milli_rpm);
+    let deviation = nominal * u64::from(description.speed_deviation_ppm) / 1_000_000;
+    (if index.is_multiple_of(2) { nominal + deviation } else { nominal - deviation }) as u32
+}

@@ -1,0 +1,115 @@
+//! The spindle. Its angle follows from the time, exactly: it is never added up, so no error grows.
+//!
+//! A turn is divided into as many steps as there are nanoseconds in a thousand minutes, so that a spindle of
+//! `n` milli-rpm moves exactly `n` steps in a nanosecond.
+
+use units::{Moment, Nanos, Virtual};
+
+/// Steps of a turn.
+const TURN: u64 = 60_000_000_000_000;
+
+/// A spindle that turns at a constant speed.
+#[derive(Clone, Debug)]
+pub(crate) struct Rotation {
+    steps_per_nano: u64,
+    sectors: u64,
+    phase: u64,
+}
+
+impl Rotation {
+    pub(crate) fn new(milli_rpm: u32, sectors_per_track: u32, phase_ppm: u32) -> Rotation {
+        Rotation {
+            steps_per_nano: milli_rpm.into(),
+            sectors: sectors_per_track.into(),
+            phase: TURN / 1_000_000 * u64::from(phase_ppm % 1_000_000),
+        }
+    }
+
+    /// The first moment, to the nanosecond and not before `from`, at which that place of the track is under
+    /// the heads.
+    pub(crate) fn reaches(&self, place: u32, from: Moment<Virtual>) -> Moment<Virtual> {
+        let wanted = (u64::from(place) * TURN).div_ceil(self.sectors);
+        let angle = self.angle(from);
+        // A place that came under the heads within this very nanosecond is not missed.
+        let past = (angle + TURN - wanted) % TURN;
+        if past < self.steps_per_nano {
+            return from;
+        }
+        from + Nanos((TURN - past).div_ceil(self.steps_per_nano))
+    }
+
+    pub(crate) fn under_heads(&self, moment: Moment<Virtual>) -> u32 {
+        (self.angle(moment) * self.sectors / TURN) as u32
+    }
+
+    pub(crate) fn turn(&self) -> Nanos {
+        Nanos(TURN.div_ceil(self.steps_per_nano))
+    }
+
+    /// How long so many sectors take to pass.
+    pub(crate) fn passing(&self, sectors: u32) -> Nanos {
+        let steps = u128::from(sectors) * u128::from(TURN);
+        Nanos(steps.div_ceil(u128::from(self.sectors) * u128::from(self.steps_per_nano)) as u64)
+    }
+
+    fn angle(&self, moment: Moment<Virtual>) -> u64 {
+        let steps = u128::from(moment.since_zero().0) * u128::from(self.steps_per_nano) + u128::from(self.phase);
+        (steps % u128::from(TURN)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(nanos: u64) -> Moment<Virtual> {
+        Moment::at(Nanos(nanos))
+    }
+
+    #[test]
+    fn a_turn_at_3600_rpm_is_a_sixtieth_of_a_second_for_ever() {
+        let rotation = Rotation::new(3_600_000, 60, 0);
+        assert_eq!(rotation.turn(), Nanos(16_666_667));
+        // After an hour of whole turns the same place is under the heads, to the nanosecond.
+        let hour = 3_600_000_000_000;
+        assert_eq!(rotation.reaches(0, at(hour)), at(hour));
+        assert_eq!(rotation.reaches(15, at(hour)), at(hour + 4_166_667));
+        assert_eq!(rotation.under_heads(at(hour)), 0);
+    }
+
+    #[test]
+    fn a_phase_moves_the_platter_on() {
+        let rotation = Rotation::new(3_600_000, 60, 250_000);
+        assert_eq!(rotation.under_heads(at(0)), 15);
+        assert_eq!(rotation.reaches(15, at(0)), at(0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_place_is_under_the_heads_when_it_is_reached_and_not_sooner(
+            milli_rpm in 100_000u32..20_000_000, sectors in 1u32..200, place in 0u32..200, phase in 0u32..1_000_000,
+            from in 0u64..10_000_000_000_000,
+        ) {
+            let place = place % sectors;
+            let rotation = Rotation::new(milli_rpm, sectors, phase);
+            let reached = rotation.reaches(place, at(from));
+            let waited = reached.since(at(from));
+            prop_assert!(waited <= rotation.turn());
+            prop_assert_eq!(rotation.under_heads(reached), place);
+            if waited.0 > 1 {
+                // One nanosecond sooner another sector is there, but for a track of a single one.
+                let sooner = rotation.under_heads(at(reached.since_zero().0 - 2));
+                prop_assert!(sooner != place || sectors == 1);
+            }
+        }
+
+        #[test]
+        fn all_sectors_of_a_track_pass_in_a_turn(milli_rpm in 100_000u32..20_000_000, sectors in 1u32..200) {
+            let rotation = Rotation::new(milli_rpm, sectors, 0);
+            prop_assert_eq!(rotation.passing(sectors), rotation.turn());
+            prop_assert_eq!(rotation.passing(0), Nanos::ZERO);
+        }
+    }
+}

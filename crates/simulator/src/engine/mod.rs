@@ -1,0 +1,38 @@
+//! What makes time pass: events in the order of their moments, and of equals the first that was asked for. And what
+//! goes with time: chance, and the timeline.
+
+mod calendar;
+
+use units::{Moment, Nanos, Prng, Virtual};
+
+pub(crate) use calendar::{Calendar, Coded, Ticket};
+
+use crate::computer::Event;
+use crate::timeline::Timeline;
+
+/// Time, chance and the record of both.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) calendar: Calendar<Event>,
+    pub(crate) prng: Prng,
+    pub(crate) timeline: Timeline,
+}
+
+impl Engine {
+    pub(crate) fn new(seed: u64) -> Engine {
+        Engine { calendar: Calendar::new(), prng: Prng::new(seed), timeline: Timeline::default() }
+    }
+
+    pub(crate) fn now(&self) -> Moment<Virtual> {
+        self.calendar.now()
+    }
+
+    /// The span, longer or shorter by chance by at most so many thousandths.
+    pub(crate) fn jittered(&mut self, span: Nanos, permille: u32) -> Nanos {
+        if permille == 0 {
+            return span;
+        }
+        let permille = u64::from(permille);
+        Nanos(span.0 * (1000 - permille + self.prng.below(2 * permille + 1)) / 1000)
+    }
+}

@@ -1,0 +1,84 @@
+//! One figure of a simulated computer: a program of 1983 on each of its drives, all at once.
+//!
+//! What the programs find was made long ago and is not in memory; how the platters stand at the beginning, and all
+//! that jitters, is [`Chance`].
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use units::Nanos;
+use workload::programs::mckusick::Classic;
+use workload::{Cache, Name, Tally, World};
+
+use crate::accounts::{Accounts, ProgramTime};
+use crate::computer::{Chance, Computer};
+use crate::description::{Description, FileSystem, Invalid};
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment<'a> {
+    /// On which computer.
+    pub description: &'a Description,
+    /// In which of its file systems.
+    pub file_system: &'a FileSystem,
+    /// On how many drives.
+    pub drives: usize,
+    /// Which program.
+    pub program: Classic,
+    /// How large its file is.
+    pub bytes: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    bytes: u64,
+    /// Each program's time, until its last call returned.
+    pub programs: Vec<ProgramTime>,
+    /// What the parts spent their time on, until the last program ended.
+    pub parts: Accounts,
+    /// The hash of all events.
+    pub hash: u64,
+}
+
+impl Experiment<'_> {
+    /// Runs it once.
+    pub fn run(&self, chance: Chance) -> Result<Outcome, Invalid> {
+        self.description.check(self.drives as u32, self.bytes)?;
+        let mut computer = Computer::new(self.description, self.file_system, self.drives, chance)?;
+        let program = self.program.program(self.bytes);
+        for index in 0..self.drives {
+            computer.prepare(index, program.prepare.clone()).expect("a file that fits can be made");
+        }
+        let Ok(_) = computer.reach(Cache::Cold);
+        let before = computer.accounts();
+        let mut streams = vec![self.program.steps(Name::root(0), self.bytes); self.drives];
+        let mut tallies = vec![Tally::default(); self.drives];
+        let Ok(_) = computer.run(&mut streams, &mut tallies);
+        assert!(tallies.iter().all(|tally| tally.failure.is_none()), "{tallies:?}");
+        Ok(Outcome {
+            bytes: self.bytes,
+            programs: computer.programs().to_vec(),
+            parts: computer.accounts().since(&before),
+            hash: computer.event_hash(),
+        })
+    }
+}
+
+impl Outcome {
+    /// The sum of the programs' rates, in thousandths of 1024 bytes a second.
+    pub fn milli_kbytes_per_second(&self) -> u64 {
+        let rate = |time: &ProgramTime| u128::from(self.bytes) * 1_000_000_000_000 / 1024 / nanos(time.elapsed);
+        self.programs.iter().map(rate).sum::<u128>() as u64
+    }
+
+    /// The sum of the programs' shares of the processor, in thousandths, as 4.2BSD charges it.
+    pub fn cpu_permille(&self) -> u64 {
+        let share = |time: &ProgramTime| u128::from(time.cpu().0) * 1000 / nanos(time.elapsed);
+        self.programs.iter().map(share).sum::<u128>() as u64
+    }
+}
+
+fn nanos(span: Nanos) -> u128 {
+    u128::from(span.0.max(1))
+}

@@ -1,0 +1,156 @@
+//! Which fragments of a cylinder group are free, and which of them to take (`alloccg` of 4.2BSD).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::inode::WHOLE;
+use super::{Fragment, Plan};
+
+/// One group: for each block, a bit for every fragment that is free.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    first: Fragment,
+    free: Vec<u8>,
+    free_blocks: u32,
+}
+
+/// The groups in the order in which they are asked for room.
+///   1. the one that is wanted;
+///   2. those at doubling distances from it;
+///   3. every one in turn: it and the next were asked.
+pub(super) fn groups_in_turn(wanted: u32, groups: u32) -> impl Iterator<Item = u32> {
+    let doubling = (0..u32::BITS - 1).map(|power| 1u32 << power).take_while(move |&step| step < groups);
+    let doubled = doubling.scan(wanted, move |group, step| {
+        *group = (*group + step) % groups;
+        Some(*group)
+    });
+    let in_turn = (2..groups).map(move |step| (wanted + step) % groups);
+    core::iter::once(wanted).chain(doubled).chain(in_turn)
+}
+
+impl Group {
+    /// An empty group, all free but what is reserved.
+    pub(super) fn new(plan: &Plan, group: u32) -> Group {
+        let whole = whole(plan);
+        let mut free = vec![whole; (plan.fragments_per_group / plan.fragments) as usize];
+        let reserved = plan.reserved(group);
+        let (from, to) = (reserved.start / plan.fragments, reserved.end.div_ceil(plan.fragments));
+        let blocks = free.len();
+        free[(from as usize).min(blocks)..(to as usize).min(blocks)].fill(0);
+        let free_blocks = free.iter().filter(|&&block| block == whole).count() as u32;
+        Group { first: group * plan.fragments_per_group, free, free_blocks }
+    }
+
+    pub(super) fn free_blocks(&self) -> u32 {
+        self.free_blocks
+    }
+
+    /// Takes so many fragments of one block as near as can be.
+    pub(super) fn take(&mut self, plan: &Plan, near: Fragment, count: u32) -> Option<Fragment> {
+        let near = (near - self.first) / plan.fragments;
+        if count < plan.fragments
+            && let Some((block, offset)) = self.find_fragments(plan, near, count)
+        {
+            return Some(self.mark(plan, block, offset, count));
+        }
+        let block = self.find_block(plan, near)?;
+        Some(self.mark(plan, block, 0, count))
+    }
+
+    /// Takes what follows some fragments of a block, so that there are `count`; says whether that was free.
+    pub(super) fn extend(&mut self, plan: &Plan, fragment: Fragment, held: u32, count: u32) -> bool {
+        let within = fragment - self.first;
+        let (block, offset) = (within / plan.fragments, within % plan.fragments);
+        if offset + count > plan.fragments || count < held {
+            return false;
+        }
+        let more = bits(offset + held, count - held);
+        if self.free[block as usize] & more != more {
+            return false;
+        }
+        self.mark(plan, block, offset + held, count - held);
+        true
+    }
+
+    /// Gives fragments back.
+    pub(super) fn free(&mut self, plan: &Plan, fragment: Fragment, count: u32) {
+        let count = if count == WHOLE { plan.fragments } else { count };
+        let within = fragment - self.first;
+        let block = &mut self.free[(within / plan.fragments) as usize];
+        let given = bits(within % plan.fragments, count);
+        assert!(*block & given == 0, "what is free cannot be given back");
+        *block |= given;
+        self.free_blocks += u32::from(*block == whole(plan));
+    }
+
+    /// A free block.
+    ///   1. The one that is wanted;
+    ///   2. one on the same cylinder that comes under the heads soonest after it;
+    ///   3. the next one in the group.
+    fn find_block(&self, plan: &Plan, near: u32) -> Option<u32> {
+        let whole = whole(plan);
+        let is_free = |block: &u32| self.free.get(*block as usize) == Some(&whole);
+        // 1
+        if is_free(&near) {
+            return Some(near);
+        }
+        // 2
+        let (cylinder, position) = plan.cylinder_and_position(near * plan.fragments);
+        let distance = |block: u32| {
+            let (_, other) = plan.cylinder_and_position(block * plan.fragments);
+            (other + Plan::POSITIONS - position) % Plan::POSITIONS
+        };
+        let close = plan.blocks_of_cylinder(cylinder).filter(is_free).min_by_key(|&block| distance(block));
+        // 3
+        let blocks = self.free.len() as u32;
+        close.or_else(|| (near..blocks).chain(0..near.min(blocks)).find(is_free))
+    }
+
+    /// Free fragments of a block of which others are taken: the next such block in the group.
+    fn find_fragments(&self, plan: &Plan, near: u32, count: u32) -> Option<(u32, u32)> {
+        let whole = whole(plan);
+        let blocks = self.free.len() as u32;
+        (near..blocks).chain(0..near.min(blocks)).find_map(|block| {
+            let free = self.free[block as usize];
+            if free == whole || free == 0 {
+                return None;
+            }
+            let fits = |offset: &u32| free & bits(*offset, count) == bits(*offset, count);
+            (0..=plan.fragments - count).find(fits).map(|offset| (block, offset))
+        })
+    }
+
+    fn mark(&mut self, plan: &Plan, block: u32, offset: u32, count: u32) -> Fragment {
+        let free = &mut self.free[block as usize];
+        self.free_blocks -= u32::from(*free == whole(plan));
+        *free &= !bits(offset, count);
+        self.first + block * plan.fragments + offset
+    }
+}
+
+/// All fragments of a block.
+fn whole(plan: &Plan) -> u8 {
+    bits(0, plan.fragments)
+}
+
+fn bits(offset: u32, count: u32) -> u8 {
+    (((1u16 << count) - 1) << offset) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_group_is_asked() {
+        for groups in 1..20 {
+            for wanted in 0..groups {
+                let order: Vec<u32> = groups_in_turn(wanted, groups).collect();
+                assert_eq!(order[0], wanted);
+                for group in 0..groups {
+                    assert!(order.contains(&group), "{group} of {groups} from {wanted}: {order:?}");
+                }
+            }
+        }
+    }
+}

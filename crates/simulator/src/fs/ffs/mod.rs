@@ -1,0 +1,197 @@
+//! The Berkeley fast file system as 4.2BSD has it: cylinder groups, blocks a rotational delay apart, a file moved on
+//! to another group after so many blocks, indirect blocks, fragments at the end of small files.
+//!
+//! Places are counted in fragments, as 4.2BSD does; what leaves this folder is sectors of the drive.
+
+mod allocate;
+mod inode;
+mod plan;
+mod prefer;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use allocate::Group;
+pub(crate) use inode::Places;
+use inode::{Inode, Route, WHOLE};
+pub(crate) use plan::Plan;
+
+use crate::description;
+use crate::namespace::FileId;
+
+/// A fragment, by number from the beginning of the file system.
+pub(crate) type Fragment = u32;
+
+/// A file system and where its files lie.
+#[derive(Debug)]
+pub(crate) struct Ffs {
+    plan: Plan,
+    groups: Vec<Group>,
+    /// The group that was taken last for want of a better one.
+    rotor: u32,
+    files: BTreeMap<FileId, Inode>,
+}
+
+/// Sectors on the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) sector: u32,
+    pub(crate) sectors: u16,
+}
+
+/// What a new block took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allocated {
+    /// The header of the group that it came from: it is read, and changed.
+    pub(crate) header: Extent,
+    /// Indirect blocks that had to be made for it: each is written before anything points to it.
+    pub(crate) new_indirect: Places,
+}
+
+/// There is no free block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Ffs {
+    /// An empty file system, as `newfs` makes it.
+    pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> Ffs {
+        let plan = Plan::of(drive, file_system);
+        let groups = (0..plan.groups).map(|group| Group::new(&plan, group)).collect();
+        Ffs { plan, groups, rotor: 0, files: BTreeMap::new() }
+    }
+
+    pub(crate) fn block_bytes(&self) -> u32 {
+        self.plan.block_bytes
+    }
+
+    /// Gives all blocks of a file back, whether it goes or is only emptied.
+    pub(crate) fn free(&mut self, file: FileId) {
+        let Some(inode) = self.files.remove(&file) else { return };
+        for (fragment, count) in inode.extents() {
+            let group = self.plan.group(fragment);
+            self.groups[group as usize].free(&self.plan, fragment, count);
+        }
+    }
+
+    /// Everything that a file has on the drive.
+    pub(crate) fn extents(&self, file: FileId) -> impl Iterator<Item = Extent> {
+        let extents = self.files.get(&file).into_iter().flat_map(Inode::extents);
+        extents.map(|(fragment, count)| {
+            self.plan.extent(fragment, if count == WHOLE { self.plan.fragments } else { count })
+        })
+    }
+
+    /// Where a block of a file lies; nothing where it has none there.
+    pub(crate) fn place(&self, file: FileId, block: u32) -> Option<Extent> {
+        let (fragment, count) = self.files.get(&file)?.block(block)?;
+        Some(self.plan.extent(fragment, count))
+    }
+
+    /// The indirect blocks that lead to a block of a file, the first one first.
+    pub(crate) fn indirect(&self, file: FileId, block: u32) -> Places {
+        let inode = self.files.get(&file);
+        let route = Route::to(block, self.plan.pointers_per_block);
+        let at = |number: u32| {
+            inode
+                .and_then(|inode| inode.indirect(number))
+                .map(|fragment| self.plan.extent(fragment, self.plan.fragments))
+        };
+        Places::of(route.indirect().map(|number| number.and_then(at)))
+    }
+
+    /// Whether a block of a file reaches so far that these bytes of it can be written.
+    pub(crate) fn holds(&self, file: FileId, block: u32, bytes: u32) -> bool {
+        let held = self.files.get(&file).and_then(|inode| inode.block(block)).map_or(0, |(_, count)| count);
+        held * self.plan.fragment_bytes >= bytes
+    }
+
+    /// Gives a file a block there, or as many fragments as hold these bytes of it.
+    ///   1. Indirect blocks that are missing on the way to it;
+    ///   2. the block itself, as near as it can be to where it is wanted.
+    /// Fragments are for the last block of a file that needs no indirect block. What a block had before it grew
+    /// is kept where it can be, and given back otherwise.
+    pub(crate) fn allocate(&mut self, file: FileId, block: u32, bytes: u32) -> Result<Allocated, Full> {
+        let plan = &self.plan;
+        let route = Route::to(block, plan.pointers_per_block);
+        let count = if route.is_direct() { bytes.div_ceil(plan.fragment_bytes) } else { plan.fragments };
+        let (known, before) = {
+            let inode = self.files.entry(file).or_default();
+            (
+                route.indirect().map(|number| number.filter(|&number| inode.indirect(number).is_none())),
+                inode.block(block),
+            )
+        };
+
+        // 1: the block that follows goes beside the indirect blocks that were made for it.
+        let mut new_indirect = [None; 2];
+        let mut preferred = None;
+        for (made, number) in new_indirect.iter_mut().zip(known) {
+            let Some(number) = number else { continue };
+            let near = match preferred {
+                Some(near) => near,
+                None => *preferred.insert(self.another_group()),
+            };
+            let fragment = self.take(near, self.plan.fragments)?;
+            self.files.entry(file).or_default().set_indirect(number, fragment);
+            *made = Some(self.plan.extent(fragment, self.plan.fragments));
+        }
+
+        // 2
+        let near = match (preferred, before) {
+            (Some(near), _) => near,
+            (None, Some((fragment, held))) => {
+                let group = &mut self.groups[self.plan.group(fragment) as usize];
+                if group.extend(&self.plan, fragment, held, count) {
+                    self.files.entry(file).or_default().set_block(block, fragment, count);
+                    return Ok(Allocated {
+                        header: self.plan.header(self.plan.group(fragment)),
+                        new_indirect: Places::NONE,
+                    });
+                }
+                fragment - fragment % self.plan.fragments
+            }
+            (None, None) => self.preferred(file, block, route),
+        };
+        let fragment = self.take(near, count)?;
+        if let Some((old, held)) = before {
+            self.groups[self.plan.group(old) as usize].free(&self.plan, old, held);
+        }
+        self.files.entry(file).or_default().set_block(block, fragment, count);
+        Ok(Allocated { header: self.plan.header(self.plan.group(fragment)), new_indirect: Places::of(new_indirect) })
+    }
+
+    /// Where the block should go.
+    fn preferred(&mut self, file: FileId, block: u32, route: Route) -> Fragment {
+        let before =
+            block.checked_sub(1).and_then(|before| self.files[&file].block(before)).map(|(fragment, _)| fragment);
+        match prefer::prefer(&self.plan, route, before) {
+            prefer::Preferred::After(fragment) => fragment,
+            prefer::Preferred::Home => self.plan.first_of(self.plan.home()),
+            prefer::Preferred::AnotherGroup => self.another_group(),
+        }
+    }
+
+    /// The first block of the next group that has not less free blocks than the average.
+    fn another_group(&mut self) -> Fragment {
+        let free: Vec<u32> = self.groups.iter().map(Group::free_blocks).collect();
+        self.rotor = prefer::another_group(&free, self.rotor);
+        self.plan.first_of(self.rotor)
+    }
+
+    /// Takes so many fragments of one block, near that place or in another group.
+    fn take(&mut self, near: Fragment, count: u32) -> Result<Fragment, Full> {
+        // A place behind the last group counts as one in it.
+        let near = near.min(self.plan.groups * self.plan.fragments_per_group - 1);
+        let wanted = self.plan.group(near);
+        for (group, near) in allocate::groups_in_turn(wanted, self.plan.groups).map(|group| (group, near)) {
+            let near = if group == wanted { near } else { self.plan.first_of(group) };
+            if let Some(fragment) = self.groups[group as usize].take(&self.plan, near, count) {
+                return Ok(fragment);
+            }
+        }
+        Err(Full)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! The layout that 4.2BSD's arithmetic gives, counted by hand.
+
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::description::samples::{eagle, ffs, ra81};
+
+const FILE: FileId = 1;
+
+/// A file of so many whole blocks on an empty file system.
+fn laid_out(drive: &description::Drive, block_bytes: u32, delay_ms: u64, blocks: u32) -> Ffs {
+    let mut ffs = Ffs::new(drive, &ffs(block_bytes, delay_ms));
+    for block in 0..blocks {
+        ffs.allocate(FILE, block, block_bytes).expect("room");
+    }
+    ffs
+}
+
+fn sectors(ffs: &Ffs, blocks: core::ops::Range<u32>) -> Vec<u32> {
+    blocks.map(|block| ffs.place(FILE, block).expect("a block").sector).collect()
+}
+
+/// Sectors from one block to the next.
+fn strides(ffs: &Ffs, blocks: core::ops::Range<u32>) -> Vec<i64> {
+    sectors(ffs, blocks).windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect()
+}
+
+/// Roundup(rotdelay x turns x sectors / 2, one block): an 8 KB block is skipped for 2 ms and for 4, of 4 KB
+/// blocks one or two.
+#[test]
+fn blocks_lie_a_rotational_delay_apart() {
+    for drive in [eagle(), ra81()] {
+        for (block_bytes, delay, stride) in [(8192, 2, 32), (8192, 4, 32), (4096, 2, 16), (4096, 4, 24), (8192, 0, 16)]
+        {
+            let ffs = laid_out(&drive, block_bytes, delay, 12);
+            assert_eq!(strides(&ffs, 0..12), [stride; 11], "{} {block_bytes} {delay}", drive.name);
+        }
+    }
+}
+
+/// At block 12, where the first indirect block comes, and every 256 blocks of an indirect block.
+#[test]
+fn a_file_moves_to_another_group() {
+    for (block_bytes, expected) in
+        [(8192, [12, 268, 524, 780].as_slice()), (4096, &[12, 268, 524, 780, 1036, 1292, 1548, 1804])]
+    {
+        let blocks = (8 << 20) / block_bytes;
+        let ffs = laid_out(&eagle(), block_bytes, 4, blocks);
+        let group = |block: u32| ffs.plan.group((ffs.place(FILE, block).expect("a block").sector - 391 * 960) / 2);
+        let moves: Vec<u32> = (1..blocks).filter(|&block| group(block) != group(block - 1)).collect();
+        assert_eq!(moves, expected);
+        // And each time to the next one.
+        let groups: Vec<u32> = [0].iter().chain(expected).map(|&block| group(block)).collect();
+        assert_eq!(groups, (1..=expected.len() as u32 + 1).collect::<Vec<u32>>());
+    }
+}
+
+#[test]
+fn indirect_blocks_come_when_they_are_needed_and_lie_before_their_blocks() {
+    let mut ffs = Ffs::new(&eagle(), &ffs(4096, 2));
+    let mut made = Vec::new();
+    for block in 0..2048 {
+        let mut new = ffs.allocate(FILE, block, 4096).expect("room").new_indirect;
+        let mut count = 0;
+        while let Some(extent) = new.take_first() {
+            assert_eq!(extent.sectors, 8);
+            assert_eq!(extent.sector / 15360, ffs.place(FILE, block).expect("a block").sector / 15360);
+            count += 1;
+        }
+        if count > 0 {
+            made.push((block, count));
+        }
+    }
+    assert_eq!(made, [(12, 1), (12 + 1024, 2)]);
+    assert!(ffs.indirect(FILE, 11).last().is_none());
+    assert_eq!(ffs.indirect(FILE, 12).last(), ffs.indirect(FILE, 1035).last());
+    assert_ne!(ffs.indirect(FILE, 1035).last(), ffs.indirect(FILE, 1036).last());
+}
+
+/// 16 cylinders of 960 sectors; headers lie 24 fragments behind a start that moves by a track from group to group.
+#[test]
+fn groups_are_as_newfs_makes_them() {
+    let plan = Plan::of(&eagle(), &ffs(8192, 4));
+    assert_eq!((plan.groups, plan.fragments_per_group), (28, 7680));
+    assert_eq!(plan.reserved(0), 0..24 + 8 + 256);
+    assert_eq!(plan.reserved(1), 24 + 16..24 + 24 + 8 + 256);
+    assert_eq!(plan.header(1).sector, 391 * 960 + 2 * (7680 + 24 + 24));
+    // 20 heads: after 32 groups the starts are the same again.
+    assert_eq!(plan.header(2).sector - plan.header(1).sector, 2 * (7680 + 24));
+}
+
+#[test]
+fn a_small_file_takes_fragments_and_grows_in_place() {
+    let mut ffs = Ffs::new(&eagle(), &ffs(8192, 4));
+    ffs.allocate(1, 0, 700).expect("room");
+    ffs.allocate(2, 0, 2500).expect("room");
+    let place = |ffs: &Ffs, file| ffs.place(file, 0).expect("a block");
+    let (first, second) = (place(&ffs, 1), place(&ffs, 2));
+    assert_eq!((first.sectors, second.sectors), (2, 6));
+    // Both in one block.
+    assert_eq!(second.sector, first.sector + 2);
+    // The second has room behind it, the first has not.
+    ffs.allocate(2, 0, 4096).expect("room");
+    assert_eq!(place(&ffs, 2), Extent { sectors: 8, ..second });
+    ffs.allocate(1, 0, 2048).expect("room");
+    assert_ne!(place(&ffs, 1).sector, first.sector);
+    // What the first gave back is taken by the next.
+    ffs.allocate(3, 0, 10).expect("room");
+    assert_eq!(place(&ffs, 3), first);
+}
+
+#[test]
+fn a_full_file_system_says_so() {
+    let drive = description::Drive { cylinders: 32, first_sector: 0, ..eagle() };
+    let mut ffs = Ffs::new(&drive, &ffs(8192, 4));
+    let taken = (0..).take_while(|&block| ffs.allocate(FILE, block, 8192).is_ok()).count();
+    // Two groups of 960 blocks, less the headers, and less the indirect block.
+    assert_eq!(taken, 2 * 960 - 36 - 34 - 1);
+    ffs.free(FILE);
+    assert!(ffs.allocate(FILE, 0, 8192).is_ok());
+}
+
+proptest! {
+    /// Whatever files are made, grow and go, no two share a fragment, and all is free again in the end.
+    #[test]
+    fn nothing_is_given_twice(
+        ops in prop::collection::vec((0u64..4, 0u32..20, 1u32..=8, prop::bool::weighted(0.1)), 1..200),
+    ) {
+        let mut ffs = Ffs::new(&eagle(), &ffs(8192, 4));
+        let empty: Vec<u32> = ffs.groups.iter().map(Group::free_blocks).collect();
+        for (file, block, fragments, remove) in ops {
+            if remove {
+                ffs.free(file);
+            } else if !ffs.holds(file, block, fragments * 1024) {
+                ffs.allocate(file, block, fragments * 1024).expect("room");
+            }
+            let mut taken: Vec<(u32, u32)> = ffs.files.values().flat_map(Inode::extents)
+                .map(|(fragment, count)| (fragment, fragment + if count == 0 { 8 } else { count })).collect();
+            taken.sort_unstable();
+            prop_assert!(taken.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{:?}", taken);
+        }
+        for file in 0..4 {
+            ffs.free(file);
+        }
+        prop_assert_eq!(ffs.groups.iter().map(Group::free_blocks).collect::<Vec<u32>>(), empty);
+    }
+}

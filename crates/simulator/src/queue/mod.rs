@@ -1,0 +1,48 @@
+//! In which order requests for one drive are served. Each order is a function of what waits and what comes,
+//! in a file of its own.
+
+mod disksort;
+mod fifo;
+mod reads_first;
+
+use alloc::vec::Vec;
+
+use crate::description;
+
+/// A request, as far as its order goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting<T> {
+    pub(crate) cylinder: u32,
+    pub(crate) reads: bool,
+    pub(crate) request: T,
+}
+
+/// The requests for one drive, the next one first. The first may be under way and keeps its place.
+#[derive(Debug)]
+pub(crate) struct DriveQueue<T> {
+    order: description::Queue,
+    waiting: Vec<Waiting<T>>,
+}
+
+impl<T: Copy> DriveQueue<T> {
+    pub(crate) fn new(order: description::Queue) -> DriveQueue<T> {
+        DriveQueue { order, waiting: Vec::with_capacity(64) }
+    }
+
+    pub(crate) fn insert(&mut self, new: Waiting<T>) {
+        let place = match self.order {
+            description::Queue::Fifo => fifo::place(self.waiting.len()),
+            description::Queue::Disksort => disksort::place(&self.waiting, new.cylinder),
+            description::Queue::ReadsFirst => reads_first::place(&self.waiting, &new),
+        };
+        self.waiting.insert(place, new);
+    }
+
+    pub(crate) fn first(&self) -> Option<T> {
+        self.waiting.first().map(|waiting| waiting.request)
+    }
+
+    pub(crate) fn take_first(&mut self) -> Option<T> {
+        (!self.waiting.is_empty()).then(|| self.waiting.remove(0).request)
+    }
+}

@@ -1,0 +1,67 @@
+//! What every part did when, for a person to look at. Kept only where it was asked for.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use units::{Moment, Virtual};
+
+/// Who did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Track {
+    /// The processor.
+    Cpu,
+    /// The bus.
+    Bus,
+    /// A drive, by number: arm, platter and data path in turn.
+    Drive(usize),
+}
+
+/// A part did this from then until then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Who.
+    pub track: Track,
+    /// What.
+    pub label: &'static str,
+    /// From when on.
+    pub began: Moment<Virtual>,
+    /// Until when.
+    pub ended: Moment<Virtual>,
+}
+
+/// What was done, in the order in which it ended.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    kept: Option<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    marks: Vec<Mark>,
+    open: Vec<(Track, &'static str, Moment<Virtual>)>,
+}
+
+impl Timeline {
+    pub(crate) fn keep(&mut self) {
+        self.kept.get_or_insert_default();
+    }
+
+    /// From now on the part does this; what it did before has ended. Where it does nothing, nothing is noted.
+    pub(crate) fn enter(&mut self, track: Track, label: &'static str, something: bool, now: Moment<Virtual>) {
+        let Some(kept) = &mut self.kept else { return };
+        if let Some(index) = kept.open.iter().position(|(open, ..)| *open == track) {
+            let (_, label, began) = kept.open.swap_remove(index);
+            if began < now {
+                kept.marks.push(Mark { track, label, began, ended: now });
+            }
+        }
+        if something {
+            kept.open.push((track, label, now));
+        }
+    }
+
+    /// What was done since this was asked last.
+    pub(crate) fn take(&mut self) -> Vec<Mark> {
+        self.kept.as_mut().map_or_else(Vec::new, |kept| mem::take(&mut kept.marks))
+    }
+}
