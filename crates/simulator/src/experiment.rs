@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use units::Nanos;
 use workload::programs::mckusick::Classic;
-use workload::{Cache, Name, Tally, World};
+use workload::{Name, Tally, World};
 
 use crate::accounts::{Accounts, ProgramTime};
 use crate::computer::{Chance, Computer};
@@ -39,6 +39,8 @@ pub struct Outcome {
     pub parts: Accounts,
     /// The hash of all events.
     pub hash: u64,
+    /// How many events there were.
+    pub events: u64,
 }
 
 impl Experiment<'_> {
@@ -50,7 +52,6 @@ impl Experiment<'_> {
         for index in 0..self.drives {
             computer.prepare(index, program.prepare.clone()).expect("a file that fits can be made");
         }
-        let Ok(_) = computer.reach(Cache::Cold);
         let before = computer.accounts();
         let mut streams = vec![self.program.steps(Name::root(0), self.bytes); self.drives];
         let mut tallies = vec![Tally::default(); self.drives];
@@ -61,6 +62,7 @@ impl Experiment<'_> {
             programs: computer.programs().to_vec(),
             parts: computer.accounts().since(&before),
             hash: computer.event_hash(),
+            events: computer.events(),
         })
     }
 }

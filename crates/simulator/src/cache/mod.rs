@@ -56,6 +56,13 @@ pub(crate) enum Victim {
     None,
 }
 
+/// Where a buffer waits to be used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Aged,
+    Recent,
+}
+
 /// All buffers.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -67,6 +74,8 @@ pub(crate) struct Cache {
     /// Buffers that go first, and the others, each the next to go first.
     aged: VecDeque<BufferId>,
     recent: VecDeque<BufferId>,
+    /// In which of the two a buffer is.
+    line: Vec<Option<Line>>,
     moving: usize,
 }
 
@@ -82,6 +91,7 @@ impl Cache {
             used_up: vec![false; count],
             aged,
             recent: VecDeque::with_capacity(count),
+            line: vec![Some(Line::Aged); count],
             moving: 0,
         }
     }
@@ -128,7 +138,7 @@ impl Cache {
     pub(crate) fn touch(&mut self, id: BufferId) {
         if !self.is_on_its_way(id) {
             self.take_off(id);
-            self.recent.push_back(id);
+            self.line_up(id, Line::Recent);
         }
     }
 
@@ -149,7 +159,7 @@ impl Cache {
         self.used_up[usize::from(id)] = true;
         if !self.is_on_its_way(id) {
             self.take_off(id);
-            self.aged.push_back(id);
+            self.line_up(id, Line::Aged);
         }
     }
 
@@ -171,8 +181,7 @@ impl Cache {
     pub(crate) fn arrived(&mut self, id: BufferId) {
         self.states[usize::from(id)] = State::Clean;
         self.moving -= 1;
-        let queue = if self.used_up[usize::from(id)] { &mut self.aged } else { &mut self.recent };
-        queue.push_back(id);
+        self.line_up(id, if self.used_up[usize::from(id)] { Line::Aged } else { Line::Recent });
     }
 
     /// Forgets a block that is no more; data on their way arrive all the same.
@@ -221,15 +230,29 @@ impl Cache {
         self.states[usize::from(id)] = State::Clean;
         self.take_off(id);
         self.aged.push_front(id);
+        self.line[usize::from(id)] = Some(Line::Aged);
     }
 
+    fn line_up(&mut self, id: BufferId, line: Line) {
+        let queue = if line == Line::Aged { &mut self.aged } else { &mut self.recent };
+        queue.push_back(id);
+        self.line[usize::from(id)] = Some(line);
+    }
+
+    /// Takes a buffer out of its line. Mostly it is the first of those that go first, or the last of the others.
     fn take_off(&mut self, id: BufferId) {
-        for queue in [&mut self.aged, &mut self.recent] {
-            if let Some(place) = queue.iter().position(|other| *other == id) {
-                queue.remove(place);
-                return;
+        let (queue, place) = match self.line[usize::from(id)].take() {
+            Some(Line::Aged) => {
+                let place = self.aged.iter().position(|other| *other == id);
+                (&mut self.aged, place)
             }
-        }
+            Some(Line::Recent) => {
+                let place = self.recent.iter().rposition(|other| *other == id);
+                (&mut self.recent, place)
+            }
+            None => return,
+        };
+        queue.remove(place.expect("a buffer is in its line"));
     }
 }
 

@@ -8,8 +8,8 @@ use core::mem;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Laid, Layer, Op, Recorder, Residency,
-    Span, Step, Steps, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Laid, Layer, Op, Recorder, Residency, Span,
+    Step, Steps, Unproven, Witness, World, WriteCache,
 };
 
 use super::{Computer, Watched};
@@ -32,7 +32,7 @@ impl Computer {
     /// sleeps, pauses or ends.
     fn go_on<S, R>(&mut self, process: Process, running: &mut Running, stream: &mut S, recorder: &mut R)
     where
-        S: Iterator<Item = Step>,
+        S: Steps,
         R: Recorder<Virtual>,
     {
         let mut returned = false;
@@ -203,7 +203,7 @@ impl World for Computer {
         Ok(Some(Residency { pages: self.cache.unwritten() as u64, of: self.residency().of }))
     }
 
-    /// Every byte of its files was written.
+    /// Where its files lie is known, but nothing of them can be a hole or compressed.
     fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
         Ok(None)
     }

@@ -1,11 +1,9 @@
-//! The calendar: one heap of events, ordered by moment and then by sequence, so that the order is total.
+//! The calendar: events ordered by moment and then by sequence, so that the order is total.
 //!
 //! Reading the clock changes nothing; the clock moves only when the next event is taken. What is asked for in
 //! the past is a mistake of the model and panics.
 
-use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 use units::{Moment, Nanos, Virtual};
 
@@ -16,22 +14,25 @@ pub(crate) trait Coded: Copy {
 
 /// An event that was asked for. It can be cancelled as long as it has not happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
-    slot: u32,
-    sequence: u64,
-}
+pub(crate) struct Ticket(u64);
 
 /// Events to come, and the present moment.
 #[derive(Debug)]
 pub(crate) struct Calendar<E> {
     now: Moment<Virtual>,
     sequence: u64,
-    heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    /// What is to happen, by slot, with the sequence that the slot was given for.
-    slots: Vec<Option<(u64, E)>>,
-    unused: Vec<u32>,
+    /// The next event last. There are never more than a few: one for the processor, one for the clock, two or three
+    /// for each drive, one for each process that pauses. To keep so few in order costs less than a heap.
+    events: Vec<Entry<E>>,
     hash: u64,
     happened: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<E> {
+    moment: Moment<Virtual>,
+    sequence: u64,
+    event: E,
 }
 
 impl<E: Coded> Calendar<E> {
@@ -39,9 +40,7 @@ impl<E: Coded> Calendar<E> {
         Calendar {
             now: Moment::ZERO,
             sequence: 0,
-            heap: BinaryHeap::with_capacity(64),
-            slots: Vec::with_capacity(64),
-            unused: Vec::with_capacity(64),
+            events: Vec::with_capacity(64),
             hash: 0xcbf2_9ce4_8422_2325,
             happened: 0,
         }
@@ -70,44 +69,27 @@ impl<E: Coded> Calendar<E> {
     pub(crate) fn at(&mut self, moment: Moment<Virtual>, event: E) -> Ticket {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
-        let entry = Some((self.sequence, event));
-        let slot = match self.unused.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = entry;
-                slot
-            }
-            None => {
-                self.slots.push(entry);
-                self.slots.len() as u32 - 1
-            }
-        };
-        self.heap.push(Reverse((moment.since_zero().0, self.sequence, slot)));
-        Ticket { slot, sequence: self.sequence }
+        // Behind all that are later; those of the same moment were asked for before and come before.
+        let place = self.events.iter().rposition(|other| other.moment > moment).map_or(0, |later| later + 1);
+        self.events.insert(place, Entry { moment, sequence: self.sequence, event });
+        Ticket(self.sequence)
     }
 
     /// Takes an event back that has not happened; of one that has, nothing is left to take.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
-        let slot = &mut self.slots[ticket.slot as usize];
-        if slot.as_ref().is_some_and(|(sequence, _)| *sequence == ticket.sequence) {
-            *slot = None;
-            self.unused.push(ticket.slot);
+        if let Some(place) = self.events.iter().rposition(|entry| entry.sequence == ticket.0) {
+            self.events.remove(place);
         }
     }
 
     /// Moves the clock on to the next event and takes it.
     pub(crate) fn next(&mut self) -> Option<E> {
-        while let Some(Reverse((nanos, sequence, slot))) = self.heap.pop() {
-            // Of a slot that was cancelled, and perhaps given to another event since.
-            let Some((_, event)) = self.slots[slot as usize].take_if(|(known, _)| *known == sequence) else {
-                continue;
-            };
-            self.unused.push(slot);
-            self.now = Moment::at(Nanos(nanos));
-            self.happened += 1;
-            self.hash = (self.hash ^ nanos).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23) ^ event.code();
-            return Some(event);
-        }
-        None
+        let Entry { moment, event, .. } = self.events.pop()?;
+        self.now = moment;
+        self.happened += 1;
+        let nanos = moment.since_zero().0;
+        self.hash = (self.hash ^ nanos).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23) ^ event.code();
+        Some(event)
     }
 }
 
@@ -137,7 +119,6 @@ mod tests {
         let mut calendar = Calendar::new();
         let first = calendar.after(Nanos(1), 1);
         calendar.cancel(first);
-        // Takes over the slot.
         calendar.after(Nanos(2), 2);
         calendar.cancel(first);
         assert_eq!((calendar.next(), calendar.next()), (Some(2), None));

@@ -108,6 +108,7 @@ impl Ffs {
     /// Gives a file a block there, or as many fragments as hold these bytes of it.
     ///   1. Indirect blocks that are missing on the way to it;
     ///   2. the block itself, as near as it can be to where it is wanted.
+    ///
     /// Fragments are for the last block of a file that needs no indirect block. What a block had before it grew
     /// is kept where it can be, and given back otherwise.
     pub(crate) fn allocate(&mut self, file: FileId, block: u32, bytes: u32) -> Result<Allocated, Full> {
