@@ -121,9 +121,16 @@ enum Command {
         diskperf explain run.json smallfb.read commit    only these\n  \
         diskperf run smoke sim:flat --json | diskperf explain - --format csv")]
     Explain(ExplainArguments),
+    /// Show what a simulated machine of 1983 is made of, or list the machines there are.
+    #[command(after_help = SIMULATE_EXAMPLES)]
+    Simulate(SimulateArguments),
     /// Print the JSON Schema of what `--format json` prints.
     Schema,
 }
+
+const SIMULATE_EXAMPLES: &str = "Example: what the machine is made of, and where each number comes from\n  \
+    diskperf simulate vax780-sc780 --parts\n\nExample: another drive behind the same controller\n  \
+    diskperf simulate vax780-sc780 --set drive=ra81";
 
 /// What `diskperf run` takes.
 #[derive(Clone, Debug, Args)]
@@ -207,6 +214,19 @@ pub enum Data {
     Random,
     /// Zeros, but for 16 bytes in 4096 that say where they belong.
     Zeros,
+}
+
+/// What `diskperf simulate` takes.
+#[derive(Clone, Debug, Args)]
+pub struct SimulateArguments {
+    /// Which: a name, or a file of yours as ./mine.toml; without it, lists them.
+    pub machine: Option<String>,
+    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms, or swap a part, as in drive=ra81.
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub settings: Vec<String>,
+    /// Print what the machine is made of: every number with its unit and its source.
+    #[arg(long)]
+    pub parts: bool,
 }
 
 /// How results are printed.
@@ -362,6 +382,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Smallfb(arguments)) => commands::smallfb::run(&arguments),
         Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
+        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments),
         Some(Command::Schema) => commands::schema::run(),
     }
 }

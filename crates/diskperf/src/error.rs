@@ -12,6 +12,7 @@ use workload::{Failure, Reason};
 
 use crate::document::DocumentFault;
 use crate::exit::Exit;
+use crate::machines::MachineFault;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,8 @@ pub enum Error {
     Image(#[from] kernel::ImageFault),
     #[error(transparent)]
     Tuning(#[from] kernel::tuning::TuningFault),
+    #[error(transparent)]
+    Machine(#[from] MachineFault),
     #[error("two targets are called {0}")]
     SameName(String),
     #[error("{preset} has no program {typed}")]
@@ -112,6 +115,7 @@ impl Error {
             | Error::NotAtOnce
             | Error::NoSuchProgram { .. }
             | Error::UnknownMachine(_)
+            | Error::Machine(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_)
             | Error::SameFile { .. }
@@ -177,6 +181,7 @@ impl Error {
             Error::Document(fault) => return document::hint(fault),
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),
+            Error::Machine(fault) => return fault.hint(),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::NoSuchProgram { there, .. } => format!("there are: {}", there.join(", ")),
             Error::UnknownMachine(_) => format!("there are: {}", simulator::Machine::NAMES.join(", ")),

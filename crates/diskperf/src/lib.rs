@@ -24,6 +24,7 @@ mod exit;
 mod forecast;
 mod ground;
 mod judge;
+mod machines;
 mod plan;
 mod presets;
 mod published;

@@ -9,4 +9,5 @@ mod lab;
 pub mod largefb;
 pub mod run;
 pub mod schema;
+pub mod simulate;
 pub mod smallfb;

@@ -1,0 +1,71 @@
+//! The files under `machines/`, compiled into the program.
+
+use super::part::Kind;
+
+/// A file: the name it is called by, and what it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// The file's name without its end.
+    pub name: &'static str,
+    /// Where it is in the repository.
+    pub path: &'static str,
+    /// What it holds.
+    pub text: &'static str,
+}
+
+macro_rules! files {
+    ($folder:literal: $($name:literal)+) => {
+        &[$(File {
+            name: $name,
+            path: concat!("machines/", $folder, "/", $name, ".toml"),
+            text: include_str!(concat!("../../../../machines/", $folder, "/", $name, ".toml")),
+        }),+]
+    };
+}
+
+/// Whole computers, in the order in which the paper's tables show them.
+pub const MACHINES: &[File] = files!("machine":
+    "vax750-sc750" "vax750-uda50"
+    "vax780-sc780" "vax780-sc780-initial-arbitration" "vax780-sc780-inadequate-lead" "vax780-uda50" "vax780-si9900"
+);
+
+/// The parts of a kind.
+pub const fn parts(kind: Kind) -> &'static [File] {
+    match kind {
+        Kind::Cpu => files!("cpu": "vax-11-750" "vax-11-780"),
+        Kind::Kernel => files!("kernel": "4.2bsd"),
+        Kind::Bus => files!("bus": "cmi" "sbi" "sbi-initial-arbitration" "unibus"),
+        Kind::Controller => files!("controller": "sc750" "sc780" "si9900" "uda50"),
+        Kind::Drive => files!("drive": "eagle" "ra81"),
+        Kind::FileSystem => files!("file-system": "4k-1k" "8k-1k"),
+    }
+}
+
+/// Their names.
+pub fn names(files: &'static [File]) -> Vec<&'static str> {
+    files.iter().map(|file| file.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_compiled_in() {
+        let listed: BTreeSet<&str> =
+            Kind::ALL.into_iter().flat_map(parts).chain(MACHINES).map(|file| file.path).collect();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines");
+        let folders = std::fs::read_dir(&root).expect("the folder of machines").map(|entry| entry.expect("an entry"));
+        let mut found = BTreeSet::new();
+        for folder in folders.filter(|entry| entry.path().is_dir()) {
+            for file in std::fs::read_dir(folder.path()).expect("a folder of parts") {
+                let name = file.expect("a file").file_name().into_string().expect("plain names");
+                found.insert(format!("machines/{}/{name}", folder.file_name().to_string_lossy()));
+            }
+        }
+        assert_eq!(listed.iter().map(|path| (*path).to_owned()).collect::<BTreeSet<_>>(), found);
+    }
+}

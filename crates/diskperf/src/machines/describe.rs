@@ -1,0 +1,318 @@
+//! From parts as they are written down to the computer that the simulator runs: which fields a part has, what
+//! they tell, and where it is written that something cannot be.
+
+use std::cell::{Cell, RefCell};
+
+use simulator::description::{
+    Attention, Bus, Controller, Cpu, DataLate, Description, Drive, Driver, FileSystem, Invalid, Kernel, Massbus, Queue,
+    Search, Uda,
+};
+use units::Nanos;
+
+use super::fault::MachineFault;
+use super::machine::Machine;
+use super::part::{Field, Kind, Part, Value};
+use super::quantity::{Quantity, Unfit};
+
+impl Machine {
+    /// The computer that the simulator runs, with so many drives busy, each holding a file of so many bytes. The
+    /// first thing that cannot be is told, with its place.
+    pub fn describe(&self, drives: u32, file_bytes: u64) -> Result<Description, MachineFault> {
+        let description = self.read()?;
+        let file_systems: Vec<FileSystem> = description.file_systems.clone();
+        if file_systems.is_empty() {
+            description.check(drives, file_bytes).map_err(|invalid| self.impossible(&invalid, None))?;
+        }
+        for (file_system, part) in file_systems.into_iter().zip(self.parts(Kind::FileSystem)) {
+            // One at a time, so that it is known which of them cannot be.
+            let with_one = Description { file_systems: vec![file_system], ..description.clone() };
+            with_one.check(drives, file_bytes).map_err(|invalid| self.impossible(&invalid, Some(part)))?;
+        }
+        Ok(description)
+    }
+
+    fn read(&self) -> Result<Description, MachineFault> {
+        let (controller, queue) = self.reader(Kind::Controller)?.all(controller)?;
+        Ok(Description {
+            name: self.name.clone(),
+            cpu: self.reader(Kind::Cpu)?.all(cpu)?,
+            kernel: self.reader(Kind::Kernel)?.all(kernel)?,
+            bus: self.reader(Kind::Bus)?.all(bus)?,
+            controller,
+            queue,
+            drive: self.reader(Kind::Drive)?.all(drive)?,
+            file_systems: self
+                .parts(Kind::FileSystem)
+                .map(|part| Reader::new(part).all(file_system))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn reader(&self, kind: Kind) -> Result<Reader<'_>, MachineFault> {
+        let missing = || MachineFault::Missing { place: self.place.clone(), field: kind.to_string() };
+        self.part(kind).map(Reader::new).ok_or_else(missing)
+    }
+
+    /// Where it is written that something cannot be.
+    fn impossible(&self, invalid: &Invalid, file_system: Option<&Part>) -> MachineFault {
+        let field = written_as(invalid.field);
+        let (kind, key) = field.split_once('.').unwrap_or((&field, ""));
+        let kind = Kind::of(kind);
+        let part = if kind == Some(Kind::FileSystem) { file_system } else { kind.and_then(|kind| self.part(kind)) };
+        let place = part.map(|part| part.field(key).map_or(&part.place, |field| &field.place));
+        MachineFault::Impossible {
+            place: place.unwrap_or(&self.place).clone(),
+            what: invalid.what.clone().into_owned(),
+            hint: invalid.hint,
+            field,
+        }
+    }
+}
+
+/// What a field of a description is called where it is written: there its unit stands beside it, and not in its
+/// name.
+fn written_as(field: &str) -> String {
+    match field {
+        "controller.search.lead_sectors" => return "controller.search_lead".to_owned(),
+        "controller.search.window_sectors" => return "controller.search_window".to_owned(),
+        "bus.data_late.to_memory_ppm" => return "bus.late_to_memory".to_owned(),
+        "bus.data_late.from_memory_ppm" => return "bus.late_from_memory".to_owned(),
+        "bus.data_late.idle_permille" => return "bus.late_when_idle".to_owned(),
+        "kernel.clock_hertz" => return "kernel.clock_rate".to_owned(),
+        _ => {}
+    }
+    let units = ["_bytes_per_second", "_permille", "_ppm", "_bytes"];
+    units.iter().find_map(|unit| field.strip_suffix(unit)).unwrap_or(field).to_owned()
+}
+
+fn cpu(read: &Reader) -> Cpu {
+    Cpu {
+        name: read.part.name.clone(),
+        code_permille: read.small("code", Quantity::Share),
+        copy_permille: read.small("copy", Quantity::Share),
+        memory_bytes: read.number("memory", Quantity::Size),
+    }
+}
+
+fn kernel(read: &Reader) -> Kernel {
+    Kernel {
+        call: read.time("call"),
+        copy_per_kib: read.time("copy_per_kib"),
+        clear_per_kib: read.time("clear_per_kib"),
+        block_read: read.time("block_read"),
+        block_write: read.time("block_write"),
+        block_allocate: read.time("block_allocate"),
+        context_switch: read.time("context_switch"),
+        wakeup: read.time("wakeup"),
+        clock_tick: read.time("clock_tick"),
+        clock_hertz: read.small("clock_rate", Quantity::Count("hertz")),
+        jitter_permille: read.small("jitter", Quantity::Share),
+        cache_permille: read.small("cache", Quantity::Share),
+    }
+}
+
+fn bus(read: &Reader) -> Bus {
+    let late = ["late_to_memory", "late_from_memory", "late_when_idle"];
+    let is_late = late.iter().any(|key| read.part.field(key).is_some());
+    let data_late = || DataLate {
+        to_memory_ppm: read.small(late[0], Quantity::Ppm),
+        from_memory_ppm: read.small(late[1], Quantity::Ppm),
+        idle_permille: read.small(late[2], Quantity::Share),
+    };
+    Bus {
+        name: read.part.name.clone(),
+        to_memory_bytes_per_second: read.number("to_memory", Quantity::Rate),
+        from_memory_bytes_per_second: read.number("from_memory", Quantity::Rate),
+        slow_down_permille: read.small("slow_down", Quantity::Share),
+        other_traffic_permille: read.small("other_traffic", Quantity::Share),
+        data_late: is_late.then(data_late),
+    }
+}
+
+fn controller(read: &Reader) -> (Controller, Queue) {
+    let sort = read.sort(&["massbus", "uda"]);
+    let queue = read.choice("queue", &Queue::NAMES);
+    (board(read, sort), queue)
+}
+
+fn board(read: &Reader, sort: &str) -> Controller {
+    let driver = Driver { start: read.time("driver_start"), interrupt: read.time("driver_interrupt") };
+    let most_drives = read.small("most_drives", Quantity::Count("drives"));
+    let buffer_sectors = read.small("buffer_sectors", Quantity::Count("sectors"));
+    if sort == "uda" {
+        return Controller::Uda(Uda {
+            most_drives,
+            driver,
+            commands: read.small("commands", Quantity::Count("commands")),
+            order: read.choice("order", &Queue::NAMES),
+            buffer_sectors,
+            command: read.time("command"),
+            response: read.time("response"),
+            turnaround: read.time("turnaround"),
+            turnaround_shared: read.time("turnaround_shared"),
+            jitter_permille: read.small("jitter", Quantity::Share),
+            fetched_writes: read.small("fetched_writes", Quantity::Count("writes")),
+        });
+    }
+    let lead = Search::Lead {
+        lead_sectors: read.small("search_lead", Quantity::Count("sectors")),
+        window_sectors: read.small("search_window", Quantity::Count("sectors")),
+    };
+    Controller::Massbus(Massbus {
+        most_drives,
+        driver,
+        search: read.choice("search", &[("lead", lead), ("never", Search::Never)]),
+        search_start: read.time("search_start"),
+        command: read.time("command"),
+        finish: read.time("finish"),
+        attention: read.choice("attention", &[("held", Attention::Held), ("missed", Attention::Missed)]),
+        buffer_sectors,
+    })
+}
+
+fn drive(read: &Reader) -> Drive {
+    Drive {
+        name: read.part.name.clone(),
+        sectors_per_track: read.small("sectors_per_track", Quantity::Count("sectors")),
+        heads: read.small("heads", Quantity::Count("heads")),
+        cylinders: read.small("cylinders", Quantity::Count("cylinders")),
+        milli_rpm: read.small("rpm", Quantity::Speed),
+        speed_deviation_ppm: read.small("speed_deviation", Quantity::Ppm),
+        track_skew_sectors: read.small("track_skew_sectors", Quantity::Count("sectors")),
+        seek_least: read.time("seek_least"),
+        seek_average: read.time("seek_average"),
+        seek_most: read.time("seek_most"),
+        first_sector: read.small("first_sector", Quantity::Count("sectors")),
+    }
+}
+
+fn file_system(read: &Reader) -> FileSystem {
+    FileSystem {
+        name: read.part.name.clone(),
+        block_bytes: read.small("block", Quantity::Size),
+        fragment_bytes: read.small("fragment", Quantity::Size),
+        rotational_delay: read.time("rotational_delay"),
+        blocks_per_group: read.small("blocks_per_group", Quantity::Count("blocks")),
+        cylinders_per_group: read.small("cylinders_per_group", Quantity::Count("cylinders")),
+        bytes_per_inode: read.small("bytes_per_inode", Quantity::Size),
+    }
+}
+
+/// Reads the fields of a part. Goes on after a fault, so that in the end all fields of such a part are known, and
+/// keeps the first.
+struct Reader<'a> {
+    part: &'a Part,
+    known: RefCell<Vec<&'static str>>,
+    fault: Cell<Option<MachineFault>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(part: &'a Part) -> Reader<'a> {
+        Reader { part, known: RefCell::default(), fault: Cell::default() }
+    }
+
+    /// Reads all of a part. A field that nobody asked for is none of such a part, and where another is missing,
+    /// it is probably that one misspelt.
+    fn all<T>(self, read: fn(&Reader) -> T) -> Result<T, MachineFault> {
+        let whole = read(&self);
+        let fault = self.fault.take();
+        let known = self.known.borrow();
+        let unknown = self.part.fields.iter().find(|field| !known.contains(&field.key.as_str()));
+        match (unknown, fault) {
+            (Some(field), None | Some(MachineFault::Missing { .. })) => Err(MachineFault::UnknownField {
+                place: field.place.clone(),
+                field: self.dotted(&field.key),
+                known: known.iter().map(|key| self.dotted(key)).collect(),
+            }),
+            (_, Some(fault)) => Err(fault),
+            (None, None) => Ok(whole),
+        }
+    }
+
+    fn dotted(&self, key: &str) -> String {
+        format!("{}.{key}", self.part.kind)
+    }
+
+    /// Keeps the first fault.
+    fn fail(&self, fault: MachineFault) {
+        let first = self.fault.take().unwrap_or(fault);
+        self.fault.set(Some(first));
+    }
+
+    fn field(&self, key: &'static str) -> Option<&'a Field> {
+        self.known.borrow_mut().push(key);
+        let field = self.part.field(key);
+        if field.is_none() {
+            self.fail(MachineFault::Missing { place: self.part.place.clone(), field: self.dotted(key) });
+        }
+        field
+    }
+
+    /// A number in what the simulator counts; 0 where it cannot be had.
+    fn number(&self, key: &'static str, quantity: Quantity) -> u64 {
+        let Some(Field { value, unit, place, .. }) = self.field(key) else { return 0 };
+        let (place, field) = (place.clone(), self.dotted(key));
+        let (Value::Number(number), Some(unit)) = (value, unit) else {
+            self.fail(match value {
+                Value::Number(_) => MachineFault::NoUnit { place, field, units: quantity.units() },
+                Value::Word(word) => {
+                    MachineFault::Uncountable { place, field, given: format!("{word:?}"), why: "is no number" }
+                }
+            });
+            return 0;
+        };
+        let given = format!("{number} {unit}");
+        match quantity.count(*number, unit) {
+            Ok(counted) => return counted,
+            Err(Unfit::Unit) => {
+                let (unit, units) = (unit.clone(), quantity.units());
+                self.fail(MachineFault::WrongUnit { place, field, unit, units });
+            }
+            Err(Unfit::TooFine) => {
+                self.fail(MachineFault::Uncountable { place, field, given, why: "is finer than it is counted" });
+            }
+            Err(Unfit::TooLarge) => self.fail(MachineFault::Uncountable { place, field, given, why: "is too large" }),
+        }
+        0
+    }
+
+    /// A number that fits into 32 bits.
+    fn small(&self, key: &'static str, quantity: Quantity) -> u32 {
+        let number = self.number(key, quantity);
+        u32::try_from(number).unwrap_or_else(|_| {
+            let place = self.part.field(key).map_or(&self.part.place, |field| &field.place).clone();
+            let (field, given) = (self.dotted(key), number.to_string());
+            self.fail(MachineFault::Uncountable { place, field, given, why: "is too large" });
+            0
+        })
+    }
+
+    fn time(&self, key: &'static str) -> Nanos {
+        Nanos(self.number(key, Quantity::Time))
+    }
+
+    /// One of some choices; the first where it cannot be had.
+    fn choice<T: Copy>(&self, key: &'static str, choices: &[(&'static str, T)]) -> T {
+        let Some(Field { value, place, .. }) = self.field(key) else { return choices[0].1 };
+        let given = value.to_string();
+        let chosen = choices.iter().find(|(word, _)| *word == given).map(|(_, choice)| *choice);
+        chosen.unwrap_or_else(|| {
+            let words = choices.iter().map(|(word, _)| *word).collect();
+            self.fail(MachineFault::WrongWord { place: place.clone(), field: self.dotted(key), words, given });
+            choices[0].1
+        })
+    }
+
+    /// Which sort of part it is; the first where it cannot be had.
+    fn sort(&self, sorts: &[&'static str]) -> &'static str {
+        let (place, field) = (self.part.place.clone(), self.dotted("kind"));
+        let Some(given) = &self.part.sort else {
+            self.fail(MachineFault::Missing { place, field });
+            return sorts[0];
+        };
+        sorts.iter().find(|sort| *sort == given).copied().unwrap_or_else(|| {
+            self.fail(MachineFault::WrongWord { place, field, given: given.clone(), words: sorts.to_vec() });
+            sorts[0]
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! What can be wrong with a machine: in which field, at which place, what to try.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::part::Kind;
+
+/// Where something is said: a line of a file, or an option as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a file.
+    Line { file: String, line: usize },
+    /// On the command line.
+    Typed(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line { file, line } => write!(f, "{file}:{line}"),
+            Place::Typed(typed) => f.write_str(typed),
+        }
+    }
+}
+
+/// Why a machine cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineFault {
+    #[error("there is no simulated machine {name}")]
+    UnknownMachine { name: String, known: Vec<&'static str> },
+    #[error("{place}: {kind}: there is no part {name:?}")]
+    UnknownPart { place: Place, kind: Kind, name: String, known: Vec<&'static str> },
+    #[error("cannot read {path}: {source}")]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{place}: {what}")]
+    Syntax { place: Place, what: String },
+    #[error("{place}: {field} is missing")]
+    Missing { place: Place, field: String },
+    #[error("{place}: {field}: there is no such field here")]
+    UnknownField { place: Place, field: String, known: Vec<String> },
+    #[error("{place}: {field}: {what}")]
+    BadForm { place: Place, field: String, what: &'static str },
+    #[error("{place}: {field} has no unit")]
+    NoUnit { place: Place, field: String, units: Vec<&'static str> },
+    #[error("{place}: {field} cannot be told in {unit}")]
+    WrongUnit { place: Place, field: String, unit: String, units: Vec<&'static str> },
+    #[error("{place}: {field} has no source")]
+    NoSource { place: Place, field: String },
+    #[error("{place}: {field}: {source_word:?} is no kind of source")]
+    UnknownSource { place: Place, field: String, source_word: String },
+    #[error("{place}: {field} does not say where it comes from")]
+    NoOrigin { place: Place, field: String },
+    #[error("{place}: {field}: {given} {why}")]
+    Uncountable { place: Place, field: String, given: String, why: &'static str },
+    #[error("{place}: {field}: {given:?} is no choice")]
+    WrongWord { place: Place, field: String, given: String, words: Vec<&'static str> },
+    #[error("{place}: {field}: {what}")]
+    Impossible { place: Place, field: String, what: String, hint: &'static str },
+    #[error("{place}: is like itself")]
+    Circle { place: Place },
+    #[error("{typed}: {why}")]
+    BadSetting { typed: String, why: &'static str },
+}
+
+impl MachineFault {
+    /// What to try.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            MachineFault::UnknownMachine { name, known } => match nearest(name, known) {
+                Some(near) => format!("perhaps {near}; `diskperf simulate` lists them all"),
+                None => format!("there are: {}, or a file of yours: ./mine.toml", known.join(", ")),
+            },
+            MachineFault::UnknownPart { name, known, .. } => match nearest(name, known) {
+                Some(near) => format!("perhaps {near}; there are: {}", known.join(", ")),
+                None => format!("there are: {}, or a file of yours: ./mine.toml", known.join(", ")),
+            },
+            MachineFault::Unreadable { .. } => "check the spelling; paths in a file begin at its folder".to_owned(),
+            MachineFault::Syntax { .. } => "the file is TOML; machines/README.md shows its form".to_owned(),
+            MachineFault::Missing { .. } => "give it, or begin with a part that has it: like = \"NAME\"".to_owned(),
+            MachineFault::UnknownField { field, known, .. } => match nearest(field, known) {
+                Some(near) => format!("perhaps {near}"),
+                None => format!("there are: {}", known.join(", ")),
+            },
+            MachineFault::BadForm { field, .. } => {
+                let key = field.rsplit('.').next().unwrap_or(field);
+                format!("write {key} = {{ value = 1, unit = \"ms\", source = \"inferred\", from = \"why\" }}")
+            }
+            MachineFault::NoUnit { units, .. } | MachineFault::WrongUnit { units, .. } => {
+                format!("its units are: {}", units.join(", "))
+            }
+            MachineFault::NoSource { .. } | MachineFault::UnknownSource { .. } => {
+                "write source = \"published\", \"inferred\" or \"fitted\", and from = where, why or by what".to_owned()
+            }
+            MachineFault::NoOrigin { .. } => {
+                "add from = where it was published, why, or by what it was fitted".to_owned()
+            }
+            MachineFault::Uncountable { .. } => "write a plain decimal number, 0 or more".to_owned(),
+            MachineFault::WrongWord { words, .. } => format!("choose from: {}", words.join(", ")),
+            MachineFault::Impossible { hint, .. } => (*hint).to_owned(),
+            MachineFault::Circle { .. } => "follow the `like` of these files: they come back to this one".to_owned(),
+            MachineFault::BadSetting { .. } => {
+                "write drive.rpm=3600, kernel.call=0.5ms, controller.attention=held or drive=ra81".to_owned()
+            }
+        })
+    }
+}
+
+/// The word that was probably meant: at most two letters, or a third of them, are different.
+fn nearest<W: AsRef<str>>(word: &str, known: &[W]) -> Option<String> {
+    let distance = |other: &str| strsim::damerau_levenshtein(word, other);
+    let near = known.iter().map(|other| (distance(other.as_ref()), other.as_ref())).min()?;
+    (near.0 <= 2.max(word.len() / 3)).then(|| near.1.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_near_word_is_offered() {
+        let known = ["drive.rpm", "drive.heads"];
+        assert_eq!(nearest("drive.rmp", &known).as_deref(), Some("drive.rpm"));
+        assert_eq!(nearest("bus.width", &known), None);
+    }
+}

@@ -1,0 +1,287 @@
+//! A machine: a computer put together from parts: from its file, and from what is set on the command line.
+
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::builtin;
+use super::fault::{MachineFault, Place};
+use super::part::{Field, Kind, Part, Source, Value};
+use super::quantity::Decimal;
+use super::sheet::Sheet;
+
+/// A computer that is to be simulated, not yet checked.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// What it is called by.
+    pub name: String,
+    /// In one line.
+    pub about: String,
+    /// Where its file begins.
+    pub place: Place,
+    /// Its parts: one of each kind, but any number of file systems.
+    pub parts: Vec<Part>,
+}
+
+/// The keys of a machine's file, besides those of its parts.
+const KEYS: [&str; 4] = ["about", "like", "file_systems", "settings"];
+
+/// So many files may be like one another; no chain that ends is half as long.
+const DEEPEST: u32 = 16;
+
+impl Machine {
+    /// The machine of that name, or that a file describes: a word with a slash or `.toml` in it is a path.
+    pub fn load(name: &str) -> Result<Machine, MachineFault> {
+        load(name, Path::new(""), 0)
+    }
+
+    /// All that are compiled in.
+    pub fn all() -> impl Iterator<Item = Machine> {
+        let load = |file: &builtin::File| Machine::load(file.name).expect("machines/ is tested");
+        builtin::MACHINES.iter().map(load)
+    }
+
+    /// The part of that kind.
+    pub fn part(&self, kind: Kind) -> Option<&Part> {
+        self.parts.iter().find(|part| part.kind == kind)
+    }
+
+    /// The parts of that kind.
+    pub fn parts(&self, kind: Kind) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(move |part| part.kind == kind)
+    }
+
+    /// Puts parts in the place of those of their kind.
+    fn swap(&mut self, kind: Kind, new: Vec<Part>) {
+        let at = self.parts.iter().position(|part| part.kind == kind).unwrap_or(self.parts.len());
+        self.parts.retain(|part| part.kind != kind);
+        self.parts.splice(at..at, new);
+    }
+
+    /// Sets what was typed: `drive.rpm=3600`, in the unit it has or in one that is named; `drive=ra81` swaps a
+    /// part, and with it all that was set of it before.
+    pub fn set(&mut self, typed: &str) -> Result<(), MachineFault> {
+        let bad = |why| MachineFault::BadSetting { typed: typed.to_owned(), why };
+        let place = Place::Typed(typed.to_owned());
+        let (key, value) = typed.split_once('=').ok_or_else(|| bad("is no FIELD=VALUE"))?;
+        let (key, value) = (key.trim(), value.trim());
+        if value.is_empty() {
+            return Err(bad("has no value"));
+        }
+        if key == "file_systems" {
+            let named = |name| part_named(Kind::FileSystem, name, place.clone(), Path::new(""), 0);
+            let parts = value.split('+').map(named).collect::<Result<Vec<Part>, MachineFault>>()?;
+            self.swap(Kind::FileSystem, parts);
+            return Ok(());
+        }
+        if let Some(kind) = Kind::of(key) {
+            let part = part_named(kind, value, place, Path::new(""), 0)?;
+            self.swap(kind, vec![part]);
+            return Ok(());
+        }
+        let unknown =
+            || MachineFault::UnknownField { place: place.clone(), field: key.to_owned(), known: self.names() };
+        let (kind, rest) =
+            key.split_once('.').and_then(|(kind, rest)| Some((Kind::of(kind)?, rest))).ok_or_else(unknown)?;
+        let number = value.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(value.len());
+        let (digits, unit) = value.split_at(number);
+        let decimal = Decimal::read(digits);
+        let unit = Some(unit.trim()).filter(|unit| !unit.is_empty() && decimal.is_some()).map(str::to_owned);
+        let value = decimal.map_or_else(|| Value::Word(value.to_owned()), Value::Number);
+        // `file_system.4k-1k.block` is of one file system, `file_system.block` of all.
+        let (one, field) = match rest.rsplit_once('.') {
+            Some((one, field)) if kind == Kind::FileSystem => (Some(one), field),
+            _ => (None, rest),
+        };
+        let is_meant = |part: &&mut Part| part.kind == kind && one.is_none_or(|one| part.is_called(one));
+        let mut found = false;
+        let unknown = unknown();
+        for part in self.parts.iter_mut().filter(is_meant) {
+            found = true;
+            let is_number = matches!(value, Value::Number(_));
+            let unit = unit.clone().or_else(|| part.field(field)?.unit.clone()).filter(|_| is_number);
+            let (key, value, from) = (field.to_owned(), value.clone(), typed.to_owned());
+            part.set(Field { key, value, unit, source: Source::Typed, from, place: place.clone() });
+        }
+        if found { Ok(()) } else { Err(unknown) }
+    }
+
+    /// The dotted names of all fields.
+    pub fn names(&self) -> Vec<String> {
+        let names = |part: &Part| -> Vec<String> {
+            part.fields.iter().map(|field| format!("{}.{}", part.kind, field.key)).collect()
+        };
+        let mut names: Vec<String> = self.parts.iter().flat_map(names).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+impl Part {
+    /// Whether this is a name of it: `8k-1k` or `8K/1K`.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id.eq_ignore_ascii_case(name) || self.name.eq_ignore_ascii_case(name)
+    }
+}
+
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+/// What the part or machine of a file is called: a name, or the file's name without its end.
+fn called(name: &str) -> String {
+    let stem = Path::new(name).file_stem().filter(|_| is_path(name));
+    stem.map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn load(name: &str, folder: &Path, depth: u32) -> Result<Machine, MachineFault> {
+    if is_path(name) {
+        return read(&called(name), &Sheet::open(&folder.join(name))?, depth);
+    }
+    match builtin::MACHINES.iter().find(|file| file.name == name) {
+        Some(file) => read(name, &Sheet::builtin(file), depth),
+        None => Err(MachineFault::UnknownMachine { name: name.to_owned(), known: builtin::names(builtin::MACHINES) }),
+    }
+}
+
+/// A part that is compiled in, or that a file describes.
+fn part_named(kind: Kind, name: &str, place: Place, folder: &Path, depth: u32) -> Result<Part, MachineFault> {
+    if depth > DEEPEST {
+        return Err(MachineFault::Circle { place });
+    }
+    let sheet = if is_path(name) {
+        Sheet::open(&folder.join(name))?
+    } else {
+        let known = builtin::parts(kind);
+        let file = known.iter().find(|file| file.name == name).ok_or_else(|| MachineFault::UnknownPart {
+            place,
+            kind,
+            name: name.to_owned(),
+            known: builtin::names(known),
+        })?;
+        Sheet::builtin(file)
+    };
+    let table = sheet.table()?;
+    part(kind, &called(name), &sheet, sheet.place(0..0), table.get_ref(), depth)
+}
+
+fn part(kind: Kind, id: &str, sheet: &Sheet, place: Place, table: &DeTable, depth: u32) -> Result<Part, MachineFault> {
+    Part::read(kind, id, sheet, place, table, &mut |like, place| {
+        part_named(kind, like, place, &sheet.folder, depth + 1)
+    })
+}
+
+/// Reads a machine's file, in this order:
+///   1. the machine that it is like;
+///   2. its parts, each in the place of what there was, with all that was set of that;
+///   3. its settings.
+fn read(name: &str, sheet: &Sheet, depth: u32) -> Result<Machine, MachineFault> {
+    let whole = sheet.table()?;
+    let table = whole.get_ref();
+    let place = sheet.place(0..0);
+    let text = |key: &str| match table.get(key) {
+        None => Ok(None),
+        Some(value) => match value.get_ref().as_str() {
+            Some(text) => Ok(Some(text)),
+            None => {
+                let (place, field) = (sheet.place(value.span()), key.to_owned());
+                Err(MachineFault::BadForm { place, field, what: "must be plain text" })
+            }
+        },
+    };
+    // 1
+    let mut machine = match text("like")? {
+        Some(_) if depth > DEEPEST => return Err(MachineFault::Circle { place }),
+        Some(like) => load(like, &sheet.folder, depth + 1)?,
+        None => Machine { name: String::new(), about: String::new(), place: place.clone(), parts: Vec::new() },
+    };
+    name.clone_into(&mut machine.name);
+    machine.place = place;
+    if let Some(about) = text("about")? {
+        about.clone_into(&mut machine.about);
+    }
+    // 2
+    for (key, value) in table {
+        let is_known = KEYS.contains(&key.get_ref().as_ref());
+        match Kind::of(key.get_ref()).filter(|kind| *kind != Kind::FileSystem) {
+            Some(kind) => {
+                let part = one_part(kind, sheet, value, depth)?;
+                machine.swap(kind, vec![part]);
+            }
+            None if is_known => {}
+            None => {
+                let known = KEYS.iter().copied().chain(Kind::ALL.map(Kind::key)).filter(|key| *key != "file_system");
+                let known = known.map(str::to_owned).collect();
+                let (place, field) = (sheet.place(key.span()), key.get_ref().to_string());
+                return Err(MachineFault::UnknownField { place, field, known });
+            }
+        }
+    }
+    if let Some(value) = table.get("file_systems") {
+        let Some(list) = value.get_ref().as_array() else {
+            let (place, field) = (sheet.place(value.span()), "file_systems".to_owned());
+            return Err(MachineFault::BadForm { place, field, what: "must be a list" });
+        };
+        let parts = list.iter().map(|one| one_part(Kind::FileSystem, sheet, one, depth));
+        let parts = parts.collect::<Result<Vec<Part>, MachineFault>>()?;
+        machine.swap(Kind::FileSystem, parts);
+    }
+    // 3
+    if let Some(settings) = table.get("settings") {
+        settings_of(&mut machine, sheet, settings)?;
+    }
+    Ok(machine)
+}
+
+/// A part that is named, or held by the file itself.
+fn one_part(kind: Kind, sheet: &Sheet, value: &Spanned<DeValue>, depth: u32) -> Result<Part, MachineFault> {
+    let place = sheet.place(value.span());
+    match value.get_ref() {
+        DeValue::String(name) => part_named(kind, name, place, &sheet.folder, depth),
+        DeValue::Table(table) => {
+            let name = table.get("name").and_then(|name| name.get_ref().as_str()).unwrap_or("own").to_owned();
+            part(kind, &name, sheet, place, table, depth)
+        }
+        _ => Err(MachineFault::BadForm { place, field: kind.to_string(), what: "is neither a name nor a table" }),
+    }
+}
+
+fn settings_of(machine: &mut Machine, sheet: &Sheet, settings: &Spanned<DeValue>) -> Result<(), MachineFault> {
+    let form = |value: &Spanned<DeValue>, field: &str| MachineFault::BadForm {
+        place: sheet.place(value.span()),
+        field: field.to_owned(),
+        what: "is no table of fields",
+    };
+    let settings = settings.get_ref().as_table().ok_or_else(|| form(settings, "settings"))?;
+    for (key, fields) in settings {
+        let Some(kind) = Kind::of(key.get_ref()) else {
+            let (place, field) = (sheet.place(key.span()), key.get_ref().to_string());
+            return Err(MachineFault::UnknownField {
+                place,
+                field,
+                known: Kind::ALL.map(|kind| kind.key().to_owned()).to_vec(),
+            });
+        };
+        let table = fields.get_ref().as_table().ok_or_else(|| form(fields, kind.key()))?;
+        for (key, value) in table {
+            let (name, place) = (key.get_ref().as_ref(), sheet.place(key.span()));
+            let one = machine.parts(kind).find(|part| kind == Kind::FileSystem && part.is_called(name));
+            let one = one.map(|part| part.id.clone());
+            let inner = value.get_ref().as_table().filter(|_| one.is_some());
+            let fields: Vec<Field> = match inner {
+                Some(inner) => inner
+                    .iter()
+                    .map(|(key, value)| Field::read(kind, sheet, key.get_ref(), sheet.place(key.span()), value))
+                    .collect::<Result<_, _>>()?,
+                None => vec![Field::read(kind, sheet, name, place, value)?],
+            };
+            let is_meant = |part: &&mut Part| part.kind == kind && one.as_ref().is_none_or(|one| part.id == *one);
+            for part in machine.parts.iter_mut().filter(is_meant) {
+                fields.iter().for_each(|field| part.set(field.clone()));
+            }
+        }
+    }
+    Ok(())
+}

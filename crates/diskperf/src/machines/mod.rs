@@ -1,0 +1,34 @@
+//! Simulated machines as data: files of parts, each number with its unit and its source, and the computers that
+//! are composed of them.
+//!
+//! ```text
+//!   machines/*.toml ── sheet ──> part ──> machine (like, parts, settings, --set) ──> describe ──> simulator
+//! ```
+
+mod builtin;
+mod describe;
+mod fault;
+mod machine;
+mod part;
+mod quantity;
+mod sheet;
+
+pub use fault::MachineFault;
+pub use machine::Machine;
+pub use part::{Kind, Part};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_machine_can_run_two_drives() {
+        let names: Vec<String> = Machine::all().map(|machine| machine.name).collect();
+        assert_eq!(names.len(), 7);
+        for machine in Machine::all() {
+            let description = machine.describe(2, 8 << 20).unwrap_or_else(|fault| panic!("{fault}"));
+            assert_eq!((description.name.as_str(), description.file_systems.len()), (machine.name.as_str(), 2));
+            assert!(!machine.about.is_empty());
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A part of a computer as it is written down: fields, each with its unit and its source. What they mean is not
+//! known here.
+
+use std::fmt;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::fault::{MachineFault, Place};
+use super::quantity::Decimal;
+use super::sheet::Sheet;
+
+/// The kinds of parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Cpu,
+    Kernel,
+    Bus,
+    Controller,
+    Drive,
+    FileSystem,
+}
+
+impl Kind {
+    /// All of them, from the program downwards.
+    pub const ALL: [Kind; 6] = [Kind::Cpu, Kind::Kernel, Kind::Bus, Kind::Controller, Kind::Drive, Kind::FileSystem];
+
+    /// What begins the dotted names of its fields.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Kind::Cpu => "cpu",
+            Kind::Kernel => "kernel",
+            Kind::Bus => "bus",
+            Kind::Controller => "controller",
+            Kind::Drive => "drive",
+            Kind::FileSystem => "file_system",
+        }
+    }
+
+    /// The kind that a dotted name begins with.
+    pub fn of(key: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.key() == key)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Somebody printed it.
+    Published,
+    /// It follows from something, or is a guess.
+    Inferred,
+    /// It was chosen so that the simulation comes near measurements.
+    Fitted,
+    /// The person at the keyboard wants it so.
+    Typed,
+}
+
+impl Source {
+    /// Those that a file can name.
+    const WRITTEN: [(&str, Source); 3] =
+        [("published", Source::Published), ("inferred", Source::Inferred), ("fitted", Source::Fitted)];
+
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        Source::WRITTEN.into_iter().find(|(_, source)| *source == self).map_or("typed", |(name, _)| name)
+    }
+}
+
+/// What a field is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A number of its unit.
+    Number(Decimal),
+    /// One of a few words.
+    Word(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// A field: what it is set to, and why one should believe it.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name within the part.
+    pub key: String,
+    /// What it is set to.
+    pub value: Value,
+    /// The unit of a number.
+    pub unit: Option<String>,
+    /// What kind of source it has.
+    pub source: Source,
+    /// The source itself.
+    pub from: String,
+    /// Where it is written.
+    pub place: Place,
+}
+
+/// A part.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it is a part as.
+    pub kind: Kind,
+    /// What it is called by in files and on the command line.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// Which sort of controller it is.
+    pub sort: Option<String>,
+    /// Where it begins.
+    pub place: Place,
+    /// Its fields, in the order of its file.
+    pub fields: Vec<Field>,
+}
+
+impl Part {
+    /// The field of that name.
+    pub fn field(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.key == key)
+    }
+
+    /// Sets a field, which it may not have had.
+    pub fn set(&mut self, field: Field) {
+        match self.fields.iter_mut().find(|known| known.key == field.key) {
+            Some(known) => *known = field,
+            None => self.fields.push(field),
+        }
+    }
+
+    /// Reads what a table says of a part: on its own, or on top of the part that it is like.
+    pub fn read(
+        kind: Kind,
+        id: &str,
+        sheet: &Sheet,
+        place: Place,
+        table: &DeTable,
+        named: &mut dyn FnMut(&str, Place) -> Result<Part, MachineFault>,
+    ) -> Result<Part, MachineFault> {
+        let dotted = |key: &str| format!("{kind}.{key}");
+        let plain = |key: &str| -> Result<Option<(String, Place)>, MachineFault> {
+            let Some(value) = table.get(key) else { return Ok(None) };
+            let place = sheet.place(value.span());
+            match value.get_ref().as_str() {
+                Some(text) => Ok(Some((text.to_owned(), place))),
+                None => Err(MachineFault::BadForm { place, field: dotted(key), what: "must be plain text" }),
+            }
+        };
+        let base = plain("like")?.map(|(like, place)| named(&like, place)).transpose()?;
+        let (mut fields, mut name, mut sort) = match base {
+            Some(base) => (base.fields, Some(base.name), base.sort),
+            None => (Vec::new(), None, None),
+        };
+        name = plain("name")?.map(|(name, _)| name).or(name);
+        let mut is_plain = vec!["like", "name"];
+        if kind == Kind::Controller {
+            sort = plain("kind")?.map(|(sort, _)| sort).or(sort);
+            is_plain.push("kind");
+        }
+        let name = name.ok_or_else(|| MachineFault::Missing { place: place.clone(), field: dotted("name") })?;
+        let mut part = Part { kind, id: id.to_owned(), name, sort, place, fields: std::mem::take(&mut fields) };
+        // A table is sorted by name; people are shown the order of the file.
+        let mut written: Vec<_> = table.iter().filter(|(key, _)| !is_plain.contains(&key.get_ref().as_ref())).collect();
+        written.sort_by_key(|(key, _)| key.span().start);
+        for (key, value) in written {
+            part.set(Field::read(kind, sheet, key.get_ref(), sheet.place(key.span()), value)?);
+        }
+        Ok(part)
+    }
+}
+
+impl Field {
+    /// Reads `{ value = 1, unit = "ms", source = "inferred", from = "why" }`. Insists on a source.
+    pub fn read(
+        kind: Kind,
+        sheet: &Sheet,
+        key: &str,
+        place: Place,
+        value: &Spanned<DeValue>,
+    ) -> Result<Field, MachineFault> {
+        let field = format!("{kind}.{key}");
+        let bad = |what| MachineFault::BadForm { place: place.clone(), field: field.clone(), what };
+        let DeValue::Table(table) = value.get_ref() else {
+            return Err(bad("is not told with its unit and its source"));
+        };
+        for (inner, _) in table {
+            if !["value", "unit", "source", "from"].contains(&inner.get_ref().as_ref()) {
+                let known = ["value", "unit", "source", "from"].map(str::to_owned).to_vec();
+                let (place, field) = (sheet.place(inner.span()), inner.get_ref().to_string());
+                return Err(MachineFault::UnknownField { place, field, known });
+            }
+        }
+        let text = |key: &str| match table.get(key).map(Spanned::get_ref) {
+            None => Ok(None),
+            Some(DeValue::String(text)) if !text.trim().is_empty() => Ok(Some(text.to_string())),
+            Some(_) => Err(bad("unit, source and from are text in quotes")),
+        };
+        let given = table.get("value").ok_or_else(|| bad("has no value"))?;
+        let digits = match given.get_ref() {
+            DeValue::String(_) => None,
+            DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+            DeValue::Float(number) => Some(number.as_str().to_owned()),
+            _ => return Err(bad("its value is neither a decimal number nor a word")),
+        };
+        let value = match (digits, given.get_ref().as_str()) {
+            (Some(digits), _) => {
+                let why = "is no plain decimal number of at most 19 digits, 0 or more";
+                let number = Decimal::read(&digits).ok_or_else(|| {
+                    let (place, field) = (place.clone(), field.clone());
+                    MachineFault::Uncountable { place, field, given: digits, why }
+                })?;
+                Value::Number(number)
+            }
+            (None, word) => Value::Word(word.unwrap_or_default().to_owned()),
+        };
+        let word =
+            text("source")?.ok_or_else(|| MachineFault::NoSource { place: place.clone(), field: field.clone() })?;
+        let source = Source::WRITTEN.into_iter().find(|(name, _)| *name == word).map(|(_, source)| source);
+        let source = source.ok_or_else(|| {
+            let (place, field) = (place.clone(), field.clone());
+            MachineFault::UnknownSource { place, field, source_word: word }
+        })?;
+        let from =
+            text("from")?.ok_or_else(|| MachineFault::NoOrigin { place: place.clone(), field: field.clone() })?;
+        Ok(Field { key: key.to_owned(), value, unit: text("unit")?, source, from, place })
+    }
+}

@@ -1,0 +1,165 @@
+//! Numbers with units, read exactly: a decimal number times its unit must be a whole number of what the
+//! simulator counts in. No float takes part.
+
+use std::fmt;
+
+/// What a number tells. Each is counted in whole units by the simulator, the first of its list being written
+/// where a value is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Counted in nanoseconds.
+    Time,
+    /// Counted in bytes.
+    Size,
+    /// Counted in bytes per second.
+    Rate,
+    /// Counted in thousandths.
+    Share,
+    /// Counted in parts of a million.
+    Ppm,
+    /// Counted in thousandths of a turn per minute.
+    Speed,
+    /// Of things that come whole: their name.
+    Count(&'static str),
+}
+
+/// A unit: how many of what is counted it is.
+struct Unit(&'static str, u64);
+
+const TIMES: &[Unit] = &[Unit("ns", 1), Unit("us", 1_000), Unit("ms", 1_000_000), Unit("s", 1_000_000_000)];
+const SIZES: &[Unit] = &[Unit("bytes", 1), Unit("KiB", 1 << 10), Unit("MiB", 1 << 20)];
+const RATES: &[Unit] =
+    &[Unit("bytes/s", 1), Unit("kB/s", 1_000), Unit("KiB/s", 1 << 10), Unit("MB/s", 1_000_000), Unit("MiB/s", 1 << 20)];
+const SHARES: &[Unit] = &[Unit("permille", 1), Unit("percent", 10), Unit("times", 1_000)];
+const PPM: &[Unit] = &[Unit("ppm", 1), Unit("permille", 1_000), Unit("percent", 10_000)];
+const SPEEDS: &[Unit] = &[Unit("turns/min", 1_000)];
+
+impl Quantity {
+    /// The units it can be told in.
+    pub fn units(self) -> Vec<&'static str> {
+        match self.known() {
+            Some(units) => units.iter().map(|Unit(name, _)| *name).collect(),
+            None => self.things().into_iter().collect(),
+        }
+    }
+
+    /// How many of what is counted one unit of that name is; nothing where it is no unit of this.
+    fn factor(self, unit: &str) -> Option<u64> {
+        match self.known() {
+            Some(units) => units.iter().find(|Unit(name, _)| *name == unit).map(|Unit(_, factor)| *factor),
+            None => (self.things() == Some(unit)).then_some(1),
+        }
+    }
+
+    fn known(self) -> Option<&'static [Unit]> {
+        Some(match self {
+            Quantity::Time => TIMES,
+            Quantity::Size => SIZES,
+            Quantity::Rate => RATES,
+            Quantity::Share => SHARES,
+            Quantity::Ppm => PPM,
+            Quantity::Speed => SPEEDS,
+            Quantity::Count(_) => return None,
+        })
+    }
+
+    fn things(self) -> Option<&'static str> {
+        match self {
+            Quantity::Count(things) => Some(things),
+            _ => None,
+        }
+    }
+
+    /// The number in what is counted.
+    pub fn count(self, number: Decimal, unit: &str) -> Result<u64, Unfit> {
+        let factor = self.factor(unit).ok_or(Unfit::Unit)?;
+        let scale = 10u128.checked_pow(number.decimals).ok_or(Unfit::TooFine)?;
+        let scaled = u128::from(number.digits).checked_mul(u128::from(factor)).ok_or(Unfit::TooLarge)?;
+        // Rates of 526.2 KiB/s are no whole number of bytes: a byte a second is neither here nor there.
+        let counted = match self {
+            Quantity::Rate => scaled / scale,
+            _ if !scaled.is_multiple_of(scale) => return Err(Unfit::TooFine),
+            _ => scaled / scale,
+        };
+        u64::try_from(counted).map_err(|_| Unfit::TooLarge)
+    }
+}
+
+/// Why a number cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is told in a unit of something else.
+    Unit,
+    /// It is no whole number of what is counted.
+    TooFine,
+    /// It does not fit into 64 bits.
+    TooLarge,
+}
+
+/// A number as it is written, not less than nothing: `0.085` is 85 with three decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decimal {
+    digits: u64,
+    decimals: u32,
+}
+
+impl Decimal {
+    /// Reads `3961`, `0.5`, `1_000`; nothing where it is no such number, or a longer one.
+    pub fn read(text: &str) -> Option<Decimal> {
+        let text = text.trim().replace('_', "");
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        if whole.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let digits = format!("{whole}{fraction}").parse().ok()?;
+        Some(Decimal { digits, decimals: fraction.len() as u32 })
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.decimals as usize + 1;
+        let digits = format!("{:0width$}", self.digits);
+        let (whole, fraction) = digits.split_at(digits.len() - self.decimals as usize);
+        f.write_str(whole)?;
+        if fraction.is_empty() { Ok(()) } else { write!(f, ".{fraction}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimal(text: &str) -> Decimal {
+        Decimal::read(text).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    #[test]
+    fn decimals_are_kept_as_written() {
+        for (text, printed) in [("3961", "3961"), ("0.085", "0.085"), ("1.50", "1.5"), ("1_000.0", "1000"), ("0", "0")]
+        {
+            assert_eq!(decimal(text).to_string(), printed);
+        }
+        for text in ["", "-1", "1e3", "0x10", ".5", "inf", "1.2.3", "99999999999999999999999"] {
+            assert_eq!(Decimal::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn units_are_exact() {
+        let count = |quantity: Quantity, text, unit| quantity.count(decimal(text), unit);
+        assert_eq!(count(Quantity::Time, "614.2", "us"), Ok(614_200));
+        assert_eq!(count(Quantity::Speed, "3961.5", "turns/min"), Ok(3_961_500));
+        assert_eq!(count(Quantity::Share, "1.456", "times"), Ok(1456));
+        assert_eq!(count(Quantity::Ppm, "2.609", "percent"), Ok(26_090));
+        assert_eq!(count(Quantity::Size, "4", "MiB"), Ok(4 << 20));
+        assert_eq!(count(Quantity::Rate, "526.2", "KiB/s"), Ok(538_828));
+        assert_eq!(count(Quantity::Count("heads"), "20", "heads"), Ok(20));
+        assert_eq!(count(Quantity::Time, "0.0001", "us"), Err(Unfit::TooFine));
+        assert_eq!(count(Quantity::Count("heads"), "1.5", "heads"), Err(Unfit::TooFine));
+        assert_eq!(count(Quantity::Count("heads"), "20", "sectors"), Err(Unfit::Unit));
+        assert_eq!(count(Quantity::Time, "3", "turns/min"), Err(Unfit::Unit));
+        assert_eq!(count(Quantity::Time, "99999999999999", "s"), Err(Unfit::TooLarge));
+    }
+}

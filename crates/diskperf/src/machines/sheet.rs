@@ -1,0 +1,49 @@
+//! A file of a machine: its text, and which line something stands on.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::builtin::File;
+use super::fault::{MachineFault, Place};
+
+/// A file that was read.
+pub struct Sheet {
+    /// As errors name it.
+    file: String,
+    /// Where the paths in it begin.
+    pub folder: PathBuf,
+    text: String,
+}
+
+impl Sheet {
+    /// One that is compiled in.
+    pub fn builtin(file: &File) -> Sheet {
+        Sheet { file: file.path.to_owned(), folder: PathBuf::new(), text: file.text.to_owned() }
+    }
+
+    /// One of somebody's own.
+    pub fn open(path: &Path) -> Result<Sheet, MachineFault> {
+        let text =
+            fs::read_to_string(path).map_err(|source| MachineFault::Unreadable { path: path.to_owned(), source })?;
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        Ok(Sheet { file: path.display().to_string(), folder, text })
+    }
+
+    /// What it holds.
+    pub fn table(&self) -> Result<Spanned<DeTable<'_>>, MachineFault> {
+        DeTable::parse(&self.text).map_err(|error| {
+            let place = self.place(error.span().unwrap_or_default());
+            MachineFault::Syntax { place, what: error.message().replace('\n', ", ") }
+        })
+    }
+
+    /// The line on which this begins.
+    pub fn place(&self, span: Range<usize>) -> Place {
+        let before = self.text.as_bytes().iter().take(span.start);
+        Place::Line { file: self.file.clone(), line: 1 + before.filter(|byte| **byte == b'\n').count() }
+    }
+}

@@ -1,0 +1,215 @@
+//! Machines as data, as a user meets them: what is listed, what is shown, what is refused, by field and line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use testkit::Ended;
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn simulate(folder: &Path, arguments: &[&str]) -> Ended {
+    let words: Vec<&str> = ["simulate"].into_iter().chain(arguments.iter().copied()).collect();
+    testkit::run(&program(), folder, &words)
+}
+
+fn shows(folder: &Path, arguments: &[&str], lines: &[&str]) {
+    let ended = simulate(folder, arguments);
+    assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
+    let squeezed: Vec<String> =
+        ended.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for line in lines {
+        assert!(squeezed.iter().any(|shown| shown.starts_with(line)), "{line:?} is not in {}", ended.out);
+    }
+}
+
+/// A refusal: exit status 2, one error and one hint with these words, nothing on standard output.
+fn refuses(folder: &Path, arguments: &[&str], words: &[&str]) {
+    let ended = simulate(folder, arguments);
+    assert_eq!(ended.status, Some(2), "{arguments:?}: {}{}", ended.err, ended.out);
+    assert_eq!(ended.out, "", "{arguments:?}");
+    for word in ["error: ", "hint: "].iter().chain(words) {
+        assert!(ended.err.contains(word), "{arguments:?} says nothing of {word:?}: {}", ended.err);
+    }
+}
+
+/// A machine of one's own, with a drive whose heads this line gives. The drive's heads stand on line 7.
+fn own(heads: &str) -> String {
+    format!("about = \"mine\"\nlike = \"vax780-sc780\"\n\n[drive]\nname = \"mine\"\nlike = \"eagle\"\n{heads}\n")
+}
+
+/// What is said of a machine of one's own.
+fn refuses_own(text: &str, words: &[&str]) {
+    let folder = scratch();
+    fs::write(folder.path().join("mine.toml"), text).expect("a file");
+    refuses(folder.path(), &["./mine.toml", "--parts"], words);
+}
+
+#[test]
+fn every_machine_is_listed_and_shown() {
+    let here = scratch();
+    let listed = simulate(here.path(), &[]);
+    assert_eq!((listed.status, listed.out.lines().count()), (Some(0), 7), "{}", listed.out);
+    for line in listed.out.lines() {
+        let name = line.split_whitespace().next().expect("a name");
+        let ended = simulate(here.path(), &[name, "--parts"]);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        let fields: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("  ")).collect();
+        assert!(fields.len() > 50, "{}", ended.out);
+        for field in fields {
+            let words: Vec<&str> = field.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
+            assert!(words.len() == 4 && ["published", "inferred", "fitted"].contains(&words[2]), "{field}");
+        }
+    }
+}
+
+#[test]
+fn what_is_set_is_said_to_be_typed() {
+    let here = scratch();
+    let here = here.path();
+    shows(here, &["vax780-sc780", "--parts"], &["rpm 3961 turns/min published", "drive: Fujitsu 2351A (eagle)"]);
+    let set = ["vax780-sc780", "--parts", "--set", "drive.rpm=3600", "--set", "kernel.call=0.5ms"];
+    shows(here, &set, &["rpm 3600 turns/min typed", "call 0.5 ms typed"]);
+    // A part that is swapped brings all its fields; what was set of the one before is gone.
+    let swapped = ["vax780-sc780", "--parts", "--set", "drive.rpm=1000", "--set", "drive=ra81"];
+    shows(here, &swapped, &["drive: DEC RA81 (ra81)", "rpm 3600 turns/min published", "heads 14 heads published"]);
+    // The controller that existed for the 750 and was not tested.
+    shows(here, &["vax750-sc750", "--parts", "--set", "controller=si9900"], &["search_start 2.1 ms fitted"]);
+    // One file system of several, or only one.
+    let one = ["vax780-sc780", "--parts", "--set", "file_system.4k-1k.rotational_delay=3"];
+    shows(here, &one, &["rotational_delay 4 ms published", "rotational_delay 3 ms typed"]);
+    let ended = simulate(here, &["vax780-sc780", "--parts", "--set", "file_systems=4k-1k"]);
+    assert!(!ended.out.contains("8K/1K"), "{}", ended.out);
+}
+
+#[test]
+fn a_machine_of_ones_own_is_made_of_parts() {
+    let folder = scratch();
+    let here = folder.path();
+    fs::create_dir(here.join("parts")).expect("a folder");
+    let seek = "seek_most = { value = 40, unit = \"ms\", source = \"published\", from = \"the data sheet\" }\n";
+    fs::write(here.join("parts/slow.toml"), format!("name = \"slow\"\nlike = \"../eagle3600.toml\"\n{seek}"))
+        .expect("a part");
+    let rpm = "rpm = { value = 3600, unit = \"turns/min\", source = \"inferred\", from = \"the mains\" }\n";
+    fs::write(here.join("eagle3600.toml"), format!("name = \"mains\"\nlike = \"eagle\"\n{rpm}")).expect("a part");
+    let mine = "about = \"mine\"\nlike = \"vax780-sc780\"\ndrive = \"./parts/slow.toml\"\nfile_systems = [\"4k-1k\"]\n\
+                [settings.file_system.4k-1k]\n\
+                rotational_delay = { value = 3, unit = \"ms\", source = \"inferred\", from = \"a try\" }\n";
+    fs::write(here.join("mine.toml"), mine).expect("a machine");
+    let lines = [
+        "mine: mine",
+        "drive: slow (slow)",
+        "seek_most 40 ms published the data sheet",
+        "rpm 3600 turns/min inferred the mains",
+        "rotational_delay 3 ms inferred a try",
+    ];
+    shows(here, &["./mine.toml", "--parts"], &lines);
+    shows(here, &["mine.toml", "--parts"], &lines);
+    // From elsewhere, paths in a file still begin at its folder.
+    let path = here.join("mine.toml");
+    shows(Path::new("/"), &[path.to_str().expect("plain"), "--parts"], &lines);
+}
+
+#[test]
+fn a_name_that_is_none_brings_those_there_are() {
+    let here = scratch();
+    let here = here.path();
+    refuses(here, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "perhaps vax780-sc780"]);
+    refuses(here, &["pdp11", "--parts"], &["vax750-uda50", "./mine.toml"]);
+    refuses(here, &["./none.toml", "--parts"], &["cannot read ./none.toml"]);
+    refuses(here, &["vax780-sc780", "--parts", "--set", "drive=ra18"], &["drive=ra18", "no part", "ra81"]);
+    refuses(here, &["vax780-sc780", "--parts", "--set", "drive.rmp=1"], &["drive.rmp", "perhaps drive.rpm"]);
+    refuses(here, &["vax780-sc780", "--parts", "--set", "dirve.rpm=1"], &["dirve.rpm", "perhaps drive.rpm"]);
+    refuses(here, &["vax780-sc780", "--parts", "--set", "drive.rpm"], &["FIELD=VALUE"]);
+    refuses(here, &["vax780-sc780", "--parts", "--set", "drive.rpm="], &["has no value"]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_field_and_line() {
+    let here = scratch();
+    let here = here.path();
+    let set = |setting: &str, words: &[&str]| {
+        let place = format!("{setting}: ");
+        let words: Vec<&str> = [place.as_str()].into_iter().chain(words.iter().copied()).collect();
+        refuses(here, &["vax780-sc780", "--parts", "--set", setting], &words);
+    };
+    set("drive.heads=0", &["drive.heads: 0 is not within 1 to"]);
+    set("file_system.block=2KiB", &["file_system.block: ", "no blocks of 2048", "4096 or 8192"]);
+    set("file_system.block=16384bytes", &["no blocks of 16384"]);
+    set("file_system.fragment=512bytes", &["no fragments of 512"]);
+    set("drive.seek_most=1ms", &["drive.seek_most: less than the average"]);
+    let least = ["vax780-sc780", "--parts", "--set", "drive.seek_least=19ms"];
+    refuses(here, &least, &["machines/drive/eagle.toml:12: drive.seek_average: less than the least"]);
+    set("file_system.rotational_delay=16ms", &["rotational_delay: ", "longer than a turn"]);
+    set("controller.search_lead=48", &["controller.search_lead: 48 is not within"]);
+    set("cpu.memory=100KiB", &["cpu.memory: ", "too few"]);
+    set("controller.attention=lost", &["\"lost\" is no choice", "held, missed"]);
+    set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
+    set("drive.rpm=3600ms", &["drive.rpm cannot be told in ms", "turns/min"]);
+    set("drive.rpm=fast", &["\"fast\" is no number"]);
+    set("bus.late_to_memory=5", &["bus.late_to_memory has no unit", "ppm"]);
+    let late = ["vax780-sc780", "--parts", "--set", "bus.late_to_memory=5ppm"];
+    refuses(here, &late, &["machines/bus/sbi.toml:1: bus.late_from_memory is missing"]);
+    set("kernel.call=99999999999999999s", &["too large"]);
+    // A field of another controller.
+    set("controller.turnaround=4ms", &["controller.turnaround: there is no such field"]);
+}
+
+#[test]
+fn a_file_is_held_to_units_and_sources() {
+    let line = |value: &str| own(&format!("heads = {value}"));
+    refuses_own(&line("20"), &["mine.toml:7: drive.heads: ", "unit and its source", "write heads = {"]);
+    refuses_own(&line("{ value = 20, unit = \"heads\" }"), &["mine.toml:7: drive.heads has no source", "fitted"]);
+    refuses_own(
+        &line("{ value = 20, unit = \"heads\", source = \"guessed\", from = \"x\" }"),
+        &["mine.toml:7: ", "\"guessed\" is no kind of source", "inferred"],
+    );
+    refuses_own(
+        &line("{ value = 20, unit = \"heads\", source = \"published\" }"),
+        &["mine.toml:7: drive.heads does not say where it comes from"],
+    );
+    refuses_own(
+        &line("{ value = 20, source = \"published\", from = \"x\" }"),
+        &["mine.toml:7: drive.heads has no unit", "heads"],
+    );
+    refuses_own(
+        &line("{ value = 20, unit = \"sectors\", source = \"published\", from = \"x\" }"),
+        &["mine.toml:7: drive.heads cannot be told in sectors"],
+    );
+    refuses_own(
+        &line("{ value = -1, unit = \"heads\", source = \"published\", from = \"x\" }"),
+        &["mine.toml:7: drive.heads: -1 is no plain decimal number"],
+    );
+    refuses_own(
+        &line("{ value = 20, units = \"heads\", source = \"published\", from = \"x\" }"),
+        &["mine.toml:7: units", "perhaps unit"],
+    );
+    let good = "{ value = 0, unit = \"heads\", source = \"published\", from = \"x\" }";
+    refuses_own(&line(good), &["mine.toml:7: drive.heads: 0 is not within"]);
+    refuses_own(&own(&format!("haeds = {good}")), &["mine.toml:7: drive.haeds", "perhaps drive.heads"]);
+}
+
+#[test]
+fn a_file_that_lacks_something_is_told_what() {
+    refuses_own("about = \"x\"\n", &["mine.toml:1: ", "controller is missing"]);
+    refuses_own(
+        "like = \"vax780-sc780\"\n\n[drive]\nname = \"x\"\n",
+        &["mine.toml:3: drive.sectors_per_track is missing"],
+    );
+    refuses_own("like = \"vax780-sc780\"\nfile_systems = []\n", &["mine.toml:1: file_system: there is none"]);
+    refuses_own("like = \"vax780-sc780\"\ncontroler = \"uda50\"\n", &["mine.toml:2: controler", "perhaps controller"]);
+    refuses_own("like = \"vax780-sc780\"\ndrive = \"rm05\"\n", &["mine.toml:2: drive: there is no part \"rm05\""]);
+    refuses_own("like = \"vax780-sc780\"\ndrive = 3\n", &["mine.toml:2: drive: is neither a name nor a table"]);
+    refuses_own("like = \"vax780-sc780\"\n\n[settings]\ndirve.rpm = 1\n", &["mine.toml:4: dirve", "perhaps drive"]);
+    refuses_own("like = \"./mine.toml\"\n", &["like itself"]);
+    refuses_own("like = \"vax780-sc780\"\n\n[drive\n", &["mine.toml:3: ", "TOML"]);
+    refuses_own(
+        "like = \"vax780-sc780\"\n\n[controller]\nname = \"x\"\nkind = \"scsi\"\n",
+        &["mine.toml:3: controller.", "massbus"],
+    );
+}
