@@ -13,7 +13,7 @@ use crate::consumption::gather;
 use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
 use crate::runner::{Claim, Part, Performance, PhaseRun, Stopped};
-use crate::target::Target;
+use crate::target::{Simulated, Target};
 
 /// One program's executions on one target.
 #[derive(Clone, Debug, Default)]
@@ -270,13 +270,15 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
     // A program that reads the device under a target meets no file system.
     let file_systems =
         targets.iter().filter_map(|target| target.file_system().filter(|_| alternative.row.raw.is_none()));
+    let file_systems: Vec<String> = file_systems.collect();
     let tunings: Vec<String> = targets.iter().map(|target| target.tuned()).filter(|tuned| !tuned.is_empty()).collect();
     let mut parameters: BTreeMap<String, ParameterValue> = settings.collect();
+    parameters.extend(targets.iter().filter_map(|target| target.simulated()).flat_map(Simulated::parameters));
     parameters.insert("drives".to_owned(), ParameterValue::Number(targets.len() as u64));
     parameters.insert("engine".to_owned(), ParameterValue::Word(joined(engines)));
     let tunings = joined(tunings.iter().map(String::as_str));
     let data = if plan.zeros && alternative.row.writes() { "zeros" } else { "" };
-    for (name, words) in [("data", data.to_owned()), ("file_system", joined(file_systems)), ("tune", tunings)] {
+    for (name, words) in [("data", data.to_owned()), ("file_system", joined(file_systems.iter().map(String::as_str))), ("tune", tunings)] {
         if !words.is_empty() {
             parameters.insert(name.to_owned(), ParameterValue::Word(words));
         }

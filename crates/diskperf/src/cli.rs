@@ -1,6 +1,7 @@
 //! The command line: what can be typed, and the help that teaches it.
 
 use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
@@ -18,6 +19,7 @@ use crate::commands::largefb::LargefbArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::machines::Sweep;
 use crate::presets::{self, Preset};
 use crate::target::{Target, TargetArgument};
 
@@ -121,16 +123,24 @@ enum Command {
         diskperf explain run.json smallfb.read commit    only these\n  \
         diskperf run smoke sim:flat --json | diskperf explain - --format csv")]
     Explain(ExplainArguments),
-    /// Show what a simulated machine of 1983 is made of, or list the machines there are.
+    /// Run a preset on a simulated machine, such as a VAX of 1983; without a machine, list those there are.
+    ///
+    /// The same programs go through the same code into the same table as on a real one. A machine is made of parts,
+    /// and every number of a part can be looked at (--parts), set (--set) and swept (--sweep).
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(SimulateArguments),
     /// Print the JSON Schema of what `--format json` prints.
     Schema,
 }
 
-const SIMULATE_EXAMPLES: &str = "Example: what the machine is made of, and where each number comes from\n  \
-    diskperf simulate vax780-sc780 --parts\n\nExample: another drive behind the same controller\n  \
-    diskperf simulate vax780-sc780 --set drive=ra81";
+const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
+  diskperf simulate vax780-sc780 --parts
+
+What would another drive have given behind the same controller?
+  diskperf simulate vax780-sc780 --set drive=ra81
+
+How much buffer does a controller on a slow bus need?
+  diskperf simulate vax750-uda50 --sweep controller.buffer_sectors=16..256*2 --program read_8192";
 
 /// What `diskperf run` takes.
 #[derive(Clone, Debug, Args)]
@@ -148,7 +158,8 @@ pub struct RunArguments {
     ///
     /// file:PATH: an existing file, for programs that only read.
     ///
-    /// sim:MACHINE: a simulated machine.
+    /// sim:MACHINE[,KEY=VALUE]...: a simulated machine; `diskperf simulate` lists them. The keys are fields
+    /// (drive.rpm=3600), parts (drive=ra81) and file_system. Two of the same machine are two of its drives.
     ///
     /// Each can have a NAME= before it, and ,tune=ATTRIBUTE:VALUE behind it for the queue of its device, as
     /// in tune=scheduler:none+read_ahead_kb:4096, restored afterwards. In a value, + stands for a comma.
@@ -221,12 +232,57 @@ pub enum Data {
 pub struct SimulateArguments {
     /// Which: a name, or a file of yours as ./mine.toml; without it, lists them.
     pub machine: Option<String>,
-    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms, or swap a part, as in drive=ra81.
+    /// What to run: the programs of 1983 on files of 8 MiB, if nothing is said.
+    #[arg(value_parser = PresetParser, default_value = presets::CLASSIC.name, hide_possible_values = true)]
+    pub preset: &'static Preset,
+    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms; a number without a unit has that of the file. Swap a
+    /// part, as in drive=ra81. Choose from the file systems: file_system=8k-1k.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub settings: Vec<String>,
+    /// A row for each value of a field: controller.buffer_sectors=1..256*2 doubles,
+    /// file_system.rotational_delay=0..8+1ms goes in steps, controller.queue=fifo,disksort is a list. Given more
+    /// than once, a row for each combination.
+    #[arg(long = "sweep", value_name = "FIELD=VALUES")]
+    pub sweeps: Vec<Sweep>,
+    /// On how many drives at once, as in 1,2: one program on each. What the preset does, if nothing is said.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
+    drives: Vec<u8>,
+    /// Only this program of the preset; can be given more than once.
+    #[arg(long = "program", value_name = "NAME")]
+    pub programs: Vec<String>,
+    /// Each figure is the mean of so many runs, each from another way for the platters to stand, spread evenly.
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub phases: NonZeroU32,
+    /// The size of large files, as in 4MiB.
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
+    pub size: Option<Bytes>,
+    /// The seed of everything that jitters.
+    #[arg(long, default_value = "1983")]
+    pub seed: u64,
+    /// How many simulations go on side by side; changes no figure. One for each processor, if nothing is said.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
     /// Print what the machine is made of: every number with its unit and its source.
     #[arg(long)]
     pub parts: bool,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl SimulateArguments {
+    /// On how many drives at once: as asked, or one, and two where the preset's programs run on all at once.
+    pub fn drives(&self) -> Vec<usize> {
+        match (self.drives.as_slice(), self.preset.together) {
+            ([], true) => vec![1, 2],
+            ([], false) => vec![1],
+            (drives, _) => {
+                let mut drives: Vec<usize> = drives.iter().map(|&drives| usize::from(drives)).collect();
+                drives.sort_unstable();
+                drives.dedup();
+                drives
+            }
+        }
+    }
 }
 
 /// How results are printed.
@@ -382,7 +438,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Smallfb(arguments)) => commands::smallfb::run(&arguments),
         Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
-        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments),
+        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
         Some(Command::Schema) => commands::schema::run(),
     }
 }

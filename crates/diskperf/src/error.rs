@@ -73,12 +73,14 @@ pub enum Error {
     Tuning(#[from] kernel::tuning::TuningFault),
     #[error(transparent)]
     Machine(#[from] MachineFault),
+    #[error("{preset} has no program {name}")]
+    UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
+    #[error("a sweep of more than {0} rows")]
+    TooManyRows(usize),
     #[error("two targets are called {0}")]
     SameName(String),
-    #[error("{preset} has no program {typed}")]
-    NoSuchProgram { typed: String, preset: &'static str, there: Vec<&'static str> },
-    #[error("there is no simulated machine {0}")]
-    UnknownMachine(String),
+    #[error("{0}: this machine is made of nothing that could be set")]
+    NoSettings(String),
     #[error("{what} of {given}: {why}")]
     BadSize { what: &'static str, given: String, why: String },
     #[error("{path}: {failure}")]
@@ -113,9 +115,10 @@ impl Error {
             | Error::NothingToKeep
             | Error::SameName(_)
             | Error::NotAtOnce
-            | Error::NoSuchProgram { .. }
-            | Error::UnknownMachine(_)
+            | Error::NoSettings(_)
             | Error::Machine(_)
+            | Error::UnknownProgram { .. }
+            | Error::TooManyRows(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_)
             | Error::SameFile { .. }
@@ -182,9 +185,10 @@ impl Error {
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::Machine(fault) => return fault.hint(),
+            Error::UnknownProgram { known, .. } => format!("its programs are: {}", known.join(", ")),
+            Error::TooManyRows(_) => "sweep fewer fields, or with a larger step".to_owned(),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
-            Error::NoSuchProgram { there, .. } => format!("there are: {}", there.join(", ")),
-            Error::UnknownMachine(_) => format!("there are: {}", simulator::Machine::NAMES.join(", ")),
+            Error::NoSettings(_) => "take another machine; `diskperf simulate` lists them".to_owned(),
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {
                 "name a directory that you may write to".to_owned()
             }

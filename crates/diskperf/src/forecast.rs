@@ -270,6 +270,7 @@ mod tests {
             budget,
             limits: None,
             tried: 0,
+            phases: None,
             alternatives: seconds.iter().map(row).collect(),
         };
         let prices = Prices { execution: 0.0, call: 1.0, byte: 0.0, sync_write: 0.0 };

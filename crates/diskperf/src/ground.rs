@@ -54,7 +54,7 @@ impl Ground {
             (_, Some(image)) => station.workspace = Some(Workspace::inside(locked(image).path())?),
             (Site::Directory { path, .. }, _) => station.workspace = Some(Workspace::inside(path)?),
             (Site::File { path, .. }, _) => station.given.push(path.clone()),
-            (Site::Image { .. } | Site::Simulated { .. }, None) => {}
+            (Site::Image { .. } | Site::Simulated(_), None) => {}
         }
         Ok(station)
     }
@@ -173,11 +173,11 @@ pub fn info(target: &Target, image: Option<&Image>) -> Result<TargetInfo, Error>
     Ok(TargetInfo {
         name: target.name.clone(),
         argument: target.typed.clone(),
-        file_system: place.and_then(|place| place.file_system.clone()),
+        file_system: place.and_then(|place| place.file_system.clone()).or_else(|| target.simulated()?.file_system()),
         mount_options: place.map(|place| place.mount_options.clone()).unwrap_or_default(),
-        device: device.map(|device| device.name.clone()),
+        device: device.map(|device| device.name.clone()).or_else(|| Some(target.simulated()?.drive()?.0)),
         write_cache: device.and_then(|device| device.write_cache()),
-        device_bytes: device.and_then(|device| device.bytes()),
+        device_bytes: device.and_then(|device| device.bytes()).or_else(|| Some(target.simulated()?.drive()?.1)),
         fill_percent: place.map(|place| place.fill_percent()),
         image: image.transpose()?,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),

@@ -43,6 +43,9 @@ pub struct Plan {
     pub limits: Option<Limits>,
     /// Bytes that trials write to each target before the first round, at most.
     pub tried: u64,
+    /// How many ways of the platters to stand at the beginning the rounds go through, where a machine is
+    /// simulated that is switched on anew for each.
+    pub phases: Option<u32>,
     /// Everything that each round runs once.
     pub alternatives: Vec<Alternative>,
 }
@@ -240,6 +243,7 @@ mod tests {
             budget: None,
             limits: None,
             tried: 0,
+            phases: None,
             alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),
         }
     }

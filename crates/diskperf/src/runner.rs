@@ -151,6 +151,25 @@ pub fn perform_telling<W: World>(
     if performance.stopped.is_none() {
         tell(Milestone::Prepared);
     }
+    perform_phases(world, program, how, &mut performance, tell)?;
+    world.clear()?;
+    Ok(performance)
+}
+
+/// Runs the program in folders that hold what its phases need, and leaves there what it made.
+pub fn perform_prepared<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, W::Fault> {
+    let mut performance = Performance::default();
+    perform_phases(world, program, how, &mut performance, &mut |_| ())?;
+    Ok(performance)
+}
+
+fn perform_phases<W: World>(
+    world: &mut W,
+    program: &Program,
+    how: How,
+    performance: &mut Performance,
+    tell: &mut dyn FnMut(Milestone),
+) -> Result<(), W::Fault> {
     for (index, phase) in program.phases.iter().enumerate() {
         if performance.stopped.is_some() {
             break;
@@ -163,8 +182,7 @@ pub fn perform_telling<W: World>(
             Err(tallies) => performance.stopped = stopped(&tallies, Some(index)),
         }
     }
-    world.clear()?;
-    Ok(performance)
+    Ok(())
 }
 
 /// The first program that failed.

@@ -1,6 +1,7 @@
 //! Where programs run: what is typed, and what it means.
 
 mod keys;
+mod simulated;
 
 use std::fmt;
 use std::fs;
@@ -18,6 +19,7 @@ use units::Bytes;
 use crate::error::Error;
 
 pub use keys::ImageArgument;
+pub use simulated::{Described, Simulated};
 
 /// What begins the tuning of a target's queue.
 const TUNE: &str = ",tune=";
@@ -96,7 +98,7 @@ pub enum Site {
     /// In one file that is only read.
     File { path: PathBuf, place: Place, bytes: u64 },
     /// On a simulated machine.
-    Simulated { machine: String },
+    Simulated(Simulated),
 }
 
 impl fmt::Display for Target {
@@ -132,10 +134,9 @@ impl Target {
                     let why = "a simulated machine has no queue to tune".to_owned();
                     return Err(Error::BadTuning { typed: typed.clone(), why });
                 }
-                if !simulator::Machine::NAMES.contains(&machine.as_str()) {
-                    return Err(Error::UnknownMachine(machine.clone()));
-                }
-                Site::Simulated { machine: machine.clone() }
+                let simulated = Simulated::read(machine)?;
+                simulated.check(1, 0)?;
+                Site::Simulated(simulated)
             }
         };
         Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning })
@@ -158,7 +159,7 @@ impl Target {
         let mut targets = targets.into_iter();
         let Some(first) = targets.next() else { return true };
         targets.all(|target| match (&first.site, &target.site) {
-            (Site::Simulated { machine: one }, Site::Simulated { machine: other }) => one == other,
+            (Site::Simulated(one), Site::Simulated(other)) => one.is_same(other),
             (Site::Directory { .. } | Site::Image { .. }, Site::Directory { .. } | Site::Image { .. }) => true,
             _ => false,
         })
@@ -168,7 +169,7 @@ impl Target {
     pub fn refuses_writes(&self) -> Option<String> {
         match &self.site {
             Site::File { path, .. } => Some(format!("{} is only read", path.display())),
-            Site::Directory { .. } | Site::Image { .. } | Site::Simulated { .. } => None,
+            Site::Directory { .. } | Site::Image { .. } | Site::Simulated(_) => None,
         }
     }
 
@@ -184,20 +185,29 @@ impl Target {
                 Ok(Some(storage)) if !storage.direct => Some(takes_no_direct(place)),
                 _ => None,
             },
-            Site::Directory { .. } | Site::Image { .. } | Site::Simulated { .. } => None,
+            Site::Directory { .. } | Site::Image { .. } | Site::Simulated(_) => None,
         }
     }
 
     /// Whether nothing real is measured there.
     pub fn is_simulated(&self) -> bool {
-        matches!(self.site, Site::Simulated { .. })
+        self.simulated().is_some()
+    }
+
+    /// The simulated machine, where it is one.
+    pub fn simulated(&self) -> Option<&Simulated> {
+        match &self.site {
+            Site::Simulated(simulated) => Some(simulated),
+            _ => None,
+        }
     }
 
     /// The type of the file system there, where it is known before anything is made.
-    pub fn file_system(&self) -> Option<&str> {
+    pub fn file_system(&self) -> Option<String> {
         match &self.site {
-            Site::Image { image, .. } => Some(image.file_system()),
-            _ => self.place()?.file_system.as_deref(),
+            Site::Image { image, .. } => Some(image.file_system().to_owned()),
+            Site::Simulated(simulated) => simulated.file_system(),
+            _ => self.place()?.file_system.clone(),
         }
     }
 
@@ -216,7 +226,7 @@ impl Target {
     pub fn place(&self) -> Option<&Place> {
         match &self.site {
             Site::Directory { place, .. } | Site::File { place, .. } => Some(place),
-            Site::Image { .. } | Site::Simulated { .. } => None,
+            Site::Image { .. } | Site::Simulated(_) => None,
         }
     }
 
@@ -230,7 +240,8 @@ impl Target {
                 Some(size) if size < programs => return Err(Error::SmallImage { size, needed: programs }),
                 _ => (image.directory(), host, image.spec(needed).file_bytes()),
             },
-            Site::File { .. } | Site::Simulated { .. } => return Ok(()),
+            Site::Simulated(simulated) => return simulated.check(1, needed),
+            Site::File { .. } => return Ok(()),
         };
         let (free, path) = (Bytes(place.free_bytes), path.to_owned());
         match self.site {

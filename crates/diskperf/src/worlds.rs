@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use kernel::tuning::{Tuned, Tuning};
 use kernel::{Posix, Station};
-use simulator::Machine;
+use simulator::{Chance, Machine};
 use stats::TargetInfo;
 use units::Nanos;
 use workload::Program;
@@ -17,7 +17,7 @@ use crate::ground::{Ground, Renewal};
 use crate::plan::{Before, Plan, Raw};
 use crate::runner::{self, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
-use crate::target::{Site, Target};
+use crate::target::Target;
 
 /// How long a run that has a minute waits for others to come to rest, before each phase.
 const BRIEFLY: Nanos = Nanos::from_millis(300);
@@ -109,9 +109,10 @@ impl AnyWorld {
         if !Target::share_a_world(busy.iter().map(|&index| &targets[index])) {
             return Err(Error::NotAtOnce);
         }
-        if let Some(Site::Simulated { machine }) = busy.first().map(|&index| &targets[index].site) {
-            let world = Machine::named(machine, busy.len()).ok_or_else(|| Error::UnknownMachine(machine.clone()))?;
-            return Ok(AnyWorld::Simulated(Box::new(world)));
+        if let Some(simulated) = busy.first().and_then(|&index| targets[index].simulated()) {
+            let largest = busy.iter().map(|&index| plan.space(index)).max().unwrap_or(0);
+            let chance = Chance { seed: plan.seed, ..Chance::default() };
+            return Ok(AnyWorld::Simulated(Box::new(simulated.open(busy.len(), largest, chance)?)));
         }
         let stations = busy.iter().map(|&index| grounds[index].station());
         let stations = stations.collect::<Result<Vec<Station>, Error>>()?;

@@ -16,7 +16,10 @@ pub fn lines(document: &Document) -> String {
     if let Some(limit) = run.memory_limit_bytes {
         memory += &format!(", {} of it for this run", size(limit));
     }
-    lines.push(format!("{}, {} CPUs{memory}", run.kernel, run.cpus));
+    // What is only simulated is the same on every computer.
+    if run.phases.is_none() {
+        lines.push(format!("{}, {} CPUs{memory}", run.kernel, run.cpus));
+    }
     lines.join("\n") + "\n"
 }
 
@@ -27,7 +30,10 @@ fn target(target: &TargetInfo) -> String {
         line += &format!("  {own}");
     }
     if let Some(file_system) = &target.file_system {
-        line += &format!("  {file_system} {}", target.mount_options.join(","));
+        line += &format!("  {file_system}");
+        if !target.mount_options.is_empty() {
+            line += &format!(" {}", target.mount_options.join(","));
+        }
     }
     if let Some(fill) = target.fill_percent {
         line += &format!(", {fill:.0} % full");
@@ -108,6 +114,10 @@ pub fn footnotes(document: &Document) -> String {
     let run = &document.run;
     let done = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     let rounds = match (done, run.rounds as usize) {
+        (_, 1) if run.phases.is_some() => "simulated once".to_owned(),
+        (done, planned) if run.phases.is_some() => {
+            format!("means of {} runs, the platters standing another way at the beginning of each", done.min(planned))
+        }
         (1, 1) => "1 round".to_owned(),
         (done, planned) if done < planned => format!("{done} of {planned} rounds"),
         (_, planned) => format!("{planned} rounds, each in an order of its own"),

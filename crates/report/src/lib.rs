@@ -8,6 +8,7 @@ mod lfs;
 mod numbers;
 mod paper;
 mod rows;
+mod simulated;
 
 pub use numbers::significant;
 pub use rows::first_figure;
@@ -17,6 +18,7 @@ use stats::Document;
 /// the marks explained below.
 pub fn table(document: &Document) -> String {
     let body = match document.run.preset.as_deref() {
+        Some("classic1983") if document.run.phases.is_some() => simulated::table(document),
         Some("classic1983") => paper::table(document),
         Some("lfs") => lfs::table(document),
         Some("tlpi") => book::table(document),

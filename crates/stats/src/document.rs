@@ -54,6 +54,9 @@ pub struct RunInfo {
     pub targets: Vec<TargetInfo>,
     /// Sentences computed from the cells: a preset's conclusions.
     pub findings: Vec<String>,
+    /// Where machines are simulated that are switched on anew for each round: how many ways their platters stood
+    /// at the beginning, spread evenly. Null else.
+    pub phases: Option<u32>,
     /// Whether it was told to stop before its end.
     pub interrupted: bool,
 }

@@ -10,7 +10,7 @@ use units::{Bytes, Nanos};
 
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::{self, History};
-use crate::cli::{Data, Format, RunArguments};
+use crate::cli::{Data, Format, OutputArguments, RunArguments};
 use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
 use crate::error::Error;
@@ -29,13 +29,17 @@ use crate::worlds::{AnyWorld, Worlds};
 
 /// What a run left in hand.
 #[derive(Debug, Default)]
-struct Results {
+pub struct Results {
     /// The targets as they were measured; empty where it did not come to that.
-    targets: Vec<TargetInfo>,
-    cells: Vec<Cell>,
-    problems: Vec<Problem>,
-    findings: Vec<String>,
-    interrupted: bool,
+    pub targets: Vec<TargetInfo>,
+    /// The figures.
+    pub cells: Vec<Cell>,
+    /// What went wrong.
+    pub problems: Vec<Problem>,
+    /// What follows from the figures.
+    pub findings: Vec<String>,
+    /// Whether it was told to stop.
+    pub interrupted: bool,
 }
 
 /// Runs the command. With `--format json` one document is printed in every case, also after an error.
@@ -49,7 +53,21 @@ pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> 
     if matches!(ended, Ok(None)) {
         return Ok(Exit::Done);
     }
-    let is_json = arguments.output.format() == Format::Json;
+    let ended = ended.map(|_| ());
+    conclude(&arguments.output, started, words, plan.as_ref(), &targets, results, ended)
+}
+
+/// Shows what was measured, and says how it ended.
+pub fn conclude(
+    output: &OutputArguments,
+    started: (SystemTime, Instant),
+    words: Vec<String>,
+    plan: Option<&Plan>,
+    targets: &[Target],
+    mut results: Results,
+    ended: Result<(), Error>,
+) -> Result<Exit, Error> {
+    let is_json = output.format() == Format::Json;
     if results.interrupted && results.cells.is_empty() && !is_json {
         remark!("stopped before anything was measured");
         return Ok(Exit::Interrupted);
@@ -64,15 +82,15 @@ pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> 
         });
         // Nothing was measured: there is nothing to show but the error itself.
         if results.cells.is_empty() && !is_json {
-            return ended.map(|_| Exit::Failed);
+            return ended.map(|()| Exit::Failed);
         }
     }
-    let document = document(started, words, plan.as_ref(), &targets, results);
-    let text = match arguments.output.format() {
+    let document = document(started, words, plan, targets, results);
+    let text = match output.format() {
         Format::Json => serde_json::to_string_pretty(&document).expect("plain data") + "\n",
         Format::Table => report::table(&document),
     };
-    output::deliver(&text, arguments.output.file.as_deref())?;
+    crate::output::deliver(&text, output.file.as_deref())?;
     match ended {
         Err(error) => Err(error),
         Ok(_) if document.run.interrupted => Ok(Exit::Interrupted),
@@ -130,7 +148,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         discard_first: preset.discard_first,
         promised: preset.rounds - u32::from(preset.discard_first),
         must_agree: preset.must_agree,
-        memory: arguments.memory(),
+        memory: memory(arguments, targets),
         before: preset.before,
         how: preset.how,
         means: arguments.means(),
@@ -138,6 +156,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         zeros: arguments.data == Data::Zeros,
         budget: arguments.budget,
         limits: None,
+        phases: None,
         tried: 0,
         alternatives: Vec::new(),
     };
@@ -145,7 +164,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         plan.alternatives = alternatives(arguments, targets, Sizes::LARGEST)?;
         return Ok(plan);
     };
-    let large = |size| settings(arguments, Sizes::LARGEST).size_in_calls(size, 8192);
+    let large = |size| settings(arguments, targets, Sizes::LARGEST).size_in_calls(size, 8192);
     let large = arguments.size.map(large).transpose()?;
     let wishes = Wishes { large, budget: arguments.budget, usual, rounds: plan.rounds };
     let mut limits = sizing::limits(&wishes, targets);
@@ -165,14 +184,19 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-fn settings(arguments: &RunArguments, sizes: Sizes) -> Settings {
-    Settings { size: arguments.size, memory: arguments.memory(), seed: arguments.seed(), sizes }
+fn settings(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Settings {
+    Settings { size: arguments.size, memory: memory(arguments, targets), seed: arguments.seed(), sizes }
+}
+
+/// How much memory the run may have; a simulated machine has a memory of its own.
+fn memory(arguments: &RunArguments, targets: &[Target]) -> Option<Bytes> {
+    arguments.memory().filter(|_| targets.iter().any(|target| !target.is_simulated()))
 }
 
 /// Every row of the preset on each target, and where that was asked for on all at once.
 fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
     let preset = arguments.preset;
-    let settings = settings(arguments, sizes);
+    let settings = settings(arguments, targets, sizes);
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
         let mut rows = only((preset.rows)(&settings, site)?, &arguments.only, preset)?;
@@ -181,6 +205,9 @@ fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> R
         }
         if let (Site::File { path, .. }, true) = (&site.site, rows.iter().all(Row::writes)) {
             return Err(Error::OnlyRead { path: path.clone(), preset: preset.name });
+        }
+        for row in &mut rows {
+            row.omitted = row.omitted.take().or_else(|| site.simulated()?.lacks(&row.program));
         }
         if let Some(cache) = arguments.cache() {
             // A device is left alone: to have it in memory would be to read all of it.
@@ -210,7 +237,7 @@ fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>
     if let Some(typed) = programs.iter().find(|program| rows.iter().all(|row| row.program.name != **program)) {
         let mut there: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
         there.dedup();
-        return Err(Error::NoSuchProgram { typed: typed.clone(), preset: preset.name, there });
+        return Err(Error::UnknownProgram { name: typed.clone(), preset: preset.name, known: there });
     }
     let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
     Ok(rows.into_iter().filter(is_wanted).collect())
@@ -255,7 +282,7 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 );
             }
             Site::File { path, .. } => remark!("reads {}", path.display()),
-            Site::Simulated { .. } => {}
+            Site::Simulated(_) => {}
         }
     }
 }
@@ -524,6 +551,7 @@ fn document(
             memory_limit_bytes: plan.and_then(|plan| plan.memory).map(|memory| memory.0),
             targets: results.targets,
             findings: results.findings,
+            phases: plan.and_then(|plan| plan.phases),
             interrupted: results.interrupted,
         },
         cells: results.cells,

@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// Where it is written that something cannot be.
-    fn impossible(&self, invalid: &Invalid, file_system: Option<&Part>) -> MachineFault {
+    pub fn impossible(&self, invalid: &Invalid, file_system: Option<&Part>) -> MachineFault {
         let field = written_as(invalid.field);
         let (kind, key) = field.split_once('.').unwrap_or((&field, ""));
         let kind = Kind::of(kind);

@@ -69,8 +69,12 @@ impl Machine {
         if value.is_empty() {
             return Err(bad("has no value"));
         }
-        if key == "file_systems" {
-            let named = |name| part_named(Kind::FileSystem, name, place.clone(), Path::new(""), 0);
+        if key == "file_systems" || key == Kind::FileSystem.key() {
+            // One that the machine has comes with what the machine sets of it.
+            let named = |name| match self.parts(Kind::FileSystem).find(|part| part.is_called(name)) {
+                Some(part) => Ok(part.clone()),
+                None => part_named(Kind::FileSystem, name, place.clone(), Path::new(""), 0),
+            };
             let parts = value.split('+').map(named).collect::<Result<Vec<Part>, MachineFault>>()?;
             self.swap(Kind::FileSystem, parts);
             return Ok(());

@@ -12,10 +12,12 @@ mod machine;
 mod part;
 mod quantity;
 mod sheet;
+mod sweep;
 
 pub use fault::MachineFault;
 pub use machine::Machine;
 pub use part::{Kind, Part};
+pub use sweep::Sweep;
 
 #[cfg(test)]
 mod tests {

@@ -104,6 +104,48 @@ pub struct Decimal {
 }
 
 impl Decimal {
+    /// Whether it is nothing.
+    pub fn is_zero(self) -> bool {
+        self.digits == 0
+    }
+
+    /// Whether it is whole and no less than that.
+    pub fn is_whole_from(self, least: u64) -> bool {
+        self.decimals == 0 && self.digits >= least
+    }
+
+    /// Whether it is no more than another.
+    pub fn is_at_most(self, other: Decimal) -> bool {
+        self.aligned(other).is_some_and(|(this, other, _)| this <= other)
+    }
+
+    /// The sum; nothing where it is too long.
+    pub fn plus(self, other: Decimal) -> Option<Decimal> {
+        let (this, other, decimals) = self.aligned(other)?;
+        Some(Decimal { digits: this.checked_add(other)?, decimals }.shortened())
+    }
+
+    /// The product with a whole number; nothing where it is too long.
+    pub fn times(self, whole: Decimal) -> Option<Decimal> {
+        Some(Decimal { digits: self.digits.checked_mul(whole.digits)?, ..self }.shortened())
+    }
+
+    /// The digits of both with as many decimals, and how many those are.
+    fn aligned(self, other: Decimal) -> Option<(u64, u64, u32)> {
+        let decimals = self.decimals.max(other.decimals);
+        let scaled = |number: Decimal| number.digits.checked_mul(10u64.checked_pow(decimals - number.decimals)?);
+        Some((scaled(self)?, scaled(other)?, decimals))
+    }
+
+    /// Without zeros at the end of its decimals.
+    fn shortened(mut self) -> Decimal {
+        while self.decimals > 0 && self.digits.is_multiple_of(10) {
+            self.digits /= 10;
+            self.decimals -= 1;
+        }
+        self
+    }
+
     /// Reads `3961`, `0.5`, `1_000`; nothing where it is no such number, or a longer one.
     pub fn read(text: &str) -> Option<Decimal> {
         let text = text.trim().replace('_', "");

@@ -89,7 +89,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
             return Ok((Raw::OfImage, storage));
         }
         Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
-        Site::Simulated { .. } => return Err(format!("{target} is simulated: it has no raw device to read")),
+        Site::Simulated(_) => return Err(format!("{target} is simulated: it has no raw device to read")),
     };
     let Some(node) = place.device.as_ref().map(|device| device.node()) else {
         let file_system = place.file_system.as_deref().unwrap_or("this file system");

@@ -128,5 +128,8 @@ fn too_small(bytes: u64, call: u64) -> Option<String> {
 /// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.
 const LARGEST: Bytes = Bytes(1 << 40);
 
+/// The experiment that simulated machines run where nothing else is asked for.
+pub const CLASSIC: &Preset = &classic1983::PRESET;
+
 /// All presets of this build.
 pub const ALL: [&Preset; 5] = [&quick::PRESET, &classic1983::PRESET, &lfs::PRESET, &tlpi::PRESET, &smoke::PRESET];

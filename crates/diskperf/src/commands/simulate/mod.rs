@@ -1,22 +1,220 @@
 //! `diskperf simulate [MACHINE [PRESET]]`: the same programs on a simulated machine, into the same table.
 
+mod jobs;
 mod parts;
+mod perform;
 
+use std::num::NonZeroUsize;
+use std::thread;
+use std::time::{Instant, SystemTime};
+
+use kernel::Means;
+use simulator::Chance;
+use stats::TargetInfo;
+use units::Nanos;
+
+use crate::budget::Sizes;
+use crate::cells::{self, History};
 use crate::cli::SimulateArguments;
+use crate::commands::run::{Results, conclude};
+use crate::display::Display;
 use crate::error::Error;
+use crate::events::Event;
 use crate::exit::Exit;
-use crate::machines::Machine;
+use crate::ground;
+use crate::machines::{Kind, Machine, Sweep};
 use crate::output;
+use crate::plan::{Alternative, Before, Plan, Row};
+use crate::presets::Settings;
+use crate::published;
+use crate::signals::Stop;
+use crate::target::{Described, Simulated, Site, Target};
+
+/// A sweep of several fields has a row for every combination; more rows are read by nobody.
+const MOST_ROWS: usize = 10_000;
+
+/// What a preset that fits itself to a disk runs where nothing is asked for: files as large as those of 1983, and the
+/// rest in proportion.
+const USUAL: Sizes =
+    Sizes { large: 8 << 20, copied: 1 << 20, files: 128, records: 128, random: Nanos::from_millis(1000) };
 
 /// Runs the command.
-pub fn run(arguments: &SimulateArguments) -> Result<Exit, Error> {
+pub fn run(arguments: &SimulateArguments, words: Vec<String>) -> Result<Exit, Error> {
     let Some(name) = &arguments.machine else {
         output::print(&parts::list(Machine::all()))?;
         return Ok(Exit::Done);
     };
+    if arguments.parts {
+        let machine = machine(name, arguments)?;
+        machine.describe(1, 0)?;
+        output::print(&parts::parts(&machine))?;
+        return Ok(Exit::Done);
+    }
+    output::check(arguments.output.file.as_deref())?;
+    let started = (SystemTime::now(), Instant::now());
+    let (mut plan, mut targets) = (None, Vec::new());
+    let mut results = Results::default();
+    let ended = carry_out(arguments, name, &mut plan, &mut targets, &mut results);
+    conclude(&arguments.output, started, words, plan.as_ref(), &targets, results, ended)
+}
+
+/// The machine of that name as it was asked for.
+fn machine(name: &str, arguments: &SimulateArguments) -> Result<Machine, Error> {
     let mut machine = Machine::load(name)?;
     arguments.settings.iter().try_for_each(|setting| machine.set(setting))?;
-    machine.describe(1, 0)?;
-    output::print(&parts::parts(&machine))?;
-    Ok(Exit::Done)
+    Ok(machine)
+}
+
+fn carry_out(
+    arguments: &SimulateArguments,
+    name: &str,
+    planned: &mut Option<Plan>,
+    targets: &mut Vec<Target>,
+    results: &mut Results,
+) -> Result<(), Error> {
+    let machine = machine(name, arguments)?;
+    let settings: Vec<(String, String)> = arguments.settings.iter().filter_map(|typed| pair(typed)).collect();
+    let drives = arguments.drives();
+    let most_drives = drives.iter().copied().max().unwrap_or(1);
+    let mut alternatives = Vec::new();
+    for (machine, swept) in variants(&machine, &arguments.sweeps)? {
+        let settings: Vec<(String, String)> = settings.iter().cloned().chain(swept).collect();
+        // Only the table of 1983 has a half for each file system; others are for the first.
+        let file_systems = if arguments.preset.together { machine.parts(Kind::FileSystem).count() } else { 1 };
+        for file_system in 0..file_systems {
+            let described = Described { machine: machine.clone(), file_system, settings: settings.clone() };
+            let simulated = Simulated::Described(Box::new(described));
+            let site = Site::Simulated(simulated.clone());
+            let target = Target { name: machine.name.clone(), typed: name.to_owned(), site, tuning: Vec::new() };
+            let first = targets.len();
+            for row in rows(arguments, &target)? {
+                if row.omitted.is_none() {
+                    simulated.check(most_drives, row.program.space)?;
+                }
+                alternatives.extend(drives.iter().map(|&drives| {
+                    let targets = (first..first + drives).collect();
+                    Alternative { targets, row: row.clone() }
+                }));
+            }
+            targets.extend((0..most_drives).map(|_| target.clone()));
+        }
+    }
+    // Each file system by itself: all its programs on one drive, then on two.
+    let preset = arguments.preset;
+    let plan = planned.insert(Plan {
+        preset: preset.name,
+        rounds: arguments.phases.get(),
+        discard_first: false,
+        promised: 1,
+        must_agree: false,
+        memory: None,
+        before: Before::Nothing,
+        how: preset.how,
+        means: Means::default(),
+        seed: arguments.seed,
+        zeros: false,
+        budget: None,
+        limits: None,
+        tried: 0,
+        phases: Some(arguments.phases.get()),
+        alternatives,
+    });
+    let stop = Stop::on_signals()?;
+    results.targets = infos(targets)?;
+    perform_all(plan, targets, arguments.threads, &stop, results);
+    results.interrupted = stop.requested();
+    results.cells.extend(published::cells(preset.name));
+    results.findings = (preset.findings)(&results.cells);
+    Ok(())
+}
+
+/// `drive.rpm=3600`, but for what chooses a file system: that is another parameter of a cell.
+fn pair(typed: &str) -> Option<(String, String)> {
+    let (key, value) = typed.split_once('=')?;
+    let chooses = ["file_system", "file_systems"].contains(&key.trim());
+    (!chooses).then(|| (key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// The preset's programs, or those of them that were named.
+fn rows(arguments: &SimulateArguments, target: &Target) -> Result<Vec<Row>, Error> {
+    let sizes = Sizes { large: arguments.size.map_or(USUAL.large, |size| size.0), ..USUAL };
+    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes };
+    let mut rows = (arguments.preset.rows)(&settings, target)?;
+    let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
+    if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(Error::UnknownProgram { name: unknown.clone(), preset: arguments.preset.name, known });
+    }
+    rows.retain(|row| arguments.programs.is_empty() || arguments.programs.iter().any(|name| name == row.program.name));
+    for row in &mut rows {
+        row.omitted = row.omitted.take().or_else(|| target.simulated()?.lacks(&row.program));
+    }
+    Ok(rows)
+}
+
+/// A machine and what was swept of it.
+type Variant = (Machine, Vec<(String, String)>);
+
+/// The machine with every combination of what is swept.
+fn variants(machine: &Machine, sweeps: &[Sweep]) -> Result<Vec<Variant>, Error> {
+    let count = sweeps.iter().try_fold(1usize, |count, sweep| count.checked_mul(sweep.values.len()));
+    if count.is_none_or(|count| count > MOST_ROWS) {
+        return Err(Error::TooManyRows(MOST_ROWS));
+    }
+    let mut variants: Vec<Variant> = vec![(machine.clone(), Vec::new())];
+    for Sweep { key, values } in sweeps {
+        let mut next = Vec::with_capacity(variants.len() * values.len());
+        for (machine, swept) in &variants {
+            for value in values {
+                let mut machine = machine.clone();
+                machine.set(&format!("{key}={value}"))?;
+                let swept = swept.iter().cloned().chain([(key.clone(), value.clone())]).collect();
+                next.push((machine, swept));
+            }
+        }
+        variants = next;
+    }
+    Ok(variants)
+}
+
+/// What is to be said of the machine: once, whatever was swept of it, with all its file systems.
+fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
+    let Some(first) = targets.first() else { return Ok(Vec::new()) };
+    let mut file_systems: Vec<String> = Vec::new();
+    for name in targets.iter().filter_map(Target::file_system) {
+        if !file_systems.contains(&name) {
+            file_systems.push(name);
+        }
+    }
+    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..ground::info(first, None)? }])
+}
+
+/// Runs every program on every spindle phase, and makes their cells.
+fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, stop: &Stop, results: &mut Results) {
+    let mut display = Display::new();
+    display.show(&Event::Started(plan));
+    let (phases, order) = (plan.rounds, wanted(plan));
+    let job = |job: usize| {
+        let Alternative { targets: busy, row } = &plan.alternatives[order[job / phases as usize]];
+        let chance = Chance { seed: plan.seed, phase: job as u32 % phases, phases };
+        perform::once(&targets[busy[0]], busy.len(), &row.program, plan.how, chance)
+    };
+    let threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let count = order.len() * phases as usize;
+    let ended = || display.show(&Event::ProgramEnded);
+    let performances = jobs::side_by_side(count, threads, &|| stop.requested(), &job, ended);
+    display.show(&Event::Finished);
+    let mut histories = vec![History::default(); plan.alternatives.len()];
+    for (job, performance) in performances.into_iter().enumerate() {
+        let Some(performance) = performance else { continue };
+        histories[order[job / phases as usize]].add(plan, job as u32 % phases + 1, 1, performance);
+    }
+    for (alternative, history) in plan.alternatives.iter().zip(&histories) {
+        results.problems.extend(cells::problem(targets, alternative, history));
+        results.cells.extend(cells::cells(plan, targets, alternative, history));
+    }
+}
+
+/// What is not omitted, in the order of the plan: machines that are switched on anew know no order.
+fn wanted(plan: &Plan) -> Vec<usize> {
+    (0..plan.alternatives.len()).filter(|&index| plan.alternatives[index].row.omitted.is_none()).collect()
 }

@@ -1,0 +1,62 @@
+//! Simulations side by side: each on a machine of its own, so that no order and no number of threads changes what
+//! comes out.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// Does `count` jobs on so many threads. Hears of each as it ends, and gives them in their order; nothing for those
+/// that were left out because somebody said stop.
+pub fn side_by_side<T: Send>(
+    count: usize,
+    threads: NonZeroUsize,
+    stop: &(dyn Fn() -> bool + Sync),
+    job: &(dyn Fn(usize) -> T + Sync),
+    mut ended: impl FnMut(),
+) -> Vec<Option<T>> {
+    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..threads.get().min(count) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                while !stop() {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count || sender.send((index, job(index))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (index, result) in receiver {
+            results[index] = Some(result);
+            ended();
+        }
+    });
+    results
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_threads_gives_the_same() {
+        for threads in [1, 2, 7] {
+            let threads = NonZeroUsize::new(threads).expect("some");
+            let mut heard = 0;
+            let squares = side_by_side(50, threads, &|| false, &|index| index * index, || heard += 1);
+            assert_eq!(squares, (0..50).map(|index| Some(index * index)).collect::<Vec<_>>());
+            assert_eq!(heard, 50);
+        }
+    }
+
+    #[test]
+    fn who_is_told_to_stop_leaves_the_rest_out() {
+        let threads = NonZeroUsize::new(2).expect("some");
+        assert_eq!(side_by_side(3, threads, &|| true, &|index| index, || ()), [None, None, None]);
+    }
+}

@@ -1,0 +1,54 @@
+//! One program on a simulated machine that was just switched on.
+
+use simulator::Chance;
+use workload::Program;
+
+use crate::runner::{self, How, Performance};
+use crate::target::{Simulated, Target};
+
+/// Runs the program once, on so many drives. What it needs was made long ago, so that the platters stand as chance
+/// has them when its first phase begins. Panics where the machine was not checked before.
+pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance) -> Performance {
+    let Some(Simulated::Described(described)) = target.simulated() else { unreachable!("one that is described") };
+    let switch_on = || described.open(drives, program.space, chance).expect("a machine that was checked");
+    let mut computer = switch_on();
+    let Ok(performance) = match (0..drives).try_for_each(|index| computer.prepare(index, program.prepare.clone())) {
+        Ok(()) => runner::perform_prepared(&mut computer, program, how),
+        // Once more with time passing, which tells what failed.
+        Err(_) => runner::perform(&mut switch_on(), program, how),
+    };
+    performance
+}
+
+#[cfg(test)]
+mod tests {
+    use simulator::Experiment;
+    use workload::programs::mckusick::Classic;
+
+    use super::*;
+    use crate::machines::Machine;
+    use crate::runner::Claim;
+    use crate::target::TargetArgument;
+
+    /// Through the runner and by itself a machine does the same, to the nanosecond.
+    #[test]
+    fn the_runner_adds_nothing_to_an_experiment() {
+        let bytes = 1 << 20;
+        for machine in Machine::all() {
+            let Ok(argument) = format!("sim:{}", machine.name).parse::<TargetArgument>();
+            let target = Target::resolve(&argument).expect("a machine");
+            let description = machine.describe(2, bytes).expect("a machine that is tested");
+            let file_system = &description.file_systems[0];
+            for (classic, drives) in [(Classic::Read8192, 2), (Classic::Write4096, 1), (Classic::Rewrite8192, 2)] {
+                let chance = Chance { phase: 1, phases: 3, ..Chance::default() };
+                let how = How { claim: Claim::Returned, timed: false };
+                let performance = once(&target, drives, &classic.program(bytes), how, chance);
+                let experiment = Experiment { description: &description, file_system, drives, program: classic, bytes };
+                let outcome = experiment.run(chance).expect("a machine that is tested");
+                let returned: Vec<_> = performance.phases[0].parts.iter().map(|part| part.returned).collect();
+                let expected: Vec<_> = outcome.programs.iter().map(|time| time.elapsed).collect();
+                assert_eq!(returned, expected, "{} on {} of {}", classic.name(), drives, machine.name);
+            }
+        }
+    }
+}

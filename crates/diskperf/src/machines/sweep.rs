@@ -1,0 +1,122 @@
+//! One field through many values: `controller.buffer_sectors=1..256*2`.
+
+use std::str::FromStr;
+
+use super::quantity::Decimal;
+
+/// A field, and the values that it takes in turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// The field by its dotted name, or the kind of a part.
+    pub key: String,
+    /// Its values as they can be set.
+    pub values: Vec<String>,
+}
+
+/// A table of more rows is not read by anybody.
+const MOST: usize = 10_000;
+
+/// Why a sweep is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSweep {
+    #[error(
+        "is no FIELD=VALUES; write controller.buffer_sectors=1..256*2, file_system.rotational_delay=0..8+1ms or \
+             controller.queue=fifo,disksort"
+    )]
+    NoValues,
+    #[error("a range is FIRST..LAST*FACTOR, FIRST..LAST+STEP or FIRST..LAST, with whole factors from 2 on")]
+    NoRange,
+    #[error("more than 10,000 values")]
+    TooMany,
+}
+
+impl FromStr for Sweep {
+    type Err = BadSweep;
+
+    fn from_str(text: &str) -> Result<Sweep, BadSweep> {
+        let (key, values) = text.split_once('=').ok_or(BadSweep::NoValues)?;
+        let mut all = Vec::new();
+        for piece in values.split(',') {
+            match piece.split_once("..") {
+                Some((first, rest)) => all.extend(range(first, rest)?),
+                None if piece.trim().is_empty() => return Err(BadSweep::NoValues),
+                None => all.push(piece.trim().to_owned()),
+            }
+        }
+        match all.len() {
+            _ if key.trim().is_empty() => Err(BadSweep::NoValues),
+            count if count > MOST => Err(BadSweep::TooMany),
+            _ => Ok(Sweep { key: key.trim().to_owned(), values: all }),
+        }
+    }
+}
+
+/// The values of `first..last*factor`, `first..last+step` or `first..last`. A unit may stand behind any of the
+/// numbers, the same for all.
+fn range(first: &str, rest: &str) -> Result<Vec<String>, BadSweep> {
+    let (last, by) = match rest.find(['*', '+']) {
+        Some(at) => (&rest[..at], &rest[at..]),
+        None => (rest, "+1"),
+    };
+    let mut unit = "";
+    let mut number = |text: &'_ str| -> Option<Decimal> {
+        let text = text.trim();
+        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let own = text[end..].trim();
+        if !own.is_empty() && !unit.is_empty() && own != unit {
+            return None;
+        }
+        if !own.is_empty() {
+            // The texts outlive this function's values.
+            unit = [first, rest].into_iter().find_map(|whole| whole.find(own).map(|at| &whole[at..at + own.len()]))?;
+        }
+        Decimal::read(&text[..end])
+    };
+    let read = (number(first), number(last), number(&by[1..]));
+    let (Some(first), Some(last), Some(by_number)) = read else { return Err(BadSweep::NoRange) };
+    let multiplies = by.starts_with('*');
+    let grows = if multiplies { by_number.is_whole_from(2) && !first.is_zero() } else { !by_number.is_zero() };
+    if !grows {
+        return Err(BadSweep::NoRange);
+    }
+    let mut values = Vec::new();
+    let mut value = Some(first);
+    while let Some(now) = value.filter(|now| now.is_at_most(last)) {
+        if values.len() == MOST {
+            return Err(BadSweep::TooMany);
+        }
+        values.push(format!("{now}{unit}"));
+        value = if multiplies { now.times(by_number) } else { now.plus(by_number) };
+    }
+    if values.is_empty() { Err(BadSweep::NoRange) } else { Ok(values) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Result<Vec<String>, BadSweep> {
+        text.parse::<Sweep>().map(|sweep| sweep.values)
+    }
+
+    #[test]
+    fn ranges_grow_by_factors_or_by_steps() {
+        assert_eq!(values("a.b=1..256*2").expect("fine"), ["1", "2", "4", "8", "16", "32", "64", "128", "256"]);
+        assert_eq!(values("a=3..20*3").expect("fine"), ["3", "9"]);
+        assert_eq!(values("a=0..1+0.25ms").expect("fine"), ["0ms", "0.25ms", "0.5ms", "0.75ms", "1ms"]);
+        assert_eq!(values("a=2ms..4ms").expect("fine"), ["2ms", "3ms", "4ms"]);
+        assert_eq!(values("a=fifo,disksort").expect("fine"), ["fifo", "disksort"]);
+        assert_eq!(values("a=1..3,10..20+10").expect("fine"), ["1", "2", "3", "10", "20"]);
+    }
+
+    #[test]
+    fn what_would_not_end_is_no_range() {
+        for text in ["a=0..8*2", "a=1..8*1", "a=1..8+0", "a=8..1", "a=x..y", "a=1..8*1.5", "a=1us..8ms", "a=1..2**3"] {
+            assert_eq!(values(text), Err(BadSweep::NoRange), "{text}");
+        }
+        for text in ["a", "=1", "a=", "a=1,,2"] {
+            assert_eq!(values(text), Err(BadSweep::NoValues), "{text}");
+        }
+        assert_eq!(values("a=1..99999999"), Err(BadSweep::TooMany));
+    }
+}

@@ -1,0 +1,168 @@
+//! `diskperf simulate` and `sim:` targets as a user meets them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use testkit::Ended;
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+/// A simulation needs no folder, and writes in none.
+fn diskperf(arguments: &[&str]) -> Ended {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let ended = testkit::run(&program(), folder.path(), arguments);
+    assert_eq!(testkit::names_in(folder.path()), [""; 0]);
+    ended
+}
+
+/// The document that a command printed, checked against the schema that the same program prints.
+fn document(arguments: &[&str]) -> Value {
+    let ended = diskperf(arguments);
+    assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
+    let schema = testkit::run(&program(), Path::new("/"), &["schema"]).out;
+    let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
+    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    document
+}
+
+fn cells(document: &Value) -> &Vec<Value> {
+    document["cells"].as_array().expect("cells")
+}
+
+fn refuses(arguments: &[&str], words: &[&str]) {
+    let ended = diskperf(arguments);
+    assert_eq!(ended.status, Some(2), "{arguments:?}: {}{}", ended.err, ended.out);
+    for word in ["error: "].iter().chain(words) {
+        assert!(ended.err.contains(word), "{arguments:?} says nothing of {word:?}: {}", ended.err);
+    }
+    assert_eq!(ended.out, "", "{arguments:?}");
+}
+
+#[test]
+fn the_table_of_1983_has_two_halves_of_eight_cells() {
+    let document = document(&["simulate", "vax780-sc780", "--size", "1MiB", "--phases", "3", "--json"]);
+    assert_eq!((document["run"]["phases"].as_u64(), document["run"]["rounds"].as_u64()), (Some(3), Some(3)));
+    assert_eq!(cells(&document).len(), 16);
+    let mut keys = BTreeSet::new();
+    for cell in cells(&document) {
+        assert_eq!(cell["provenance"], "simulated");
+        assert_eq!(cell["measured"], true, "{cell}");
+        assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(3));
+        assert_eq!(cell["targets"], cell["parameters"]["drives"]);
+        assert!(cell["rate"]["per_second"].as_f64().is_some_and(|rate| rate > 0.0), "{cell}");
+        let key = ["program", "phase", "target", "parameters"].map(|name| cell[name].to_string());
+        assert!(keys.insert(key.join(" ")), "{key:?} is there twice");
+    }
+    let ended = diskperf(&["simulate", "vax780-sc780", "--size", "1MiB", "--phases", "1"]);
+    for words in ["from an 8K/1K 4.2BSD File System", "from an 4K/1K 4.2BSD", "2 Drives", "rewrite_8192", "seed 1983"] {
+        assert!(ended.out.contains(words), "{}", ended.out);
+    }
+    assert!(!ended.out.contains("Linux"), "what is simulated is the same everywhere: {}", ended.out);
+}
+
+#[test]
+fn threads_change_nothing() {
+    let sweep = ["simulate", "vax750-uda50", "--size", "256KiB", "--phases", "2", "--program", "read_8192"];
+    let sweep: Vec<&str> = sweep
+        .into_iter()
+        .chain(["--sweep", "controller.buffer_sectors=16..64*2", "--sweep", "drive=ra81,eagle"])
+        .collect();
+    let with = |threads: &str, more: &[&str]| {
+        let words: Vec<&str> =
+            sweep.iter().copied().chain(["--threads", threads]).chain(more.iter().copied()).collect();
+        let ended = diskperf(&words);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        ended.out
+    };
+    let one = with("1", &[]);
+    // Two halves of a title, two lines of heads and six rows.
+    assert_eq!(one.lines().filter(|line| line.contains("eagle")).count(), 6, "{one}");
+    assert_eq!(with("2", &[]), one);
+    assert_eq!(with("5", &[]), one);
+    let figures = |threads| -> Vec<Value> {
+        let document: Value = serde_json::from_str(&with(threads, &["--json"])).expect("JSON");
+        cells(&document).clone()
+    };
+    assert_eq!(figures("1"), figures("3"));
+    assert_ne!(with("1", &["--seed", "7"]), one);
+}
+
+#[test]
+fn a_sweep_is_part_of_every_cells_name() {
+    let sweep = "file_system.rotational_delay=0..4+2ms";
+    let words = ["simulate", "vax780-sc780", "--size", "256KiB", "--phases", "1", "--program", "rewrite_8192"];
+    let document = document(&[&words[..], &["--sweep", sweep, "--set", "drive.rpm=3600", "--json"]].concat());
+    let delays: BTreeSet<&str> = cells(&document)
+        .iter()
+        .map(|cell| cell["parameters"]["file_system.rotational_delay"].as_str().expect("a delay"))
+        .collect();
+    assert_eq!(delays.into_iter().collect::<Vec<_>>(), ["0ms", "2ms", "4ms"]);
+    assert!(cells(&document).iter().all(|cell| cell["parameters"]["drive.rpm"] == 3600));
+    assert_eq!(cells(&document).len(), 3 * 2 * 2);
+}
+
+#[test]
+fn what_a_machine_has_not_is_not_measured() {
+    let document = document(&["simulate", "vax780-sc780", "smoke", "--phases", "1", "--json"]);
+    let reason = |program: &str| {
+        let cell = cells(&document).iter().find(|cell| cell["program"] == program).expect("a cell");
+        cell["reason"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(reason("smallfb").contains("directories and inodes"), "{}", reason("smallfb"));
+    assert!(reason("randread").contains("no way past its buffers"), "{}", reason("randread"));
+    assert!(reason("commit").contains("inodes are not written"), "{}", reason("commit"));
+    assert!(reason("write").contains("no O_SYNC"), "{}", reason("write"));
+    assert_eq!(reason("largefb"), "");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused() {
+    refuses(
+        &["simulate", "vax780-sc780", "--drives", "3", "--set", "controller.most_drives=2"],
+        &["controller.most_drives=2: ", "3 drives, but the controller takes 1 to 2", "hint: "],
+    );
+    refuses(
+        &["simulate", "vax780-sc780", "--size", "300MiB"],
+        &["machines/drive/eagle.toml:1: drive: a file of 314572800 bytes", "hint: "],
+    );
+    refuses(
+        &["simulate", "vax780-sc780", "--program", "read_4096"],
+        &["classic1983 has no program read_4096", "read_8192"],
+    );
+    refuses(&["simulate", "vax780-sc780", "--sweep", "drive.heads=5..0"], &["FIRST..LAST"]);
+    refuses(&["simulate", "vax780-sc780", "--sweep", "drive.heads=0..2"], &["drive.heads=0: drive.heads: 0 is not"]);
+    let cube = ["--sweep", "drive.heads=1..100", "--sweep", "drive.cylinders=100..200"];
+    refuses(&[&["simulate", "vax780-sc780"][..], &cube].concat(), &["more than 10000 rows"]);
+    refuses(&["simulate", "vax780-sc780", "--phases", "0"], &["0"]);
+    let json = diskperf(&["simulate", "vax", "--json"]);
+    assert_eq!(json.status, Some(2));
+    let document: Value = serde_json::from_str(&json.out).expect("a document, also of a refusal");
+    assert!(document["errors"][0]["message"].as_str().is_some_and(|message| message.contains("vax")), "{document}");
+}
+
+#[test]
+fn a_simulated_machine_is_a_target_like_any_other() {
+    let words = ["run", "classic1983", "--rounds", "2", "--size", "256KiB", "--json"];
+    let two = document(&[&words[..], &["a=sim:vax780-uda50", "b=sim:vax780-uda50"]].concat());
+    assert_eq!(cells(&two).len(), 12);
+    assert_eq!(cells(&two).iter().filter(|cell| cell["together"] == true).count(), 4);
+    // Eight megabytes where nothing is said: the memory that is made small elsewhere is not its own.
+    let letter = document(&["run", "classic1983", "sim:vax780-sc780", "--rounds", "1", "--json"]);
+    assert_eq!(cells(&letter)[0]["parameters"]["file_bytes"], 8 << 20);
+    let set = "sim:vax780-sc780,drive=ra81,file_system=4K/1K";
+    let set = document(&["run", "smoke", set, "--rounds", "1", "--json"]);
+    let parameters = &cells(&set)[0]["parameters"];
+    assert_eq!((&parameters["drive"], &parameters["file_system"]), (&"ra81".into(), &"4K/1K".into()));
+    assert_eq!(set["run"]["targets"][0]["device"], "DEC RA81");
+    refuses(&["run", "smoke", "sim:vax780-sc780,drive=ra18"], &["no part \"ra18\"", "perhaps ra81"]);
+    refuses(&["run", "smoke", "sim:flat,drive=ra81"], &["nothing that could be set"]);
+    refuses(&["run", "quick", "sim:vax780-sc780", "--size", "300MiB"], &["a file of 314572800 bytes"]);
+    let apart = ["run", "smoke", "a=sim:vax780-sc780", "b=sim:vax780-sc780,drive=ra81", "--together"];
+    refuses(&apart, &["cannot be busy at once"]);
+}

@@ -1,0 +1,120 @@
+//! Tables of simulated machines: a table for each file system, as in 1983, one drive beside several; of a sweep a
+//! row per value.
+
+use std::collections::BTreeSet;
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use stats::{Cell, Document, ParameterValue};
+
+use crate::numbers::significant;
+
+/// A table for each file system.
+pub fn table(document: &Document) -> String {
+    let cells = &document.cells;
+    let swept = swept(cells);
+    let halves = different(cells.iter().map(|cell| cell.word("file_system").unwrap_or_default()));
+    let texts = halves.iter().map(|half| {
+        let cells: Vec<&Cell> =
+            cells.iter().filter(|cell| cell.word("file_system").unwrap_or_default() == *half).collect();
+        let unit = cells.iter().find_map(|cell| Some(cell.rate.as_ref()?.unit.as_str())).unwrap_or("n.m.");
+        let title = format!("Logically Sequential Transfers from an {half} 4.2BSD File System ({unit}.)\n");
+        title + &if swept.is_empty() { programs(&cells) } else { values(&cells, &swept) }
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The settings that differ from cell to cell: dotted names of fields, and kinds of parts.
+fn swept(cells: &[Cell]) -> Vec<&str> {
+    let keys: BTreeSet<&str> = cells.iter().flat_map(|cell| cell.parameters.keys().map(String::as_str)).collect();
+    let is_field = |key: &&str| key.contains('.') || PARTS.contains(key);
+    let varies = |key: &&str| {
+        cells.iter().map(|cell| cell.parameters.get(*key)).collect::<BTreeSet<Option<&ParameterValue>>>().len() > 1
+    };
+    keys.into_iter().filter(is_field).filter(varies).collect()
+}
+
+/// The kinds of parts that can be swapped.
+const PARTS: [&str; 5] = ["cpu", "kernel", "bus", "controller", "drive"];
+
+/// A row per program, a column per number of drives.
+fn programs(cells: &[&Cell]) -> String {
+    let columns = drives(cells);
+    let header = [String::new()].into_iter().chain(columns.iter().map(|drives| heading(*drives)));
+    let rows = different(cells.iter().map(|cell| cell.program.as_str())).into_iter().map(|program| {
+        let figure = |drives: &u32| {
+            figure(cells.iter().find(|cell| cell.program == program && cell.targets == *drives).copied())
+        };
+        [program.to_owned()].into_iter().chain(columns.iter().map(figure)).collect()
+    });
+    lines(header.collect(), rows.collect(), 1)
+}
+
+/// A row per combination of values, a column per program and number of drives.
+fn values(cells: &[&Cell], swept: &[&str]) -> String {
+    let programs = different(cells.iter().map(|cell| cell.program.as_str()));
+    let drives = drives(cells);
+    let columns: Vec<(&str, u32)> =
+        programs.iter().flat_map(|program| drives.iter().map(move |drives| (*program, *drives))).collect();
+    let of = |cell: &Cell| -> Vec<String> {
+        swept.iter().map(|key| cell.parameters.get(*key).map_or_else(String::new, ToString::to_string)).collect()
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    // A row's cells stand together, and every row has one for each column.
+    for row in cells.chunk_by(|a, b| of(a) == of(b)) {
+        let figures = columns.iter().map(|(program, drives)| {
+            figure(row.iter().find(|cell| cell.program == *program && cell.targets == *drives).copied())
+        });
+        rows.push(of(row[0]).into_iter().chain(figures).collect());
+    }
+    let names = swept.iter().map(|key| (*key).to_owned());
+    let header = names.chain(columns.iter().map(|(program, _)| (*program).to_owned())).collect();
+    let second = swept.iter().map(|_| String::new()).chain(columns.iter().map(|(_, drives)| heading(*drives)));
+    rows.insert(0, second.collect());
+    lines(header, rows, 0)
+}
+
+fn heading(drives: u32) -> String {
+    if drives == 1 { "1 Drive".to_owned() } else { format!("{drives} Drives") }
+}
+
+/// The numbers of drives, in the order of their first.
+fn drives(cells: &[&Cell]) -> Vec<u32> {
+    different(cells.iter().map(|cell| cell.targets))
+}
+
+/// Different things once each, in the order of their first.
+fn different<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
+    let mut different = Vec::new();
+    for thing in things {
+        if !different.contains(&thing) {
+            different.push(thing);
+        }
+    }
+    different
+}
+
+/// `490 (69%)`, `n.m.`
+fn figure(cell: Option<&Cell>) -> String {
+    let Some(cell) = cell else { return String::new() };
+    let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
+    let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
+    let star = if cell.marks.is_empty() { "" } else { "*" };
+    format!("{}{cpu}{star}", significant(rate.value, 3))
+}
+
+/// The lines of a table, all but the first columns to the right.
+fn lines(header: Vec<String>, rows: Vec<Vec<String>>, left: usize) -> String {
+    let columns = header.len();
+    let mut table = Table::new();
+    table.load_style(TableStyle::new());
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in left..columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
