@@ -139,6 +139,9 @@ const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and wher
 What would another drive have given behind the same controller?
   diskperf simulate vax780-sc780 --set drive=ra81
 
+Where does a revolution get lost?
+  diskperf simulate vax780-sc780-inadequate-lead --program read_8192 --timeline lost.svg
+
 How much buffer does a controller on a slow bus need?
   diskperf simulate vax750-uda50 --sweep controller.buffer_sectors=16..256*2 --program read_8192";
 
@@ -262,6 +265,11 @@ pub struct SimulateArguments {
     /// How many simulations go on side by side; changes no figure. One for each processor, if nothing is said.
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// Draw what every part did in the first run into FILE: a trace for chrome://tracing or Perfetto where its name
+    /// ends in .json, in .svg a picture of the place where a platter turned longest for nothing. --program, --drives
+    /// and --set file_system=NAME say which run is the first.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
     /// Print what the machine is made of: every number with its unit and its source.
     #[arg(long)]
     pub parts: bool,

@@ -75,6 +75,10 @@ pub enum Error {
     Machine(#[from] MachineFault),
     #[error("{preset} has no program {name}")]
     UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
+    #[error("{0}: no kind of drawing that this build knows")]
+    UnknownDrawing(PathBuf),
+    #[error("no program of the preset can be run here, so there is nothing to draw")]
+    NothingToDraw,
     #[error("a sweep of more than {0} rows")]
     TooManyRows(usize),
     #[error("two targets are called {0}")]
@@ -119,6 +123,8 @@ impl Error {
             | Error::Machine(_)
             | Error::UnknownProgram { .. }
             | Error::TooManyRows(_)
+            | Error::NothingToDraw
+            | Error::UnknownDrawing(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_)
             | Error::SameFile { .. }
@@ -186,6 +192,8 @@ impl Error {
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::Machine(fault) => return fault.hint(),
             Error::UnknownProgram { known, .. } => format!("its programs are: {}", known.join(", ")),
+            Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
+            Error::NothingToDraw => "take another preset, such as classic1983".to_owned(),
             Error::TooManyRows(_) => "sweep fewer fields, or with a larger step".to_owned(),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "take another machine; `diskperf simulate` lists them".to_owned(),

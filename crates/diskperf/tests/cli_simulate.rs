@@ -147,6 +147,36 @@ fn what_cannot_be_simulated_is_refused() {
 }
 
 #[test]
+fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let draw = |file: &str, drives: &str| {
+        let words = ["simulate", "vax780-sc780-inadequate-lead", "--size", "1MiB", "--phases", "1"];
+        let one = ["--program", "read_8192", "--drives", drives, "--timeline", file];
+        testkit::run(&program(), folder.path(), &[&words[..], &one].concat())
+    };
+    let ended = draw("lost.svg", "2");
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("drew read_8192 on vax780-sc780-inadequate-lead, 8K/1K, 2 drives"), "{}", ended.err);
+    let picture = std::fs::read_to_string(folder.path().join("lost.svg")).expect("a picture");
+    for words in ["CPU", "bus", "drive 2: platter", ">lost turn<", "<title>transfer, "] {
+        assert!(picture.contains(words), "{words} is not in the picture");
+    }
+    assert_eq!(draw("lost.json", "1").status, Some(0));
+    let trace = std::fs::read_to_string(folder.path().join("lost.json")).expect("a trace");
+    let trace: Value = serde_json::from_str(&trace).expect("JSON");
+    let transfers = trace["traceEvents"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .filter(|event| event["name"] == "transfer" && event["tid"] != 1);
+    // A megabyte in blocks of 8192 bytes and one indirect block; a block may be moved in pieces.
+    assert!(transfers.count() >= 129);
+    let refused = draw("lost.png", "1");
+    assert_eq!((refused.status, refused.err.contains("in .svg for a picture")), (Some(2), true), "{}", refused.err);
+    assert_eq!(testkit::names_in(folder.path()), ["lost.json", "lost.svg"]);
+}
+
+#[test]
 fn a_simulated_machine_is_a_target_like_any_other() {
     let words = ["run", "classic1983", "--rounds", "2", "--size", "256KiB", "--json"];
     let two = document(&[&words[..], &["a=sim:vax780-uda50", "b=sim:vax780-uda50"]].concat());

@@ -3,8 +3,10 @@
 mod jobs;
 mod parts;
 mod perform;
+mod timeline;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::thread;
 use std::time::{Instant, SystemTime};
 
@@ -51,6 +53,10 @@ pub fn run(arguments: &SimulateArguments, words: Vec<String>) -> Result<Exit, Er
         return Ok(Exit::Done);
     }
     output::check(arguments.output.file.as_deref())?;
+    if let Some(path) = &arguments.timeline {
+        timeline::Format::of(path)?;
+        output::check(Some(path))?;
+    }
     let started = (SystemTime::now(), Instant::now());
     let (mut plan, mut targets) = (None, Vec::new());
     let mut results = Results::default();
@@ -123,6 +129,9 @@ fn carry_out(
     results.targets = infos(targets)?;
     perform_all(plan, targets, arguments.threads, &stop, results);
     results.interrupted = stop.requested();
+    if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
+        draw(path, plan, targets)?;
+    }
     results.cells.extend(published::cells(preset.name));
     results.findings = (preset.findings)(&results.cells);
     Ok(())
@@ -212,6 +221,21 @@ fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, s
         results.problems.extend(cells::problem(targets, alternative, history));
         results.cells.extend(cells::cells(plan, targets, alternative, history));
     }
+}
+
+/// Draws the first run.
+fn draw(path: &Path, plan: &Plan, targets: &[Target]) -> Result<(), Error> {
+    let Some(&first) = wanted(plan).first() else { return Err(Error::NothingToDraw) };
+    let Alternative { targets: busy, row } = &plan.alternatives[first];
+    let target = &targets[busy[0]];
+    let chance = Chance { seed: plan.seed, phase: 0, phases: plan.rounds };
+    let marks = perform::timeline(target, busy.len(), &row.program, plan.how, chance);
+    let drives = if busy.len() == 1 { "1 drive".to_owned() } else { format!("{} drives", busy.len()) };
+    let file_system = target.file_system().unwrap_or_default();
+    let title = format!("{} on {target}, {file_system}, {drives}", row.program.name);
+    timeline::write(path, &title, &marks)?;
+    remark!("drew {title}, into {}", path.display());
+    Ok(())
 }
 
 /// What is not omitted, in the order of the plan: machines that are switched on anew know no order.

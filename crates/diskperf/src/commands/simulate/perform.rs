@@ -1,6 +1,6 @@
 //! One program on a simulated machine that was just switched on.
 
-use simulator::Chance;
+use simulator::{Chance, Computer, Mark};
 use workload::Program;
 
 use crate::runner::{self, How, Performance};
@@ -9,15 +9,31 @@ use crate::target::{Simulated, Target};
 /// Runs the program once, on so many drives. What it needs was made long ago, so that the platters stand as chance
 /// has them when its first phase begins. Panics where the machine was not checked before.
 pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance) -> Performance {
+    let Ok(performance) = match ready(target, drives, program, chance) {
+        Ok(mut computer) => runner::perform_prepared(&mut computer, program, how),
+        // Once more with time passing, which tells what failed.
+        Err(mut fresh) => runner::perform(&mut fresh, program, how),
+    };
+    performance
+}
+
+/// What every part does when the program runs once.
+pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, chance: Chance) -> Vec<Mark> {
+    let mut computer = ready(target, drives, program, chance).unwrap_or_else(|fresh| fresh);
+    computer.keep_timeline();
+    let Ok(_) = runner::perform_prepared(&mut computer, program, how);
+    computer.take_timeline()
+}
+
+/// A computer just switched on that holds what the program needs; one that holds nothing where that cannot be made.
+fn ready(target: &Target, drives: usize, program: &Program, chance: Chance) -> Result<Computer, Computer> {
     let Some(Simulated::Described(described)) = target.simulated() else { unreachable!("one that is described") };
     let switch_on = || described.open(drives, program.space, chance).expect("a machine that was checked");
     let mut computer = switch_on();
-    let Ok(performance) = match (0..drives).try_for_each(|index| computer.prepare(index, program.prepare.clone())) {
-        Ok(()) => runner::perform_prepared(&mut computer, program, how),
-        // Once more with time passing, which tells what failed.
-        Err(_) => runner::perform(&mut switch_on(), program, how),
-    };
-    performance
+    match (0..drives).try_for_each(|index| computer.prepare(index, program.prepare.clone())) {
+        Ok(()) => Ok(computer),
+        Err(_) => Err(switch_on()),
+    }
 }
 
 #[cfg(test)]
