@@ -25,6 +25,7 @@ mod forecast;
 mod ground;
 mod judge;
 mod machines;
+mod paper;
 mod plan;
 mod presets;
 mod published;

@@ -7,6 +7,7 @@ pub mod lab;
 mod lfs;
 mod numbers;
 mod paper;
+pub mod replication;
 mod rows;
 mod simulated;
 

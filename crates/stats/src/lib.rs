@@ -12,6 +12,7 @@ mod latency;
 pub mod limits;
 pub mod marks;
 pub mod noise;
+pub mod replication;
 mod round;
 pub mod summary;
 

@@ -3,6 +3,7 @@
 
 mod lab;
 mod tlpi;
+pub mod vax;
 
 use stats::Cell;
 

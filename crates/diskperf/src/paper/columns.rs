@@ -1,0 +1,99 @@
+//! Which simulated machine stands for which column of the published tables.
+
+use crate::published::vax::{RATES, RateTable};
+
+/// The machine of every column, in the order of the tables: by the names under `machines/`.
+const MACHINES: [&[&str]; 5] = [
+    &["vax750-sc750", "vax750-uda50"],
+    &["vax780-sc780", "vax780-uda50", "vax780-si9900"],
+    &["vax750-uda50", "vax780-uda50"],
+    &["vax750-sc750", "vax780-sc780"],
+    &["vax780-sc780-inadequate-lead", "vax780-sc780-initial-arbitration", "vax780-sc780"],
+];
+
+/// A pair of columns: one drive and two of one configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// The table it stands in.
+    pub table: &'static RateTable,
+    /// Which of the table's pairs.
+    pub index: usize,
+    /// The machine that stands for it.
+    pub machine: &'static str,
+}
+
+impl Column {
+    /// All of them, in the order of the tables.
+    pub fn all() -> impl Iterator<Item = Column> {
+        RATES.iter().zip(MACHINES).flat_map(|(table, machines)| {
+            machines.iter().enumerate().map(move |(index, machine)| Column { table, index, machine })
+        })
+    }
+
+    /// What the paper calls it.
+    pub fn configuration(self) -> &'static str {
+        self.table.configurations[self.index]
+    }
+
+    /// Whether its cells judge the simulation: those of the first two tables, and the stages of the last that
+    /// no other table prints. The rest repeat them.
+    pub fn judges(self) -> bool {
+        !Column::all().take_while(|other| !self.is(other)).any(|before| before.machine == self.machine)
+    }
+
+    /// The other columns that print the same measurements.
+    pub fn twins(self) -> impl Iterator<Item = Column> {
+        Column::all().filter(move |other| other.machine == self.machine && !self.is(other))
+    }
+
+    fn is(self, other: &Column) -> bool {
+        (self.table.id, self.index) == (other.table.id, other.index)
+    }
+
+    /// The column whose CPU shares judge this one's cells with two drives. Of the UDA50 on the 750 tables 1 and 3
+    /// print different ones, and a program that needs less of the CPU per Kbyte beside another than alone, as
+    /// table 1 has it, is the less plausible.
+    pub fn judge_of_cpu(self, drives: usize) -> Column {
+        let third = self.twins().find(|twin| twin.table.id == "T3");
+        third.filter(|_| drives == 2 && self.machine == "vax750-uda50").unwrap_or(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_has_a_machine_and_each_measurement_judges_once() {
+        for (table, machines) in RATES.iter().zip(MACHINES) {
+            assert_eq!(table.configurations.len(), machines.len(), "{}", table.id);
+        }
+        let judging: Vec<(&str, usize)> =
+            Column::all().filter(|column| column.judges()).map(|column| (column.table.id, column.index)).collect();
+        assert_eq!(judging, [("T1", 0), ("T1", 1), ("T2", 0), ("T2", 1), ("T2", 2), ("T5", 0), ("T5", 1)]);
+    }
+
+    /// The paper prints most measurements twice. Between the tables eleven cells differ, all of the UDA50 on the
+    /// 750: seven rates, of which table 1 prints the tens, and four CPU shares.
+    #[test]
+    fn twins_differ_in_eleven_cells() {
+        let mut rates = 0;
+        let mut shares = 0;
+        for column in Column::all().filter(|column| column.judges()) {
+            for twin in column.twins() {
+                for (half, test, drives) in cells() {
+                    let here = column.table.figure(half, test, column.index, drives);
+                    let there = twin.table.figure(half, test, twin.index, drives);
+                    rates += usize::from(here.kbytes_per_sec != there.kbytes_per_sec);
+                    shares += usize::from(here.cpu_percent != there.cpu_percent);
+                    assert!(here == there || column.machine == "vax750-uda50");
+                }
+            }
+        }
+        assert_eq!((rates, shares), (7, 4));
+    }
+
+    fn cells() -> impl Iterator<Item = (usize, usize, usize)> {
+        (0..2).flat_map(|half| (0..4).flat_map(move |test| (1..=2).map(move |drives| (half, test, drives))))
+    }
+}

@@ -1,0 +1,94 @@
+//! Published tables with the simulated figures under the printed ones.
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use stats::replication::{Comparison, Errors, Published, Simulated, Summary};
+
+use crate::numbers::significant;
+
+/// A published table, half by half: under each printed row what the simulated machine gives, how far that lies
+/// off, and what limits it there. A figure that was not measured, or that was suspect, is compared with nothing:
+/// there the simulated machine says what healthy hardware would have given.
+pub fn table(title: &str, cells: &[&Comparison]) -> String {
+    let mut lines = vec![title.to_owned()];
+    for file_system in different(cells, |cell| &cell.file_system) {
+        let half: Vec<&Comparison> = cells.iter().copied().filter(|cell| cell.file_system == file_system).collect();
+        lines.push(format!("\nLogically Sequential Transfers from an {file_system} 4.2BSD File System (Kbytes/sec.)"));
+        lines.push(part(&half));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// One half of a table: the cells of one file system.
+fn part(cells: &[&Comparison]) -> String {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new());
+    let columns: Vec<(&str, u32)> = {
+        let first = cells.first().map(|cell| &cell.test);
+        let row = cells.iter().filter(|cell| Some(&cell.test) == first);
+        row.map(|cell| (cell.configuration.as_str(), cell.drives)).collect()
+    };
+    let headings = columns.iter().map(|(configuration, drives)| match drives {
+        1 => configuration.replace(" / ", "\n"),
+        _ => String::new(),
+    });
+    table.set_header([String::new()].into_iter().chain(headings));
+    let drives = columns.iter().map(|(_, drives)| format!("{drives} Drive{}", if *drives == 1 { "" } else { "s" }));
+    table.add_row(["Test".to_owned()].into_iter().chain(drives));
+    for test in different(cells, |cell| &cell.test) {
+        let row = || cells.iter().filter(|cell| cell.test == test);
+        table.add_row([test.to_owned()].into_iter().chain(row().map(|cell| printed(&cell.published))));
+        table.add_row(["  simulated".to_owned()].into_iter().chain(row().map(|cell| computed(&cell.simulated))));
+        table.add_row([String::new()].into_iter().chain(row().map(|cell| difference(cell))));
+    }
+    for column in 1..=columns.len() {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>().join("\n")
+}
+
+/// How far the cells that judge lie from what is printed.
+pub fn summary(summary: &Summary) -> String {
+    let errors = |errors: &Errors, unit: &str| {
+        format!(
+            "median {:.1}{unit}, mean {:.1}{unit}, {} of {} within 10{unit}, {} within 20{unit}, largest {:.1}{unit}",
+            errors.median, errors.mean, errors.within_10, errors.cells, errors.within_20, errors.largest
+        )
+    };
+    format!("rates: {}\nCPU: {}\n", errors(&summary.rate, " %"), errors(&summary.cpu, " points"))
+}
+
+/// `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
+fn printed(figure: &Published) -> String {
+    let Some(rate) = figure.kbytes_per_sec else { return "n.m.".to_owned() };
+    let cpu = figure.cpu_percent.map_or_else(String::new, |cpu| format!(" ({cpu}%)"));
+    let star = if figure.suspect { "*" } else { "" };
+    format!("{rate}{cpu}{star}")
+}
+
+fn computed(figure: &Simulated) -> String {
+    format!("{} ({:.0}%)", significant(figure.kbytes_per_sec, 3), figure.cpu_percent)
+}
+
+/// `-3 % cpu`; `predicted, cpu` where there is nothing to compare with, `healthy, cpu` where it was suspect.
+fn difference(cell: &Comparison) -> String {
+    let how = match cell.error_percent {
+        _ if cell.published.suspect => "healthy,".to_owned(),
+        None => "predicted,".to_owned(),
+        Some(error) => format!("{error:+.0} %"),
+    };
+    format!("{how} {}", cell.limited_by)
+}
+
+/// Different words once each, in the order of their first.
+fn different<'a>(cells: &[&'a Comparison], word: fn(&'a Comparison) -> &'a String) -> Vec<&'a str> {
+    let mut different: Vec<&str> = Vec::new();
+    for cell in cells {
+        let word = word(cell).as_str();
+        if !different.contains(&word) {
+            different.push(word);
+        }
+    }
+    different
+}

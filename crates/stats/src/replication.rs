@@ -1,0 +1,152 @@
+//! Published figures beside simulated ones, and how far they lie apart.
+//!
+//! Which cells judge is decided once, by [`Comparison::judges`]: one that was measured, that was not suspect,
+//! and that no other table prints too. Of a figure that two tables print differently, the rate is judged as
+//! the first prints it and the CPU share as the caller says.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::summary::median;
+
+/// A figure as it is printed in a publication: a rate may stand without its CPU share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Kbytes (1024) a second; null where it was not measured.
+    pub kbytes_per_sec: Option<u32>,
+    /// Percent of the CPU; null where it is not printed.
+    pub cpu_percent: Option<u32>,
+    /// Starred: the operation of the hardware was suspect.
+    pub suspect: bool,
+    /// False is `n.m.`
+    pub measured: bool,
+}
+
+/// The same figure of the simulated machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulated {
+    /// Kbytes (1024) a second.
+    pub kbytes_per_sec: f64,
+    /// Percent of the CPU; of two programs, their sum.
+    pub cpu_percent: f64,
+}
+
+/// A cell of a published table and its simulated twin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// `T1` ... `T5`.
+    pub table: String,
+    /// `8K/1K` or `4K/1K`.
+    pub file_system: String,
+    /// The heading of the column.
+    pub configuration: String,
+    /// One drive or two.
+    pub drives: u32,
+    /// The program.
+    pub test: String,
+    /// As printed.
+    pub published: Published,
+    /// As computed.
+    pub simulated: Simulated,
+    /// By how much the computed rate is higher, in percent of the printed one; null where none is printed.
+    pub error_percent: Option<f64>,
+    /// The CPU share that judges, where it is not the printed one.
+    pub cpu_percent_judged: Option<u32>,
+    /// What limits the simulated one.
+    pub limited_by: String,
+    /// Whether this cell counts in the summary.
+    pub judges: bool,
+    /// The other tables that print the same measurement.
+    pub twins: Vec<String>,
+}
+
+impl Comparison {
+    /// By how many points the computed CPU share is higher than the one that judges.
+    pub fn cpu_error_points(&self) -> Option<f64> {
+        let printed = self.cpu_percent_judged.or(self.published.cpu_percent)?;
+        Some(self.simulated.cpu_percent - f64::from(printed))
+    }
+}
+
+/// By how much a computed rate is higher, in percent of the printed one.
+pub fn error_percent(published: Published, simulated: Simulated) -> Option<f64> {
+    let printed = f64::from(published.kbytes_per_sec?);
+    Some(100.0 * (simulated.kbytes_per_sec - printed) / printed)
+}
+
+/// How far the cells that judge lie from what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Of the rates, in percent of the printed ones.
+    pub rate: Errors,
+    /// Of the CPU shares, in points.
+    pub cpu: Errors,
+}
+
+/// Errors without their signs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Errors {
+    /// How many cells.
+    pub cells: usize,
+    /// The middle one.
+    pub median: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The largest.
+    pub largest: f64,
+    /// How many are at most 10.
+    pub within_10: usize,
+    /// How many are at most 20.
+    pub within_20: usize,
+}
+
+impl Errors {
+    /// The errors of these; nothing of none.
+    pub fn of(errors: impl Iterator<Item = f64>) -> Option<Errors> {
+        let errors: Vec<f64> = errors.map(f64::abs).collect();
+        let within = |limit: f64| errors.iter().filter(|error| **error <= limit).count();
+        Some(Errors {
+            cells: errors.len(),
+            median: median(&errors)?,
+            mean: errors.iter().sum::<f64>() / errors.len() as f64,
+            largest: errors.iter().copied().fold(0.0, f64::max),
+            within_10: within(10.0),
+            within_20: within(20.0),
+        })
+    }
+}
+
+/// The summary of the cells that judge; nothing where none does.
+pub fn summary(cells: &[Comparison]) -> Option<Summary> {
+    let judging = || cells.iter().filter(|cell| cell.judges);
+    Some(Summary {
+        rate: Errors::of(judging().filter_map(|cell| cell.error_percent))?,
+        cpu: Errors::of(judging().filter_map(Comparison::cpu_error_points))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_lose_their_signs() {
+        let errors = Errors::of([-1.0, 3.0, -12.0, 25.0].into_iter()).expect("some");
+        assert_eq!((errors.cells, errors.median, errors.mean, errors.largest), (4, 7.5, 10.25, 25.0));
+        assert_eq!((errors.within_10, errors.within_20), (2, 3));
+        assert_eq!(Errors::of([].into_iter()), None);
+    }
+
+    #[test]
+    fn a_rate_is_compared_with_the_printed_one() {
+        let published = Published { kbytes_per_sec: Some(500), measured: true, ..Published::default() };
+        let simulated = Simulated { kbytes_per_sec: 490.0, cpu_percent: 50.0 };
+        assert_eq!(error_percent(published, simulated), Some(-2.0));
+        assert_eq!(error_percent(Published::default(), simulated), None);
+    }
+}
