@@ -1,0 +1,182 @@
+//! The laboratory: what a simulated machine does as it stands, or with something about it changed. Every figure of
+//! the paper's tables, of its questions and of its claims comes from here.
+//!
+//! A figure is the mean over [`PHASES`] ways in which the platters can stand at the beginning, spread evenly: one way
+//! alone would be chance. The same setups give the same figures, however many processors work on them.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use simulator::{Activity, Cause, Chance, Experiment, ProgramTime};
+use stats::replication::Simulated;
+use workload::programs::lab::LargeFile;
+use workload::programs::mckusick::Classic;
+use workload::{Placing, Stream};
+
+use crate::machines::{Machine, MachineFault};
+
+/// How many ways the platters stand.
+pub const PHASES: u32 = 10;
+
+/// Eight megabytes, as in 1983 (Kridle & McKusick 1983, section 4).
+pub const FILE_BYTES: u64 = 8 << 20;
+
+/// What can be run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Test {
+    /// One of the four programs of the paper.
+    Classic(Classic),
+    /// Every block of 4096 bytes once, in random order.
+    RandomReads,
+    /// The same, written.
+    RandomWrites,
+}
+
+impl Test {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Test::Classic(classic) => classic.name(),
+            Test::RandomReads => "random reads",
+            Test::RandomWrites => "random writes",
+        }
+    }
+
+    /// What makes its file ready, and what is measured.
+    fn streams(self) -> (Stream, Stream) {
+        let phase = match self {
+            Test::Classic(classic) => {
+                let program = classic.program(FILE_BYTES);
+                return (program.prepare, classic.steps(workload::Name::root(0), FILE_BYTES));
+            }
+            Test::RandomWrites => 2,
+            Test::RandomReads => 3,
+        };
+        let large = LargeFile { bytes: FILE_BYTES, placing: Placing::Permutation, seed: 1983, flush: None };
+        let mut phases = large.program().phases.into_iter().map(|phase| phase.steps);
+        let written = phases.next().unwrap_or_else(Stream::empty);
+        (written, phases.nth(phase - 1).unwrap_or_else(Stream::empty))
+    }
+}
+
+/// One thing to be measured.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Which machine.
+    pub machine: &'static str,
+    /// What is set differently, as `--set` takes it.
+    pub changes: Vec<String>,
+    /// Which of its file systems: 0 with blocks of eight Kbytes, 1 with four.
+    pub half: usize,
+    /// On how many drives.
+    pub drives: usize,
+    /// Which test.
+    pub test: Test,
+}
+
+impl Setup {
+    /// The machine as it stands.
+    pub fn of(machine: &'static str, half: usize, test: Classic, drives: usize) -> Setup {
+        Setup { machine, changes: Vec::new(), half, drives, test: Test::Classic(test) }
+    }
+
+    /// The same with something set differently.
+    pub fn with(&self, change: impl Into<String>) -> Setup {
+        let mut changed = self.clone();
+        changed.changes.push(change.into());
+        changed
+    }
+}
+
+/// What came of it, summed or averaged over the ways in which the platters can stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// As the paper prints it.
+    pub simulated: Simulated,
+    /// Where the programs' time went, summed.
+    pub time: ProgramTime,
+    /// Where the drives' time went, in the order of [`Activity::ALL`], summed over drives, in nanoseconds.
+    pub drives: [u64; Activity::COUNT],
+}
+
+impl Figure {
+    /// Kbytes (1024) a second.
+    pub fn rate(&self) -> f64 {
+        self.simulated.kbytes_per_sec
+    }
+
+    /// The part of the drives' time that went into something.
+    pub fn drives_in(&self, activity: Activity) -> f64 {
+        self.drives[activity as usize] as f64 / self.drives.iter().sum::<u64>() as f64
+    }
+
+    /// The part of the programs' time in which the processor did something of theirs.
+    pub fn cpu_in(&self, cause: Cause) -> f64 {
+        self.time.running[cause as usize].as_secs_f64() / self.time.elapsed.as_secs_f64()
+    }
+
+    /// What had the largest part of the programs' time, in a word.
+    pub fn limit(&self) -> &'static str {
+        let cpu = ("cpu", (self.time.cpu() + self.time.ready).0);
+        let waits = Activity::ALL.into_iter().map(|activity| (activity.name(), self.time.waiting[activity as usize].0));
+        waits.fold(cpu, |most, other| if other.1 > most.1 { other } else { most }).0
+    }
+}
+
+/// Measures all of them, on as many processors as there are; the figures come in the order of the setups.
+pub fn measure(setups: &[Setup]) -> Result<Vec<Figure>, MachineFault> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(setups.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(setup) = setups.get(index) else { return done };
+            done.push((index, figure(setup)));
+        }
+    };
+    let mut figures: Vec<(usize, Result<Figure, MachineFault>)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no experiment panics")).collect()
+    });
+    figures.sort_by_key(|(index, _)| *index);
+    figures.into_iter().map(|(_, figure)| figure).collect()
+}
+
+/// Measures one.
+fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
+    let mut machine = Machine::load(setup.machine)?;
+    setup.changes.iter().try_for_each(|change| machine.set(change))?;
+    let description = machine.describe(setup.drives as u32, FILE_BYTES)?;
+    let (prepare, steps) = setup.test.streams();
+    let experiment = Experiment {
+        description: &description,
+        file_system: &description.file_systems[setup.half],
+        drives: setup.drives,
+        prepare: &prepare,
+        steps: &steps,
+        bytes: FILE_BYTES,
+    };
+    let (mut rate, mut cpu) = (0, 0);
+    let mut time = ProgramTime::default();
+    let mut drives = [0; Activity::COUNT];
+    for phase in 0..PHASES {
+        let chance = Chance { phase, phases: PHASES, ..Chance::default() };
+        let outcome = experiment.run(chance).expect("the description was checked");
+        rate += outcome.milli_kbytes_per_second();
+        cpu += outcome.cpu_permille();
+        outcome.programs.iter().for_each(|program| time.add(program));
+        for (sum, part) in drives.iter_mut().zip(transposed(&outcome.parts.drives)) {
+            *sum += part;
+        }
+    }
+    let mean = |sum: u64, unit: f64| sum as f64 / unit / f64::from(PHASES);
+    let simulated = Simulated { kbytes_per_sec: mean(rate, 1000.0), cpu_percent: mean(cpu, 10.0) };
+    Ok(Figure { simulated, time, drives })
+}
+
+/// Of several drives' times, the sums by activity.
+fn transposed(drives: &[[units::Nanos; Activity::COUNT]]) -> [u64; Activity::COUNT] {
+    std::array::from_fn(|activity| drives.iter().map(|drive| drive[activity].0).sum())
+}

@@ -1,0 +1,69 @@
+//! Q3: how much a controller should be able to hold.
+
+use workload::programs::mckusick::Classic;
+
+use super::super::certainty::spread;
+use super::super::laboratory::{Setup, measure};
+use super::{Answer, Question, rate, row};
+use crate::machines::MachineFault;
+
+pub const QUESTION: Question = Question {
+    id: "Q3",
+    asks: "How much buffer does a controller need, on a slow bus and on a fast one, alone on it and beside others? \
+           (Section 6: buffering smooths slow busses, and on a fast one little is needed.)",
+    experiment,
+};
+
+const SECTORS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// The bus, and how much of it others use.
+const BUSES: [(&str, u32); 4] = [("unibus", 0), ("unibus", 30), ("sbi", 0), ("sbi", 60)];
+
+const TESTS: [Classic; 2] = [Classic::Read8192, Classic::Rewrite8192];
+
+fn setup(bus: (&str, u32), sectors: u32, test: Classic) -> Setup {
+    Setup::of("vax780-sc780", 0, test, 1)
+        .with(format!("bus={}", bus.0))
+        .with(format!("bus.other_traffic={}percent", bus.1))
+        .with(format!("controller.buffer_sectors={sectors}"))
+}
+
+fn experiment() -> Result<Answer, MachineFault> {
+    let columns: Vec<((&str, u32), Classic)> =
+        BUSES.into_iter().flat_map(|bus| TESTS.map(|test| (bus, test))).collect();
+    let setups =
+        SECTORS.into_iter().flat_map(|sectors| columns.iter().map(move |&(bus, test)| setup(bus, sectors, test)));
+    let figures = measure(&setups.collect::<Vec<Setup>>())?;
+    let mut headings = row(["sectors"]);
+    headings.extend(columns.iter().map(|((bus, others), test)| {
+        let others = if *others == 0 { String::new() } else { format!(", {others} % others") };
+        format!("{} {}{others}", bus.to_uppercase(), test.name().trim_end_matches("_8192"))
+    }));
+    let rows: Vec<Vec<String>> = SECTORS
+        .iter()
+        .zip(figures.chunks(columns.len()))
+        .map(|(sectors, row)| [sectors.to_string()].into_iter().chain(row.iter().map(|figure| rate(figure.rate()))).collect())
+        .collect();
+    // From the first on that reaches 97 % of the last, more is worth nothing.
+    let enough = |column: usize| {
+        let rates: Vec<f64> = figures.chunks(columns.len()).map(|row| row[column].rate()).collect();
+        let last = rates[rates.len() - 1];
+        SECTORS.iter().zip(&rates).find(|(_, rate)| **rate >= 0.97 * last).map_or(0, |(sectors, _)| *sectors)
+    };
+    let effect = spread(&[setup(BUSES[0], 1, Classic::Read8192), setup(BUSES[0], 64, Classic::Read8192)], |figures| {
+        figures[1].rate() / figures[0].rate()
+    })?;
+    Ok(Answer {
+        headings,
+        rows,
+        sentence: format!(
+            "To read blocks of 16 sectors at the rate the bus allows takes {} sectors on the UNIBUS and {} on the SBI, \
+             {} and {} beside others.",
+            enough(0),
+            enough(4),
+            enough(2),
+            enough(6)
+        ),
+        effect: ("read_8192 over the UNIBUS: 64 sectors of buffer over one", effect),
+    })
+}

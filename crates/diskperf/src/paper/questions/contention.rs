@@ -1,0 +1,66 @@
+//! Q7: whether the bus or the controller contends with the processor for memory.
+
+use simulator::Cause;
+use workload::programs::mckusick::Classic;
+
+use super::super::certainty::spread;
+use super::super::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
+use super::{Answer, Question, row};
+use crate::machines::MachineFault;
+
+pub const QUESTION: Question = Question {
+    id: "Q7",
+    asks: "What costs the processor time for every Kbyte, the bus or the controller? (Section 5: \"we do not know if \
+           this contention is caused by the UNIBUS controller or the UDA50\".)",
+    experiment,
+};
+
+/// Controllers on their own bus and on that of the other.
+const CASES: [(&str, &str, &[&str]); 4] = [
+    ("SC750", "CMI", &[]),
+    ("SC750", "UNIBUS", &["bus=unibus"]),
+    ("UDA50", "UNIBUS", &[]),
+    ("UDA50", "CMI", &["bus=cmi"]),
+];
+
+fn setup((controller, _, changes): (&str, &str, &[&str])) -> Setup {
+    let machine = if controller == "SC750" { "vax750-sc750" } else { "vax750-uda50" };
+    changes.iter().fold(Setup::of(machine, 0, Classic::Read8192, 1), |setup, change| setup.with(*change))
+}
+
+/// Microseconds of the processor for every Kbyte: slowed down by transfers, and in interrupts and the driver.
+fn costs(figure: &Figure) -> (f64, f64) {
+    let kbytes = (FILE_BYTES / 1024) as f64 * f64::from(PHASES);
+    let per_kbyte = |seconds: f64| 1e6 * seconds / kbytes;
+    let of = |cause: Cause| figure.time.running[cause as usize].as_secs_f64();
+    (per_kbyte(of(Cause::Slowed)), per_kbyte(figure.time.interrupted.as_secs_f64() + of(Cause::Start)))
+}
+
+fn experiment() -> Result<Answer, MachineFault> {
+    let figures = measure(&CASES.map(setup))?;
+    let rows = CASES.iter().zip(&figures).map(|((controller, bus, _), figure)| {
+        let (slowed, driver) = costs(figure);
+        let seconds = figure.time.cpu().as_secs_f64();
+        let all = 1e6 * seconds / ((FILE_BYTES / 1024) as f64 * f64::from(PHASES));
+        let us = |value: f64| format!("{} us", report::significant(value, 2));
+        row([controller, bus, &us(all), &us(slowed), &us(driver)])
+    });
+    let rows = rows.collect();
+    let effect = spread(&[setup(CASES[0]), setup(CASES[1]), setup(CASES[2])], |figures| {
+        let [own, swapped, other] = [0, 1, 2].map(|index| costs(&figures[index]).0);
+        // The part of the difference that goes with the bus.
+        (swapped - own) / (other - own)
+    })?;
+    let (slow_cmi, _) = costs(&figures[0]);
+    let (slow_unibus, _) = costs(&figures[2]);
+    Ok(Answer {
+        headings: row(["controller", "bus", "CPU per Kbyte", "slowed by transfers", "driver"]),
+        rows,
+        sentence: format!(
+            "A Kbyte slows the processor down for {:.0} us over the CMI and for {:.0} us over the UNIBUS: a transfer \
+             that takes longer is in its way for longer, whichever controller asks for it.",
+            slow_cmi, slow_unibus
+        ),
+        effect: ("the part of the difference that goes with the bus", effect),
+    })
+}

@@ -1,0 +1,68 @@
+//! Q5: whether a controller's intelligence is penalised.
+
+use workload::programs::mckusick::Classic;
+
+use super::super::certainty::spread;
+use super::super::laboratory::{Setup, measure};
+use super::{Answer, Question, gain, rate, row};
+use crate::machines::MachineFault;
+
+pub const QUESTION: Question = Question {
+    id: "Q5",
+    asks: "Is intelligence in the controller penalised? (Section 6: it seems to hinder UNIX more than it helps.)",
+    experiment,
+};
+
+/// What of the intelligence is taken away or made free.
+const STEPS: [(&str, &[&str]); 4] = [
+    ("as it is", &[]),
+    ("no time between commands", &["controller.turnaround=0ms", "controller.turnaround_shared=0ms"]),
+    (
+        "and none for commands",
+        &[
+            "controller.turnaround=0ms",
+            "controller.turnaround_shared=0ms",
+            "controller.command=0ms",
+            "controller.response=0ms",
+        ],
+    ),
+    ("as it is, one block of buffer", &["controller.buffer_sectors=16", "controller.fetched_writes=1"]),
+];
+
+fn setup(changes: &[&str], test: Classic, drives: usize) -> Setup {
+    changes.iter().fold(Setup::of("vax780-uda50", 0, test, drives), |setup, change| setup.with(*change))
+}
+
+fn experiment() -> Result<Answer, MachineFault> {
+    let cases: Vec<(Classic, usize)> =
+        Classic::ALL.into_iter().flat_map(|test| [1, 2].map(|drives| (test, drives))).collect();
+    let setups = STEPS
+        .iter()
+        .flat_map(|(_, changes)| cases.iter().map(move |&(test, drives)| setup(changes, test, drives)));
+    let figures = measure(&setups.collect::<Vec<Setup>>())?;
+    let own = &figures[..cases.len()];
+    let mut rows = Vec::new();
+    for ((step, _), figures) in STEPS.iter().zip(figures.chunks(cases.len())) {
+        let cells = figures.iter().zip(own).map(|(figure, own)| match figure == own {
+            true => rate(figure.rate()),
+            false => format!("{} {}", rate(figure.rate()), gain(own.rate(), figure.rate())),
+        });
+        rows.push([(*step).to_owned()].into_iter().chain(cells).collect());
+    }
+    let mut headings = row(["UDA50 on the 11/780"]);
+    headings.extend(cases.iter().map(|(test, drives)| format!("{} x{drives}", test.name())));
+    let pair = [setup(STEPS[0].1, Classic::Read8192, 1), setup(STEPS[2].1, Classic::Read8192, 1)];
+    let effect = spread(&pair, |figures| figures[1].rate() / figures[0].rate())?;
+    let buffered = figures[3 * cases.len() + 1].rate() / own[1].rate();
+    Ok(Answer {
+        headings,
+        rows,
+        sentence: format!(
+            "What its microcode takes costs the UDA50 {:.0} % of what one drive could read; what it can hold gives two \
+             drives {:.0} %: the time is penalised, the buffer is not.",
+            100.0 * (1.0 - 1.0 / effect.value),
+            100.0 * (1.0 / buffered - 1.0)
+        ),
+        effect: ("read_8192 on one drive: without microcode over with it", effect),
+    })
+}

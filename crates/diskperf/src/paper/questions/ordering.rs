@@ -1,0 +1,67 @@
+//! Q4: who should order requests, the system or the controller.
+
+use workload::programs::mckusick::Classic;
+
+use super::super::certainty::spread;
+use super::super::laboratory::{Setup, Test, measure};
+use super::{Answer, Question, rate, row};
+use crate::machines::MachineFault;
+
+pub const QUESTION: Question = Question {
+    id: "Q4",
+    asks: "Who should order requests, the system or the controller - in files read and written from end to end, in \
+           blocks at random places, and for a system that orders nothing, as VMS? (Section 6 blames the UDA50 for \
+           ordering what UNIX had ordered.)",
+    experiment,
+};
+
+/// How the driver hands requests over, how the controller serves them.
+const CASES: [(&str, &str, &str); 5] = [
+    ("nobody", "fifo", "fifo"),
+    ("UNIX", "disksort", "fifo"),
+    ("controller, as under VMS", "fifo", "disksort"),
+    ("both", "disksort", "disksort"),
+    ("UNIX, reads first", "reads-first", "fifo"),
+];
+
+const TESTS: [Test; 4] = [
+    Test::Classic(Classic::Read8192),
+    Test::Classic(Classic::Write8192),
+    Test::RandomReads,
+    Test::RandomWrites,
+];
+
+/// Blocks of four Kbytes, which are what the tests at random places read and write.
+const HALF: usize = 1;
+
+fn setup((_, queue, order): (&str, &str, &str), test: Test, drives: usize) -> Setup {
+    Setup { test, ..Setup::of("vax780-uda50", HALF, Classic::Read8192, drives) }
+        .with(format!("controller.queue={queue}"))
+        .with(format!("controller.order={order}"))
+}
+
+fn experiment() -> Result<Answer, MachineFault> {
+    let columns: Vec<(Test, usize)> = TESTS.into_iter().flat_map(|test| [1, 2].map(|drives| (test, drives))).collect();
+    let setups = CASES.iter().flat_map(|case| columns.iter().map(move |&(test, drives)| setup(*case, test, drives)));
+    let figures = measure(&setups.collect::<Vec<Setup>>())?;
+    let mut headings = row(["who orders"]);
+    headings.extend(columns.iter().map(|(test, drives)| format!("{} x{drives}", test.name())));
+    let rows = CASES.iter().zip(figures.chunks(columns.len())).map(|((who, ..), figures)| {
+        [(*who).to_owned()].into_iter().chain(figures.iter().map(|figure| rate(figure.rate()))).collect()
+    });
+    let rows = rows.collect();
+    let pair = [setup(CASES[0], Test::RandomWrites, 1), setup(CASES[1], Test::RandomWrites, 1)];
+    let effect = spread(&pair, |figures| figures[1].rate() / figures[0].rate())?;
+    let by_controller = figures[2 * columns.len() + 6].rate() / figures[6].rate();
+    Ok(Answer {
+        headings,
+        rows,
+        sentence: format!(
+            "Files from end to end need no order; of writes at random places, order by UNIX makes {:.0} % of those \
+             without any, order by the controller {:.0} %: it sees only the requests that it has been given.",
+            100.0 * effect.value,
+            100.0 * by_controller
+        ),
+        effect: ("random writes on the UDA50: ordered by UNIX over ordered by nobody", effect),
+    })
+}

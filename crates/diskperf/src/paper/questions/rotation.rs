@@ -1,0 +1,68 @@
+//! Q8: the rotational delay between the blocks of a file.
+
+use workload::programs::mckusick::Classic;
+
+use super::super::certainty::spread;
+use super::super::laboratory::{Setup, measure};
+use super::{Answer, Question, rate, row};
+use crate::machines::MachineFault;
+
+pub const QUESTION: Question = Question {
+    id: "Q8",
+    asks: "How far apart should the blocks of a file lie, with one drive and with two? (Section 5 suspects the \
+           rotational delay wherever two drives are slower than one.)",
+    experiment,
+};
+
+/// Milliseconds.
+const DELAYS: std::ops::RangeInclusive<u32> = 0..=8;
+
+const MACHINE: &str = "vax780-sc780";
+
+/// Reads and rewrites, whose blocks follow each other as fast as they can.
+const TESTS: [Classic; 2] = [Classic::Read8192, Classic::Rewrite8192];
+
+fn setup(half: usize, test: Classic, drives: usize, delay: u32) -> Setup {
+    Setup::of(MACHINE, half, test, drives).with(format!("file_system.rotational_delay={delay}ms"))
+}
+
+fn experiment() -> Result<Answer, MachineFault> {
+    let columns: Vec<(usize, Classic, usize)> =
+        [0, 1].into_iter().flat_map(|half| TESTS.map(|test| [1, 2].map(|drives| (half, test, drives)))).flatten().collect();
+    let setups = DELAYS.flat_map(|delay| columns.iter().map(move |&(half, test, drives)| setup(half, test, drives, delay)));
+    let figures = measure(&setups.collect::<Vec<Setup>>())?;
+    let mut headings = row(["ms"]);
+    headings.extend(columns.iter().map(|(half, test, drives)| {
+        format!("{} {} x{drives}", if *half == 0 { "8K" } else { "4K" }, test.name().trim_end_matches("_8192"))
+    }));
+    let mut rows = Vec::new();
+    for (delay, figures) in DELAYS.zip(figures.chunks(columns.len())) {
+        rows.push([delay.to_string()].into_iter().chain(figures.iter().map(|figure| rate(figure.rate()))).collect());
+    }
+    // Both drives together over one alone, at four milliseconds and at eight, for reads of large blocks.
+    let pair = |delay| [1, 2].map(|drives| setup(0, Classic::Read8192, drives, delay));
+    let [one, two] = pair(4);
+    let [far_one, far_two] = pair(8);
+    let helped = spread(&[one, two, far_one, far_two], |figures| {
+        (figures[3].rate() / figures[2].rate()) / (figures[1].rate() / figures[0].rate())
+    })?;
+    let best = |column: usize| {
+        let rates = DELAYS.zip(figures.chunks(columns.len())).map(|(delay, row)| (delay, row[column].rate()));
+        rates.fold((0, 0.0), |best, other| if other.1 > best.1 { other } else { best })
+    };
+    let (best_one, best_two) = (best(0), best(1));
+    Ok(Answer {
+        headings,
+        rows,
+        sentence: format!(
+            "Blocks of 8 Kbytes are read fastest by one program with {} ms between them ({}), by two with {} ms ({}): \
+             a longer delay {} two drives what it costs one.",
+            best_one.0,
+            rate(best_one.1),
+            best_two.0,
+            rate(best_two.1),
+            if best_two.0 > best_one.0 { "gives" } else { "does not give" },
+        ),
+        effect: ("two drives over one at 8 ms, against the same at 4 ms", helped),
+    })
+}

@@ -1,0 +1,90 @@
+//! The tables of Kridle & McKusick 1983 beside the simulated ones.
+
+use std::collections::BTreeMap;
+
+use stats::replication::{Comparison, Simulated, error_percent};
+use workload::programs::mckusick::Classic;
+
+use super::columns::Column;
+use super::laboratory::{Setup, measure};
+use crate::machines::MachineFault;
+use crate::published::vax::{FILE_SYSTEMS, RATES, TESTS};
+
+/// A machine, a half of the tables, a test, the drives: what is simulated once for all columns that print it.
+type Experiment = (&'static str, usize, usize, usize);
+
+/// What is simulated gives: the figure, and what limits it.
+type Outcome = (Simulated, &'static str);
+
+/// All cells of all tables, in the order in which they are printed.
+pub fn comparisons() -> Result<Vec<Comparison>, MachineFault> {
+    let experiments = experiments();
+    let setup = |&(machine, half, test, drives): &Experiment| {
+        let test = Classic::named(TESTS[test]).expect("the tests of the paper are the programs");
+        Setup::of(machine, half, test, drives)
+    };
+    let figures = measure(&experiments.iter().map(setup).collect::<Vec<Setup>>())?;
+    let outcomes = figures.iter().map(|figure| (figure.simulated, figure.limit()));
+    Ok(beside(&experiments.into_iter().zip(outcomes).collect()))
+}
+
+/// Every experiment that the tables need, once each.
+fn experiments() -> Vec<Experiment> {
+    let columns = || Column::all().filter(|column| column.judges());
+    let tests = |half| (0..TESTS.len()).flat_map(move |test| (1..=2).map(move |drives| (half, test, drives)));
+    let cells = (0..FILE_SYSTEMS.len()).flat_map(tests);
+    cells.flat_map(|(half, test, drives)| columns().map(move |column| (column.machine, half, test, drives))).collect()
+}
+
+/// What is printed beside what was computed.
+fn beside(outcomes: &BTreeMap<Experiment, Outcome>) -> Vec<Comparison> {
+    let mut cells = Vec::new();
+    for table in &RATES {
+        for (half, file_system) in FILE_SYSTEMS.iter().enumerate() {
+            for (test, name) in TESTS.iter().enumerate() {
+                for column in Column::all().filter(|column| column.table.id == table.id) {
+                    for drives in 1..=2 {
+                        let (simulated, limited_by) = outcomes[&(column.machine, half, test, drives)];
+                        let published = table.figure(half, test, column.index, drives);
+                        let judge = column.judge_of_cpu(drives);
+                        let judged = judge.table.figure(half, test, judge.index, drives).cpu_percent;
+                        cells.push(Comparison {
+                            table: table.id.to_owned(),
+                            file_system: (*file_system).to_owned(),
+                            configuration: column.configuration().to_owned(),
+                            drives: drives as u32,
+                            test: (*name).to_owned(),
+                            published,
+                            simulated,
+                            error_percent: error_percent(published, simulated),
+                            cpu_percent_judged: judged.filter(|_| judged != published.cpu_percent),
+                            limited_by: limited_by.to_owned(),
+                            judges: column.judges() && published.measured && !published.suspect,
+                            twins: column.twins().map(|twin| twin.table.id.to_owned()).collect(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 192 cells, of which 93 judge rates and 73 judge CPU shares.
+    #[test]
+    fn as_many_cells_judge_as_the_paper_measured_once() {
+        let simulated = Simulated { kbytes_per_sec: 1.0, cpu_percent: 1.0 };
+        let outcomes = experiments().into_iter().map(|experiment| (experiment, (simulated, "cpu"))).collect();
+        let cells = beside(&outcomes);
+        let summary = stats::replication::summary(&cells).expect("cells that judge");
+        assert_eq!((cells.len(), summary.rate.cells, summary.cpu.cells), (192, 93, 73));
+        assert_eq!(outcomes.len(), 7 * 16);
+        // The 750 with the UDA50 and two drives is judged by table 3.
+        let odd = cells.iter().filter(|cell| cell.judges && cell.cpu_percent_judged.is_some()).count();
+        assert_eq!(odd, 4);
+    }
+}
