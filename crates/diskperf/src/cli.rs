@@ -16,6 +16,7 @@ use crate::commands::bw::BwArguments;
 use crate::commands::copy::CopyArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::largefb::LargefbArguments;
+use crate::commands::paper::PaperArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -129,6 +130,15 @@ enum Command {
     /// and every number of a part can be looked at (--parts), set (--set) and swept (--sweep).
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(SimulateArguments),
+    /// Print the tables of Kridle & McKusick 1983 with the simulated figures under the printed ones, answer the
+    /// questions the authors asked, and judge what they claim.
+    ///
+    /// The tables are T1 to T5 and D1, D2. Under each printed row stands what the simulated machine gives, how far
+    /// that lies off, and what limits it; what was not measured is predicted, and what was suspect is given as healthy
+    /// hardware would. Each of the questions Q1 to Q8 is an experiment in which one thing is varied.
+    #[command(after_help = "Examples:\n  diskperf paper              all tables, and how far off they are\n  \
+        diskperf paper T2 Q8        a table and a question\n  diskperf paper claims       what section 5 and 6 assert")]
+    Paper(PaperArguments),
     /// Print the JSON Schema of what `--format json` prints.
     Schema,
 }
@@ -447,6 +457,8 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
         Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
+        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments),
+        Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
         Some(Command::Schema) => commands::schema::run(),
     }
 }

@@ -81,6 +81,8 @@ pub enum Error {
     NothingToDraw,
     #[error("a sweep of more than {0} rows")]
     TooManyRows(usize),
+    #[error("the paper has no part {0}")]
+    NoSuchPart(String),
     #[error("two targets are called {0}")]
     SameName(String),
     #[error("{0}: this machine is made of nothing that could be set")]
@@ -117,6 +119,7 @@ impl Error {
             | Error::OnlyRead { .. }
             | Error::SmallImage { .. }
             | Error::NothingToKeep
+            | Error::NoSuchPart(_)
             | Error::SameName(_)
             | Error::NotAtOnce
             | Error::NoSettings(_)
@@ -195,6 +198,7 @@ impl Error {
             Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
             Error::NothingToDraw => "take another preset, such as classic1983".to_owned(),
             Error::TooManyRows(_) => "sweep fewer fields, or with a larger step".to_owned(),
+            Error::NoSuchPart(_) => "its parts are T1 to T5, D1, D2, questions or Q1 to Q8, and claims".to_owned(),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "take another machine; `diskperf simulate` lists them".to_owned(),
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {

@@ -92,3 +92,90 @@ fn different<'a>(cells: &[&'a Comparison], word: fn(&'a Comparison) -> &'a Strin
     }
     different
 }
+
+/// What another table prints of the same measurements: that it does, and where it differs.
+pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for configuration in different(cells, |cell| &cell.configuration) {
+        let own = || cells.iter().filter(|cell| cell.configuration == configuration);
+        let Some(first) = own().next() else { continue };
+        for table in &first.twins {
+            let mut differences = Vec::new();
+            for cell in own() {
+                let is_twin = |other: &&Comparison| {
+                    other.table == *table
+                        && other.simulated == cell.simulated
+                        && (&other.file_system, other.drives, &other.test)
+                            == (&cell.file_system, cell.drives, &cell.test)
+                };
+                match all.iter().find(is_twin) {
+                    Some(twin) if twin.published != cell.published => differences.push(format!(
+                        "{} {} x{}: {}",
+                        cell.file_system,
+                        cell.test,
+                        cell.drives,
+                        printed(&twin.published)
+                    )),
+                    _ => {}
+                }
+            }
+            lines.push(match differences.len() {
+                0 => format!("{configuration} is printed in {table} too, the same."),
+                count => format!(
+                    "{configuration} is printed in {table} too, with {count} other figures: {}.",
+                    differences.join(", ")
+                ),
+            });
+        }
+    }
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
+}
+
+/// A claim and what is to be said of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict<'a> {
+    /// In which section it stands.
+    pub section: u32,
+    /// What is claimed.
+    pub says: &'a str,
+    /// The published figures; empty where there are none.
+    pub printed: &'a str,
+    /// The simulated ones.
+    pub simulated: &'a str,
+    /// In a word or a few.
+    pub verdict: &'a str,
+}
+
+/// Claims, one after the other.
+pub fn verdicts(claims: &[Verdict]) -> String {
+    let mut text = String::new();
+    for (index, claim) in claims.iter().enumerate() {
+        text += &format!("{:2}. {} (section {})\n", index + 1, claim.says, claim.section);
+        if !claim.printed.is_empty() {
+            text += &format!("    printed    {}\n", claim.printed);
+        }
+        text += &format!("    simulated  {}\n    -> {}\n", claim.simulated, claim.verdict);
+    }
+    text
+}
+
+/// Rows of text under headings, if there are any; numbers to the right.
+pub fn grid(headings: &[String], rows: &[Vec<String>]) -> String {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new());
+    if !headings.is_empty() {
+        table.set_header(headings);
+    }
+    rows.iter().for_each(|row| {
+        table.add_row(row);
+    });
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-');
+    for index in 1..columns {
+        let are_numbers = rows.iter().filter_map(|row| row.get(index)).all(is_number);
+        if let Some(column) = table.column_mut(index).filter(|_| are_numbers) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}

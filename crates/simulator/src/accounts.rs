@@ -67,6 +67,20 @@ impl ProgramTime {
         self.running.into_iter().sum::<Nanos>() + self.interrupted
     }
 
+    /// Adds what another program, or another execution, spent.
+    pub fn add(&mut self, other: &ProgramTime) {
+        self.elapsed += other.elapsed;
+        self.interrupted += other.interrupted;
+        self.ready += other.ready;
+        self.pauses += other.pauses;
+        for (sum, part) in self.running.iter_mut().zip(other.running) {
+            *sum += part;
+        }
+        for (sum, part) in self.waiting.iter_mut().zip(other.waiting) {
+            *sum += part;
+        }
+    }
+
     /// Panics where the sum is not the time that has passed.
     pub(crate) fn assert_closed(&self) {
         let sum = self.cpu() + self.ready + self.waiting.into_iter().sum::<Nanos>() + self.pauses;

@@ -1,4 +1,4 @@
-//! One figure of a simulated computer: a program of 1983 on each of its drives, all at once.
+//! One figure of a simulated computer: the same program on each of its drives, all at once.
 //!
 //! What the programs find was made long ago and is not in memory; how the platters stand at the beginning, and all
 //! that jitters, is [`Chance`].
@@ -7,8 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use units::Nanos;
-use workload::programs::mckusick::Classic;
-use workload::{Name, Tally, World};
+use workload::{Stream, Tally, World};
 
 use crate::accounts::{Accounts, ProgramTime};
 use crate::computer::{Chance, Computer};
@@ -23,9 +22,11 @@ pub struct Experiment<'a> {
     pub file_system: &'a FileSystem,
     /// On how many drives.
     pub drives: usize,
-    /// Which program.
-    pub program: Classic,
-    /// How large its file is.
+    /// What makes the program's files, before any clock runs.
+    pub prepare: &'a Stream,
+    /// The program.
+    pub steps: &'a Stream,
+    /// How much it reads or writes.
     pub bytes: u64,
 }
 
@@ -48,12 +49,11 @@ impl Experiment<'_> {
     pub fn run(&self, chance: Chance) -> Result<Outcome, Invalid> {
         self.description.check(self.drives as u32, self.bytes)?;
         let mut computer = Computer::new(self.description, self.file_system, self.drives, chance)?;
-        let program = self.program.program(self.bytes);
         for index in 0..self.drives {
-            computer.prepare(index, program.prepare.clone()).expect("a file that fits can be made");
+            computer.prepare(index, self.prepare.clone()).expect("a file that fits can be made");
         }
         let before = computer.accounts();
-        let mut streams = vec![self.program.steps(Name::root(0), self.bytes); self.drives];
+        let mut streams = vec![self.steps.clone(); self.drives];
         let mut tallies = vec![Tally::default(); self.drives];
         let Ok(_) = computer.run(&mut streams, &mut tallies);
         assert!(tallies.iter().all(|tally| tally.failure.is_none()), "{tallies:?}");

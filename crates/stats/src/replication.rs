@@ -77,6 +77,68 @@ pub fn error_percent(published: Published, simulated: Simulated) -> Option<f64> 
     Some(100.0 * (simulated.kbytes_per_sec - printed) / printed)
 }
 
+/// What names this form of document.
+pub const PAPER_SCHEMA: &str = "diskperf-paper/1";
+
+/// The published tables beside the simulated ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PaperDocument {
+    /// [`PAPER_SCHEMA`]
+    pub schema: String,
+    /// The cells of the tables that were asked for.
+    pub cells: Vec<Comparison>,
+    /// Over the cells of all tables that judge.
+    pub summary: Option<Summary>,
+    /// The questions that were asked for, answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Asked>,
+    /// The claims, if they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Judged>,
+}
+
+/// A question and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// `Q1`
+    pub id: String,
+    /// What is asked.
+    pub asks: String,
+    /// What the columns are; the first is the factor that is varied.
+    pub headings: Vec<String>,
+    /// A row for each of its values.
+    pub rows: Vec<Vec<String>>,
+    /// What follows.
+    pub sentence: String,
+    /// The effect that the sentence rests on.
+    pub effect: String,
+    /// Its value as the machines stand.
+    pub value: f64,
+    /// The lowest with any fitted constant a tenth off.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+    /// The constant that moves it most.
+    pub most: Option<String>,
+}
+
+/// A claim and what is to be said of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Judged {
+    /// In which section it stands.
+    pub section: u32,
+    /// What is claimed.
+    pub says: String,
+    /// The published figures; empty where there are none.
+    pub printed: String,
+    /// The simulated ones.
+    pub simulated: String,
+    /// `agrees`, `disagrees`, `these tests cannot tell`
+    pub verdict: String,
+}
+
 /// How far the cells that judge lie from what is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

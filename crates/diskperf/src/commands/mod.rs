@@ -7,6 +7,7 @@ pub mod explain;
 pub mod given;
 mod lab;
 pub mod largefb;
+pub mod paper;
 pub mod run;
 pub mod schema;
 pub mod simulate;

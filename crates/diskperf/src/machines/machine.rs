@@ -111,6 +111,23 @@ impl Machine {
         if found { Ok(()) } else { Err(unknown) }
     }
 
+    /// What a number of it is, and its unit: by its dotted name, as in `drive.rpm`.
+    pub fn value(&self, name: &str) -> Option<(f64, String)> {
+        let (kind, key) = name.split_once('.')?;
+        self.part(Kind::of(kind)?)?.field(key)?.number()
+    }
+
+    /// The numbers that were fitted: dotted name, value, unit.
+    pub fn fitted(&self) -> impl Iterator<Item = (String, f64, String)> {
+        self.parts.iter().flat_map(|part| {
+            let fitted = part.fields.iter().filter(|field| field.source == Source::Fitted);
+            fitted.filter_map(|field| {
+                let (value, unit) = field.number()?;
+                Some((format!("{}.{}", part.kind, field.key), value, unit))
+            })
+        })
+    }
+
     /// The dotted names of all fields.
     pub fn names(&self) -> Vec<String> {
         let names = |part: &Part| -> Vec<String> {

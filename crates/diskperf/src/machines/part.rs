@@ -108,6 +108,16 @@ pub struct Field {
     pub place: Place,
 }
 
+impl Field {
+    /// Its number and unit, where it has one.
+    pub fn number(&self) -> Option<(f64, String)> {
+        match (&self.value, &self.unit) {
+            (Value::Number(number), Some(unit)) => Some((number.to_string().parse().ok()?, unit.clone())),
+            _ => None,
+        }
+    }
+}
+
 /// A part.
 #[derive(Clone, Debug)]
 pub struct Part {

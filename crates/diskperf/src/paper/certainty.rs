@@ -1,7 +1,7 @@
 //! How sure a simulated answer is: what becomes of it where a constant that was fitted is wrong by a tenth.
 
 use super::laboratory::{Figure, Setup, measure};
-use crate::machines::{Machine, MachineFault};
+use crate::machines::MachineFault;
 
 /// An effect, and how far it moves.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,14 +60,20 @@ struct Constant {
 impl Constant {
     /// The setup with this constant so many times as large; as it is where it has no such constant.
     fn changed(&self, setup: &Setup, factor: f64) -> Setup {
-        let has = fitted(setup).is_ok_and(|constants| constants.contains(self));
-        if has { setup.with(format!("{}={:.6}{}", self.field, self.value * factor, self.unit)) } else { setup.clone() }
+        if !fitted(setup).is_ok_and(|constants| constants.contains(self)) {
+            return setup.clone();
+        }
+        scaled(setup, &self.field, self.value * factor, &self.unit)
     }
+}
+
+/// The setup with a number set, as finely as the simulator counts it.
+pub fn scaled(setup: &Setup, field: &str, value: f64, unit: &str) -> Setup {
+    let changed = |decimals: usize| setup.with(format!("{field}={value:.decimals$}{unit}"));
+    (0..=6).rev().map(changed).find(|setup| setup.describe().is_ok()).unwrap_or_else(|| changed(0))
 }
 
 /// The constants of a setup's machine that were fitted.
 fn fitted(setup: &Setup) -> Result<Vec<Constant>, MachineFault> {
-    let mut machine = Machine::load(setup.machine)?;
-    setup.changes.iter().try_for_each(|change| machine.set(change))?;
-    Ok(machine.fitted().map(|(field, value, unit)| Constant { field, value, unit }).collect())
+    Ok(setup.load()?.fitted().map(|(field, value, unit)| Constant { field, value, unit }).collect())
 }

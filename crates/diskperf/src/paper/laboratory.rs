@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use simulator::{Activity, Cause, Chance, Experiment, ProgramTime};
+use simulator::{Activity, Cause, Chance, Description, Experiment, ProgramTime};
 use stats::replication::Simulated;
 use workload::programs::lab::LargeFile;
 use workload::programs::mckusick::Classic;
@@ -34,6 +34,14 @@ pub enum Test {
 }
 
 impl Test {
+    /// The program of the paper, where it is one.
+    pub fn classic(self) -> Option<Classic> {
+        match self {
+            Test::Classic(classic) => Some(classic),
+            Test::RandomReads | Test::RandomWrites => None,
+        }
+    }
+
     /// As it is printed.
     pub fn name(self) -> &'static str {
         match self {
@@ -86,6 +94,18 @@ impl Setup {
         let mut changed = self.clone();
         changed.changes.push(change.into());
         changed
+    }
+
+    /// The machine, as changed.
+    pub fn load(&self) -> Result<Machine, MachineFault> {
+        let mut machine = Machine::load(self.machine)?;
+        self.changes.iter().try_for_each(|change| machine.set(change))?;
+        Ok(machine)
+    }
+
+    /// What is simulated.
+    pub fn describe(&self) -> Result<Description, MachineFault> {
+        self.load()?.describe(self.drives as u32, FILE_BYTES)
     }
 }
 
@@ -146,9 +166,7 @@ pub fn measure(setups: &[Setup]) -> Result<Vec<Figure>, MachineFault> {
 
 /// Measures one.
 fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
-    let mut machine = Machine::load(setup.machine)?;
-    setup.changes.iter().try_for_each(|change| machine.set(change))?;
-    let description = machine.describe(setup.drives as u32, FILE_BYTES)?;
+    let description = setup.describe()?;
     let (prepare, steps) = setup.test.streams();
     let experiment = Experiment {
         description: &description,

@@ -42,7 +42,9 @@ fn experiment() -> Result<Answer, MachineFault> {
     let rows: Vec<Vec<String>> = SECTORS
         .iter()
         .zip(figures.chunks(columns.len()))
-        .map(|(sectors, row)| [sectors.to_string()].into_iter().chain(row.iter().map(|figure| rate(figure.rate()))).collect())
+        .map(|(sectors, row)| {
+            [sectors.to_string()].into_iter().chain(row.iter().map(|figure| rate(figure.rate()))).collect()
+        })
         .collect();
     // From the first on that reaches 97 % of the last, more is worth nothing.
     let enough = |column: usize| {

@@ -41,7 +41,8 @@ fn experiment() -> Result<Answer, MachineFault> {
                 other.limit(),
             ]));
         }
-        let mean = own.iter().zip(other).map(|(own, other)| other.rate() / own.rate()).sum::<f64>() / cases.len() as f64;
+        let mean =
+            own.iter().zip(other).map(|(own, other)| other.rate() / own.rate()).sum::<f64>() / cases.len() as f64;
         gains.push((name, bus.to_uppercase(), mean));
     }
     let own = Setup::of("vax780-uda50", 0, Classic::Read8192, 2);

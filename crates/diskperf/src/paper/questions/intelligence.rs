@@ -36,9 +36,8 @@ fn setup(changes: &[&str], test: Classic, drives: usize) -> Setup {
 fn experiment() -> Result<Answer, MachineFault> {
     let cases: Vec<(Classic, usize)> =
         Classic::ALL.into_iter().flat_map(|test| [1, 2].map(|drives| (test, drives))).collect();
-    let setups = STEPS
-        .iter()
-        .flat_map(|(_, changes)| cases.iter().map(move |&(test, drives)| setup(changes, test, drives)));
+    let setups =
+        STEPS.iter().flat_map(|(_, changes)| cases.iter().map(move |&(test, drives)| setup(changes, test, drives)));
     let figures = measure(&setups.collect::<Vec<Setup>>())?;
     let own = &figures[..cases.len()];
     let mut rows = Vec::new();

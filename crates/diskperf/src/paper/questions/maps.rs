@@ -54,7 +54,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         }
         rows.push(cells);
     }
-    let effect = spread(&[setup(CASES[2], 0, 1), setup(CASES[4], 0, 1)], |figures| figures[1].rate() / figures[0].rate())?;
+    let effect =
+        spread(&[setup(CASES[2], 0, 1), setup(CASES[4], 0, 1)], |figures| figures[1].rate() / figures[0].rate())?;
     let change = gain(figures[0].rate(), figures[columns.len()].rate());
     Ok(Answer {
         headings: row(["machine", "order", "8K x1", "idle per map", "4K x1", "idle per map", "8K x2", "idle per map"]),

@@ -24,12 +24,8 @@ const CASES: [(&str, &str, &str); 5] = [
     ("UNIX, reads first", "reads-first", "fifo"),
 ];
 
-const TESTS: [Test; 4] = [
-    Test::Classic(Classic::Read8192),
-    Test::Classic(Classic::Write8192),
-    Test::RandomReads,
-    Test::RandomWrites,
-];
+const TESTS: [Test; 4] =
+    [Test::Classic(Classic::Read8192), Test::Classic(Classic::Write8192), Test::RandomReads, Test::RandomWrites];
 
 /// Blocks of four Kbytes, which are what the tests at random places read and write.
 const HALF: usize = 1;

@@ -2,10 +2,10 @@
 
 use workload::programs::mckusick::Classic;
 
-use super::super::certainty::spread;
+use super::super::certainty::{scaled, spread};
 use super::super::laboratory::{Setup, measure};
 use super::{Answer, Question, gain, row};
-use crate::machines::{Machine, MachineFault};
+use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q1",
@@ -37,15 +37,15 @@ const PARTS: [(&str, &[&str], &[&str]); 6] = [
     ("spindle", &[], &["drive.rpm"]),
 ];
 
-/// The changes that make a part of this machine a tenth better, of what it has.
-pub fn better(machine: &str, part: &str) -> Result<Vec<String>, MachineFault> {
-    let machine = Machine::load(machine)?;
+/// The setup with a part a tenth better, of whatever numbers its machine has.
+fn better(setup: &Setup, part: &str) -> Result<Setup, MachineFault> {
+    let machine = setup.load()?;
     let (_, times, rates) = PARTS.iter().find(|(name, ..)| *name == part).copied().unwrap_or(("", &[], &[]));
-    let change = |field: &&str, factor: f64| {
-        machine.value(field).map(|(value, unit)| format!("{field}={:.6}{unit}", value * factor))
-    };
-    let smaller = times.iter().filter_map(|field| change(field, 1.0 / 1.1));
-    Ok(smaller.chain(rates.iter().filter_map(|field| change(field, 1.1))).collect())
+    let factors = times.iter().map(|field| (field, 1.0 / 1.1)).chain(rates.iter().map(|field| (field, 1.1)));
+    Ok(factors.fold(setup.clone(), |setup, (field, factor)| match machine.value(field) {
+        Some((value, unit)) => scaled(&setup, field, value * factor, &unit),
+        None => setup,
+    }))
 }
 
 fn experiment() -> Result<Answer, MachineFault> {
@@ -55,8 +55,9 @@ fn experiment() -> Result<Answer, MachineFault> {
         let base = Classic::ALL.map(|test| Setup::of(machine, 0, test, 1));
         let mut setups = base.to_vec();
         for (part, ..) in PARTS {
-            let changes = better(machine, part)?;
-            setups.extend(base.iter().map(|setup| changes.iter().fold(setup.clone(), |setup, change| setup.with(change))));
+            for setup in &base {
+                setups.push(better(setup, part)?);
+            }
         }
         let figures = measure(&setups)?;
         let mut figures = figures.chunks(base.len());
@@ -76,7 +77,7 @@ fn experiment() -> Result<Answer, MachineFault> {
         most.push(format!("{machine}: {}", best.join(", ")));
     }
     let base = Setup::of("vax780-sc780", 0, Classic::Write8192, 1);
-    let faster = better("vax780-sc780", "processor")?.iter().fold(base.clone(), |setup, change| setup.with(change));
+    let faster = better(&base, "processor")?;
     let effect = spread(&[base, faster], |figures| figures[1].rate() / figures[0].rate())?;
     let mut headings = row(["machine", "a tenth better"]);
     headings.extend(Classic::ALL.iter().map(|test| test.name().to_owned()));

@@ -27,9 +27,13 @@ fn setup(half: usize, test: Classic, drives: usize, delay: u32) -> Setup {
 }
 
 fn experiment() -> Result<Answer, MachineFault> {
-    let columns: Vec<(usize, Classic, usize)> =
-        [0, 1].into_iter().flat_map(|half| TESTS.map(|test| [1, 2].map(|drives| (half, test, drives)))).flatten().collect();
-    let setups = DELAYS.flat_map(|delay| columns.iter().map(move |&(half, test, drives)| setup(half, test, drives, delay)));
+    let columns: Vec<(usize, Classic, usize)> = [0, 1]
+        .into_iter()
+        .flat_map(|half| TESTS.map(|test| [1, 2].map(|drives| (half, test, drives))))
+        .flatten()
+        .collect();
+    let setups =
+        DELAYS.flat_map(|delay| columns.iter().map(move |&(half, test, drives)| setup(half, test, drives, delay)));
     let figures = measure(&setups.collect::<Vec<Setup>>())?;
     let mut headings = row(["ms"]);
     headings.extend(columns.iter().map(|(half, test, drives)| {

@@ -1,0 +1,199 @@
+//! `diskperf paper`: the tables of 1983 beside the simulated ones, the questions, the claims.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use report::replication as layout;
+use stats::replication::{Asked, Comparison, Judged, PAPER_SCHEMA, PaperDocument, summary};
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::machines::MachineFault;
+use crate::output;
+use crate::paper::{Answer, Claim, QUESTIONS, Question, claims, comparisons};
+use crate::published::vax::{DRIVES, DriveTable, FOOTNOTE, RATES};
+
+/// What `diskperf paper` takes.
+#[derive(Clone, Debug, Args)]
+pub struct PaperArguments {
+    /// Which: T1 to T5 and D1, D2 (all tables, where nothing is named), questions or Q1 to Q8, claims.
+    #[arg(value_name = "PART")]
+    parts: Vec<String>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "table")]
+    format: Layout,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write it to FILE.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How it is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Layout {
+    /// For people, as the paper has it.
+    Table,
+    /// For other programs.
+    Json,
+}
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Rates(usize),
+    Drive(&'static DriveTable),
+    Question(&'static Question),
+    Claims,
+}
+
+/// Runs the command.
+pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
+    let to = arguments.output.as_deref();
+    output::check(to)?;
+    let parts = parts(&arguments.parts)?;
+    let is_json = arguments.json || arguments.format == Layout::Json;
+    let text = if is_json { json(&parts)? } else { text(&parts)? };
+    output::deliver(&text, to)?;
+    Ok(Exit::Done)
+}
+
+/// The parts that these words name; all tables where there are none.
+fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
+    let tables = (0..RATES.len()).map(Part::Rates).chain(DRIVES.iter().map(Part::Drive));
+    if words.is_empty() {
+        return Ok(tables.collect());
+    }
+    let mut parts = Vec::new();
+    for word in words {
+        let word = word.to_ascii_lowercase();
+        let is = |id: &str| id.eq_ignore_ascii_case(&word);
+        if let Some(table) = RATES.iter().position(|table| is(table.id)) {
+            parts.push(Part::Rates(table));
+        } else if let Some(drive) = DRIVES.iter().find(|drive| is(drive.id)) {
+            parts.push(Part::Drive(drive));
+        } else if let Some(question) = QUESTIONS.iter().find(|question| is(question.id)) {
+            parts.push(Part::Question(question));
+        } else if word == "questions" {
+            parts.extend(QUESTIONS.iter().map(Part::Question));
+        } else if word == "claims" {
+            parts.push(Part::Claims);
+        } else {
+            return Err(Error::NoSuchPart(word));
+        }
+    }
+    Ok(parts)
+}
+
+/// All cells, where any table of rates is wanted: simulating them once is simulating them all.
+fn cells(parts: &[Part]) -> Result<Vec<Comparison>, MachineFault> {
+    if parts.iter().any(|part| matches!(part, Part::Rates(_))) { comparisons() } else { Ok(Vec::new()) }
+}
+
+fn text(parts: &[Part]) -> Result<String, MachineFault> {
+    let cells = cells(parts)?;
+    let mut texts = Vec::new();
+    for part in parts {
+        texts.push(match part {
+            Part::Rates(index) => rates(*index, &cells),
+            Part::Drive(drive) => characteristics(drive),
+            Part::Question(question) => answer(question, &question.answer()?),
+            Part::Claims => layout::verdicts(&claims()?.iter().map(told).collect::<Vec<_>>()),
+        });
+    }
+    // Of some tables alone, the rest would judge what is not shown.
+    let all = parts.iter().filter(|part| matches!(part, Part::Rates(_))).count() == RATES.len();
+    if let Some(summary) = summary(&cells).filter(|_| all) {
+        texts.push(layout::summary(&summary));
+    }
+    Ok(texts.join("\n"))
+}
+
+/// A table of rates, with what else is printed about it.
+fn rates(index: usize, cells: &[Comparison]) -> String {
+    let table = &RATES[index];
+    let own: Vec<&Comparison> = cells.iter().filter(|cell| cell.table == table.id).collect();
+    let mut text = layout::table(&format!("{}  {}", table.id, table.title), &own);
+    if own.iter().any(|cell| cell.published.suspect) {
+        text += &format!("\n{FOOTNOTE}\n");
+    }
+    text + &layout::twins(&own, cells)
+}
+
+fn characteristics(drive: &DriveTable) -> String {
+    let rows = drive.rows.map(|(what, value, unit)| vec![what.to_owned(), format!("{value} {unit}").trim().to_owned()]);
+    format!("{}  {}\n\n{}", drive.id, drive.title, layout::grid(&[], &rows))
+}
+
+fn answer(question: &Question, answer: &Answer) -> String {
+    let (effect, spread) = (&answer.effect.0, &answer.effect.1);
+    let most = spread.most.as_ref().map_or_else(String::new, |most| format!("; {most} moves it most"));
+    format!(
+        "{}  {}\n\n{}\n{}\nHow sure: {effect} {:.2}, from {:.2} to {:.2} with any fitted constant a tenth off{most}.\n",
+        question.id,
+        question.asks,
+        layout::grid(&answer.headings, &answer.rows),
+        answer.sentence,
+        spread.value,
+        spread.low,
+        spread.high,
+    )
+}
+
+fn told(claim: &Claim) -> layout::Verdict<'_> {
+    layout::Verdict {
+        section: claim.section,
+        says: claim.says,
+        printed: &claim.printed,
+        simulated: &claim.simulated,
+        verdict: claim.verdict.name(),
+    }
+}
+
+/// One document: tables as their schema says, questions and claims beside them where they are asked for.
+fn json(parts: &[Part]) -> Result<String, MachineFault> {
+    let all = cells(parts)?;
+    let wanted = |cell: &Comparison| {
+        parts.iter().any(|part| matches!(part, Part::Rates(index) if RATES[*index].id == cell.table))
+    };
+    let mut questions = Vec::new();
+    let mut judged = Vec::new();
+    for part in parts {
+        match part {
+            Part::Question(question) => questions.push(asked(question, question.answer()?)),
+            Part::Claims => judged.extend(claims()?.into_iter().map(claimed)),
+            Part::Rates(_) | Part::Drive(_) => {}
+        }
+    }
+    let cells: Vec<Comparison> = all.iter().filter(|cell| wanted(cell)).cloned().collect();
+    let document =
+        PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary: summary(&all), cells, questions, claims: judged };
+    Ok(serde_json::to_string_pretty(&document).expect("plain data") + "\n")
+}
+
+fn asked(question: &Question, answer: Answer) -> Asked {
+    let (effect, spread) = answer.effect;
+    Asked {
+        id: question.id.to_owned(),
+        asks: question.asks.to_owned(),
+        headings: answer.headings,
+        rows: answer.rows,
+        sentence: answer.sentence,
+        effect: effect.to_owned(),
+        value: spread.value,
+        low: spread.low,
+        high: spread.high,
+        most: spread.most,
+    }
+}
+
+fn claimed(claim: Claim) -> Judged {
+    Judged {
+        section: claim.section,
+        says: claim.says.to_owned(),
+        printed: claim.printed,
+        simulated: claim.simulated,
+        verdict: claim.verdict.name().to_owned(),
+    }
+}
