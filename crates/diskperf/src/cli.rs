@@ -457,7 +457,6 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
         Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
-        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments),
         Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
         Some(Command::Schema) => commands::schema::run(),
     }

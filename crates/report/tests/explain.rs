@@ -99,6 +99,7 @@ fn document(cells: Vec<Cell>) -> Document {
             memory_limit_bytes: None,
             targets: Vec::new(),
             findings: Vec::new(),
+            phases: None,
             interrupted: false,
         },
         cells,
