@@ -278,7 +278,9 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
     parameters.insert("engine".to_owned(), ParameterValue::Word(joined(engines)));
     let tunings = joined(tunings.iter().map(String::as_str));
     let data = if plan.zeros && alternative.row.writes() { "zeros" } else { "" };
-    for (name, words) in [("data", data.to_owned()), ("file_system", joined(file_systems.iter().map(String::as_str))), ("tune", tunings)] {
+    for (name, words) in
+        [("data", data.to_owned()), ("file_system", joined(file_systems.iter().map(String::as_str))), ("tune", tunings)]
+    {
         if !words.is_empty() {
             parameters.insert(name.to_owned(), ParameterValue::Word(words));
         }

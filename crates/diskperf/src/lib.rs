@@ -43,6 +43,7 @@ use std::process::ExitCode;
 use workload::programs::mckusick::Classic;
 
 pub use exit::Exit;
+pub use target::Simulated;
 
 /// Runs the command that these words are, and says how it ended.
 pub fn main(mut words: Vec<OsString>) -> ExitCode {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use diskperf::Simulated;
 use diskperf::runner::{Claim, How, Performance, perform};
 use kernel::{Posix, Station, Workspace};
 use proptest::prelude::*;
-use simulator::Machine;
+use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
 use workload::programs::{book, lab, mckusick, modern};
 use workload::{
@@ -32,6 +33,18 @@ fn kernel(largest_call: u32) -> Posix {
 
 fn machine() -> Machine {
     Machine::named("flat", 1).expect("the simplest machine")
+}
+
+/// A simulated machine of every kind.
+fn machines() -> Vec<(&'static str, Machine)> {
+    let names = ["flat", "vax780-sc780,file_system=4K/1K", "vax780-sc780-inadequate-lead", "vax750-uda50"];
+    names.map(|name| (name, described(name))).into()
+}
+
+/// The simulated machine that would be typed so.
+fn described(name: &str) -> Machine {
+    let simulated = Simulated::read(name).expect("a machine");
+    simulated.open(1, 0, Chance::default()).expect("a machine that can run one drive")
 }
 
 /// Every program there is, small, in every form that changes what it asks for.
@@ -75,11 +88,13 @@ fn every_program_has_the_same_effect_in_both_worlds() {
     for program in programs() {
         let real = perform(&mut kernel(program.largest_call), &program, How { claim: Claim::Durable, timed: false })
             .expect("the kernel's world");
-        let Ok(simulated) = perform(&mut machine(), &program, How { claim: Claim::Durable, timed: false });
         let what = format!("{} {:?}", program.name, program.parameters);
         assert!(real.stopped.is_none(), "{what}: {:?}", real.stopped);
-        assert_eq!(deeds(&real), deeds(&simulated), "{what}");
         assert_eq!(real.phases.len(), program.phases.len(), "{what}");
+        for (name, mut machine) in machines() {
+            let Ok(simulated) = perform(&mut machine, &program, How { claim: Claim::Durable, timed: false });
+            assert_eq!(deeds(&real), deeds(&simulated), "{what} on {name}");
+        }
     }
 }
 
@@ -135,7 +150,8 @@ fn a_program_leaves_an_empty_folder_and_can_run_again() {
 fn simulated_time_is_the_same_every_time() {
     for program in programs() {
         let run = || {
-            let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Durable, timed: false });
+            let Ok(performance) =
+                perform(&mut described("vax780-sc780"), &program, How { claim: Claim::Durable, timed: false });
             let parts = performance.phases.iter().flat_map(|phase| &phase.parts);
             parts.map(|part| (part.returned, part.durable, part.cpu)).collect::<Vec<_>>()
         };
@@ -275,10 +291,12 @@ proptest! {
     #[test]
     fn any_sequence_of_ops_ends_the_same_way(ops in prop::collection::vec(any_op(), 1..80)) {
         let (real, left) = outcomes(&mut kernel(8192), &ops);
-        let (simulated, simulated_left) = outcomes(&mut machine(), &ops);
-        for (index, op) in ops.iter().enumerate() {
-            prop_assert_eq!(real[index], simulated[index], "op {} of {:?}: {}", index, ops, op);
+        for (name, mut machine) in machines() {
+            let (simulated, simulated_left) = outcomes(&mut machine, &ops);
+            for (index, op) in ops.iter().enumerate() {
+                prop_assert_eq!(real[index], simulated[index], "op {} of {:?}: {} on {}", index, ops, op, name);
+            }
+            prop_assert_eq!(left, simulated_left);
         }
-        prop_assert_eq!(left, simulated_left);
     }
 }

@@ -46,6 +46,10 @@ impl Timeline {
         self.kept.get_or_insert_default();
     }
 
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// From now on the part does this; what it did before has ended. Where it does nothing, nothing is noted.
     pub(crate) fn enter(&mut self, track: Track, label: &'static str, something: bool, now: Moment<Virtual>) {
         let Some(kept) = &mut self.kept else { return };

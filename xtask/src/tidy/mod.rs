@@ -7,6 +7,7 @@ mod arrows;
 mod bare;
 mod ignores;
 mod licences;
+mod machines;
 mod manifests;
 mod places;
 mod published;
@@ -94,6 +95,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(unsafety::check(&files));
     findings.extend(places::check(&files));
     findings.extend(published::check(&files));
+    findings.extend(machines::check(&files));
     findings.extend(sizes::check(&files));
     findings.extend(ignores::check(&files));
 

@@ -324,3 +324,6 @@ impl Computer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,8 @@ use core::mem;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Laid, Layer, Op, Recorder, Residency, Span,
-    Step, Steps, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Laid, Layer, Op, Recorder, Residency,
+    Span, Step, Steps, Unproven, Witness, World, WriteCache,
 };
 
 use super::{Computer, Watched};
@@ -56,8 +56,12 @@ impl Computer {
                     // Who returns to the program lets others go first that were woken meanwhile.
                     if returned && self.hardware.processor.is_wanted() {
                         self.hardware.processor.give_way(&self.hardware.engine, process);
+                        return;
                     }
-                    return;
+                    returned = false;
+                    if !self.hardware.processor.runs_through(&mut self.hardware.engine, process) {
+                        return;
+                    }
                 }
                 Demand::Sleep(channel) => return self.sleep(process, channel),
                 Demand::Return(outcome) => {
@@ -203,7 +207,7 @@ impl World for Computer {
         Ok(Some(Residency { pages: self.cache.unwritten() as u64, of: self.residency().of }))
     }
 
-    /// Where its files lie is known, but nothing of them can be a hole or compressed.
+    /// Not told: its files are plain blocks whatever they hold.
     fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
         Ok(None)
     }
@@ -240,7 +244,7 @@ impl World for Computer {
                     name: format!("drive{index}"),
                     depth: 0,
                     used: workload::DeviceUse { busy, ..now.since(before) },
-                    // A drive of 1983 says that it has written when it has.
+                    // A drive of the time keeps nothing.
                     write_cache: Some(WriteCache::Through),
                     is_file: false,
                 }

@@ -53,8 +53,13 @@ impl Rotation {
     }
 
     fn angle(&self, moment: Moment<Virtual>) -> u64 {
-        let steps = u128::from(moment.since_zero().0) * u128::from(self.steps_per_nano) + u128::from(self.phase);
-        (steps % u128::from(TURN)) as u64
+        let (nanos, steps) = (moment.since_zero().0, self.steps_per_nano);
+        // The first hour fits into 64 bits, and is much cheaper to divide.
+        let turned = match nanos.checked_mul(steps) {
+            Some(turned) => turned % TURN,
+            None => (u128::from(nanos) * u128::from(steps) % u128::from(TURN)) as u64,
+        };
+        (turned + self.phase) % TURN
     }
 }
 

@@ -85,11 +85,27 @@ impl<E: Coded> Calendar<E> {
     /// Moves the clock on to the next event and takes it.
     pub(crate) fn next(&mut self) -> Option<E> {
         let Entry { moment, event, .. } = self.events.pop()?;
+        self.happen(moment, event);
+        Some(event)
+    }
+
+    /// The same as asking for the event and taking the next one, where it is the next one, without keeping it; says
+    /// whether it was. Of events of the same moment it would be the last.
+    pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
+        let moment = self.now + delay;
+        if self.events.last().is_some_and(|next| next.moment <= moment) {
+            return false;
+        }
+        self.sequence += 1;
+        self.happen(moment, event);
+        true
+    }
+
+    fn happen(&mut self, moment: Moment<Virtual>, event: E) {
         self.now = moment;
         self.happened += 1;
         let nanos = moment.since_zero().0;
         self.hash = (self.hash ^ nanos).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23) ^ event.code();
-        Some(event)
     }
 }
 
@@ -122,6 +138,22 @@ mod tests {
         calendar.after(Nanos(2), 2);
         calendar.cancel(first);
         assert_eq!((calendar.next(), calendar.next()), (Some(2), None));
+    }
+
+    #[test]
+    fn a_short_cut_leads_to_the_same_place() {
+        for (delay, short) in [(4, true), (5, false), (6, false)] {
+            let mut long = Calendar::new();
+            long.after(Nanos(5), 1);
+            let mut cut = Calendar::new();
+            cut.after(Nanos(5), 1);
+            long.after(Nanos(delay), 2);
+            assert_eq!(cut.happens_next(Nanos(delay), 2), short);
+            if short {
+                assert_eq!(long.next(), Some(2));
+                assert_eq!((long.now(), long.hash(), long.happened()), (cut.now(), cut.hash(), cut.happened()));
+            }
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use crate::target::{Simulated, Target};
 /// has them when its first phase begins. Panics where the machine was not checked before.
 pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance) -> Performance {
     let Ok(performance) = match ready(target, drives, program, chance) {
-        Ok(mut computer) => runner::perform_prepared(&mut computer, program, how),
+        Ok(mut computer) => runner::perform_prepared(&mut *computer, program, how),
         // Once more with time passing, which tells what failed.
-        Err(mut fresh) => runner::perform(&mut fresh, program, how),
+        Err(mut fresh) => runner::perform(&mut *fresh, program, how),
     };
     performance
 }
@@ -21,14 +21,14 @@ pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance:
 pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, chance: Chance) -> Vec<Mark> {
     let mut computer = ready(target, drives, program, chance).unwrap_or_else(|fresh| fresh);
     computer.keep_timeline();
-    let Ok(_) = runner::perform_prepared(&mut computer, program, how);
+    let Ok(_) = runner::perform_prepared(&mut *computer, program, how);
     computer.take_timeline()
 }
 
 /// A computer just switched on that holds what the program needs; one that holds nothing where that cannot be made.
-fn ready(target: &Target, drives: usize, program: &Program, chance: Chance) -> Result<Computer, Computer> {
+fn ready(target: &Target, drives: usize, program: &Program, chance: Chance) -> Result<Box<Computer>, Box<Computer>> {
     let Some(Simulated::Described(described)) = target.simulated() else { unreachable!("one that is described") };
-    let switch_on = || described.open(drives, program.space, chance).expect("a machine that was checked");
+    let switch_on = || Box::new(described.open(drives, program.space, chance).expect("a machine that was checked"));
     let mut computer = switch_on();
     match (0..drives).try_for_each(|index| computer.prepare(index, program.prepare.clone())) {
         Ok(()) => Ok(computer),
@@ -39,6 +39,7 @@ fn ready(target: &Target, drives: usize, program: &Program, chance: Chance) -> R
 #[cfg(test)]
 mod tests {
     use simulator::Experiment;
+    use workload::Name;
     use workload::programs::mckusick::Classic;
 
     use super::*;
@@ -59,7 +60,15 @@ mod tests {
                 let chance = Chance { phase: 1, phases: 3, ..Chance::default() };
                 let how = How { claim: Claim::Returned, timed: false };
                 let performance = once(&target, drives, &classic.program(bytes), how, chance);
-                let experiment = Experiment { description: &description, file_system, drives, program: classic, bytes };
+                let (prepare, steps) = (classic.program(bytes).prepare, classic.steps(Name::root(0), bytes));
+                let experiment = Experiment {
+                    description: &description,
+                    file_system,
+                    drives,
+                    prepare: &prepare,
+                    steps: &steps,
+                    bytes,
+                };
                 let outcome = experiment.run(chance).expect("a machine that is tested");
                 let returned: Vec<_> = performance.phases[0].parts.iter().map(|part| part.returned).collect();
                 let expected: Vec<_> = outcome.programs.iter().map(|time| time.elapsed).collect();
