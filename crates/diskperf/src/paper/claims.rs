@@ -377,8 +377,7 @@ const SHARES_APART: f64 = 4.0;
 fn drivers_cost_the_same() -> Result<Claim, MachineFault> {
     let figures = measure(&[Setup::of(SC780, 0, Read8192, 1), Setup::of(UDA780, 0, Read8192, 1)])?;
     let share = |figure: &Figure| {
-        let driver = figure.time.interrupted.as_secs_f64() / figure.time.elapsed.as_secs_f64();
-        100.0 * (driver + figure.cpu_in(simulator::Cause::Start) + figure.cpu_in(simulator::Cause::Interrupt))
+        100.0 * (figure.processor_in(simulator::Cause::Start) + figure.processor_in(simulator::Cause::Interrupt))
     };
     let (sc, uda) = (share(&figures[0]), share(&figures[1]));
     Ok(claim(

@@ -32,8 +32,8 @@ fn setup((controller, _, changes): (&str, &str, &[&str])) -> Setup {
 fn costs(figure: &Figure) -> (f64, f64) {
     let kbytes = (FILE_BYTES / 1024) as f64 * f64::from(PHASES);
     let per_kbyte = |seconds: f64| 1e6 * seconds / kbytes;
-    let of = |cause: Cause| figure.time.running[cause as usize].as_secs_f64();
-    (per_kbyte(of(Cause::Slowed)), per_kbyte(figure.time.interrupted.as_secs_f64() + of(Cause::Start)))
+    let of = |cause: Cause| figure.processor[cause as usize] as f64 / 1e9;
+    (per_kbyte(of(Cause::Slowed)), per_kbyte(of(Cause::Interrupt) + of(Cause::Start)))
 }
 
 fn experiment() -> Result<Answer, MachineFault> {
