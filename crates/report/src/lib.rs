@@ -2,6 +2,7 @@
 
 mod book;
 pub mod explain;
+pub mod glossary;
 mod header;
 pub mod lab;
 mod lfs;
@@ -10,6 +11,7 @@ mod paper;
 pub mod replication;
 mod rows;
 mod simulated;
+pub mod wrap;
 
 pub use numbers::significant;
 pub use rows::first_figure;

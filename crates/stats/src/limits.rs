@@ -283,6 +283,18 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// All of them.
+    pub const ALL: [Limit; 8] = [
+        Limit::Cpu,
+        Limit::Device,
+        Limit::Latency,
+        Limit::Flush,
+        Limit::DirtyThrottle,
+        Limit::Quota,
+        Limit::Memory,
+        Limit::NotMeasured,
+    ];
+
     /// As it is printed.
     pub const fn name(self) -> &'static str {
         match self {

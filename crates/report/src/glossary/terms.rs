@@ -1,0 +1,88 @@
+//! Other words that stand in tables, documents and help.
+
+use super::Entry;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        word: "*",
+        also: &["star", "asterisk"],
+        brief: "the cell has a mark: a claim of it is false",
+        says: "Something that the figure claims (cold, durable, so many rounds) is not true; the reason stands below \
+               the table.",
+        when: "Behind a rate. A figure that is only rough is not starred: its interval is printed.",
+        advice: "diskperf help marks lists the reasons.",
+    },
+    Entry {
+        word: "n.m.",
+        also: &["nm", "not measured"],
+        brief: "not measured, with the reason below",
+        says: "There is no figure, or part of it could not be seen. It is never zero and never assumed.",
+        when: "Instead of a rate, a CPU share, a percentile or a state.",
+        advice: "Read the reason under the table; diskperf doctor says what can be seen here.",
+    },
+    Entry {
+        word: "+-",
+        also: &["interval", "confidence"],
+        brief: "half the width of the 95 % interval, in % of the rate",
+        says: "If everything were repeated, 95 of 100 such intervals would contain the true mean (Student's t over the \
+               rounds).",
+        when: "From two kept rounds on.",
+        advice: "Two rates whose intervals overlap are not shown to differ. More rounds make it narrower.",
+    },
+    Entry {
+        word: "p50 / p99",
+        also: &["p50", "p90", "p99", "p999", "percentile"],
+        brief: "half, and 99 %, of the operations took no longer",
+        says: "Percentiles of the time of single units of work.",
+        when: "p99 from 1000 operations on, p99.9 from 10,000; else n.m.",
+        advice: "See service and response for when an operation's time begins.",
+    },
+    Entry {
+        word: "round",
+        also: &["rounds"],
+        brief: "every program once on every target, in shuffled order",
+        says: "All alternatives take turns, in an order of its own each round, so that no one always runs first.",
+        when: "--rounds; the line under the table says how many there were.",
+        advice: "The same --seed gives the same orders.",
+    },
+    Entry {
+        word: "cell",
+        also: &["cells"],
+        brief: "one printed figure with all that makes it believable",
+        says: "Rate, CPU, marks and n.m. are independent facts of one phase of one program on one target.",
+        when: "A row of the table; an element of cells in JSON.",
+        advice: "diskperf explain says where each millisecond of it went.",
+    },
+    Entry {
+        word: "together",
+        also: &["overlap", "2 drives"],
+        brief: "several targets busy at once",
+        says: "Rate and CPU are sums; overlap is the shortest time divided by the longest.",
+        when: "--together, and classic1983 with several targets.",
+        advice: "Compare with the sum of each alone: what is missing is what they share.",
+    },
+    Entry {
+        word: "effect",
+        also: &["checksum"],
+        brief: "a checksum of what was done",
+        says: "The same in every world for the same program: a fast wrong answer shows.",
+        when: "effect in JSON.",
+        advice: "Cells with different effects did different work: do not compare them.",
+    },
+    Entry {
+        word: "seed",
+        also: &[],
+        brief: "what every random order begins with",
+        says: "Orders of rounds, of blocks and the data follow from it.",
+        when: "--seed; the line under the table.",
+        advice: "Name another to see that nothing hangs on it.",
+    },
+    Entry {
+        word: "limited by",
+        also: &["limit"],
+        brief: "what kept the rate from being higher",
+        says: "One word, from who had the time and what the device was seen to do.",
+        when: "The column of that name, and limited_by in JSON with the figures that tell.",
+        advice: "diskperf help limits lists the words.",
+    },
+];

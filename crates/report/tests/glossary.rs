@@ -1,0 +1,127 @@
+//! Every word that a document can contain is explained: a new mark, clock, state, limit or owner without an entry
+//! fails here.
+
+use std::collections::BTreeSet;
+
+use report::glossary::{self, Topic};
+use schemars::JsonSchema;
+use stats::limits::{Limit, OWNERS};
+use stats::marks::rounds::{AGREEMENT, OVERLAP};
+use stats::{CacheState, ClockKind, Environment, LatencyKind, MarkCode, Provenance, Steadiness};
+
+/// The words that a value can be in a document, as its schema has them.
+fn words<T: JsonSchema>() -> Vec<String> {
+    let schema = serde_json::to_value(schemars::schema_for!(T)).expect("plain data");
+    let one_of = schema["oneOf"].as_array().cloned().unwrap_or_default();
+    let listed = schema["enum"].as_array().cloned().unwrap_or_default();
+    let constants = one_of.iter().flat_map(|variant| {
+        let several = variant["enum"].as_array().cloned().unwrap_or_default();
+        several.into_iter().chain(variant.get("const").cloned())
+    });
+    let words: Vec<String> = constants.chain(listed).map(|word| word.as_str().expect("a word").to_owned()).collect();
+    assert!(!words.is_empty(), "{schema}");
+    words
+}
+
+fn explained(topic: Topic, words: &[String]) {
+    for word in words {
+        let found = glossary::find(word);
+        assert!(found.iter().any(|(of, _)| *of == topic), "{word} is not explained as a {}", topic.singular());
+    }
+}
+
+#[test]
+fn every_mark_is_explained() {
+    explained(Topic::Mark, &words::<MarkCode>());
+    assert!(words::<MarkCode>().contains(&MarkCode::Uneven.name().to_owned()));
+}
+
+#[test]
+fn every_clock_and_every_state_is_explained() {
+    explained(Topic::Clock, &words::<ClockKind>());
+    let states = [
+        words::<CacheState>(),
+        words::<Steadiness>(),
+        words::<Environment>(),
+        words::<Provenance>(),
+        words::<LatencyKind>(),
+    ]
+    .concat();
+    let states: Vec<String> = states.into_iter().filter(|word| word != "n.m.").collect();
+    explained(Topic::State, &states);
+    explained(Topic::Term, &["n.m.".to_owned()]);
+}
+
+#[test]
+fn every_limit_and_every_owner_is_explained_and_no_other() {
+    let printed = |topic: Topic| topic.entries().iter().map(|entry| entry.word).collect::<BTreeSet<_>>();
+    assert_eq!(printed(Topic::Limit), Limit::ALL.map(Limit::name).into());
+    assert_eq!(printed(Topic::Owner), OWNERS.into());
+    // A new limit does not compile here: it belongs into `Limit::ALL` too.
+    let place = |limit: Limit| match limit {
+        Limit::Cpu => 0,
+        Limit::Device => 1,
+        Limit::Latency => 2,
+        Limit::Flush => 3,
+        Limit::DirtyThrottle => 4,
+        Limit::Quota => 5,
+        Limit::Memory => 6,
+        Limit::NotMeasured => 7,
+    };
+    assert!(Limit::ALL.iter().enumerate().all(|(index, limit)| place(*limit) == index));
+}
+
+#[test]
+fn thresholds_are_those_of_the_code() {
+    let when = |mark: &str| Topic::Mark.entry(mark).expect("an entry").when;
+    assert!(when("few").contains(&format!("{:.0} %", 100.0 * AGREEMENT)));
+    assert!(when("uneven").contains(&format!("{:.0} %", 100.0 * OVERLAP)));
+    let percent = Topic::Unit.entry("%").expect("an entry").when;
+    assert!(percent.contains(&format!("{} s", stats::summary::CPU_NEEDS_S)));
+}
+
+#[test]
+fn an_entry_says_all_it_should_and_a_word_stands_once_in_its_topic() {
+    for topic in Topic::ALL {
+        let mut seen = BTreeSet::new();
+        for entry in topic.entries() {
+            for text in [entry.brief, entry.says, entry.when, entry.advice] {
+                assert!(!text.trim().is_empty(), "{}", entry.word);
+                assert!(!text.contains("  "), "{}: {text}", entry.word);
+            }
+            assert!(entry.brief.len() <= 80, "{}: {}", entry.word, entry.brief);
+            assert!(seen.insert(entry.word), "{} stands twice among {}", entry.word, topic.plural());
+            assert!(glossary::find(entry.word).contains(&(topic, entry)));
+        }
+    }
+}
+
+#[test]
+fn lines_are_short_and_lose_no_word() {
+    for topic in Topic::ALL {
+        for entry in topic.entries() {
+            let text = glossary::text(topic, entry);
+            assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
+            let flowed: Vec<&str> = text.split_whitespace().collect();
+            let flowed = flowed.join(" ");
+            for part in [entry.says, entry.when, entry.advice] {
+                let part: Vec<&str> = part.split_whitespace().collect();
+                assert!(flowed.contains(&part.join(" ")), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_are_found_however_they_are_spelled() {
+    let topics = |word: &str| glossary::find(word).into_iter().map(|(topic, _)| topic).collect::<Vec<_>>();
+    assert_eq!(topics("MEMORY"), [Topic::Mark, Topic::Limit]);
+    assert_eq!(topics("data_durable"), [Topic::Clock]);
+    assert_eq!(topics("dirty-throttle"), [Topic::Limit]);
+    assert_eq!(topics("*"), [Topic::Term]);
+    assert_eq!(topics("nonsense"), []);
+    assert_eq!(glossary::near("nosie")[0], "noise");
+    assert_eq!(glossary::near("durabel")[0], "durable");
+    assert_eq!(glossary::near("xyzzy"), [""; 0]);
+    assert_eq!(Topic::named("Marks"), Some(Topic::Mark));
+}
