@@ -25,6 +25,8 @@ use crate::place::Place;
 pub use fault::ImageFault;
 pub(crate) use file::UnnamedFile;
 use mkfs::Mkfs;
+pub(crate) use mkfs::tool;
+pub(crate) use mounts::knows;
 use mounts::{Mounted, NotMounted};
 pub use mounts::{PrivateMounts, may_administer};
 

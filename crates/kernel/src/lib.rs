@@ -8,11 +8,13 @@
 //!   Workspace: the private folder that programs stand in, removed when dropped
 //!   Image: a fresh file system on a loop device, gone with the process; Cleared: leave to overwrite a device
 //!   tuning: attributes of a device's queue, changed for a while
+//!   abilities: what this user can do here and what this kernel shows, tried out
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
 //! ```
 //!
 //! The only crate with `unsafe` in it. Never judges, never prints.
 
+pub mod abilities;
 mod caches;
 mod cleared;
 mod clocks;

@@ -5,6 +5,7 @@
 
 pub mod bounds;
 mod cell;
+mod checkup;
 mod document;
 pub mod execution;
 pub mod fit;
@@ -20,6 +21,7 @@ pub use cell::{
     CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, LowerCache,
     ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
 };
+pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use document::{Document, ImageInfo, Problem, RunInfo, SCHEMA, TargetInfo};
 pub use latency::Latencies;
 pub use marks::{Mark, MarkCode};

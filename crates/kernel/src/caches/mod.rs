@@ -29,11 +29,11 @@ use crate::program::Program;
 pub(crate) use calm::{Patience, quiesce};
 pub use ladder::Means;
 use ladder::{Ladder, Step, next_step};
-pub(crate) use probe::Sight;
-use probe::{FilePages, Probe, read_through, remove_from_memory};
+use probe::{FilePages, read_through, remove_from_memory};
+pub(crate) use probe::{Probe, Sight};
 
 /// What drops the caches of the machine when a number is written to it (Documentation/admin-guide/sysctl/vm.rst).
-const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Pages, directories and inodes: 1 + 2.
 const DROP_ALL: &str = "3";

@@ -21,6 +21,27 @@ pub(super) struct Groups {
     unified: Option<Lineage>,
 }
 
+/// What of the limits of control groups can be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupsSeen {
+    /// Of the CPU; nothing where no tree with it is mounted.
+    pub cpu: Option<Reach>,
+    /// Of I/O.
+    pub io: Option<Reach>,
+    /// Of memory.
+    pub memory: Option<Reach>,
+}
+
+/// From where a group is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The own group, with its limits.
+    Own,
+    /// The root of what is mounted here. That has no limits; where it is the root of a container only, those of
+    /// the container cannot be seen.
+    Root,
+}
+
 /// The folders of a group and of those around it, its own first. The root of the tree is not among them:
 /// it limits nothing and keeps no account of its own.
 #[derive(Debug)]
@@ -39,6 +60,23 @@ impl Groups {
             Some(Lineage::of(source, &group, &root, &point))
         };
         Groups { cpu: lineage("cpu"), blkio: lineage("blkio"), memory: lineage("memory"), unified: lineage("") }
+    }
+
+    /// Which of them can be seen.
+    pub(super) fn seen(&self) -> GroupsSeen {
+        let reach = |own: &Option<Lineage>, file: &str| {
+            let trees = [own, &self.unified].into_iter().flatten();
+            let reaches = trees.filter_map(|tree| match tree.0.first() {
+                Some(group) => group.join(file).exists().then_some(Reach::Own),
+                None => Some(Reach::Root),
+            });
+            reaches.min_by_key(|reach| *reach == Reach::Root)
+        };
+        GroupsSeen {
+            cpu: reach(&self.cpu, "cpu.stat"),
+            io: reach(&self.blkio, if self.blkio.is_some() { "blkio.throttle.read_bps_device" } else { "io.max" }),
+            memory: reach(&self.memory, "memory.stat"),
+        }
     }
 
     /// Time in which these groups had used up their share of the CPU, summed over processors and groups.

@@ -25,6 +25,7 @@ use workload::{
 use crate::devices::Device;
 use crate::workers::WorkerTimes;
 use groups::Groups;
+pub use groups::{GroupsSeen, Reach};
 use machine::{Machine, VirtualMemory};
 pub(crate) use process::ready_time;
 
@@ -49,10 +50,20 @@ impl Source {
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
+    /// The bytes charged to this process since it began.
+    pub(crate) fn accounts(&self) -> Option<Accounts> {
+        process::accounts(self)
+    }
+
     /// How close the machine is to holding back who writes.
     pub(crate) fn dirtiness(&self) -> Option<Dirtiness> {
         VirtualMemory::read(self)?.dirtiness()
     }
+}
+
+/// What of the limits of this thread's control groups can be seen.
+pub(crate) fn groups_seen(source: &Source) -> GroupsSeen {
+    Groups::read(source).seen()
 }
 
 /// All counters at one moment.

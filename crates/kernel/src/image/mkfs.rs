@@ -152,6 +152,14 @@ fn maker(file_system: &str) -> &'static Maker {
     MAKERS.iter().find(|maker| maker.names.contains(&file_system)).unwrap_or(&OTHER)
 }
 
+/// Whether the program that makes such a file system is there; else the package that brings it, where it is known.
+pub(crate) fn tool(file_system: &str) -> Result<(), Option<&'static str>> {
+    match Mkfs::plan(file_system, None, &[]) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(package(file_system)),
+    }
+}
+
 fn package(file_system: &str) -> Option<&'static str> {
     PACKAGES.iter().find(|(name, _)| *name == file_system).map(|(_, package)| *package)
 }
