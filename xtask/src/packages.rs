@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::process;
 
 /// A tool, and the package of Debian and its descendants that brings it.
-const NEEDED: [(&str, &str); 8] = [
+const NEEDED: [(&str, &str); 9] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -14,6 +14,7 @@ const NEEDED: [(&str, &str); 8] = [
     ("mkfs.btrfs", "btrfs-progs"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),
+    ("groff", "groff-base"),
 ];
 
 /// Installs what is missing, as root or where sudo asks for no password; otherwise names it. Tests whose
@@ -61,6 +62,9 @@ mod tests {
     #[test]
     fn a_package_is_named_once() {
         assert_eq!(missing(|_| true), Vec::<&str>::new());
-        assert_eq!(missing(|tool| tool.starts_with("mkfs")), ["mount", "util-linux", "strace", "valgrind"]);
+        assert_eq!(
+            missing(|tool| tool.starts_with("mkfs")),
+            ["mount", "util-linux", "strace", "valgrind", "groff-base"]
+        );
     }
 }

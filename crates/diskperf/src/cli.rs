@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Means;
 use units::{Bytes, Nanos};
 use workload::Cache;
@@ -13,9 +13,12 @@ use workload::programs::mckusick::Classic;
 
 use crate::commands;
 use crate::commands::bw::BwArguments;
+use crate::commands::completions::CompletionsArguments;
 use crate::commands::copy::CopyArguments;
+use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::largefb::LargefbArguments;
+use crate::commands::man::ManArguments;
 use crate::commands::paper::PaperArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
@@ -33,6 +36,7 @@ use crate::target::{Target, TargetArgument};
     bin_name = "diskperf",
     version,
     max_term_width = 100,
+    disable_help_subcommand = true,
     args_conflicts_with_subcommands = true
 )]
 struct CommandLine {
@@ -140,7 +144,34 @@ enum Command {
         diskperf paper T2 Q8        a table and a question\n  diskperf paper claims       what section 5 and 6 assert")]
     Paper(PaperArguments),
     /// Print the JSON Schema of what `--format json` prints.
-    Schema,
+    Schema {
+        /// Of which document.
+        #[arg(value_enum, default_value = "run")]
+        document: DocumentKind,
+    },
+    /// Say what this user, kernel and container can measure, and how to get the rest.
+    ///
+    /// Tries what a measurement would do, on things of its own: a private folder, a file past the page cache, the page
+    /// cache of a file in a known state, a loop device, a mount that nobody else sees, a control group. Nothing of it
+    /// is left. What cannot be had is an answer and no failure: the exit status is 0.
+    Doctor(DoctorArguments),
+    /// Explain a word of the tables (every mark, unit, clock, state, limit), or a command.
+    ///
+    /// Without a word, print the commands by what a person wants to do. `diskperf help marks` lists the marks, and so
+    /// for units, clocks, states, limits, owners, terms, presets, targets, keys, parts and exit.
+    #[command(after_help = "Examples:\n  diskperf help noise\n  diskperf help limits\n  diskperf help run")]
+    Help {
+        /// A word, a topic, or a command.
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+    },
+    /// Print the manual page, or write those of all commands.
+    Man(ManArguments),
+    /// Print what completes the commands in a shell.
+    #[command(after_help = "Examples:\n  \
+        diskperf completions bash > ~/.local/share/bash-completion/completions/diskperf\n  \
+        diskperf completions fish > ~/.config/fish/completions/diskperf.fish")]
+    Completions(CompletionsArguments),
 }
 
 const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
@@ -333,6 +364,15 @@ pub enum Format {
     Json,
 }
 
+/// What a schema can be of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DocumentKind {
+    /// What `diskperf run --json` prints.
+    Run,
+    /// What `diskperf doctor --json` prints.
+    Doctor,
+}
+
 impl RunArguments {
     /// The main job: `run quick .`
     fn main_job(output: OutputArguments) -> RunArguments {
@@ -439,9 +479,19 @@ fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
     text.parse()
 }
 
+/// All that can be typed.
+pub fn command() -> clap::Command {
+    CommandLine::command()
+}
+
 /// Runs the command that these words are. Ends the program by itself after `--help`, and with exit status 2
 /// where the words make no sense.
 pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
+    if let [_, word] = &words[..]
+        && (word == "-h" || word == "--help")
+    {
+        return commands::help::run(&[]);
+    }
     let line = CommandLine::parse_from(&words);
     let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match line.command {
@@ -458,6 +508,10 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
         Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
         Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
-        Some(Command::Schema) => commands::schema::run(),
+        Some(Command::Schema { document }) => commands::schema::run(document),
+        Some(Command::Doctor(arguments)) => commands::doctor::run(&arguments),
+        Some(Command::Help { words }) => commands::help::run(&words),
+        Some(Command::Man(arguments)) => commands::man::run(&arguments),
+        Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
     }
 }

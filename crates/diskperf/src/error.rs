@@ -65,6 +65,8 @@ pub enum Error {
     SmallImage { size: Bytes, needed: Bytes },
     #[error("no target is an image, so there is nothing to keep")]
     NothingToKeep,
+    #[error("{word} is no command and no word that is explained")]
+    UnknownWord { word: String, near: Vec<String> },
     #[error(transparent)]
     Document(#[from] DocumentFault),
     #[error(transparent)]
@@ -128,6 +130,7 @@ impl Error {
             | Error::TooManyRows(_)
             | Error::NothingToDraw
             | Error::UnknownDrawing(_)
+            | Error::UnknownWord { .. }
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_)
             | Error::SameFile { .. }
@@ -199,6 +202,10 @@ impl Error {
             Error::NothingToDraw => "take another preset, such as classic1983".to_owned(),
             Error::TooManyRows(_) => "sweep fewer fields, or with a larger step".to_owned(),
             Error::NoSuchPart(_) => "its parts are T1 to T5, D1, D2, questions or Q1 to Q8, and claims".to_owned(),
+            Error::UnknownWord { near, .. } if near.is_empty() => {
+                "diskperf help lists the commands, and what is explained".to_owned()
+            }
+            Error::UnknownWord { near, .. } => format!("did you mean: {}", near.join(", ")),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "take another machine; `diskperf simulate` lists them".to_owned(),
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {

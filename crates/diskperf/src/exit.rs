@@ -18,6 +18,12 @@ pub enum Exit {
     Interrupted = 4,
 }
 
+impl Exit {
+    /// All of them; `diskperf help exit` explains each.
+    #[cfg(test)]
+    pub const ALL: [Exit; 5] = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Interrupted];
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit as u8)

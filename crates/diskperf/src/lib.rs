@@ -12,6 +12,7 @@ mod output;
 
 mod budget;
 mod cells;
+mod checks;
 mod cli;
 mod commands;
 pub mod consumption;

@@ -346,27 +346,6 @@ fn a_closed_pipe_is_success() {
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
 }
 
-#[test]
-fn help_names_only_commands_that_exist() {
-    let folder = scratch();
-    let help = diskperf(folder.path(), &["--help"]);
-    assert_eq!(help.status, Some(0));
-    let listed = help.out.split("Commands:").nth(1).expect("a list of commands");
-    let commands: Vec<&str> = listed
-        .lines()
-        .skip(1)
-        .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert!(commands.contains(&"run"), "{commands:?}");
-    for command in commands.into_iter().filter(|command| *command != "help") {
-        let ended = diskperf(folder.path(), &[command, "--help"]);
-        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{command}");
-        assert!(ended.out.contains("Usage: diskperf"), "{command}");
-    }
-}
-
 /// Name, bytes per call, calls: appendix A of Kridle & McKusick 1983.
 const CLASSICS: [(&str, u64, u64); 4] =
     [("write_8192", 8192, 1024), ("write_4096", 4096, 2048), ("read_8192", 8192, 1024), ("rewrite_8192", 8192, 1024)];

@@ -24,6 +24,9 @@ const ALLOWED: f64 = 40.0;
 /// Instructions that the whole of `write_8192 FILE` may take, from its start to its end.
 const ALLOWED_PROGRAM: u64 = 3_000_000;
 
+/// Instructions that `diskperf --version` may take.
+const ALLOWED_START: u64 = 5_000_000;
+
 /// Calls of the two runs between which the slope is taken.
 const CALLS: [u64; 2] = [2_000, 10_000];
 
@@ -62,6 +65,18 @@ fn a_program_of_1983_starts_and_ends_cheaply() {
     let counted = count(&[program, "write_8192", &folder.path().join("file").to_string_lossy()], None);
     println!("{{\"program\": \"write_8192\", \"instructions\": {counted}}}");
     assert!(counted <= ALLOWED_PROGRAM, "{counted} instructions");
+}
+
+#[test]
+fn the_program_starts_cheaply() {
+    if let Some(reason) = missing() {
+        testkit::skip!("{reason}");
+        return;
+    }
+    let program = beside();
+    let counted = count(&[program.to_str().expect("a path in UTF-8"), "--version"], None);
+    println!("{{\"program\": \"--version\", \"instructions\": {counted}}}");
+    assert!(counted <= ALLOWED_START, "{counted} instructions");
 }
 
 /// The program, built in release beside this test: `target/release/deps/THIS` and `target/release/diskperf`.

@@ -134,7 +134,7 @@ pub fn footnotes(document: &Document) -> String {
         }
     }
     for (code, marks) in marks {
-        text += &format!("* {}: {}\n", code.name(), footnote(document, code, &marks));
+        text += &format!("* {0}: {1}   diskperf help {0}\n", code.name(), footnote(document, code, &marks));
     }
     let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
     let reasons = unmeasured.filter_map(|cell| Some((cell.reason.as_deref()?, cell)));

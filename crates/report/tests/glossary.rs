@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use report::glossary::{self, Topic};
 use schemars::JsonSchema;
 use stats::limits::{Limit, OWNERS};
+use stats::marks::caches::FROM_DEVICE;
 use stats::marks::rounds::{AGREEMENT, OVERLAP};
-use stats::{CacheState, ClockKind, Environment, LatencyKind, MarkCode, Provenance, Steadiness};
+use stats::{CacheState, ClockKind, Environment, LatencyKind, LowerCache, MarkCode, Provenance, Steadiness};
 
 /// The words that a value can be in a document, as its schema has them.
 fn words<T: JsonSchema>() -> Vec<String> {
@@ -45,6 +46,7 @@ fn every_clock_and_every_state_is_explained() {
         words::<Environment>(),
         words::<Provenance>(),
         words::<LatencyKind>(),
+        words::<LowerCache>(),
     ]
     .concat();
     let states: Vec<String> = states.into_iter().filter(|word| word != "n.m.").collect();
@@ -76,6 +78,9 @@ fn thresholds_are_those_of_the_code() {
     let when = |mark: &str| Topic::Mark.entry(mark).expect("an entry").when;
     assert!(when("few").contains(&format!("{:.0} %", 100.0 * AGREEMENT)));
     assert!(when("uneven").contains(&format!("{:.0} %", 100.0 * OVERLAP)));
+    for mark in ["cache", "lower", "compress"] {
+        assert!(when(mark).contains(&format!("{:.0} %", 100.0 * FROM_DEVICE)), "{mark}");
+    }
     let percent = Topic::Unit.entry("%").expect("an entry").when;
     assert!(percent.contains(&format!("{} s", stats::summary::CPU_NEEDS_S)));
 }

@@ -2,11 +2,15 @@
 
 pub mod bw;
 pub mod classic;
+pub mod completions;
 pub mod copy;
+pub mod doctor;
 pub mod explain;
 pub mod given;
+pub mod help;
 mod lab;
 pub mod largefb;
+pub mod man;
 pub mod paper;
 pub mod run;
 pub mod schema;

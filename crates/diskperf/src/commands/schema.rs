@@ -1,11 +1,15 @@
-//! `diskperf schema`: the JSON Schema of what `--format json` prints, made from the same structs.
+//! `diskperf schema [DOCUMENT]`: the JSON Schema of what `--format json` prints, made from the same structs.
 
+use crate::cli::DocumentKind;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output;
 
-pub fn run() -> Result<Exit, Error> {
-    let schema = schemars::schema_for!(stats::Document);
+pub fn run(document: DocumentKind) -> Result<Exit, Error> {
+    let schema = match document {
+        DocumentKind::Run => schemars::schema_for!(stats::Document),
+        DocumentKind::Doctor => schemars::schema_for!(stats::Checkup),
+    };
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     output::print(&(text + "\n"))?;
     Ok(Exit::Done)

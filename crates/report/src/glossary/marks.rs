@@ -9,7 +9,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a cold or direct read was served from memory",
         says: "The cell says that its data came from the device, cold or past the page cache, and part of them came \
                from memory: the rate is partly that of memory.",
-        when: "Less than 95 % of the bytes read were fetched from the device.",
+        when: "Less than 95 % of the bytes read were fetched from the device, beyond 128 KiB that looking up files may read \
+               elsewhere.",
         advice: "Measure again while nobody else reads the files; name a larger --size, or --drop-caches as root.",
     },
     Entry {
@@ -29,7 +30,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "The cell says durable, and data were still only in memory when its clock stopped: a crash then would \
                have lost them.",
         when: "More than 1 % of the pages of the files were not yet written; where no disk can be seen below, when the \
-               unwritten memory of the machine grew by half of what was written.",
+               machine had more to write than at first by over half of what was written.",
         advice: "Look for a file system or a layer below it that answers fsync without doing it (FUSE, network, \
                  nobarrier); take the rate as that of memory.",
     },
@@ -39,8 +40,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the device was not asked to empty its write cache",
         says: "The cell says durable, the device has a write cache, and nobody asked it to write that out: a power \
                cut then may lose what fsync had promised.",
-        when: "Fewer flushes than one for two calls that wait for durability, and than one at all; also where the \
-               kernel was told (queue/write_cache) that there is no cache.",
+        when: "Fewer flushes than one for two calls that wait for durability, and than one at all; or a mount without \
+               flushes: nobarrier, barrier=0, an overlay with volatile.",
         advice: "Look for the mount options nobarrier or barrier=0, and for write through in queue/write_cache. With a \
                  battery or capacitors the figure is right all the same; then say so beside it.",
     },
@@ -57,7 +58,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["compressed"],
         brief: "the device moved far fewer bytes than the program",
         says: "The bytes were made smaller on their way, so the rate is not that of the device.",
-        when: "The device wrote less than 90 % of what was written, or more than 5 % of a file read lies compressed.",
+        when: "The device wrote less than 90 % of what was written; or files that lie compressed for more than 5 % were \
+               read, and the device read less than 95 % of that.",
         advice: "Mount without compression, or keep it and say so: programs with compressible data get this too.",
     },
     Entry {

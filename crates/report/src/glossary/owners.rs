@@ -28,7 +28,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                waited for a limit of the device (io.max, blkio.throttle), where nobody counts them.",
         when: "The first told by cpu.stat of its groups; the second is what nothing else explains, where nine tenths \
                of such a limit were used. Absent where no group has a limit.",
-        advice: "Raise cpu.max or io.max (in a container --cpus, --device-read-bps): the figure is that of the limit.",
+        advice: "Raise cpu.max or io.max (of a container: --cpus): the figure is that of the limit.",
     },
     Entry {
         word: "ready",

@@ -10,7 +10,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "Large files read, written and rewritten, single blocks at random, commits, small files, copies through \
                three buffers; five rounds, until durable where anything changes.",
         when: "It is what the program does where no command is named, in the directory you stand in.",
-        advice: "Begin here. It takes well under a minute or two on most disks, and says first what it will write.",
+        advice: "Begin here. It ends within a minute: files are as large as fits into that, into 4 GiB and into a \
+                 fiftieth of the free space; --size or a longer --budget lifts that.",
     },
     Entry {
         word: "classic1983",

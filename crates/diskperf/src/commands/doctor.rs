@@ -1,0 +1,48 @@
+//! `diskperf doctor [PATH]`: what this user, kernel and container can measure, and how to get the rest.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kernel::abilities::Found;
+use kernel::machine::Host;
+use stats::{CHECKUP_SCHEMA, Checkup};
+
+use super::given;
+use crate::checks::checks;
+use crate::cli::{Format, OutputArguments};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::output;
+
+/// What `diskperf doctor` takes.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArguments {
+    /// The directory to look at; the one you stand in, where none is named.
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Runs the command. What cannot be had is an answer and no failure.
+pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
+    let path = &arguments.path;
+    output::check(arguments.output.file.as_deref())?;
+    if !given::existing(path)?.is_dir() {
+        return Err(Error::NotADirectory(path.clone()));
+    }
+    let found = Found::at(path).map_err(|source| Error::Unreadable { path: path.clone(), source })?;
+    let checkup = Checkup {
+        schema: CHECKUP_SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: Host::this().kernel,
+        path: path.display().to_string(),
+        checks: checks(&found),
+    };
+    let text = match arguments.output.format() {
+        Format::Json => serde_json::to_string_pretty(&checkup).expect("plain data") + "\n",
+        Format::Table => report::doctor::table(&checkup),
+    };
+    output::deliver(&text, arguments.output.file.as_deref())?;
+    Ok(Exit::Done)
+}

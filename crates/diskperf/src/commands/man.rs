@@ -1,0 +1,124 @@
+//! `diskperf man [--out DIR]`: the manual pages, made of the same help and the same words.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+use report::glossary::Topic;
+
+use super::given;
+use crate::cli;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::output;
+
+/// What `diskperf man` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ManArguments {
+    /// Write a page for every command, and one with all words, into this directory, which is made where there is none;
+    /// without it, the page of diskperf itself is printed.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Which topics a command's page explains, besides the exit status.
+const SECTIONS: [(&str, &[Topic]); 5] = [
+    ("diskperf", &[Topic::Preset, Topic::Target, Topic::Key, Topic::Mark]),
+    (
+        "run",
+        &[Topic::Preset, Topic::Target, Topic::Key, Topic::Mark, Topic::Clock, Topic::State, Topic::Unit, Topic::Limit],
+    ),
+    ("explain", &[Topic::Owner, Topic::Limit]),
+    ("schema", &[Topic::Mark, Topic::Clock, Topic::State]),
+    ("help", &Topic::ALL),
+];
+
+/// The page that explains every word.
+const WORDS: &str = "diskperf-words.7";
+
+/// Runs the command.
+pub fn run(arguments: &ManArguments) -> Result<Exit, Error> {
+    let mut command = cli::command();
+    command.build();
+    let Some(directory) = &arguments.out else {
+        output::print(&page(&command, "diskperf"))?;
+        return Ok(Exit::Done);
+    };
+    make(directory)?;
+    write(directory, "diskperf.1", &page(&command, "diskperf"))?;
+    for known in command.get_subcommands() {
+        write(directory, &format!("diskperf-{}.1", known.get_name()), &page(known, known.get_name()))?;
+    }
+    write(directory, WORDS, &words())?;
+    Ok(Exit::Done)
+}
+
+fn make(directory: &Path) -> Result<(), Error> {
+    match given::existing(directory) {
+        Ok(metadata) if !metadata.is_dir() => Err(Error::NotADirectory(directory.to_owned())),
+        Ok(_) => Ok(()),
+        Err(Error::Missing(_)) => fs::create_dir_all(directory).map_err(|source| failed(directory, source)),
+        Err(other) => Err(other),
+    }
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> Result<(), Error> {
+    let path = directory.join(name);
+    fs::write(&path, text).map_err(|source| failed(&path, source))
+}
+
+fn failed(path: &Path, source: io::Error) -> Error {
+    Error::Output { to: path.display().to_string(), source }
+}
+
+/// The page of one command: what its help says, the words that belong to it, the exit status.
+fn page(command: &clap::Command, name: &str) -> String {
+    let mut text = Vec::new();
+    let man = Man::new(command.clone()).manual("diskperf");
+    man.render(&mut text).expect("a vector takes every byte");
+    let mut roff = Roff::new();
+    let topics = SECTIONS.iter().find(|(known, _)| *known == name).map_or(&[] as &[Topic], |(_, topics)| topics);
+    for topic in topics.iter().filter(|topic| **topic != Topic::Exit) {
+        section(&mut roff, *topic);
+    }
+    section(&mut roff, Topic::Exit);
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([bold("diskperf"), roman("(1), "), bold("diskperf-words"), roman("(7)")]);
+    String::from_utf8_lossy(&text).into_owned() + &roff.render()
+}
+
+/// The page with every word.
+fn words() -> String {
+    let mut roff = Roff::new();
+    let title = ["diskperf-words", "7", "", concat!("diskperf ", env!("CARGO_PKG_VERSION")), "diskperf"];
+    roff.control("TH", title);
+    roff.control("SH", ["NAME"]);
+    roff.text([roman("diskperf-words - every word of diskperf's tables, explained")]);
+    for topic in Topic::ALL {
+        section(&mut roff, topic);
+    }
+    roff.render()
+}
+
+/// A section with all words of a topic.
+fn section(roff: &mut Roff, topic: Topic) {
+    // The one heading that man-pages(7) knows.
+    let heading = if topic == Topic::Exit { topic.singular() } else { topic.plural() };
+    roff.control("SH", [heading.to_uppercase().as_str()]);
+    roff.text([roman(topic.about())]);
+    for entry in topic.entries() {
+        roff.control("TP", []);
+        roff.text([bold(entry.word)]);
+        roff.text([roman(format!("{}. {} ", capital(entry.brief), entry.says))]);
+        roff.text([bold("When: "), roman(entry.when)]);
+        roff.text([bold("Do: "), roman(entry.advice)]);
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

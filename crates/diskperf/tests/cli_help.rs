@@ -1,0 +1,224 @@
+//! Help as a person meets it: the first screen, words explained, manual pages, completions; and every command of this
+//! build with its exit status and what it says on which stream.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+}
+
+/// What a command prints that succeeds and remarks nothing.
+fn printed(arguments: &[&str]) -> String {
+    let ended = diskperf(Path::new("/"), arguments);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
+    ended.out
+}
+
+/// The commands of this build, as the completions know them.
+fn commands() -> BTreeSet<String> {
+    let fish = printed(&["completions", "fish"]);
+    let lines = fish.lines().filter(|line| line.contains("\"__fish_diskperf_needs_command\" -f -a \""));
+    lines.filter_map(|line| Some(line.split_once(" -a \"")?.1.split('"').next()?.to_owned())).collect()
+}
+
+#[test]
+fn the_first_screen_is_the_same_however_one_asks_and_names_every_command() {
+    let screen = printed(&["help"]);
+    assert_eq!(printed(&["--help"]), screen);
+    assert_eq!(printed(&["-h"]), screen);
+    let groups = ["Measure", "Runs", "The programs of 1983", "More", "Targets", "Words", "Exit status", "Options"];
+    let places: Vec<usize> = groups.iter().map(|group| screen.find(group).expect(group)).collect();
+    assert!(places.is_sorted(), "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    let listed: BTreeSet<String> = screen
+        .lines()
+        .take_while(|line| *line != "Targets")
+        .filter_map(|line| Some(line.strip_prefix("  ")?.split(' ').next()?.to_owned()))
+        .filter(|name| !name.is_empty() && name != "diskperf")
+        .collect();
+    assert_eq!(listed, commands());
+    for status in ["0 done", "1 a measurement failed", "2 ", "3 refused", "4 told to stop"] {
+        assert!(screen.contains(status), "{screen}");
+    }
+}
+
+#[test]
+fn a_word_is_explained_however_it_is_written() {
+    for (words, expected) in [
+        (&["noise"][..], &["noise: mark", "says", "when", "do"][..]),
+        (&["memory"], &["memory: mark", "memory: limited by"]),
+        (&["DURABLE"], &["durable (also until durable): clock"]),
+        (&["dirty", "throttle"], &["dirty throttle: limited by"]),
+        (&["dirty_throttling"], &["owner of time"]),
+        (&["Kbytes/sec"], &["Kbytes/sec", ": unit", "1024 bytes"]),
+        (&["n.m."], &["n.m. (also nm, not measured): limited by", "word of the tables"]),
+        (&["classic1983"], &["preset", "1983"]),
+        (&["tune"], &["key of a target", "scheduler:none"]),
+        (&["3"], &["3 (also refused, exit 3): exit status"]),
+        (&["marks"], &["few ", "error ", "uneven "]),
+        (&["exit"], &["0 ", "1 ", "2 ", "3 ", "4 "]),
+    ] {
+        let text = printed(&[&["help"], words].concat());
+        for word in expected {
+            assert!(text.contains(word), "help {words:?} says nothing of {word:?}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_word_that_nobody_knows_has_near_matches() {
+    for (word, near) in [("nosie", "noise"), ("durabel", "durable"), ("expalin", "explain"), ("xyzzy", "diskperf help")]
+    {
+        let ended = diskperf(Path::new("/"), &["help", word]);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
+        assert!(ended.err.contains(&format!("error: {word} is no command")), "{}", ended.err);
+        assert!(ended.err.contains("hint: ") && ended.err.contains(near), "{}", ended.err);
+    }
+}
+
+#[test]
+fn help_of_a_command_is_its_own_help() {
+    for command in commands() {
+        assert_eq!(printed(&["help", &command]).trim_end(), printed(&[&command, "--help"]).trim_end(), "{command}");
+    }
+}
+
+#[test]
+fn a_star_names_the_word_that_explains_it() {
+    let folder = scratch();
+    let ended = diskperf(folder.path(), &["run", "smoke", "sim:flat", "--rounds", "1"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let line = ended.out.lines().find(|line| line.starts_with("* few: ")).expect("a footnote");
+    assert!(line.ends_with("diskperf help few"), "{line}");
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command_and_one_for_every_word() {
+    let folder = scratch();
+    let ended = diskperf(folder.path(), &["man", "--out", "a/b"]);
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", ""));
+    let pages: BTreeSet<String> = names_in(&folder.path().join("a/b")).into_iter().collect();
+    let mut expected: BTreeSet<String> = commands().iter().map(|name| format!("diskperf-{name}.1")).collect();
+    expected.extend(["diskperf.1".to_owned(), "diskperf-words.7".to_owned()]);
+    assert_eq!(pages, expected);
+    let page = |name: &str| fs::read_to_string(folder.path().join("a/b").join(name)).expect("a page");
+    assert_eq!(page("diskperf.1"), printed(&["man"]));
+    for name in &pages {
+        let page = page(name);
+        for heading in [".TH diskperf", ".SH NAME", "EXIT STATUS"] {
+            assert!(page.contains(heading), "{name} has no {heading}");
+        }
+    }
+    let words = page("diskperf-words.7");
+    for word in ["noise", "durable", "dirty throttle", "Kbytes/sec", "classic1983"] {
+        assert!(words.contains(word), "{word}");
+    }
+    assert!(page("diskperf-run.1").contains(".SH MARKS"));
+    // A second time the pages are there already.
+    assert_eq!(diskperf(folder.path(), &["man", "--out", "a/b"]).status, Some(0));
+    let refused = diskperf(folder.path(), &["man", "--out", "a/b/diskperf.1"]);
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
+}
+
+#[test]
+fn the_manual_pages_are_set_without_a_warning() {
+    if !testkit::has_tool("groff") {
+        return testkit::skip!("groff is not installed");
+    }
+    let folder = scratch();
+    assert_eq!(diskperf(folder.path(), &["man", "--out", "."]).status, Some(0));
+    for page in names_in(folder.path()) {
+        let ended = testkit::run(Path::new("groff"), folder.path(), &["-man", "-Tutf8", "-w", "mac", &page]);
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{page}");
+        assert!(ended.out.contains("diskperf"), "{page}: {}", ended.out);
+    }
+}
+
+#[test]
+fn completions_know_every_command_in_every_shell() {
+    let commands = commands();
+    assert!(commands.len() > 10, "{commands:?}");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let text = printed(&["completions", shell]);
+        for command in &commands {
+            assert!(text.contains(command), "{shell} does not complete {command}");
+        }
+        assert!(text.contains("classic1983"), "{shell}");
+    }
+    let folder = scratch();
+    fs::write(folder.path().join("bash"), printed(&["completions", "bash"])).expect("a file");
+    assert_eq!(testkit::run(Path::new("bash"), folder.path(), &["-n", "bash"]).status, Some(0));
+    let ended = diskperf(folder.path(), &["completions", "tcsh"]);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""));
+}
+
+/// A command as it is typed, its exit status, and words on standard output and on standard error; no words: nothing.
+type Call = (&'static [&'static str], i32, &'static [&'static str], &'static [&'static str]);
+
+/// Remarks that depend on what else the machine does.
+const ANY: &[&str] = &[""];
+
+/// Every command once as it should be typed, and once as it should not.
+const CALLS: &[Call] = &[
+    (&["run", "smoke", "sim:flat"], 0, &["write_8192", "seed 1"], &[]),
+    (&["run", "smoke", "missing"], 2, &[], &["there is no missing", "hint: "]),
+    (&["write_8192", "file"], 0, &[], &[]),
+    (&["write_8192"], 2, &[], &["FILE"]),
+    (&["rewrite_8192", "file"], 0, &[], &[]),
+    (&["rewrite_8192", "missing"], 2, &[], &["missing"]),
+    (&["read_8192", "file"], 0, &[], &[]),
+    (&["read_8192", "missing"], 2, &[], &["missing"]),
+    (&["write_4096", "other"], 0, &[], &[]),
+    (&["write_4096", "."], 2, &[], &["is a directory", "hint: "]),
+    (&["copy", "file", "copied", "--buffer", "64KiB"], 0, &[], &["MB/s"]),
+    (&["copy", "file", "file", "--buffer", "64KiB"], 3, &[], &["one file", "hint: "]),
+    (&["bw", "-b", "file", "1"], 0, &["MB/sec"], ANY),
+    (&["bw", "-b", "."], 2, &[], &["hint: "]),
+    (&["smallfb", "10", "1024"], 0, &["files/sec"], ANY),
+    (&["smallfb", "0", "1024"], 2, &[], &["0"]),
+    (&["largefb", "1"], 0, &["KB/sec"], ANY),
+    (&["largefb", "0"], 2, &[], &["0"]),
+    (&["run", "smoke", "sim:flat", "--json", "-o", "run.json"], 0, &[], &[]),
+    (&["explain", "run.json"], 0, &["elapsed", "100.0"], &[]),
+    (&["explain", "missing"], 2, &[], &["there is no missing"]),
+    (&["schema"], 0, &["$schema", "cells"], &[]),
+    (&["schema", "doctor"], 0, &["$schema", "checks"], &[]),
+    (&["schema", "nonsense"], 2, &[], &["doctor"]),
+    (&["doctor"], 0, &["private folder"], &[]),
+    (&["doctor", "missing"], 2, &[], &["there is no missing", "hint: "]),
+    (&["help", "noise"], 0, &["noise: mark"], &[]),
+    (&["help", "xyzzy"], 2, &[], &["xyzzy", "hint: "]),
+    (&["man"], 0, &[".TH diskperf"], &[]),
+    (&["man", "--out", "file"], 2, &[], &["is a file", "hint: "]),
+    (&["completions", "zsh"], 0, &["#compdef diskperf"], &[]),
+    (&["completions"], 2, &[], &["SHELL"]),
+];
+
+#[test]
+fn every_command_says_what_it_should_where_it_should() {
+    let folder = scratch();
+    for (arguments, status, out, err) in CALLS {
+        let ended = diskperf(folder.path(), arguments);
+        assert_eq!(ended.status, Some(*status), "{arguments:?}: {}{}", ended.out, ended.err);
+        for (stream, words) in [(&ended.out, out), (&ended.err, err)] {
+            assert!(!words.is_empty() || stream.is_empty(), "{arguments:?}: {stream}");
+            for word in *words {
+                assert!(stream.contains(word), "{arguments:?} says nothing of {word:?}: {stream}");
+            }
+        }
+    }
+    for command in commands() {
+        let of_it = || CALLS.iter().filter(|(arguments, ..)| arguments[0] == command);
+        assert!(of_it().any(|(_, status, ..)| *status == 0), "no call of {command} that succeeds");
+        assert!(of_it().any(|(_, status, ..)| *status != 0), "no call of {command} that is refused");
+    }
+}
