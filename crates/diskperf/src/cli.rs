@@ -371,6 +371,8 @@ pub enum DocumentKind {
     Run,
     /// What `diskperf doctor --json` prints.
     Doctor,
+    /// What `diskperf paper --json` prints.
+    Paper,
 }
 
 impl RunArguments {

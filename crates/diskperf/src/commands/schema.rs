@@ -9,6 +9,7 @@ pub fn run(document: DocumentKind) -> Result<Exit, Error> {
     let schema = match document {
         DocumentKind::Run => schemars::schema_for!(stats::Document),
         DocumentKind::Doctor => schemars::schema_for!(stats::Checkup),
+        DocumentKind::Paper => schemars::schema_for!(stats::replication::PaperDocument),
     };
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     output::print(&(text + "\n"))?;

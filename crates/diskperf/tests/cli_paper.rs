@@ -1,0 +1,92 @@
+//! `diskperf paper`: every cell of the published tables beside a simulated one, every question answered, every claim
+//! judged.
+
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{Ended, run};
+
+fn diskperf(arguments: &[&str]) -> Ended {
+    run(Path::new(env!("CARGO_BIN_EXE_diskperf")), Path::new("/"), arguments)
+}
+
+fn document(arguments: &[&str]) -> Value {
+    let ended = diskperf(arguments);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
+    let document: Value = serde_json::from_str(&ended.out).expect("a document");
+    let schema: Value = serde_json::from_str(&diskperf(&["schema", "paper"]).out).expect("a schema");
+    let validator = jsonschema::validator_for(&schema).expect("a JSON Schema");
+    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    document
+}
+
+/// 192 cells stand in the paper, 24 of them n.m. and 6 starred; 93 judge.
+#[test]
+fn every_published_cell_stands_beside_a_simulated_one() {
+    let document = document(&["paper", "--json"]);
+    let cells = document["cells"].as_array().expect("cells");
+    let count = |is: fn(&Value) -> bool| cells.iter().filter(|cell| is(cell)).count();
+    assert_eq!(cells.len(), 192);
+    assert_eq!(count(|cell| cell["published"]["measured"] == false), 24);
+    assert_eq!(count(|cell| cell["published"]["suspect"] == true), 6);
+    assert_eq!(count(|cell| cell["judges"] == true), 93);
+    assert_eq!(count(|cell| cell["simulated"]["kbytes_per_sec"].as_f64().is_some_and(|rate| rate > 50.0)), 192);
+    assert_eq!(count(|cell| cell["error_percent"].is_null()), 24);
+    assert_eq!(document["summary"]["rate"]["cells"], 93);
+    assert_eq!(document["summary"]["cpu"]["cells"], 73);
+    // Twins are one simulation.
+    let cell = |table: &str, configuration: &str| {
+        let is_it = |cell: &&Value| cell["table"] == table && cell["configuration"] == configuration;
+        cells.iter().find(is_it).expect("a cell")["simulated"].clone()
+    };
+    assert_eq!(cell("T1", "Emulex SC750/Eagle"), cell("T4", "VAX 11/750 CMI Bus"));
+    assert_eq!(cell("T2", "UDA50/RA81"), cell("T3", "VAX 11/780 UNIBUS"));
+}
+
+#[test]
+fn tables_stand_in_the_papers_layout_and_footnotes() {
+    let ended = diskperf(&["paper", "T2", "d2"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let words = [
+        "4.2BSD File Systems Tests - VAX 11/780",
+        "Logically Sequential Transfers from an 8K/1K 4.2BSD File System (Kbytes/sec.)",
+        "Sys. Ind. 9900/Eagle",
+        "180 (52%)*",
+        "n.m.",
+        "predicted",
+        "healthy",
+        "* the operation of the hardware was suspect during these tests.",
+        "is printed in T4 too, the same",
+        "Fujitsu 2351A Disk Drive Characteristics",
+    ];
+    for word in words {
+        assert!(ended.out.contains(word), "nothing of {word:?}: {}", ended.out);
+    }
+    assert!(!ended.out.contains("rates: median"), "one table is not all: {}", ended.out);
+}
+
+#[test]
+fn every_question_is_answered_and_every_claim_judged() {
+    let document = document(&["paper", "q8", "claims", "--json"]);
+    let questions = document["questions"].as_array().expect("questions");
+    assert_eq!(questions.len(), 1);
+    let [low, value, high] = ["low", "value", "high"].map(|key| questions[0][key].as_f64().expect("a number"));
+    assert!(low <= value && value <= high && low < high, "{questions:?}");
+    assert_eq!(questions[0]["rows"].as_array().map(Vec::len), Some(9));
+    let claims = document["claims"].as_array().expect("claims");
+    assert_eq!(claims.len(), 20);
+    for verdict in ["agrees", "disagrees", "these tests cannot tell"] {
+        assert!(claims.iter().any(|claim| claim["verdict"] == verdict), "none {verdict}");
+    }
+}
+
+/// As many workers as there are processors share the experiments; that must not show.
+#[test]
+fn one_processor_computes_the_same_figures() {
+    let all = diskperf(&["paper", "T1", "--json"]);
+    let arguments = ["-c", "0", env!("CARGO_BIN_EXE_diskperf"), "paper", "T1", "--json"];
+    let one = run(Path::new("taskset"), Path::new("/"), &arguments);
+    assert_eq!((all.status, one.status), (Some(0), Some(0)), "{}", one.err);
+    assert_eq!(all.out, one.out);
+}
