@@ -122,6 +122,7 @@ impl AnyWorld {
         if plan.limits.is_some() {
             world.wait_for_calm(BRIEFLY);
         }
+        world.look_behind_files();
         if plan.zeros {
             world.write_zeros();
         }

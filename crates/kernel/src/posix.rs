@@ -32,6 +32,7 @@ pub struct Posix {
     source: Source,
     /// Pages of the machine that waited to be written when this was made.
     waiting_at_first: Option<u64>,
+    looks_behind: bool,
     means: Means,
     patience: Patience,
 }
@@ -65,6 +66,7 @@ impl Posix {
             stop,
             watched_since: None,
             waiting_at_first: None,
+            looks_behind: false,
             source: Source::default(),
             means: Means::default(),
             patience: Patience::default(),
@@ -82,6 +84,11 @@ impl Posix {
     /// say where they belong.
     pub fn write_zeros(&mut self) {
         self.programs.iter_mut().for_each(|program| program.process.write_zeros());
+    }
+
+    /// Has it say from now on what lies behind the bytes of files, for which they are opened once more.
+    pub fn look_behind_files(&mut self) {
+        self.looks_behind = true;
     }
 
     /// How long to wait, at most, until everything is at rest before a phase; two seconds where not said.
@@ -175,7 +182,7 @@ impl World for Posix {
     }
 
     fn laid(&mut self) -> Result<Option<Laid>, Fault> {
-        extents::laid(&self.programs)
+        if self.looks_behind { extents::laid(&self.programs) } else { Ok(None) }
     }
 
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
