@@ -1,6 +1,9 @@
 //! Runs one program once on a world, in each of its folders at once: prepare, then every phase with its clocks, with
 //! counters on both sides. Knows no preset and prints nothing.
 
+use std::thread;
+use std::time::Duration;
+
 use stats::Latencies;
 use units::Nanos;
 use workload::{
@@ -67,7 +70,8 @@ pub struct PhaseRun {
     pub dirtiness: Option<Dirtiness>,
     /// What of the files was in memory only when they were said to be durable.
     pub unwritten: Option<Residency>,
-    /// How many pages more than at first the whole machine had to write by then.
+    /// How many pages more than at first the whole machine had to write by then, and went on to have; only where
+    /// nothing is known of a disk below.
     pub grown: Option<u64>,
     /// What lies behind the bytes of the files, where something was read.
     pub laid: Option<Laid>,
@@ -262,8 +266,8 @@ fn perform_phase<W: World>(
         Some(witness) => witness,
         None => world.watched()?,
     };
-    let grown = world.dirtiness().map(|waiting| waiting.pages.saturating_sub(waiting.at_first));
     let unwritten = if phase.changes() { world.unwritten()? } else { None };
+    let grown = if phase.changes() && witness.ends_in_a_file() { lingering(world) } else { None };
     // Not beforehand: the map of a file would be in memory then.
     let has_read = parts.iter().any(|part| part.tally.bytes_read > 0);
     let laid = if has_read { world.laid()? } else { None };
@@ -271,6 +275,25 @@ fn perform_phase<W: World>(
         part.census = world.census(index)?;
     }
     Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, dirtiness, unwritten, grown, laid, latencies }))
+}
+
+/// How often, and how long after each other, it is looked whether what waits to be written goes on waiting. What
+/// others wrote and sync is gone meanwhile: a disk writes 100 MB in half a second to a second. What a sync has left
+/// waits for the kernel's own writing, which begins after 5 s at the earliest (Documentation/admin-guide/sysctl/vm.rst).
+const LOOKS: (u32, Duration) = (20, Duration::from_millis(50));
+
+/// The fewest pages that the machine had to write more than at first, in some looks.
+fn lingering<W: World>(world: &mut W) -> Option<u64> {
+    let mut fewest = u64::MAX;
+    for _ in 0..LOOKS.0 {
+        let waiting = world.dirtiness()?;
+        fewest = fewest.min(waiting.pages.saturating_sub(waiting.at_first));
+        if fewest == 0 {
+            break;
+        }
+        thread::sleep(LOOKS.1);
+    }
+    Some(fewest)
 }
 
 impl Part {

@@ -35,10 +35,10 @@ impl Witness {
         self.layers.iter().filter(move |layer| layer.depth == depth)
     }
 
-    /// Whether the stack was seen down to devices that are no files.
-    pub fn reaches_ground(&self) -> bool {
+    /// Whether the lowest devices that can be seen are files, so that nothing is known of a disk below.
+    pub fn ends_in_a_file(&self) -> bool {
         let lowest = self.layers.iter().map(|layer| layer.depth).max();
-        lowest.is_some_and(|depth| self.at(depth).all(|layer| !layer.is_file))
+        lowest.is_some_and(|depth| self.at(depth).any(|layer| layer.is_file))
     }
 
     /// The lowest devices that did anything: where time was spent, and not only passed on.

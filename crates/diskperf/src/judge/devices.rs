@@ -89,21 +89,12 @@ fn from_lower_cache(run: &PhaseRun) -> Option<Mark> {
     })
 }
 
-/// Whether the lowest devices that can be seen are files, so that nothing is known of the disk below. A file system
-/// without any device is another matter: nobody says that there is a disk.
-fn ends_in_a_file(run: &PhaseRun) -> bool {
-    !run.witness.layers.is_empty() && !run.witness.reaches_ground()
-}
-
 fn unwritten(case: &Case) -> Option<Mark> {
     if !is_durable(case) || !case.phase.changes() {
         return None;
     }
     let own = |run: &PhaseRun| run.unwritten.and_then(|left| durability::dirty(left.pages, left.of));
-    let below = |run: &PhaseRun| {
-        let grown = run.grown.filter(|_| ends_in_a_file(run))?;
-        durability::dirty_below(grown * PAGE, run.tally().bytes_written)
-    };
+    let below = |run: &PhaseRun| durability::dirty_below(run.grown? * PAGE, run.tally().bytes_written);
     // What the whole machine writes may grow by chance, but not in every round.
     let always = || case.runs.iter().all(|run| below(run).is_some());
     highest(case, own).or_else(|| if always() { lowest(case, below) } else { None })
