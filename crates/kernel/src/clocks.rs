@@ -18,6 +18,11 @@ pub(crate) fn thread_cpu() -> CpuTime {
     CpuTime { total, user: thread_user().min(total) }
 }
 
+/// CPU time that was charged to this process, all its threads, since it began.
+pub(crate) fn process_cpu() -> Nanos {
+    nanos(clock_gettime(ClockId::ProcessCPUTime))
+}
+
 /// CPU time between two readings. The user part comes from a clock of its own, sampled by the tick, and
 /// must not exceed the whole.
 pub(crate) fn cpu_between(before: CpuTime, after: CpuTime) -> CpuTime {

@@ -18,6 +18,7 @@ pub mod abilities;
 mod caches;
 mod cleared;
 mod clocks;
+mod content;
 mod counters;
 mod data;
 pub mod devices;

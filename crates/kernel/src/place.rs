@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use procfs::FromRead;
@@ -11,6 +11,7 @@ use procfs::process::{MountInfo, MountInfos};
 use rustix::fs::{Access, Mode, OFlags};
 
 use crate::devices::Device;
+use crate::stack;
 
 /// What lies under a path.
 #[derive(Clone, Debug)]
@@ -29,6 +30,11 @@ pub struct Place {
     pub used_bytes: u64,
     /// The device, where there is a visible one.
     pub device: Option<Device>,
+    /// What of it lies in memory only, so that nothing written there is durable: `tmpfs`, `zram0`, ...
+    pub in_memory: Option<String>,
+    /// The file system that the image lies in that this one stands on, and its device: `ext4 on vda`; nothing
+    /// where it stands on no image.
+    pub nested_in: Option<String>,
 }
 
 impl Place {
@@ -39,7 +45,13 @@ impl Place {
         let space = rustix::fs::statvfs(&path)?;
         let mount = mount_of(&path);
         let device = numbered(number).or_else(|| mounted_device(mount.as_ref()?));
+        let stack = device.as_ref().map(stack::under).unwrap_or_default();
         Ok(Place {
+            in_memory: mount
+                .as_ref()
+                .and_then(memory_only)
+                .or_else(|| stack.iter().find_map(|(one, _)| in_memory(one))),
+            nested_in: stack.iter().find_map(|(one, _)| image_under(one)).map(|image| host_of(&image)),
             file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
             mount_options: mount.as_ref().map(options).unwrap_or_default(),
             free_bytes: space.f_bavail * space.f_frsize,
@@ -73,6 +85,46 @@ fn mount_of(path: &Path) -> Option<MountInfo> {
         .into_iter()
         .filter(|mount| path.starts_with(&mount.mount_point))
         .max_by_key(|mount| mount.mount_point.components().count())
+}
+
+/// The options of the mount that a folder lies in.
+pub(crate) fn mount_options(folder: &Path) -> Option<Vec<String>> {
+    Some(options(&mount_of(&folder.canonicalize().ok()?)?))
+}
+
+/// The name of a file system that keeps files in memory only.
+fn memory_only(mount: &MountInfo) -> Option<String> {
+    matches!(mount.fs_type.as_str(), "tmpfs" | "ramfs").then(|| mount.fs_type.clone())
+}
+
+/// What of a device lies in memory only: the device itself, or the file of a loop device.
+fn in_memory(device: &Device) -> Option<String> {
+    // The RAM disk (brd) and compressed memory (zram) have no attribute that tells, only their names.
+    let is_memory = ["ram", "zram"].iter().any(|kind| {
+        let number = device.name.strip_prefix(kind);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    if is_memory {
+        return Some(device.name.clone());
+    }
+    let mount = mount_of(&image_under(device)?)?;
+    memory_only(&mount).map(|file_system| format!("{} on {file_system}", device.name))
+}
+
+/// The file of a loop device, or the folder that it was made in; nothing where that is itself a device.
+fn image_under(device: &Device) -> Option<PathBuf> {
+    let file = stack::backing_file(device)?;
+    let metadata = file.metadata().ok()?;
+    (!metadata.file_type().is_block_device()).then_some(file)
+}
+
+/// Where a file lies: `ext4 on vda`.
+fn host_of(file: &Path) -> String {
+    let mount = mount_of(file);
+    let number = file.metadata().ok().map(|metadata| metadata.dev());
+    let device = number.and_then(numbered).or_else(|| mounted_device(mount.as_ref()?));
+    let file_system = mount.map_or_else(|| "a file system that cannot be seen".to_owned(), |mount| mount.fs_type);
+    device.map_or_else(|| file_system.clone(), |device| format!("{file_system} on {}", device.name))
 }
 
 /// btrfs gives its files a number that is no device's; the mount table names the device.

@@ -1,6 +1,6 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -8,18 +8,20 @@ use std::time::Duration;
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Laid, Op, Reason, Recorder, Residency, Span, Step, Steps,
-    Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Laid, Op, Reason, Recorder, Residency, Span,
+    Step, Steps, Surroundings, Witness, World,
 };
 
 use crate::caches::{self, Means, Patience};
 use crate::clocks::{cpu_between, now, thread_cpu};
+use crate::content;
 use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
 use crate::extents;
 use crate::fault::Fault;
 use crate::process::Process;
 use crate::program::{Program, Remount, Station};
+use crate::workspace::Workspace;
 
 /// Incompressible bytes that written data come from.
 const RING_BYTES: u32 = 1 << 20;
@@ -174,7 +176,9 @@ impl World for Posix {
     fn quiesce(&mut self) -> Result<Calm, Fault> {
         let stop = &*self.stop;
         let moved = || moved(&self.programs);
-        Ok(caches::quiesce(&self.programs, &moved, &mut self.patience, &|| stop.load(Ordering::Relaxed)))
+        let devices = self.devices();
+        let look = || Snapshot::brief(&self.source, &devices);
+        Ok(caches::quiesce(&self.programs, &moved, &look, &mut self.patience, &|| stop.load(Ordering::Relaxed)))
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Fault> {
@@ -202,6 +206,20 @@ impl World for Posix {
     fn watched(&mut self) -> Result<Witness, Fault> {
         let Some(before) = &self.watched_since else { return Ok(Witness::default()) };
         Ok(Snapshot::after(&self.source, &self.devices()).since(before))
+    }
+
+    fn surroundings(&mut self) -> Surroundings {
+        let folders = self.programs.iter().filter_map(|program| program.workspace.as_ref());
+        let folders: Vec<&Path> = folders.map(Workspace::path).collect();
+        self.source.surroundings(&self.devices(), &folders)
+    }
+
+    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Fault> {
+        let program = &self.programs[index];
+        match &program.workspace {
+            Some(workspace) if content::is_stamped(cuts) => content::altered(workspace, program.process.seed()),
+            _ => Ok(None),
+        }
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Fault> {

@@ -55,6 +55,11 @@ impl Process {
         self.ring.wipe();
     }
 
+    /// What the stamps of its files are made of, besides their names.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Closes every file and forgets every directory.
     pub(crate) fn close_all(&mut self) {
         self.files = [const { None }; HANDLES];

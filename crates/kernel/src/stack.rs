@@ -56,8 +56,8 @@ fn members(sys: &Path, device: &Device) -> Vec<Device> {
 
 /// The devices directly below one.
 fn numbers_below(device: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<Number> {
-    if let Ok(text) = fs::read_to_string(device.sys.join("loop/backing_file")) {
-        return device_of(&backing(&text)).into_iter().collect();
+    if let Some(file) = backing_file(device) {
+        return device_of(&file).into_iter().collect();
     }
     let slaves: Vec<Number> = folders(&device.sys.join("slaves")).iter().filter_map(|slave| number_in(slave)).collect();
     if slaves.is_empty() && device.sys.join("partition").exists() {
@@ -68,7 +68,11 @@ fn numbers_below(device: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -
     slaves
 }
 
-/// The file of a loop device, or the folder that it was made in where it has no name.
+/// The file of a loop device, or the folder that it was made in where it has no name; nothing of others.
+pub(crate) fn backing_file(device: &Device) -> Option<PathBuf> {
+    fs::read_to_string(device.sys.join("loop/backing_file")).ok().map(|text| backing(&text))
+}
+
 fn backing(text: &str) -> PathBuf {
     let path = text.trim_end_matches('\n');
     match path.strip_suffix(NAMELESS) {

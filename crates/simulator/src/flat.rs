@@ -8,8 +8,8 @@ use core::convert::Infallible;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Laid, Layer, OpKind, Recorder,
-    Residency, Span, Step, Steps, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Failure, Laid, Layer, OpKind,
+    Recorder, Residency, Span, Step, Steps, Surroundings, Unproven, Witness, World, WriteCache,
 };
 
 use crate::disk::Disk;
@@ -148,7 +148,7 @@ impl World for Flat {
 
     /// There is nobody else, and nothing is written later.
     fn quiesce(&mut self) -> Result<Calm, Infallible> {
-        Ok(Calm { reached: true, waited: Nanos::ZERO, unwritten: Some(0), foreign: Some(0) })
+        Ok(Calm { reached: true, unwritten: Some(0), foreign: Some(0), ..Calm::default() })
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
@@ -191,6 +191,16 @@ impl World for Flat {
             }],
             ..Witness::default()
         })
+    }
+
+    /// Nothing ever changes.
+    fn surroundings(&mut self) -> Surroundings {
+        Surroundings::new()
+    }
+
+    /// No content is kept.
+    fn altered(&mut self, _: usize, _: &[u32]) -> Result<Option<Failure>, Infallible> {
+        Ok(None)
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {

@@ -6,7 +6,8 @@ use core::convert::Infallible;
 
 use units::Virtual;
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Laid, Recorder, Residency, Span, Steps, Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Laid, Recorder, Residency, Span, Steps,
+    Surroundings, Witness, World,
 };
 
 use crate::computer::Computer;
@@ -87,6 +88,14 @@ impl World for Machine {
 
     fn watched(&mut self) -> Result<Witness, Infallible> {
         which!(self, machine => machine.watched())
+    }
+
+    fn surroundings(&mut self) -> Surroundings {
+        which!(self, machine => machine.surroundings())
+    }
+
+    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Infallible> {
+        which!(self, machine => machine.altered(index, cuts))
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {

@@ -60,6 +60,18 @@ impl Iterator for Body {
     }
 }
 
+impl Body {
+    /// The bytes of the calls into which it cuts what it writes to a file; nothing where it writes nothing of
+    /// its own, or each file in one call.
+    pub(crate) fn cuts(&self) -> Option<u32> {
+        match self {
+            Body::Calls { call: Op::Write { length, .. }, .. } | Body::Commits { length, .. } => Some(*length),
+            Body::Places(places) if places.write => Some(places.length),
+            Body::Empty | Body::Calls { .. } | Body::Places(_) | Body::Files(_) | Body::Copy(_) => None,
+        }
+    }
+}
+
 /// In which order the blocks of a file are touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placing {

@@ -5,6 +5,8 @@ use core::fmt;
 
 use units::Nanos;
 
+use crate::witness::Witness;
+
 /// What a phase wants of its files in memory before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cache {
@@ -109,7 +111,7 @@ impl fmt::Display for Unproven {
 }
 
 /// What was seen when everything was to come to rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calm {
     /// Whether it came to rest in the time given.
     pub reached: bool,
@@ -119,4 +121,8 @@ pub struct Calm {
     pub unwritten: Option<u64>,
     /// Bytes per second that the devices moved at the end, none of them for the programs.
     pub foreign: Option<u64>,
+    /// What else was seen of the machine at the end, while nothing of ours ran. Kernel threads are not counted.
+    pub witness: Witness,
+    /// By how much the longest of many short sleeps was too long; nothing where nobody slept.
+    pub overslept: Option<Nanos>,
 }

@@ -32,4 +32,4 @@ pub use stream::{Step, Steps, Stream};
 pub use witness::{
     Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
 };
-pub use world::{Census, CpuTime, Span, World};
+pub use world::{Census, CpuTime, Span, Surroundings, World};

@@ -265,6 +265,8 @@ pub enum Reason {
     Unaligned,
     /// The program was told to stop.
     Interrupted,
+    /// What is there now is not what was written there.
+    Altered,
     /// Any other error number of the kernel.
     Errno(i32),
 }
@@ -282,6 +284,7 @@ impl fmt::Display for Reason {
             Reason::Io => f.write_str("input/output error"),
             Reason::Unaligned => f.write_str("size, offset or memory not aligned as the device needs it"),
             Reason::Interrupted => f.write_str("interrupted"),
+            Reason::Altered => f.write_str("what is there is not what was written there"),
             Reason::Errno(number) => write!(f, "error number {number}"),
         }
     }

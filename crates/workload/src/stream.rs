@@ -70,6 +70,12 @@ impl Stream {
         }
     }
 
+    /// The bytes of the calls into which it cuts what it writes to a file, but for the last; nothing where it
+    /// writes nothing of its own, or each file in one call. What a copy writes, it has read before.
+    pub fn cuts(&self) -> Option<u32> {
+        self.body.cuts()
+    }
+
     /// Whether no step is left.
     pub fn is_empty(&self) -> bool {
         self.clone().next().is_none()

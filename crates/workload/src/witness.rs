@@ -9,6 +9,10 @@ use units::Nanos;
 /// What happened around the programs, for everybody where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witness {
+    /// How long was looked.
+    pub elapsed: Nanos,
+    /// CPU time of the programs and of whoever runs them: of the whole process on a real kernel.
+    pub process: Option<Nanos>,
     /// CPU time of kernel threads (write-back, journal, loop devices...), of the whole machine.
     pub workers: Option<Nanos>,
     /// CPU time in which no processor was idle nor waiting for I/O, summed over processors.

@@ -1,10 +1,13 @@
 //! The seam. A world is a computer on which programs run: the real kernel, or a simulated machine.
 
+use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use units::{Moment, Nanos};
 
 use crate::cache::{Cache, CacheState, Calm, Laid, Residency};
+use crate::op::Failure;
 use crate::recorder::Recorder;
 use crate::stream::Steps;
 use crate::witness::{DeviceBytes, Dirtiness, Witness};
@@ -57,12 +60,24 @@ pub trait World {
     /// What was seen since `watch`. May be asked more than once.
     fn watched(&mut self) -> Result<Witness, Self::Fault>;
 
+    /// What must not change from one execution to the next, by name: settings of the devices under the
+    /// programs, of the file systems, of the machine. Only what can be seen.
+    fn surroundings(&mut self) -> Surroundings;
+
+    /// Looks at samples of the files in the folder of program `index`, past the page cache where that can be:
+    /// the first that does not hold what was written there. `cuts` are the lengths of the calls that wrote
+    /// them; nothing is looked at where those left no trace to be known again.
+    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Self::Fault>;
+
     /// What program `index` left in its folder.
     fn census(&mut self, index: usize) -> Result<Census, Self::Fault>;
 
     /// Closes every program's files and removes all that it left in its folder.
     fn clear(&mut self) -> Result<(), Self::Fault>;
 }
+
+/// Settings by name.
+pub type Surroundings = BTreeMap<String, String>;
 
 /// When one program ran its stream, and the CPU time it used.
 #[derive(Clone, Copy, Debug)]

@@ -265,7 +265,7 @@ mod tests {
         let device = device.map(|(read, written)| DeviceBytes { read, written, flushes: 0 });
         PhaseRun {
             cache: CacheState::Unknown(Unproven::NotAsked),
-            calm: Calm { reached: true, waited: Nanos::ZERO, unwritten: None, foreign: None },
+            calm: Calm::default(),
             parts: vec![Part {
                 returned: Nanos(1),
                 data_durable: None,

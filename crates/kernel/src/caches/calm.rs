@@ -8,6 +8,7 @@ use units::Nanos;
 use workload::{Calm, DeviceBytes};
 
 use crate::clocks::now;
+use crate::counters::Snapshot;
 use crate::program::Program;
 
 /// The longest wait for other people's work to end.
@@ -22,6 +23,9 @@ const UNWRITTEN: u64 = 16 << 20;
 
 /// How long the devices are watched before a verdict.
 const WINDOW: Duration = Duration::from_millis(20);
+
+/// What the window is cut into, to see how late a sleeper wakes up.
+const SLICE: Duration = Duration::from_millis(1);
 
 /// Bytes per second that a device at rest may move: 2 % of a slow disk's 100 MB/s.
 const FOREIGN: u64 = 2_000_000;
@@ -50,9 +54,11 @@ impl Patience {
 }
 
 /// Has the programs' file systems write everything out, then waits for calm.
+/// `look` takes the counters of the machine, which are part of what is said of the last window.
 pub(crate) fn quiesce(
     programs: &[Program],
     moved: &dyn Fn() -> Option<DeviceBytes>,
+    look: &dyn Fn() -> Snapshot,
     patience: &mut Patience,
     stop: &dyn Fn() -> bool,
 ) -> Calm {
@@ -60,16 +66,29 @@ pub(crate) fn quiesce(
     super::write_out(programs, false);
     let waiting_since = now();
     loop {
+        let machine = look();
         let (before, window) = (moved(), now());
-        thread::sleep(WINDOW);
+        let overslept = nap();
         let foreign = moved().zip(before).map(|(after, before)| per_second(after.since(&before), now().since(window)));
         let unwritten = unwritten();
         let reached = is_calm(unwritten, foreign);
         if reached || stop() || now().since(waiting_since) >= patience.now {
             patience.learn(reached);
-            return Calm { reached, waited: now().since(began), unwritten, foreign };
+            let witness = look().since(&machine);
+            return Calm { reached, waited: now().since(began), unwritten, foreign, witness, overslept };
         }
     }
+}
+
+/// Sleeps for a window, in slices; says by how much the longest was too long.
+fn nap() -> Option<Nanos> {
+    let slices = (WINDOW.as_nanos() / SLICE.as_nanos()) as u32;
+    let overslept = (0..slices).map(|_| {
+        let began = now();
+        thread::sleep(SLICE);
+        now().since(began).saturating_sub(Nanos(SLICE.as_nanos() as u64))
+    });
+    overslept.max()
 }
 
 /// What cannot be seen disturbs nobody.

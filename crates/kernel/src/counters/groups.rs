@@ -111,6 +111,19 @@ impl Groups {
         unified.fold(limits, |limits, text| limits.tighter(parse_io_max(&text, &numbers)))
     }
 
+    /// What these groups and those around them allow of memory and of the CPU: the texts of their limits, the
+    /// own group's first.
+    pub(super) fn limits(&self) -> [(&'static str, String); 2] {
+        let all = |lineages: [(&Option<Lineage>, &str); 2]| {
+            let texts = lineages.into_iter().filter_map(|(lineage, file)| Some(lineage.as_ref()?.texts(file)));
+            texts.flatten().map(|text| text.trim().to_owned()).collect::<Vec<String>>().join(", ")
+        };
+        [
+            ("memory limit", all([(&self.memory, "memory.limit_in_bytes"), (&self.unified, "memory.max")])),
+            ("CPU quota", all([(&self.cpu, "cpu.cfs_quota_us"), (&self.unified, "cpu.max")])),
+        ]
+    }
+
     /// Pages of files that came back to the own group soon after they had to go; nothing where the group is
     /// the root, which keeps no account.
     pub(super) fn refaults(&self) -> Option<u64> {

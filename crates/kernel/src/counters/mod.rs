@@ -6,6 +6,7 @@
 //!      ├── machine.rs   processors, pressure, page cache
 //!      ├── groups.rs    what the control groups of this thread allow and took
 //!      └── devices.rs, workers.rs
+//!   surroundings.rs: settings that must not change from one measurement to the next
 //! ```
 //!
 //! Everything is read outside every clock, and from texts under one root, so that tests can read recorded
@@ -14,14 +15,17 @@
 mod groups;
 mod machine;
 mod process;
+mod surroundings;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use units::{Host, Moment, Nanos};
 use workload::{
     Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Witness, WriteCache,
 };
 
+use crate::clocks::{now, process_cpu};
 use crate::devices::Device;
 use crate::workers::WorkerTimes;
 use groups::Groups;
@@ -74,10 +78,12 @@ pub(crate) struct Snapshot {
 
 /// Those that are read quickly.
 struct Rest {
+    at: Moment<Host>,
+    process: Nanos,
     machine: Machine,
     layers: Vec<Seen>,
     accounts: Option<Accounts>,
-    cpu_quota: Option<units::Nanos>,
+    cpu_quota: Option<Nanos>,
     io_limits: IoLimits,
     memory: MemoryEvents,
 }
@@ -116,6 +122,11 @@ impl Snapshot {
         Snapshot { workers: WorkerTimes::read(), rest }
     }
 
+    /// The same without what takes long.
+    pub(crate) fn brief(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
+        Snapshot { workers: None, rest: Rest::read(source, devices) }
+    }
+
     /// What happened between the two.
     pub(crate) fn since(&self, before: &Snapshot) -> Witness {
         let workers = self.workers.as_ref().zip(before.workers.as_ref());
@@ -125,9 +136,12 @@ impl Snapshot {
 
 impl Rest {
     fn read(source: &Source, devices: &[(Device, u32)]) -> Rest {
+        let (at, process) = (now(), process_cpu());
         let memory = VirtualMemory::read(source);
         let groups = Groups::read(source);
         Rest {
+            at,
+            process,
             machine: Machine::read(source),
             layers: devices.iter().map(Seen::look).collect(),
             accounts: process::accounts(source),
@@ -145,6 +159,8 @@ impl Rest {
         let difference = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         let layers: Vec<Layer> = self.layers.iter().filter_map(|layer| layer_since(layer, before)).collect();
         Witness {
+            elapsed: self.at.since(before.at),
+            process: Some(self.process.saturating_sub(before.process)),
             workers: None,
             device: (layers.len() == self.layers.len()).then(|| top(&layers)).flatten(),
             layers,
@@ -195,8 +211,6 @@ fn number_after(text: &str, word: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use units::Nanos;
-
     use super::*;
 
     /// A recorded tree, in a folder that is gone with it.
@@ -267,7 +281,11 @@ mod tests {
     fn where_nothing_is_seen_nothing_is_claimed() {
         let recorded = recorded(&[]);
         let read = || Rest::read(&recorded.source, &[]);
-        assert_eq!(read().since(&read()), Witness::default());
+        let before = read();
+        let witness = read().since(&before);
+        // But for the time that passed.
+        let Witness { elapsed, process, .. } = witness;
+        assert_eq!(witness, Witness { elapsed, process, ..Witness::default() });
         assert_eq!(recorded.source.dirtiness(), None);
     }
 }

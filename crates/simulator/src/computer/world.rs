@@ -8,8 +8,8 @@ use core::mem;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Laid, Layer, Op, Recorder, Residency,
-    Span, Step, Steps, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Failure, Laid, Layer, Op, Recorder,
+    Residency, Span, Step, Steps, Surroundings, Unproven, Witness, World, WriteCache,
 };
 
 use super::{Computer, Watched};
@@ -200,7 +200,13 @@ impl World for Computer {
     fn quiesce(&mut self) -> Result<Calm, Infallible> {
         let began = self.now();
         self.settle();
-        Ok(Calm { reached: true, waited: self.now().since(began), unwritten: Some(0), foreign: Some(0) })
+        Ok(Calm {
+            reached: true,
+            waited: self.now().since(began),
+            unwritten: Some(0),
+            foreign: Some(0),
+            ..Calm::default()
+        })
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
@@ -263,6 +269,16 @@ impl World for Computer {
             layers,
             ..Witness::default()
         })
+    }
+
+    /// Nothing ever changes.
+    fn surroundings(&mut self) -> Surroundings {
+        Surroundings::new()
+    }
+
+    /// No content is kept.
+    fn altered(&mut self, _: usize, _: &[u32]) -> Result<Option<Failure>, Infallible> {
+        Ok(None)
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {
