@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::{
     CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, LowerCache, MarkCode,
-    ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, limits, summary,
+    ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo, limits, summary,
 };
 use units::Nanos;
 use workload::{Base, Census, OpKind, Parameter, Phase, Reason, Setting, Tally, Unproven};
@@ -40,6 +40,11 @@ impl History {
         self.runs.is_empty()
     }
 
+    /// The executions that count: their rounds and what happened.
+    pub fn kept(&self) -> impl Iterator<Item = (u32, &Performance)> {
+        self.runs.iter().filter(|run| !run.discarded).map(|run| (run.round, &run.performance))
+    }
+
     /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
     pub fn failure(&self) -> Option<Stopped> {
         let mut stopped = self.runs.iter().filter_map(|run| run.performance.stopped);
@@ -47,11 +52,23 @@ impl History {
     }
 }
 
+/// What all cells of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// What was promised.
+    pub plan: &'a Plan,
+    /// Where it ran.
+    pub targets: &'a [Target],
+    /// What is known of each of those.
+    pub infos: &'a [TargetInfo],
+    /// What the clock of the real kernel shows where nothing is done.
+    pub nothing: Option<Nanos>,
+}
+
 /// One cell for every phase of a program on its targets.
-pub fn cells(plan: &Plan, targets: &[Target], alternative: &Alternative, history: &History) -> Vec<Cell> {
-    let busy: Vec<&Target> = alternative.targets.iter().map(|&index| &targets[index]).collect();
+pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<Cell> {
     let phases = alternative.row.program.phases.iter().enumerate();
-    phases.map(|(index, phase)| cell(plan, &busy, alternative, history, index, phase)).collect()
+    phases.map(|(index, phase)| cell(scene, alternative, history, index, phase)).collect()
 }
 
 /// What a failed program is worth telling, once.
@@ -76,14 +93,10 @@ fn is_full(stopped: &Stopped) -> bool {
     }
 }
 
-fn cell(
-    plan: &Plan,
-    targets: &[&Target],
-    alternative: &Alternative,
-    history: &History,
-    index: usize,
-    phase: &Phase,
-) -> Cell {
+fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize, phase: &Phase) -> Cell {
+    let plan = scene.plan;
+    let targets: &[&Target] = &alternative.targets.iter().map(|&index| &scene.targets[index]).collect::<Vec<_>>();
+    let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
     let clock = match plan.how.claim {
         Claim::Durable if phase.changes() => ClockKind::Durable,
@@ -96,14 +109,16 @@ fn cell(
         Base::Files => RateBase::Files,
         Base::Ops => RateBase::Ops,
     };
-    let rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
+    let mut rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
+    if !simulated {
+        judge::machine::mark_rounds(&mut rounds, history.runs.iter().map(|run| &run.performance), index, phase);
+    }
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
     let kept_runs: Vec<&PhaseRun> =
         history.runs.iter().filter(|run| !run.discarded).filter_map(|run| run.performance.phases.get(index)).collect();
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
 
-    let simulated = targets.iter().all(|target| target.is_simulated());
     let direct = row.program.parameters.contains(&Parameter::new("direct", true));
     let (cache, cache_reason) = cache(&kept_runs);
     let overlap = kept.iter().filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
@@ -119,6 +134,12 @@ fn cell(
         failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
         measured,
         overlap,
+        infos: &alternative.targets.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
+        nothing: scene.nothing.filter(|_| !simulated),
+        surroundings: &history
+            .kept()
+            .flat_map(|(round, performance)| performance.surroundings.iter().map(move |settings| (round, settings)))
+            .collect::<Vec<_>>(),
         rounds: &kept,
         runs: &kept_runs,
     };
@@ -152,7 +173,8 @@ fn cell(
             lower_cache: from_device.then_some(lower_cache),
             clock,
             steadiness: Steadiness::NotMeasured,
-            environment: Environment::NotMeasured,
+            // Nobody else is on a simulated machine. Of a real one it is said once all cells are there.
+            environment: if simulated { Environment::Quiet } else { Environment::NotMeasured },
         },
         marks,
         // How far a phase comes in a time is no property of its program: no two worlds would agree.

@@ -381,6 +381,8 @@ mod tests {
                 free_files: None,
                 total_bytes: 1 << 31,
                 used_bytes: 1 << 30,
+                in_memory: None,
+                nested_in: None,
                 device: None,
             },
             folder: Ok(()),

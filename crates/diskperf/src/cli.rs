@@ -212,7 +212,9 @@ pub struct RunArguments {
     /// Run only this program of the preset; can be given several times.
     #[arg(long, value_name = "PROGRAM")]
     pub only: Vec<String>,
-    /// How many rounds, the discarded one included; the preset's own number where not given.
+    /// How many rounds, the discarded one included; the preset's own number where not given. With one round
+    /// targets are measured one after the other and not in turns: where there are several, their cells are
+    /// marked `order`.
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// The size of large files, as in 64MiB; the preset's own where not given. Of tlpi it is the copied

@@ -8,7 +8,7 @@ use workload::{Layer, Phase, Witness};
 use crate::runner::{Part, PhaseRun};
 
 /// A page, in which the kernel counts what came back to memory.
-const PAGE: u64 = 4096;
+pub const PAGE: u64 = 4096;
 
 /// Gathers the kept rounds of a phase. A simulated machine knows exactly how long its device was busy, and
 /// holds nobody back.

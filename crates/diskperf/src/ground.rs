@@ -178,6 +178,8 @@ pub fn info(target: &Target, image: Option<&Image>) -> Result<TargetInfo, Error>
         device: device.map(|device| device.name.clone()).or_else(|| Some(target.simulated()?.drive()?.0)),
         write_cache: device.and_then(|device| device.write_cache()),
         device_bytes: device.and_then(|device| device.bytes()).or_else(|| Some(target.simulated()?.drive()?.1)),
+        in_memory: place.and_then(|place| place.in_memory.clone()),
+        nested_in: place.and_then(|place| place.nested_in.clone()),
         fill_percent: place.map(|place| place.fill_percent()),
         image: image.transpose()?,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),

@@ -1,11 +1,14 @@
 //! Which claims of a cell are false: what the runner saw, in the words in which `stats::marks` judges.
 
 mod devices;
+pub mod machine;
+mod window;
 
 use kernel::place::Place;
 use stats::marks::{Mark, MarkCode, rounds};
-use stats::{ClockKind, RateBase, Round, summary};
-use workload::Phase;
+use stats::{ClockKind, RateBase, Round, TargetInfo, summary};
+use units::Nanos;
+use workload::{OpKind, Phase, Surroundings};
 
 use crate::plan::Plan;
 use crate::runner::PhaseRun;
@@ -34,10 +37,23 @@ pub struct Case<'a> {
     pub measured: bool,
     /// Of targets busy at once: the shortest elapsed time divided by the longest.
     pub overlap: Option<f64>,
+    /// What is known of the targets.
+    pub infos: &'a [&'a TargetInfo],
+    /// What the clock shows where nothing is done; nothing where it is exact.
+    pub nothing: Option<Nanos>,
+    /// The settings around it, with the round that they were read in, in the order of time.
+    pub surroundings: &'a [(u32, &'a Surroundings)],
     /// The rounds that count.
     pub rounds: &'a [&'a Round],
     /// What was seen in them.
     pub runs: &'a [&'a PhaseRun],
+}
+
+impl Case<'_> {
+    /// Whether the cell claims that something is on a device.
+    fn is_durable(&self) -> bool {
+        self.clock != ClockKind::Returned && (self.phase.changes() || self.phase.unit.last == OpKind::Fdatasync)
+    }
 }
 
 /// The marks of a cell. One that failed or was not measured claims nothing else.
@@ -48,7 +64,7 @@ pub fn marks(case: &Case) -> Vec<Mark> {
     if !case.measured {
         return Vec::new();
     }
-    devices::marks(case).chain(of_rounds(case)).collect()
+    devices::marks(case).chain(of_rounds(case)).chain(machine::marks(case)).collect()
 }
 
 /// What the rounds themselves tell.

@@ -11,6 +11,7 @@
 mod output;
 
 mod budget;
+mod calibrate;
 mod cells;
 mod checks;
 mod cli;

@@ -8,7 +8,7 @@ use stats::Latencies;
 use units::Nanos;
 use workload::{
     CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Recorder, Residency, Span, Stream,
-    Tally, Witness, World,
+    Surroundings, Tally, Witness, World,
 };
 
 use crate::recorder::Timed;
@@ -40,6 +40,8 @@ pub struct Performance {
     pub phases: Vec<PhaseRun>,
     /// What ended the program early.
     pub stopped: Option<Stopped>,
+    /// What must not change from one execution to the next, as it was before and afterwards.
+    pub surroundings: [Surroundings; 2],
 }
 
 /// What ended a program early.
@@ -148,6 +150,7 @@ pub fn perform_telling<W: World>(
     tell: &mut dyn FnMut(Milestone),
 ) -> Result<Performance, W::Fault> {
     let mut performance = Performance::default();
+    performance.surroundings[0] = world.surroundings();
     world.clear()?;
     let (spans, tallies) = run_stream(world, &program.prepare)?;
     performance.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
@@ -157,6 +160,7 @@ pub fn perform_telling<W: World>(
     }
     perform_phases(world, program, how, &mut performance, tell)?;
     world.clear()?;
+    performance.surroundings[1] = world.surroundings();
     Ok(performance)
 }
 
@@ -174,12 +178,19 @@ fn perform_phases<W: World>(
     performance: &mut Performance,
     tell: &mut dyn FnMut(Milestone),
 ) -> Result<(), W::Fault> {
+    let mut cuts: Vec<u32> = program.prepare.cuts().into_iter().collect();
     for (index, phase) in program.phases.iter().enumerate() {
         if performance.stopped.is_some() {
             break;
         }
-        match perform_phase(world, phase, how)? {
+        let ended = perform_phase(world, phase, how)?;
+        cuts.extend(phase.steps.cuts());
+        match ended {
             Ok(run) => {
+                performance.stopped = altered(world, index, &cuts)?;
+                if performance.stopped.is_some() {
+                    break;
+                }
                 tell(Milestone::PhaseDone(phase, &run));
                 performance.phases.push(run);
             }
@@ -188,6 +199,33 @@ fn perform_phases<W: World>(
     }
     Ok(())
 }
+
+/// The first program whose files do not hold what was written to them after this phase: as bad as a call that
+/// failed.
+fn altered<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Result<Option<Stopped>, W::Fault> {
+    for program in 0..world.programs() {
+        if let Some(failure) = world.altered(program, cuts)? {
+            return Ok(Some(Stopped { program, phase: Some(phase), failure }));
+        }
+    }
+    Ok(None)
+}
+
+/// What the clock shows where nothing is done: the middle of many times. Each begins after a short sleep, as a
+/// phase begins after the wait for calm: with the processor's caches full of something else.
+pub fn nothing<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
+    let mut times = Vec::with_capacity(NOTHINGS);
+    for _ in 0..NOTHINGS {
+        thread::sleep(Duration::from_millis(1));
+        let (spans, _) = run_stream(world, &Stream::empty())?;
+        times.extend(spans.iter().map(Span::elapsed).max());
+    }
+    times.sort_unstable();
+    Ok(times.get(times.len() / 2).copied().unwrap_or_default())
+}
+
+/// Odd, so that there is a middle one.
+const NOTHINGS: usize = 21;
 
 /// The first program that failed.
 fn stopped(tallies: &[Tally], phase: Option<usize>) -> Option<Stopped> {

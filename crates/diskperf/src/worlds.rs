@@ -172,6 +172,14 @@ impl AnyWorld {
         }
     }
 
+    /// What the clock shows where nothing is done; nothing of a simulated machine, whose clock is exact.
+    pub fn nothing(&mut self) -> Result<Option<Nanos>, Error> {
+        match self {
+            AnyWorld::Real(world, ..) => Ok(Some(runner::nothing(&mut **world)?)),
+            AnyWorld::Simulated(_) => Ok(None),
+        }
+    }
+
     /// Runs the program and looks at the clock on the wall; nothing where it did not reach its end. What a
     /// simulated program takes is virtual: there the time to simulate it counts.
     pub fn time(&mut self, program: &Program) -> Result<Option<Trial>, Error> {

@@ -114,7 +114,7 @@ fn with_sync<'a>(cells: &[&'a Cell], sync: &str) -> Vec<&'a Cell> {
 
 /// The elapsed time; the star of the whole row stands here.
 fn elapsed(cell: &Cell) -> String {
-    let star = if cell.marks.is_empty() { "" } else { "*" };
+    let star = if cell.is_suspect() { "*" } else { "" };
     figure(cell, Execution::of(cell).map(|execution| execution.elapsed_s)) + star
 }
 

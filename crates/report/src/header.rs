@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Cell, Document, LowerCache, Mark, MarkCode, TargetInfo};
+use stats::summary::CONFIDENCE;
+use stats::{Cell, Document, LowerCache, Mark, MarkCode, Provenance, Rate, TargetInfo};
 use units::Bytes;
 
 use crate::numbers::significant;
@@ -126,7 +127,17 @@ pub fn footnotes(document: &Document) -> String {
     if run.interrupted {
         text += "; interrupted";
     }
+    if let Some(widest) = widest_interval(&document.cells) {
+        text += &format!("; {:.0} % intervals within +-{widest:.0} %", 100.0 * CONFIDENCE);
+    }
+    let costs = costs(document);
+    if !costs.is_empty() {
+        text += &format!(". {}", costs.join("; "));
+    }
     text += "\n";
+    if let Some(noise) = &run.noise {
+        text += &format!("{}: {}\n", MarkCode::Noise.name(), noise.text);
+    }
     let mut marks: BTreeMap<MarkCode, Vec<(&Mark, &Cell)>> = BTreeMap::new();
     for cell in &document.cells {
         for mark in &cell.marks {
@@ -134,7 +145,8 @@ pub fn footnotes(document: &Document) -> String {
         }
     }
     for (code, marks) in marks {
-        text += &format!("* {0}: {1}   diskperf help {0}\n", code.name(), footnote(document, code, &marks));
+        let star = if code == MarkCode::Nested { "" } else { "* " };
+        text += &format!("{star}{0}: {1}   diskperf help {0}\n", code.name(), footnote(document, code, &marks));
     }
     let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
     let reasons = unmeasured.filter_map(|cell| Some((cell.reason.as_deref()?, cell)));
@@ -161,6 +173,29 @@ fn by_reason<'a>(document: &'a Document, what: &str, cells: impl Iterator<Item =
         format!("{what} {reason} ({}{rest})\n", names.join("; "))
     });
     lines.collect()
+}
+
+/// Half the width of the widest interval, in percent of its rate.
+fn widest_interval(cells: &[Cell]) -> Option<f64> {
+    let half = |rate: &Rate| Some(100.0 * (rate.high? - rate.per_second) / rate.per_second);
+    cells.iter().filter_map(|cell| cell.rate.as_ref().and_then(half)).max_by(f64::total_cmp)
+}
+
+/// What was at work that no row shows by itself: the timing of operations, and the kernel's own threads, of
+/// all time that was measured.
+fn costs(document: &Document) -> Vec<String> {
+    let percent = |value: f64| if value < 10.0 { significant(value, 1) } else { significant(value, 2) };
+    let tool = document.run.calibration.and_then(|calibration| calibration.tool_percent);
+    let measured = document.cells.iter().filter(|cell| cell.provenance == Provenance::Measured && cell.measured);
+    let (mut workers, mut elapsed) = (Some(0.0), 0.0);
+    for (cell, round) in measured.flat_map(|cell| cell.kept().map(move |round| (cell, round))) {
+        workers = workers.zip(round.cpu_s.kernel_workers).map(|(sum, part)| sum + part);
+        elapsed += round.elapsed_s(cell.state.clock);
+    }
+    let workers = workers.filter(|_| elapsed > 0.0).map(|workers| 100.0 * workers / elapsed);
+    let tool = tool.map(|tool| format!("This tool: {} % of the time", percent(tool)));
+    let workers = workers.map(|workers| format!("kernel workers +{} % CPU", percent(workers)));
+    tool.into_iter().chain(workers).collect()
 }
 
 /// So many cells are named with one reason; how many more there are is said.

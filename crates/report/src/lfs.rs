@@ -48,7 +48,7 @@ fn name(cell: &Cell) -> String {
 }
 
 fn rate(cell: &Cell) -> String {
-    let star = if cell.marks.is_empty() { "" } else { "*" };
+    let star = if cell.is_suspect() { "*" } else { "" };
     cell.rate.as_ref().map_or_else(|| "n.m.".to_owned(), |rate| format!("{} {}{star}", figure(rate.value), rate.unit))
 }
 

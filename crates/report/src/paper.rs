@@ -112,6 +112,6 @@ fn different<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 fn figure(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
-    let star = if cell.marks.is_empty() { "" } else { "*" };
+    let star = if cell.is_suspect() { "*" } else { "" };
     format!("{}{cpu}{star}", significant(rate.value, 3))
 }

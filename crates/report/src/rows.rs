@@ -74,7 +74,7 @@ fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
 
 fn rate(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
-    let star = if cell.marks.is_empty() { "" } else { "*" };
+    let star = if cell.is_suspect() { "*" } else { "" };
     format!("{}{star}", in_unit(rate.value, rate))
 }
 

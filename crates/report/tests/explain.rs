@@ -85,6 +85,8 @@ fn document(cells: Vec<Cell>) -> Document {
     Document {
         schema: SCHEMA.to_owned(),
         run: RunInfo {
+            calibration: None,
+            noise: None,
             version: "0.1.0".to_owned(),
             command: vec!["diskperf".to_owned()],
             preset: Some("quick".to_owned()),

@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::marks::Mark;
+use crate::marks::{Mark, MarkCode};
 use crate::round::Round;
 
 /// One printed figure and all that makes it believable.
@@ -69,6 +69,12 @@ impl Cell {
     /// The rounds that count.
     pub fn kept(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.discarded)
+    }
+
+    /// Whether the figure has a star. That its file system lies on an image is true of all cells of a target:
+    /// it is said once, and hides no other star.
+    pub fn is_suspect(&self) -> bool {
+        self.marks.iter().any(|mark| mark.code != MarkCode::Nested)
     }
 
     /// A parameter that is a number.

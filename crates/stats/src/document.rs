@@ -50,6 +50,10 @@ pub struct RunInfo {
     pub memory_bytes: Option<u64>,
     /// What the run was allowed of it; null where it was not limited.
     pub memory_limit_bytes: Option<u64>,
+    /// What one measurement costs: how well short times can be told.
+    pub calibration: Option<Calibration>,
+    /// What else was at work, in most rounds; null where nothing was seen.
+    pub noise: Option<Noise>,
     /// Where it ran.
     pub targets: Vec<TargetInfo>,
     /// Sentences computed from the cells: a preset's conclusions.
@@ -59,6 +63,30 @@ pub struct RunInfo {
     pub phases: Option<u32>,
     /// Whether it was told to stop before its end.
     pub interrupted: bool,
+}
+
+/// What measuring itself costs on a real machine, measured before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// What the clock shows in nanoseconds where nothing is done: its quantum, and starting and stopping it.
+    pub clock_ns: u64,
+    /// What it costs to time one operation, in nanoseconds; null where single operations are not timed.
+    pub per_op_ns: Option<f64>,
+    /// Of all time that was measured, the percentage in which operations were timed.
+    pub tool_percent: Option<f64>,
+}
+
+/// What else was at work on the machine while a run measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// In words.
+    pub text: String,
+    /// The figure that tells, of the worst round.
+    pub value: f64,
+    /// In which rounds.
+    pub rounds: Vec<u32>,
 }
 
 /// Where programs ran.
@@ -81,6 +109,11 @@ pub struct TargetInfo {
     pub device_bytes: Option<u64>,
     /// How full the file system was.
     pub fill_percent: Option<f64>,
+    /// What of it lies in memory only, as `tmpfs`, `zram0`; null where nothing is known to.
+    pub in_memory: Option<String>,
+    /// The file system that the image under it lies in, and its device: `ext4 on vda`; null where it stands on
+    /// no image.
+    pub nested_in: Option<String>,
     /// The image that was made for it; null where it stands on something that was there before.
     pub image: Option<ImageInfo>,
     /// How the device's queue was tuned while it was measured, as in `scheduler:none+read_ahead_kb:4096`; null

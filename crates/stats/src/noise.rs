@@ -4,9 +4,13 @@
 //! On a busy machine every cell is noisy. That is said once, for the run; a cell is starred where it is
 //! worse than the rest: see [`stand_out`].
 
+use std::collections::BTreeMap;
+
 use units::Nanos;
 
 use crate::cell::Environment;
+use crate::document::Noise;
+use crate::marks::{Mark, MarkCode};
 use crate::summary::median;
 
 /// What was seen of the machine in a window of time. Nothing is what was not seen.
@@ -22,7 +26,10 @@ pub struct Window {
     pub own_bytes: Option<u64>,
     /// CPU time of the programs.
     pub ran: Nanos,
-    /// Time in which they could have run, and no processor was free.
+    /// CPU time of everybody else but the kernel's own threads. Counted by the tick of a clock, and so a rough
+    /// figure over few of them.
+    pub others: Option<Nanos>,
+    /// Time in which the programs could have run, and no processor was free.
     pub waited: Option<Nanos>,
     /// Time in which some task waited for a processor.
     pub cpu_pressure: Option<Nanos>,
@@ -34,8 +41,50 @@ pub struct Window {
     pub overslept: Option<Nanos>,
     /// How often somebody dropped the caches of the machine.
     pub drops: Option<u64>,
-    /// Bytes of files that were pushed out of memory and wanted again.
+    /// Bytes of files, none of them the programs', that were pushed out of memory and wanted again.
     pub refaulted_bytes: Option<u64>,
+}
+
+impl Window {
+    /// Both windows together: one may not begin before the other has ended. What was not seen in one of them
+    /// was not seen.
+    pub fn and(&self, other: &Window) -> Window {
+        fn both<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
+            a.zip(b).map(|(a, b)| a + b)
+        }
+        Window {
+            elapsed: self.elapsed + other.elapsed,
+            cpus: self.cpus.max(other.cpus),
+            device_bytes: both(self.device_bytes, other.device_bytes),
+            own_bytes: both(self.own_bytes, other.own_bytes),
+            ran: self.ran + other.ran,
+            others: both(self.others, other.others),
+            waited: both(self.waited, other.waited),
+            cpu_pressure: both(self.cpu_pressure, other.cpu_pressure),
+            io_pressure: both(self.io_pressure, other.io_pressure),
+            steal: both(self.steal, other.steal),
+            overslept: self.overslept.max(other.overslept),
+            drops: both(self.drops, other.drops),
+            refaulted_bytes: both(self.refaulted_bytes, other.refaulted_bytes),
+        }
+    }
+
+    /// All of them together; nothing of none.
+    pub fn sum(windows: impl IntoIterator<Item = Window>) -> Option<Window> {
+        windows.into_iter().reduce(|sum, window| sum.and(&window))
+    }
+
+    /// The same with the programs' own bytes settled: where nobody can tell them, all but what the window before
+    /// lets expect of others. Only then can windows of different kinds be added.
+    pub fn settled(self, before: &Window) -> Window {
+        let own = foreign_bytes(before, &self).zip(self.device_bytes).map(|(foreign, all)| all - foreign.min(all));
+        Window { own_bytes: own, ..self }
+    }
+
+    /// CPU time of others that could have kept anybody waiting.
+    fn taken(&self, waited: Option<Nanos>) -> Option<Nanos> {
+        waited.map(|waited| self.others.map_or(waited, |others| waited.min(others)))
+    }
 }
 
 /// What a disturbance is.
@@ -43,6 +92,8 @@ pub struct Window {
 pub enum Kind {
     /// The devices worked for others.
     Device,
+    /// Other programs had the processors.
+    Others,
     /// Tasks waited for processors.
     CpuPressure,
     /// The programs waited for processors.
@@ -70,10 +121,25 @@ pub struct Disturbance {
     pub threshold: f64,
 }
 
+impl Kind {
+    /// Whether it is somebody's doing, and not what came of that.
+    fn is_cause(self) -> bool {
+        match self {
+            Kind::Device | Kind::Others | Kind::Steal | Kind::Drops | Kind::Memory => true,
+            Kind::CpuPressure | Kind::Waiting | Kind::Jitter | Kind::IoPressure => false,
+        }
+    }
+}
+
 impl Disturbance {
     /// How many times over its threshold.
     pub fn weight(&self) -> f64 {
         self.value / self.threshold
+    }
+
+    /// As a mark.
+    pub fn mark(&self) -> Mark {
+        Mark { code: MarkCode::Noise, value: Some(self.value), text: self.text() }
     }
 
     /// In words.
@@ -81,7 +147,11 @@ impl Disturbance {
         let percent = 100.0 * self.value;
         match self.kind {
             Kind::Device => format!("the device moved {percent:.0} % more than was moved for the program"),
+            Kind::Others => format!("other programs took {percent:.0} % of the CPU"),
             Kind::CpuPressure => format!("tasks waited for a processor {percent:.0} % of the time"),
+            Kind::Waiting if self.value > 1.0 => {
+                format!("the program waited for a processor {:.1} times as long as it ran", self.value)
+            }
             Kind::Waiting => format!("the program waited for a processor {percent:.0} % of the time it ran"),
             Kind::Steal => format!("other virtual machines took {percent:.0} % of the CPU"),
             Kind::Jitter => format!("a sleep of a millisecond took {:.0} ms longer", 1000.0 * self.value),
@@ -96,6 +166,10 @@ impl Disturbance {
 
 /// Of the programs' own bytes.
 const DEVICE: f64 = 0.02;
+/// Of all processors' time.
+const OTHERS: f64 = 0.10;
+/// Below, the ticks of the clock are too few to tell a tenth of the processors' time: at 100 Hz, 50 on two.
+const OTHERS_NEED: Nanos = Nanos::from_millis(250);
 const CPU_PRESSURE: f64 = 0.10;
 /// Of the programs' own CPU time.
 const WAITING: f64 = 0.02;
@@ -134,16 +208,22 @@ pub fn environment(before: &Window, during: &Window) -> Environment {
 }
 
 /// Every check that can be made.
-fn checks(before: &Window, during: &Window) -> [Option<Disturbance>; 8] {
+///
+/// Who waits for a processor may wait for ourselves, or for what the kernel does for us: no longer wait counts
+/// than others had the processors.
+fn checks(before: &Window, during: &Window) -> [Option<Disturbance>; 9] {
     let check = |kind, value: Option<f64>, threshold| {
         value.filter(|value| value.is_finite()).map(|value| Disturbance { kind, value, threshold })
     };
     let own = during.own_bytes.or(during.device_bytes);
+    let processors = Nanos(during.elapsed.0 * u64::from(during.cpus));
+    let others = during.others.filter(|_| during.elapsed >= OTHERS_NEED);
     [
         check(Kind::Device, ratio(foreign_bytes(before, during), own), DEVICE),
-        check(Kind::CpuPressure, share(during.cpu_pressure, during.elapsed), CPU_PRESSURE),
-        check(Kind::Waiting, share(during.waited, during.ran), WAITING),
-        check(Kind::Steal, share(during.steal, Nanos(during.elapsed.0 * u64::from(during.cpus))), STEAL),
+        check(Kind::Others, share(others, processors), OTHERS),
+        check(Kind::CpuPressure, share(during.taken(during.cpu_pressure), during.elapsed), CPU_PRESSURE),
+        check(Kind::Waiting, share(during.taken(during.waited), during.ran), WAITING),
+        check(Kind::Steal, share(during.steal, processors), STEAL),
         check(Kind::Jitter, during.overslept.or(before.overslept).map(Nanos::as_secs_f64), JITTER),
         check(Kind::IoPressure, share(before.io_pressure, before.elapsed), IO_PRESSURE),
         check(Kind::Drops, during.drops.map(|drops| drops as f64), DROPS),
@@ -186,6 +266,40 @@ pub fn stand_out(weights: &[f64]) -> Vec<bool> {
 /// A cell stands out where it has twice the usual disturbance.
 const WORSE: f64 = 2.0;
 
+/// What disturbed a run, said once for all of it: of the disturbances of its rounds a cause that was found in
+/// at least half of those that were disturbed, else whatever was found in most of them, of those the
+/// weightiest; with its worst figure. Nothing where no round was disturbed.
+pub fn of_run(rounds: &[(u32, Vec<Disturbance>)]) -> Option<Noise> {
+    let mut kinds: BTreeMap<Kind, Vec<(u32, Disturbance)>> = BTreeMap::new();
+    for (round, found) in rounds {
+        found.iter().for_each(|disturbance| kinds.entry(disturbance.kind).or_default().push((*round, *disturbance)));
+    }
+    let weight = |found: &[(u32, Disturbance)]| found.iter().map(|(_, one)| one.weight()).fold(0.0, f64::max);
+    let disturbed = rounds.iter().filter(|(_, found)| !found.is_empty()).count();
+    let rank =
+        |kind: Kind, found: &[(u32, Disturbance)]| (kind.is_cause() && 2 * found.len() >= disturbed, found.len());
+    let (_, found) = kinds.iter().max_by(|(kind, found), (other, others)| {
+        rank(**kind, found).cmp(&rank(**other, others)).then(weight(found).total_cmp(&weight(others)))
+    })?;
+    let worst = found.iter().map(|(_, one)| one).max_by(|a, b| a.value.total_cmp(&b.value))?;
+    let numbers: Vec<u32> = found.iter().map(|(round, _)| *round).collect();
+    let text = format!("{} in {}", worst.text(), named(&numbers, rounds.len()));
+    Some(Noise { text, value: worst.value, rounds: numbers })
+}
+
+/// `every round`, `round 2`, `rounds 2 and 4`.
+fn named(rounds: &[u32], of: usize) -> String {
+    match rounds {
+        [one] => format!("round {one}"),
+        all if all.len() == of => "every round".to_owned(),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(u32::to_string).collect();
+            format!("rounds {} and {last}", first.join(", "))
+        }
+        [] => "no round".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +314,7 @@ mod tests {
             device_bytes: Some(0),
             own_bytes: Some(0),
             ran: Nanos::from_millis(500),
+            others: Some(Nanos::ZERO),
             waited: Some(Nanos::ZERO),
             cpu_pressure: Some(Nanos::ZERO),
             io_pressure: Some(Nanos::ZERO),
@@ -228,13 +343,15 @@ mod tests {
     #[test]
     fn each_threshold_is_its_own() {
         let some = |millis| Some(Nanos::from_millis(millis));
-        let during = measurement();
+        // Somebody is there, for whom one may have to wait.
+        let during = Window { others: some(199), ..measurement() };
         for (kind, below, above) in [
             (
                 Kind::Device,
                 Window { device_bytes: Some(101_900_000), ..during },
                 Window { device_bytes: Some(102_000_000), ..during },
             ),
+            (Kind::Others, during, Window { others: some(200), ..during }),
             (
                 Kind::CpuPressure,
                 Window { cpu_pressure: some(99), ..during },
@@ -272,10 +389,58 @@ mod tests {
 
     #[test]
     fn the_worst_comes_first_and_says_its_figure() {
-        let during = Window { waited: Some(Nanos::from_millis(200)), drops: Some(1), ..measurement() };
+        let waited = Some(Nanos::from_millis(200));
+        let during = Window { waited, others: waited.map(|waited| waited - Nanos(1)), drops: Some(1), ..measurement() };
         let found = disturbances(&quiet(), &during);
         assert_eq!(found[0].text(), "the program waited for a processor 40 % of the time it ran");
-        assert_eq!((found[0].weight(), found[1].kind), (20.0, Kind::Drops));
+        assert!((found[0].weight() - 20.0).abs() < 1e-6);
+        assert_eq!(found[1].kind, Kind::Drops);
+    }
+
+    #[test]
+    fn waiting_for_ourselves_is_no_noise() {
+        let long = Some(Nanos::from_millis(500));
+        let alone = Window { waited: long, cpu_pressure: long, ..measurement() };
+        assert_eq!(kinds(&quiet(), &alone), []);
+        assert_eq!(environment(&quiet(), &alone), Environment::Quiet);
+        let unseen = Window { others: None, ..alone };
+        assert_eq!(kinds(&quiet(), &unseen), [Kind::Waiting, Kind::CpuPressure]);
+    }
+
+    #[test]
+    fn few_ticks_tell_nothing_of_others() {
+        let short = Window { elapsed: Nanos::from_millis(100), others: Some(Nanos::from_millis(100)), ..measurement() };
+        assert_eq!(kinds(&quiet(), &short), []);
+    }
+
+    #[test]
+    fn windows_add_up_once_their_own_bytes_are_settled() {
+        let before = Window { device_bytes: Some(1_000_000), ..quiet() };
+        let writing = Window { own_bytes: None, ..measurement() };
+        let sum = Window::sum([measurement(), writing.settled(&before)]).expect("a window");
+        assert_eq!((sum.elapsed, sum.device_bytes), (Nanos::from_secs(2), Some(200_000_000)));
+        assert_eq!(foreign_bytes(&quiet(), &sum), Some(1_000_000));
+        assert_eq!(Window::sum([]), None);
+        assert_eq!(measurement().and(&Window { drops: None, ..quiet() }).drops, None);
+    }
+
+    #[test]
+    fn a_run_says_once_what_disturbed_most_of_its_rounds() {
+        let others = |millis| disturbances(&quiet(), &Window { others: Some(Nanos::from_millis(millis)), ..quiet() });
+        let drop = disturbances(&quiet(), &Window { drops: Some(100), ..quiet() });
+        let noise = of_run(&[(1, drop), (2, others(760)), (3, Vec::new()), (4, others(400))]).expect("noise");
+        assert_eq!(noise.text, "other programs took 38 % of the CPU in rounds 2 and 4");
+        assert_eq!((noise.value, noise.rounds), (0.38, vec![2, 4]));
+        assert_eq!(of_run(&[(1, Vec::new())]), None);
+        let all = of_run(&[(1, others(400)), (2, others(600))]).expect("noise");
+        assert!(all.text.ends_with("30 % of the CPU in every round"), "{}", all.text);
+        // The cause, not what came of it; unless that alone was seen mostly.
+        let waited = Some(Nanos::from_millis(400));
+        let both = disturbances(&quiet(), &Window { others: waited, waited, ..quiet() });
+        let effect = disturbances(&quiet(), &Window { others: Some(Nanos::from_millis(20)), waited, ..quiet() });
+        let text = |rounds: &[(u32, Vec<Disturbance>)]| of_run(rounds).expect("noise").text;
+        assert!(text(&[(1, both.clone()), (2, effect.clone())]).starts_with("other programs"));
+        assert!(text(&[(1, both), (2, effect.clone()), (3, effect)]).contains("every round"));
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use kernel::machine::Host;
 use kernel::tuning::restore_left;
 use kernel::{MemoryLimit, PrivateMounts};
-use stats::{Cell, Document, Problem, RunInfo, SCHEMA, TargetInfo};
+use stats::{Calibration, Cell, Document, Noise, Problem, RunInfo, SCHEMA, TargetInfo};
 use units::{Bytes, Nanos};
 
 use crate::budget::{Cost, Limits, Sizes};
-use crate::cells::{self, History};
+use crate::calibrate;
+use crate::cells::{self, History, Scene};
 use crate::cli::{Data, Format, OutputArguments, RunArguments};
 use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
@@ -18,6 +19,7 @@ use crate::events::Event;
 use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices, about};
 use crate::ground;
+use crate::judge;
 use crate::output;
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::{Preset, Settings};
@@ -38,6 +40,10 @@ pub struct Results {
     pub problems: Vec<Problem>,
     /// What follows from the figures.
     pub findings: Vec<String>,
+    /// What measuring itself costs here.
+    pub calibration: Option<Calibration>,
+    /// What else was at work.
+    pub noise: Option<Noise>,
     /// Whether it was told to stop.
     pub interrupted: bool,
 }
@@ -363,18 +369,25 @@ fn measure(
         Some(limits) => make_fit(arguments, plan, targets, &mut worlds, (stop, started), &limits)?,
         None => None,
     };
+    let nothing = nothing(plan, targets, &mut worlds, stop)?;
     let _timer = deadline.map(|deadline| stop.after(deadline.left()));
     notify(Event::Started(plan));
     let mut histories = vec![History::default(); plan.alternatives.len()];
-    let mut ended = run_rounds(plan, targets, &mut worlds, (stop, deadline), &mut histories, notify);
+    let scene = Scene { plan, targets, infos: &results.targets, nothing };
+    let mut ended = run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, notify);
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits, interrupted) {
         say_what_was_left_out(plan, &limits, &histories);
     }
+    let scene = Scene { plan, targets, infos: &results.targets, nothing };
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
         results.problems.extend(cells::problem(targets, alternative, history));
-        results.cells.extend(cells::cells(plan, targets, alternative, history));
+        results.cells.extend(cells::cells(scene, alternative, history));
     }
+    results.noise = judge::machine::noise(plan, targets, &histories, &mut results.cells);
+    judge::machine::order(&mut results.cells);
+    results.cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
+    results.calibration = nothing.map(|nothing| calibrate::calibration(nothing, plan, targets, &histories));
     results.cells.extend(published::cells(plan.preset));
     results.interrupted = interrupted;
     results.findings = (arguments.preset.findings)(&results.cells);
@@ -383,6 +396,15 @@ fn measure(
         ended = keep(worlds, targets, &mut results.targets).and(ended);
     }
     ended
+}
+
+/// What the clock shows where nothing is done on a real target; nothing where there is none.
+fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) -> Result<Option<Nanos>, Error> {
+    let is_real = |alternative: &&Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+    match plan.alternatives.iter().find(is_real) {
+        Some(alternative) => worlds.open(plan, &alternative.targets, targets, stop)?.nothing(),
+        None => Ok(None),
+    }
 }
 
 /// Gives the images their names, and says which.
@@ -397,15 +419,15 @@ fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<
 }
 
 fn run_rounds(
-    plan: &Plan,
-    targets: &[Target],
+    scene: Scene,
     worlds: &mut Worlds,
     (stop, deadline): (&Stop, Option<Deadline>),
     histories: &mut [History],
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
+    let Scene { plan, targets, .. } = scene;
     let began = Instant::now();
-    let all = all_cells(plan, targets, histories);
+    let all = all_cells(scene, histories);
     let mut lasted = vec![Nanos::ZERO; histories.len()];
     for round in 1..=plan.rounds {
         let affords = match deadline {
@@ -443,7 +465,7 @@ fn run_rounds(
             lasted[index] = since(began);
             notify(Event::ProgramEnded);
             if round == 1 {
-                let cells = cells::cells(plan, targets, &plan.alternatives[index], &histories[index]);
+                let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
                 notify(Event::FirstFigures { cells: &cells, all: &all });
             }
         }
@@ -518,9 +540,9 @@ fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, histories: &[History]
 }
 
 /// Every cell there will be.
-fn all_cells(plan: &Plan, targets: &[Target], histories: &[History]) -> Vec<Cell> {
-    let both = plan.alternatives.iter().zip(histories);
-    both.flat_map(|(alternative, history)| cells::cells(plan, targets, alternative, history)).collect()
+fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
+    let both = scene.plan.alternatives.iter().zip(histories);
+    both.flat_map(|(alternative, history)| cells::cells(scene, alternative, history)).collect()
 }
 
 fn document(
@@ -549,6 +571,8 @@ fn document(
             cpus: host.cpus as u64,
             memory_bytes: host.memory_bytes,
             memory_limit_bytes: plan.and_then(|plan| plan.memory).map(|memory| memory.0),
+            calibration: results.calibration,
+            noise: results.noise,
             targets: results.targets,
             findings: results.findings,
             phases: plan.and_then(|plan| plan.phases),

@@ -5,8 +5,10 @@
 //! seen gives no mark.
 
 pub mod caches;
+pub mod clock;
 pub mod contents;
 pub mod durability;
+pub mod place;
 pub mod rounds;
 
 use schemars::JsonSchema;
@@ -42,12 +44,24 @@ pub enum MarkCode {
     Compress,
     /// The device wrote far more bytes than the programs.
     Amplify,
+    /// Too short a time for the clock.
+    Short,
     /// Fewer rounds than the preset promises, or rounds that do not agree as it promises.
     Few,
-    /// An operation failed; there is no rate.
+    /// More was at work besides the program than for the other cells.
+    Noise,
+    /// An operation failed, or a file does not hold what was written; there is no rate.
     Error,
+    /// A setting that must stay was changed between the rounds.
+    Env,
+    /// The file system lies on an image in another one.
+    Nested,
     /// Programs that were to run at once did so for less than nine tenths of the time.
     Uneven,
+    /// What is said to be on a device lies in memory only.
+    Memory,
+    /// What is to be compared ran one after the other and not in turns.
+    Order,
 }
 
 impl MarkCode {
@@ -61,13 +75,28 @@ impl MarkCode {
             MarkCode::Hole => "hole",
             MarkCode::Compress => "compress",
             MarkCode::Amplify => "amplify",
+            MarkCode::Short => "short",
             MarkCode::Few => "few",
+            MarkCode::Noise => "noise",
             MarkCode::Error => "error",
+            MarkCode::Env => "env",
+            MarkCode::Nested => "nested",
             MarkCode::Uneven => "uneven",
+            MarkCode::Memory => "memory",
+            MarkCode::Order => "order",
         }
     }
     /// Whether the lower of two values says that the claim is further from true.
     pub const fn is_worse_lower(self) -> bool {
-        matches!(self, MarkCode::Cache | MarkCode::Lower | MarkCode::Noflush | MarkCode::Compress | MarkCode::Uneven)
+        matches!(
+            self,
+            MarkCode::Cache
+                | MarkCode::Lower
+                | MarkCode::Noflush
+                | MarkCode::Compress
+                | MarkCode::Short
+                | MarkCode::Uneven
+                | MarkCode::Order
+        )
     }
 }

@@ -37,6 +37,21 @@ pub fn uneven(overlap: f64) -> Option<Mark> {
     })
 }
 
+/// What is wrong with the rounds of one of several cells that are to be compared, whose rounds are these. Rounds
+/// have orders of their own, so who runs in the same rounds takes turns: in two at least, and in more than those
+/// that only one of them ran, as at the end of a run that was ended early.
+pub fn order(rounds: &[u32], compared: &[&[u32]]) -> Option<Mark> {
+    let common = |others: &[u32]| rounds.iter().filter(|round| others.contains(round)).count();
+    let alone = |others: &[u32]| rounds.len() + others.len() - 2 * common(others);
+    let takes_turns = |others: &&&[u32]| common(others) >= 2 && common(others) > alone(others);
+    let shared = compared.iter().filter(|others| !takes_turns(others)).map(|others| common(others)).min()?;
+    let text = match (rounds.len(), shared) {
+        (1, _) => "it ran once, and so not in turns with what it is compared with".to_owned(),
+        (all, shared) => format!("it ran in turns with what it is compared with in {shared} of {all} rounds only"),
+    };
+    Some(Mark { code: MarkCode::Order, value: Some(shared as f64), text })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +62,18 @@ mod tests {
         assert_eq!(few(&[100.0, 120.0], 2, true).map(|mark| mark.code), Some(MarkCode::Few));
         assert_eq!(few(&[100.0, 120.0], 2, false), None);
         assert_eq!(few(&[100.0], 2, false).map(|mark| mark.text), Some("1 of 2 rounds".to_owned()));
+    }
+
+    #[test]
+    fn what_is_compared_takes_turns() {
+        assert_eq!(order(&[1, 2], &[&[1, 2], &[1, 2]]), None);
+        assert_eq!(order(&[1], &[]), None);
+        assert_eq!(order(&[1], &[&[1]]).map(|mark| mark.code), Some(MarkCode::Order));
+        // One round more, at the end, is no other series.
+        assert_eq!(order(&[1, 2], &[&[1, 2], &[1, 2, 3]]), None);
+        let mark = order(&[1, 2, 3], &[&[1], &[1, 2, 3]]).expect("a mark");
+        assert!(mark.text.ends_with("in 1 of 3 rounds only"), "{}", mark.text);
+        assert!(order(&[1, 2], &[&[1, 2, 3, 4]]).is_some());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use stats::TargetInfo;
 use units::Nanos;
 
 use crate::budget::Sizes;
-use crate::cells::{self, History};
+use crate::cells::{self, History, Scene};
 use crate::cli::SimulateArguments;
 use crate::commands::run::{Results, conclude};
 use crate::display::Display;
@@ -219,7 +219,8 @@ fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, s
     }
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
         results.problems.extend(cells::problem(targets, alternative, history));
-        results.cells.extend(cells::cells(plan, targets, alternative, history));
+        let scene = Scene { plan, targets, infos: &results.targets, nothing: None };
+        results.cells.extend(cells::cells(scene, alternative, history));
     }
 }
 

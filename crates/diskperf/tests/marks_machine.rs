@@ -1,0 +1,361 @@
+//! The marks that tell of the machine and the run, as a user meets them: each in a situation made for it, read
+//! from the JSON of the built program; and the same without the situation.
+
+use std::fs::{self, OpenOptions};
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, has_tool, names_in, skip};
+use units::Bytes;
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// A folder in memory where there is such a place: for what has nothing to do with a device.
+fn quick_scratch() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
+}
+
+/// Says why images cannot be made here, if they cannot.
+macro_rules! need_images {
+    () => {
+        if !may_administer() || !Path::new("/dev/loop-control").exists() {
+            return skip!("needs root and loop devices");
+        }
+        if !has_tool("mkfs.ext4") {
+            return skip!("mkfs.ext4 is not installed");
+        }
+    };
+}
+
+/// The document of a run that ended with this status.
+fn document(ended: &Ended, status: i32) -> Value {
+    assert_eq!(ended.status, Some(status), "{}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
+    let schema = testkit::run(&program(), Path::new("/"), &["schema"]);
+    let schema: Value = serde_json::from_str(&schema.out).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
+    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    document
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Value {
+    document(&testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat()), 0)
+}
+
+fn cells(document: &Value) -> &Vec<Value> {
+    document["cells"].as_array().expect("cells")
+}
+
+/// What the mark of this code says, of a cell or of a round.
+fn mark<'a>(of: &'a Value, code: &str) -> Option<&'a str> {
+    let mut marks = of["marks"].as_array().expect("marks").iter();
+    marks.find(|mark| mark["code"] == code).map(|mark| mark["text"].as_str().expect("a text"))
+}
+
+/// Starts a run that goes on until it is told to stop.
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    Command::new(program())
+        .args(["run", "smoke", "--rounds", "100000", "--json"])
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started")
+}
+
+/// Has it stop, and reads what it found.
+fn stop(child: Child) -> Value {
+    kill_process(Pid::from_child(&child), Signal::INT).expect("the signal is sent");
+    let output = child.wait_with_output().expect("its end");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    document(&Ended { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }, 4)
+}
+
+fn soon(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The private folder of a run in this directory.
+fn workspace(directory: &Path) -> Option<PathBuf> {
+    let is_ours = |name: &String| name.starts_with(".diskperf-");
+    names_in(directory).into_iter().find(is_ours).map(|name| directory.join(name))
+}
+
+/// A file system of the test's own. The programs that this thread starts see it.
+fn ground(folder: &Path) -> Image {
+    let spec = ImageSpec {
+        file_system: "ext4".to_owned(),
+        bytes: Bytes::mib(32),
+        directory: folder.to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: Vec::new(),
+    };
+    let mounts = PrivateMounts::enter().expect("mounts of our own");
+    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
+}
+
+/// Processes that do nothing but keep processors busy; ended when dropped.
+struct Neighbours(Vec<Child>);
+
+impl Neighbours {
+    fn of_each_processor(count: usize) -> Neighbours {
+        let processors = thread::available_parallelism().expect("processors").get();
+        let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+        Neighbours((0..count * processors).map(|_| busy()).collect())
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pids = self.0.iter().map(Pid::from_child);
+        pids.for_each(|pid| kill_process(pid, signal).expect("the signal is sent"));
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // One that has ended already is no less gone.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn busy_neighbours_are_noise() {
+    let folder = quick_scratch();
+    let neighbours = Neighbours::of_each_processor(2);
+    let document = run(folder.path(), &["--rounds", "2", "--size", "8MiB"]);
+    drop(neighbours);
+    let said = &document["run"]["noise"];
+    assert!(said["text"].as_str().expect("it is said").contains("other programs took"), "{said}");
+    assert_eq!(said["rounds"], Value::from([1, 2]));
+    assert!(said["value"].as_f64() > Some(0.1), "{said}");
+    let noisy = cells(&document).iter().filter(|cell| cell["state"]["environment"] == "noisy").count();
+    assert!(2 * noisy > cells(&document).len(), "{noisy}");
+    let rounds = cells(&document).iter().flat_map(|cell| cell["rounds"].as_array().expect("rounds"));
+    assert!(rounds.filter(|round| mark(round, "noise").is_some()).count() > 0);
+}
+
+/// Where the neighbours are at work only while one of three targets is measured, its cells stand out.
+#[test]
+fn what_is_disturbed_more_than_the_rest_is_starred() {
+    let folder = quick_scratch();
+    let targets = ["a", "b", "c"];
+    targets.iter().for_each(|target| fs::create_dir(folder.path().join(target)).expect("a folder"));
+    let disturbed = folder.path().join("c");
+    let neighbours = Neighbours::of_each_processor(3);
+    neighbours.signal(Signal::STOP);
+    let is_over = AtomicBool::new(false);
+    let document = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut was_busy = false;
+            while !is_over.load(Ordering::Relaxed) {
+                // Its private folder holds something only while its programs run.
+                let files = workspace(&disturbed).and_then(|folder| fs::read_dir(folder).ok());
+                let is_busy = files.is_some_and(|mut files| files.next().is_some());
+                if is_busy != was_busy {
+                    neighbours.signal(if is_busy { Signal::CONT } else { Signal::STOP });
+                }
+                was_busy = is_busy;
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let document = run(folder.path(), &[&["--rounds", "2", "--size", "1MiB"], &targets[..]].concat());
+        is_over.store(true, Ordering::Relaxed);
+        document
+    });
+    let starred = |target: &str| {
+        let here = cells(&document).iter().filter(|cell| cell["target"] == target);
+        here.filter(|cell| mark(cell, "noise").is_some()).count()
+    };
+    let counts = targets.map(starred);
+    assert!(counts[2] > 0 && counts[..2].iter().all(|count| *count < counts[2]), "{counts:?} {document:#}");
+}
+
+/// valgrind has its programs ask the kernel for the time, call by call: a bad clock.
+#[test]
+fn a_time_that_the_clock_cannot_tell_is_short() {
+    let Some(valgrind) = testkit::tool("valgrind") else { return skip!("valgrind is not installed") };
+    let folder = quick_scratch();
+    let binary = program();
+    let binary = binary.to_str().expect("a path in UTF-8");
+    let smoke = ["--tool=none", "-q", binary, "run", "smoke", "--size", "8192", "--warm", "--json"];
+    let document = document(&testkit::run(&valgrind, folder.path(), &smoke), 0);
+    let clock = document["run"]["calibration"]["clock_ns"].as_u64().expect("what the clock shows");
+    assert!(clock > 0);
+    let mut short = 0;
+    for cell in cells(&document).iter().filter(|cell| cell["measured"] == true) {
+        let rounds = cell["rounds"].as_array().expect("rounds").iter();
+        let seconds = |round: &Value| {
+            let named = ["durable_s", "returned_s"].map(|name| round[name].as_f64());
+            if cell["state"]["clock"] == "durable" { named[0].or(named[1]) } else { named[1] }
+        };
+        let least = rounds.filter_map(seconds).fold(f64::INFINITY, f64::min);
+        if cell["state"]["clock"] != "data_durable" {
+            assert_eq!(mark(cell, "short").is_some(), least < 100.0 * clock as f64 / 1e9, "{cell}");
+        }
+        short += usize::from(mark(cell, "short").is_some());
+    }
+    assert!(short > 0, "{document:#}");
+}
+
+/// Somebody writes zeros into the first file of every program, again and again.
+#[test]
+fn a_file_that_holds_something_else_voids_the_cell() {
+    let folder = quick_scratch();
+    let is_over = AtomicBool::new(false);
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let file = workspace(folder.path()).map(|workspace| workspace.join("f0"));
+                if let Some(file) = file.and_then(|path| OpenOptions::new().write(true).open(path).ok()) {
+                    // The program may have removed it meanwhile.
+                    let _ = file.write_all_at(&[0; 4096], 0);
+                }
+            }
+        });
+        let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--rounds", "10", "--json"]);
+        is_over.store(true, Ordering::Relaxed);
+        ended
+    });
+    let document = document(&ended, 1);
+    let altered = cells(&document).iter().filter(|cell| {
+        mark(cell, "error").is_some_and(|text| text.contains("what is there is not what was written there"))
+    });
+    let mut count = 0;
+    for cell in altered {
+        assert_eq!((&cell["measured"], &cell["rate"]), (&Value::from(false), &Value::Null), "{cell}");
+        count += 1;
+    }
+    assert!(count > 0, "{document:#}");
+    assert!(document["errors"][0]["message"].as_str().expect("a message").contains("f0"), "{document:#}");
+}
+
+#[test]
+fn a_setting_that_changes_in_mid_run_is_told() {
+    need_images!();
+    let folder = scratch();
+    let ground = ground(folder.path());
+    let path = ground.path().to_str().expect("a plain path");
+    let read_ahead = Path::new("/sys/block").join(&ground.device().name).join("queue/read_ahead_kb");
+    let change_queue = || fs::write(&read_ahead, "68").expect("the queue is changed");
+    let change_mount = || {
+        let mounted = testkit::run(Path::new("mount"), Path::new("/"), &["-o", "remount,noatime", path]);
+        assert_eq!(mounted.status, Some(0), "{}", mounted.err);
+    };
+    let changes: [(&dyn Fn(), [&str; 3]); 2] = [
+        (&change_queue, ["read_ahead_kb of loop", "to 68", "by round"]),
+        (&change_mount, ["mount options", "noatime", "by round"]),
+    ];
+    for (change, words) in changes {
+        // A program or so, then the change, then a round or so.
+        let child = start(folder.path(), &[path]);
+        soon("the run has begun", || workspace(ground.path()).is_some());
+        thread::sleep(Duration::from_secs(2));
+        change();
+        thread::sleep(Duration::from_secs(4));
+        let document = stop(child);
+        let texts: Vec<&str> = cells(&document).iter().filter_map(|cell| mark(cell, "env")).collect();
+        assert!(texts.iter().any(|text| words.iter().all(|word| text.contains(word))), "{texts:?} {document:#}");
+    }
+    let document = run(folder.path(), &[path]);
+    assert!(cells(&document).iter().all(|cell| mark(cell, "env").is_none()), "{document:#}");
+}
+
+#[test]
+fn an_image_names_the_file_system_it_lies_in() {
+    need_images!();
+    let folder = scratch();
+    let ground = ground(folder.path());
+    let document = run(folder.path(), &["a=image:ext4,size=32MiB", &format!("b={}", ground.path().display())]);
+    for (index, target) in ["a", "b"].into_iter().enumerate() {
+        let info = &document["run"]["targets"][index];
+        let host = info["nested_in"].as_str().expect("a host");
+        assert!(host.contains(document["run"]["targets"][0]["image"]["host_file_system"].as_str().expect("its name")));
+        for cell in cells(&document).iter().filter(|cell| cell["target"] == target && cell["measured"] == true) {
+            assert!(mark(cell, "nested").expect("a mark").ends_with(host), "{cell}");
+        }
+    }
+    let table = testkit::run(&program(), folder.path(), &["run", "smoke", "a=image:ext4,size=32MiB"]);
+    assert!(table.out.contains("nested: the file system lies on an image in "), "{}", table.out);
+}
+
+#[test]
+fn memory_is_no_device() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
+    let document = run(folder.path(), &[]);
+    if document["run"]["targets"][0]["file_system"] != "tmpfs" {
+        return skip!("/dev/shm is no tmpfs");
+    }
+    assert_eq!(document["run"]["targets"][0]["in_memory"], "tmpfs");
+    for cell in cells(&document).iter().filter(|cell| cell["measured"] == true) {
+        let claims = cell["state"]["clock"] != "returned";
+        assert_eq!(mark(cell, "memory").is_some(), claims, "{cell}");
+        assert_eq!(mark(cell, "nested"), None);
+    }
+    assert!(cells(&document).iter().any(|cell| mark(cell, "memory").is_some_and(|text| text.contains("(tmpfs)"))));
+    // What is not in memory is not said to be.
+    let folder = scratch();
+    let document = run(folder.path(), &[]);
+    let is_memory = document["run"]["targets"][0]["in_memory"].is_string();
+    assert_eq!(cells(&document).iter().any(|cell| mark(cell, "memory").is_some()), is_memory);
+}
+
+#[test]
+fn an_image_in_memory_is_both() {
+    need_images!();
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
+    let target = format!("image:ext4,size=32MiB,dir={}", folder.path().display());
+    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--json", &target]);
+    let document = document(&ended, 0);
+    let durable: Vec<&Value> = cells(&document).iter().filter(|cell| cell["state"]["clock"] == "durable").collect();
+    assert!(!durable.is_empty());
+    for cell in durable {
+        assert!(mark(cell, "nested").expect("a mark").contains("tmpfs"), "{cell}");
+        let memory = mark(cell, "memory").expect("a mark");
+        assert!(memory.contains("(loop") && memory.contains("on tmpfs)"), "{cell}");
+    }
+}
+
+#[test]
+fn what_is_compared_must_take_turns() {
+    let folder = quick_scratch();
+    ["a", "b"].iter().for_each(|target| fs::create_dir(folder.path().join(target)).expect("a folder"));
+    let marked = |arguments: &[&str]| {
+        let document = run(folder.path(), arguments);
+        let real = |cell: &&Value| cell["provenance"] == "measured" && cell["measured"] == true;
+        let real: Vec<bool> = cells(&document).iter().filter(real).map(|cell| mark(cell, "order").is_some()).collect();
+        assert!(!real.is_empty());
+        assert!(real.iter().all(|marked| *marked == real[0]), "{document:#}");
+        let simulated = cells(&document).iter().filter(|cell| cell["provenance"] == "simulated");
+        assert!(simulated.into_iter().all(|cell| mark(cell, "order").is_none()), "{document:#}");
+        real[0]
+    };
+    assert!(marked(&["a", "b", "--rounds", "1"]));
+    assert!(!marked(&["a", "b", "--rounds", "2"]));
+    assert!(!marked(&["a", "--rounds", "1"]));
+    assert!(!marked(&["a", "sim:flat", "--rounds", "1"]));
+}
