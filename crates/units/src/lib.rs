@@ -1,4 +1,4 @@
-//! The words every other crate counts in: nanoseconds, moments of one clock, bytes, rates, random numbers.
+//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers.
 //!
 //! Knows nothing: no clock is read here, no file, no device. Integers throughout; a float appears only
 //! when a finished integer becomes a rate.
@@ -10,12 +10,14 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod civil;
 mod prng;
 mod rate;
 mod suffixed;
 mod time;
 
 pub use bytes::{Bytes, ParseBytesError};
+pub use civil::Civil;
 pub use prng::Prng;
 pub use rate::per_second;
 pub use time::{Host, Moment, Nanos, ParseNanosError, Virtual};

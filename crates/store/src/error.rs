@@ -1,0 +1,132 @@
+//! What can be wrong with a store, told apart by what a person can do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// What is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such file.
+    #[error("there is no store {0}")]
+    Missing(PathBuf),
+    /// The folder of a store that is to be made does not exist.
+    #[error("there is no folder {0} for the store")]
+    NoFolder(PathBuf),
+    /// Another process has it for longer than anybody waits.
+    #[error("the store {0} is locked by another process")]
+    Locked(PathBuf),
+    /// It, or the folder it lies in, may not be written to.
+    #[error("the store {0} cannot be written to")]
+    ReadOnly(PathBuf),
+    /// This user may not read it.
+    #[error("the store {0} may not be read by this user")]
+    Denied(PathBuf),
+    /// It is no database, or another program's.
+    #[error("{path} is no store of diskperf: {what}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
+    },
+    /// A newer diskperf has written it.
+    #[error("the store {path} has schema {found}, and this diskperf knows schemas up to {known}")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The last one that is known.
+        known: i64,
+    },
+    /// It is damaged.
+    #[error("the store {path} is damaged: {what}")]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// There is no room for more.
+    #[error("there is no room for the store {0}")]
+    Full(PathBuf),
+    /// A run of this name is not there.
+    #[error("there is no run {typed}")]
+    UnknownRun {
+        /// What was asked for.
+        typed: String,
+        /// Names that are near it.
+        near: Vec<String>,
+    },
+    /// Several runs begin like this.
+    #[error("{} runs begin with {typed}: {}", .runs.len(), .runs.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        typed: String,
+        /// Those that it may mean.
+        runs: Vec<String>,
+    },
+    /// Another process goes on with the run.
+    #[error("another process has gone on with the run {0}")]
+    Taken(String),
+    /// The operating system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// SQLite refused, for none of the reasons above.
+    #[error("the store {path}: {source}")]
+    Sql {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    /// What an answer of SQLite means.
+    pub(crate) fn sql(path: &Path, source: rusqlite::Error) -> StoreError {
+        let path = path.to_owned();
+        use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+        if let FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..) =
+            source
+        {
+            return StoreError::Corrupt { path, what: source.to_string() };
+        }
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
+                StoreError::Locked(path)
+            }
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => StoreError::ReadOnly(path),
+            Some(ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => StoreError::Denied(path),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                StoreError::Corrupt { path, what: source.to_string() }
+            }
+            Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            _ => StoreError::Sql { path, source },
+        }
+    }
+
+    /// What an answer of the operating system means.
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> StoreError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(path),
+            io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly(path),
+            io::ErrorKind::PermissionDenied if action == READ => StoreError::Denied(path),
+            io::ErrorKind::PermissionDenied => StoreError::ReadOnly(path),
+            _ => StoreError::Io { action, path, source },
+        }
+    }
+}
+
+/// The action of which a denial means that the store may not even be read.
+pub(crate) const READ: &str = "read";

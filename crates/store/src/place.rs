@@ -1,0 +1,133 @@
+//! Where a store lies and to whom it belongs: decided from the environment, so that both can be told without
+//! looking at the machine.
+//!
+//! Policy:
+//!   1. `XDG_DATA_HOME/diskperf/store.sqlite`, where that variable is an absolute path;
+//!   2. else under sudo: `.local/share/diskperf/store.sqlite` in the home of the user who called it, who can then
+//!      read what was measured with more rights;
+//!   3. else the same in the own home;
+//!   4. else nowhere.
+//!
+//! A store that is made under sudo belongs to the calling user, wherever it lies.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The file's name.
+const NAME: &str = "store.sqlite";
+
+/// A user and a group, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The user.
+    pub user: u32,
+    /// The group.
+    pub group: u32,
+}
+
+/// What decides where a store lies.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// `XDG_DATA_HOME`.
+    pub data_home: Option<OsString>,
+    /// `HOME`.
+    pub home: Option<OsString>,
+    /// `SUDO_UID` and `SUDO_GID`.
+    pub sudo: Option<(OsString, OsString)>,
+    /// Whether this process is root's; for anybody else the variables of sudo mean nothing.
+    pub is_root: bool,
+    /// The list of users: `/etc/passwd`.
+    pub users: String,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub fn here() -> Surroundings {
+        let variable = |name: &str| std::env::var_os(name);
+        Surroundings {
+            data_home: variable("XDG_DATA_HOME"),
+            home: variable("HOME"),
+            sudo: variable("SUDO_UID").zip(variable("SUDO_GID")),
+            is_root: rustix::process::geteuid().is_root(),
+            users: std::fs::read_to_string("/etc/passwd").unwrap_or_default(),
+        }
+    }
+
+    /// To whom what is made belongs, where that is not the user of this process.
+    pub fn owner(&self) -> Option<Owner> {
+        let (user, group) = self.sudo.as_ref().filter(|_| self.is_root)?;
+        let number = |text: &OsString| text.to_str()?.parse::<u32>().ok();
+        let owner = Owner { user: number(user)?, group: number(group)? };
+        (owner.user != 0).then_some(owner)
+    }
+
+    /// The home of a user, as the list of users has it.
+    fn home_of(&self, user: u32) -> Option<PathBuf> {
+        self.users.lines().find_map(|line| {
+            let fields: Vec<&str> = line.split(':').collect();
+            let [_, _, number, _, _, home, ..] = fields[..] else { return None };
+            (number.parse() == Ok(user)).then(|| PathBuf::from(home))
+        })
+    }
+}
+
+/// Where the store lies if nobody names a place; nothing where there is no home.
+pub fn default_place(surroundings: &Surroundings) -> Option<PathBuf> {
+    let absolute = |path: &OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    let in_home = |home: PathBuf| home.join(".local/share");
+    // 1
+    let data = surroundings.data_home.as_ref().and_then(absolute);
+    // 2
+    let data = data.or_else(|| match surroundings.owner() {
+        Some(owner) => surroundings.home_of(owner.user).map(in_home),
+        // 3
+        None => surroundings.home.as_ref().and_then(absolute).map(in_home),
+    });
+    // 4
+    Some(data?.join("diskperf").join(NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surroundings(data_home: Option<&str>, home: Option<&str>, sudo: Option<(&str, &str)>) -> Surroundings {
+        Surroundings {
+            data_home: data_home.map(OsString::from),
+            home: home.map(OsString::from),
+            sudo: sudo.map(|(user, group)| (user.into(), group.into())),
+            is_root: true,
+            users: "root:x:0:0:root:/root:/bin/sh\nbad line\nmary:x:1000:1001::/home/mary:/bin/sh\n".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_store_lies_where_its_user_keeps_data() {
+        let place = |surroundings: &Surroundings| default_place(surroundings).map(|path| path.display().to_string());
+        let own = "/root/.local/share/diskperf/store.sqlite";
+        let marys = "/home/mary/.local/share/diskperf/store.sqlite";
+        let sudo = Some(("1000", "1001"));
+        for (data_home, home, sudo, expected) in [
+            (None, Some("/root"), None, Some(own)),
+            (Some("relative"), Some("/root"), None, Some(own)),
+            (Some("/data"), Some("/root"), None, Some("/data/diskperf/store.sqlite")),
+            (None, Some("/root"), sudo, Some(marys)),
+            (Some("/data"), Some("/root"), sudo, Some("/data/diskperf/store.sqlite")),
+            (None, Some("/root"), Some(("0", "0")), Some(own)),
+            (None, Some("/root"), Some(("4711", "4711")), None),
+            (None, Some("relative"), None, None),
+            (None, None, None, None),
+        ] {
+            assert_eq!(place(&surroundings(data_home, home, sudo)).as_deref(), expected, "{data_home:?} {home:?}");
+        }
+        let anybody = Surroundings { is_root: false, ..surroundings(None, Some("/home/eve"), sudo) };
+        assert_eq!(place(&anybody).as_deref(), Some("/home/eve/.local/share/diskperf/store.sqlite"));
+    }
+
+    #[test]
+    fn under_sudo_it_belongs_to_the_calling_user() {
+        let owner = |sudo| surroundings(None, None, sudo).owner();
+        assert_eq!(owner(Some(("1000", "1001"))), Some(Owner { user: 1000, group: 1001 }));
+        assert_eq!([owner(None), owner(Some(("0", "0"))), owner(Some(("mary", "mary")))], [None; 3]);
+    }
+}

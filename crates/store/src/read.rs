@@ -1,0 +1,174 @@
+//! Reading runs: a list of them, one by its name, its document, and what is left to do of it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use rusqlite::{Params, Row};
+use stats::{Cell, Document, Problem, RunInfo, SCHEMA};
+
+use crate::error::StoreError;
+use crate::open::Store;
+use crate::sealed::Sealed;
+use crate::write::{Execution, split};
+use crate::{RunState, id};
+
+/// A run as a list has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// How it is called.
+    pub id: String,
+    /// How far it came.
+    pub state: RunState,
+    /// The process that measures, or did, in its own words.
+    pub holder: String,
+    /// When it ended, in seconds since 1970; nothing where it did not say so.
+    pub ended_unix_s: Option<f64>,
+    /// What was run, where and how.
+    pub info: RunInfo,
+    /// How many cells it has.
+    pub cells: u64,
+    /// How many of them are measured.
+    pub measured: u64,
+}
+
+/// What is needed to go on with a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Left {
+    /// How far it came.
+    pub state: RunState,
+    /// The process that measured, in its own words.
+    pub holder: String,
+    /// The command, word by word.
+    pub command: Vec<OsString>,
+    /// The folder that it was given in.
+    pub folder: PathBuf,
+    /// What was decided, in the caller's own words.
+    pub plan: String,
+    /// What was run, where and how, as far as it came.
+    pub info: RunInfo,
+    /// What was finished, in order.
+    pub executions: Vec<Execution>,
+}
+
+/// The name that stands for the run that began last.
+const LAST: &str = "last";
+
+impl Store {
+    /// All runs, in the order in which they began.
+    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        let sql = "SELECT id, state, holder, ended_unix_s, info, info_fnv, \
+                   (SELECT count(*) FROM cells WHERE run = id), \
+                   (SELECT count(*) FROM cells WHERE run = id AND measured = 1) \
+                   FROM runs ORDER BY started_unix_s, rowid";
+        let rows = self.rows(sql, [], |row| {
+            let (id, state): (String, String) = (row.get(0)?, row.get(1)?);
+            let (holder, ended_unix_s) = (row.get(2)?, row.get(3)?);
+            let counts: (u64, u64) = (row.get(6)?, row.get(7)?);
+            Ok((id, state, holder, ended_unix_s, sealed(row, 4)?, counts))
+        })?;
+        let listed = rows.into_iter().map(|(id, state, holder, ended_unix_s, info, (cells, measured))| {
+            let state = self.state(&id, &state)?;
+            let info = self.opened(&id, "what was run", info)?;
+            Ok(Listed { id, state, holder, ended_unix_s, info, cells, measured })
+        });
+        listed.collect()
+    }
+
+    /// The run of this name: its id, the beginning of one that is no other's, or `last`.
+    pub fn find(&self, typed: &str) -> Result<String, StoreError> {
+        let names: Vec<String> =
+            self.rows("SELECT id FROM runs ORDER BY started_unix_s, rowid", [], |row| row.get(0))?;
+        if typed == LAST {
+            return names.last().cloned().ok_or_else(|| unknown(typed, &names));
+        }
+        if let Some(name) = names.iter().find(|name| *name == typed) {
+            return Ok(name.clone());
+        }
+        let mut begins: Vec<String> = names.iter().filter(|name| name.starts_with(typed)).cloned().collect();
+        match begins.len() {
+            1 if !typed.is_empty() => Ok(begins.remove(0)),
+            0 | 1 => Err(unknown(typed, &names)),
+            _ => Err(StoreError::Ambiguous { typed: typed.to_owned(), runs: begins }),
+        }
+    }
+
+    /// Everything that a run measured. One that has not ended is told as interrupted.
+    pub fn document(&self, run: &str) -> Result<Document, StoreError> {
+        let sql = "SELECT state, info, info_fnv, errors, errors_fnv, cells FROM runs WHERE id = ?1";
+        let (state, info, errors, count): (String, Sealed, Sealed, usize) =
+            self.row(run, sql, |row| Ok((row.get(0)?, sealed(row, 1)?, sealed(row, 3)?, row.get(5)?)))?;
+        let mut info: RunInfo = self.opened(run, "what was run", info)?;
+        info.interrupted |= matches!(self.state(run, &state)?, RunState::Running | RunState::Interrupted);
+        let errors: Vec<Problem> = self.opened(run, "what went wrong", errors)?;
+        let cells =
+            self.rows("SELECT cell, fnv FROM cells WHERE run = ?1 ORDER BY ordinal", [run], |row| sealed(row, 0))?;
+        let cells: Vec<Cell> =
+            cells.into_iter().map(|cell| self.opened(run, "a cell", cell)).collect::<Result<_, StoreError>>()?;
+        if cells.len() != count {
+            return Err(self.corrupt(run, "its cells", &format!("{} of {count} are there", cells.len())));
+        }
+        Ok(Document { schema: SCHEMA.to_owned(), run: info, cells, errors })
+    }
+
+    /// What is needed to go on with a run.
+    pub fn left(&self, run: &str) -> Result<Left, StoreError> {
+        let sql = "SELECT state, holder, command, folder, plan, info, info_fnv FROM runs WHERE id = ?1";
+        let (state, holder, command, folder, plan, info) = self.row(run, sql, |row| {
+            let state: String = row.get(0)?;
+            let (command, folder): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
+            Ok((state, row.get(1)?, command, folder, row.get(4)?, sealed(row, 5)?))
+        })?;
+        let sql = "SELECT alternative, round, position, performance, fnv FROM executions WHERE run = ?1 \
+                   ORDER BY round, position";
+        let rows = self.rows(sql, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, sealed(row, 3)?)))?;
+        let executions = rows.into_iter().map(|(alternative, round, position, performance)| {
+            let performance = performance.unbroken().map_err(|what| self.corrupt(run, "an execution", &what))?;
+            Ok(Execution { alternative, round, position, performance })
+        });
+        Ok(Left {
+            state: self.state(run, &state)?,
+            holder,
+            command: split(&command),
+            folder: PathBuf::from(OsStr::from_bytes(&folder)),
+            plan,
+            info: self.opened(run, "what was run", info)?,
+            executions: executions.collect::<Result<_, StoreError>>()?,
+        })
+    }
+
+    fn state(&self, run: &str, name: &str) -> Result<RunState, StoreError> {
+        RunState::named(name).ok_or_else(|| self.corrupt(run, "its state", name))
+    }
+
+    fn opened<T: serde::de::DeserializeOwned>(&self, run: &str, part: &str, sealed: Sealed) -> Result<T, StoreError> {
+        sealed.open().map_err(|what| self.corrupt(run, part, &what))
+    }
+
+    fn corrupt(&self, run: &str, part: &str, what: &str) -> StoreError {
+        StoreError::Corrupt { path: self.path.clone(), what: format!("{part} of run {run}: {what}") }
+    }
+
+    fn row<T>(&self, run: &str, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let mut rows = self.rows(sql, [run], read)?;
+        rows.pop().ok_or_else(|| unknown(run, &[]))
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let read = || self.connection.prepare(sql)?.query_map(values, read)?.collect::<rusqlite::Result<Vec<T>>>();
+        read().map_err(|error| self.fault(error))
+    }
+}
+
+fn sealed(row: &Row, column: usize) -> rusqlite::Result<Sealed> {
+    Ok(Sealed { text: row.get(column)?, fnv: row.get(column + 1)? })
+}
+
+fn unknown(typed: &str, names: &[String]) -> StoreError {
+    StoreError::UnknownRun { typed: typed.to_owned(), near: id::near(typed, names) }
+}

@@ -1,0 +1,31 @@
+//! The schemas that a store has had, oldest first. A store of an older one is copied, then migrated; one of a
+//! newer one is left alone. A schema that was released is never changed: another follows it.
+
+use rusqlite_migration::{M, Migrations};
+
+/// Tells our databases from those of other programs: "dprf", as in the first schema.
+pub(crate) const APPLICATION_ID: u32 = 0x6470_7266;
+
+/// What leads from each schema to the next.
+pub(crate) const STEPS: &[M] = &[M::up(include_str!("schema/0001_runs.sql"))];
+
+/// The steps, as the library takes them.
+pub(crate) fn migrations<'m>(steps: &'m [M<'m>]) -> Migrations<'m> {
+    Migrations::from_slice(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn every_step_can_be_taken_and_the_first_names_us() {
+        migrations(STEPS).validate().expect("each step is SQL");
+        let mut connection = Connection::open_in_memory().expect("memory");
+        migrations(STEPS).to_latest(&mut connection).expect("each step is SQL");
+        let id: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).expect("an integer");
+        assert_eq!(id, APPLICATION_ID);
+    }
+}

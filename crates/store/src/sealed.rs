@@ -1,0 +1,57 @@
+//! Plain data as JSON with a checksum beside it.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A text, and its FNV-1a.
+pub(crate) struct Sealed {
+    pub(crate) text: String,
+    /// As SQLite keeps integers: the same 64 bits, with a sign.
+    pub(crate) fnv: i64,
+}
+
+impl Sealed {
+    /// Writes it down.
+    pub(crate) fn of<T: Serialize>(data: &T) -> Sealed {
+        Sealed::text(serde_json::to_string(data).expect("plain data"))
+    }
+
+    /// The same, of what is written down already.
+    pub(crate) fn text(text: String) -> Sealed {
+        Sealed { fnv: fnv(text.as_bytes()), text }
+    }
+
+    /// The text, or what is wrong with it.
+    pub(crate) fn unbroken(self) -> Result<String, String> {
+        if fnv(self.text.as_bytes()) != self.fnv {
+            return Err("its checksum is wrong".to_owned());
+        }
+        Ok(self.text)
+    }
+
+    /// What was written down, or what is wrong with it.
+    pub(crate) fn open<T: DeserializeOwned>(self) -> Result<T, String> {
+        serde_json::from_str(&self.unbroken()?).map_err(|error| error.to_string())
+    }
+}
+
+fn fnv(bytes: &[u8]) -> i64 {
+    let hash = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    hash.cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_letter_is_noticed() {
+        let sealed = Sealed::of(&vec![1.5, 2.5]);
+        assert_eq!(sealed.text, "[1.5,2.5]");
+        let changed = Sealed { text: "[1.5,3.5]".to_owned(), fnv: sealed.fnv };
+        assert!(changed.open::<Vec<f64>>().is_err());
+        assert_eq!(sealed.open::<Vec<f64>>(), Ok(vec![1.5, 2.5]));
+    }
+}

@@ -1,0 +1,294 @@
+//! Writing a run down: when it begins, after each execution, when it ends, and when another process goes on
+//! with it. Each is one transaction, on the device when it returns.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use stats::{Cell, Problem, RunInfo};
+
+use crate::error::StoreError;
+use crate::open::Store;
+use crate::sealed::Sealed;
+use crate::{RunState, id};
+
+/// What is known of a run before its first round.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRun<'a> {
+    /// The command, word by word.
+    pub command: &'a [OsString],
+    /// The folder that it was given in.
+    pub folder: &'a Path,
+    /// What was decided, in the caller's own words.
+    pub plan: &'a str,
+    /// What is run, where and how.
+    pub info: &'a RunInfo,
+    /// All cells that there will be, none of them measured.
+    pub cells: &'a [Cell],
+    /// The process that measures, in the caller's own words.
+    pub holder: &'a str,
+}
+
+/// One program, run once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// Which of the plan's alternatives.
+    pub alternative: usize,
+    /// In which round, from 1.
+    pub round: u32,
+    /// Where in the round's order, from 1.
+    pub position: u32,
+    /// What happened, in the caller's own words.
+    pub performance: String,
+}
+
+/// What has come to a run since it was last saved.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Executions that were finished.
+    pub executions: &'a [Execution],
+    /// Cells that they changed, with their places in the document.
+    pub cells: &'a [(usize, Cell)],
+    /// What is to be said of the run so far.
+    pub info: &'a RunInfo,
+}
+
+/// How a run, or a sitting of it, ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// How far it came.
+    pub state: RunState,
+    /// When, in seconds since 1970.
+    pub ended_unix_s: f64,
+    /// Executions that could not be saved before.
+    pub executions: &'a [Execution],
+    /// All cells.
+    pub cells: &'a [Cell],
+    /// What is to be said of it.
+    pub info: &'a RunInfo,
+    /// What went wrong.
+    pub errors: &'a [Problem],
+}
+
+/// So many names are drawn before the operating system's lot is called bad. A guess: at a thousand runs of a day,
+/// one name in 810 is taken.
+const DRAWS: u32 = 20;
+
+impl Store {
+    /// Writes down that a run begins; says how it is called.
+    pub fn begin(&mut self, run: &NewRun) -> Result<String, StoreError> {
+        let path = self.path.clone();
+        let draw = || {
+            id::draw(run.info.started_unix_s).map_err(|source| StoreError::io("draw a random name for", &path, source))
+        };
+        self.change(|change| {
+            let mut name = draw()?;
+            for _ in 0..DRAWS {
+                if !change.has("SELECT 1 FROM runs WHERE id = ?1", &name)? {
+                    break;
+                }
+                name = draw()?;
+            }
+            let (info, errors) = (Sealed::of(run.info), Sealed::of::<[Problem; 0]>(&[]));
+            change.execute(
+                "INSERT INTO runs (id, state, holder, started_unix_s, preset, command, folder, plan, info, info_fnv, \
+                 errors, errors_fnv, cells) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                params![
+                    name,
+                    RunState::Running.name(),
+                    run.holder,
+                    run.info.started_unix_s,
+                    run.info.preset,
+                    joined(run.command),
+                    run.folder.as_os_str().as_bytes(),
+                    run.plan,
+                    info.text,
+                    info.fnv,
+                    errors.text,
+                    errors.fnv,
+                    run.cells.len() as i64,
+                ],
+            )?;
+            for (ordinal, cell) in run.cells.iter().enumerate() {
+                change.put_cell(&name, ordinal, cell)?;
+            }
+            Ok(name)
+        })
+    }
+
+    /// Writes down what has come to a run. Refuses where another process, the holder no more, has gone on with it.
+    pub fn save(&mut self, run: &str, holder: &str, progress: &Progress) -> Result<(), StoreError> {
+        self.change(|change| {
+            change.check_holder(run, holder)?;
+            change.put_executions(run, progress.executions)?;
+            for (ordinal, cell) in progress.cells {
+                change.put_cell(run, *ordinal, cell)?;
+            }
+            let info = Sealed::of(progress.info);
+            change.execute("UPDATE runs SET info = ?2, info_fnv = ?3 WHERE id = ?1", params![run, info.text, info.fnv])
+        })
+    }
+
+    /// Writes down how a run ended, with all its cells: there may be others than were planned.
+    pub fn end(&mut self, run: &str, holder: &str, ending: &Ending) -> Result<(), StoreError> {
+        self.change(|change| {
+            change.check_holder(run, holder)?;
+            change.put_executions(run, ending.executions)?;
+            change.execute("DELETE FROM cells WHERE run = ?1", params![run])?;
+            for (ordinal, cell) in ending.cells.iter().enumerate() {
+                change.put_cell(run, ordinal, cell)?;
+            }
+            let info = Sealed::of(ending.info);
+            let errors = Sealed::of(&ending.errors);
+            change.execute(
+                "UPDATE runs SET state = ?2, ended_unix_s = ?3, info = ?4, info_fnv = ?5, errors = ?6, \
+                 errors_fnv = ?7, cells = ?8 WHERE id = ?1",
+                params![
+                    run,
+                    ending.state.name(),
+                    ending.ended_unix_s,
+                    info.text,
+                    info.fnv,
+                    errors.text,
+                    errors.fnv,
+                    ending.cells.len() as i64
+                ],
+            )
+        })
+    }
+
+    /// Makes another process the holder of a run, if `before` still is.
+    pub fn claim(&mut self, run: &str, before: &str, holder: &str) -> Result<(), StoreError> {
+        self.change(|change| {
+            change.check_holder(run, before)?;
+            let none = Sealed::of::<[Problem; 0]>(&[]);
+            change.execute(
+                "UPDATE runs SET holder = ?2, state = ?3, ended_unix_s = NULL, errors = ?4, errors_fnv = ?5 WHERE id = ?1",
+                params![run, holder, RunState::Running.name(), none.text, none.fnv],
+            )
+        })
+    }
+
+    /// Does something whole or not at all.
+    fn change<T>(&mut self, what: impl FnOnce(&Change) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let path = &self.path;
+        let fault = |error| StoreError::sql(path, error);
+        // The lock comes first: who only read before could find that somebody else has written.
+        let transaction = begin(&mut self.connection).map_err(fault)?;
+        let change = Change { transaction, path };
+        let done = what(&change)?;
+        change.transaction.commit().map_err(fault)?;
+        Ok(done)
+    }
+}
+
+fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+/// A transaction; dropped before it is committed, nothing of it has happened.
+struct Change<'a> {
+    transaction: Transaction<'a>,
+    path: &'a Path,
+}
+
+impl Change<'_> {
+    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+        self.transaction.execute(sql, values).map(drop).map_err(|error| StoreError::sql(self.path, error))
+    }
+
+    fn has(&self, sql: &str, value: &str) -> Result<bool, StoreError> {
+        let mut rows = self.transaction.prepare(sql).map_err(|error| StoreError::sql(self.path, error))?;
+        rows.exists([value]).map_err(|error| StoreError::sql(self.path, error))
+    }
+
+    fn check_holder(&self, run: &str, holder: &str) -> Result<(), StoreError> {
+        let sql = "SELECT holder FROM runs WHERE id = ?1";
+        let found = self.transaction.query_row(sql, [run], |row| row.get::<_, String>(0));
+        match found {
+            Ok(found) if found == holder => Ok(()),
+            Ok(_) => Err(StoreError::Taken(run.to_owned())),
+            Err(rusqlite::Error::QueryReturnedNoRows) => {
+                Err(StoreError::UnknownRun { typed: run.to_owned(), near: Vec::new() })
+            }
+            Err(error) => Err(StoreError::sql(self.path, error)),
+        }
+    }
+
+    /// An execution that is there already was done by somebody else.
+    fn put_executions(&self, run: &str, executions: &[Execution]) -> Result<(), StoreError> {
+        for execution in executions {
+            let sealed = Sealed::text(execution.performance.clone());
+            let put = self.transaction.execute(
+                "INSERT INTO executions (run, alternative, round, position, performance, fnv) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![
+                    run,
+                    execution.alternative as i64,
+                    execution.round,
+                    execution.position,
+                    sealed.text,
+                    sealed.fnv
+                ],
+            );
+            put.map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::ConstraintViolation) => StoreError::Taken(run.to_owned()),
+                _ => StoreError::sql(self.path, error),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn put_cell(&self, run: &str, ordinal: usize, cell: &Cell) -> Result<(), StoreError> {
+        let sealed = Sealed::of(cell);
+        self.execute(
+            "INSERT INTO cells (run, ordinal, preset, program, phase, target, parameters, measured, per_second, cell, \
+             fnv) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (run, ordinal) DO UPDATE SET \
+             preset = excluded.preset, program = excluded.program, phase = excluded.phase, target = excluded.target, \
+             parameters = excluded.parameters, measured = excluded.measured, per_second = excluded.per_second, \
+             cell = excluded.cell, fnv = excluded.fnv",
+            params![
+                run,
+                ordinal as i64,
+                cell.preset,
+                cell.program,
+                cell.phase,
+                cell.target,
+                serde_json::to_string(&cell.parameters).expect("plain data"),
+                cell.measured,
+                cell.rate.as_ref().map(|rate| rate.per_second),
+                sealed.text,
+                sealed.fnv,
+            ],
+        )
+    }
+}
+
+/// Words with a zero byte after each: no word can hold one.
+pub(crate) fn joined(words: &[OsString]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect()
+}
+
+/// The words again.
+pub(crate) fn split(bytes: &[u8]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = bytes.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).into()).collect();
+    // What follows the last zero byte is no word.
+    words.pop();
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_byte_by_byte() {
+        for words in [&[][..], &[""], &["diskperf", "", "a b"], &["\u{e9}"]] {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            assert_eq!(split(&joined(&words)), words);
+        }
+        let odd = vec![OsString::from(OsStr::from_bytes(b"\xff\x01"))];
+        assert_eq!(split(&joined(&odd)), odd);
+    }
+}

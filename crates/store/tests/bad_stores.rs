@@ -1,0 +1,133 @@
+//! What cannot be a store, or is one no longer, is told by its kind, and nothing of it is touched.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use common::{begin, documents};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use rusqlite::Connection;
+use stats::Document;
+use store::{Ending, RunState, Store, StoreError};
+
+/// Opens the file in both ways; both must fail, alike, and leave everything as it is.
+fn refused(path: &Path) -> StoreError {
+    let folder = path.parent().expect("a folder");
+    let before = (testkit::names_in(folder), path.is_file().then(|| fs::read(path).expect("its bytes")));
+    let error = Store::open(path, None).expect_err("it is no store");
+    let reading = Store::open_to_read(path).expect_err("it is no store");
+    assert_eq!(error.to_string(), reading.to_string());
+    let after = (testkit::names_in(folder), path.is_file().then(|| fs::read(path).expect("its bytes")));
+    assert!(before == after, "{error}: something was touched");
+    error
+}
+
+#[test]
+fn another_file_is_foreign() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    for (bytes, words) in
+        [(Vec::new(), "empty"), (b"a letter".to_vec(), "no SQLite"), (vec![0; 8192], "no SQLite database")]
+    {
+        fs::write(&path, bytes).expect("a file");
+        let error = refused(&path);
+        assert!(matches!(error, StoreError::Foreign { .. }) && error.to_string().contains(words), "{error}");
+    }
+    assert!(matches!(refused(folder.path()), StoreError::Foreign { .. }));
+}
+
+#[test]
+fn the_database_of_another_program_is_foreign() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    let other = Connection::open(&path).expect("a database");
+    other.execute_batch("CREATE TABLE runs (id TEXT); PRAGMA user_version = 1;").expect("a table");
+    drop(other);
+    let error = refused(&path);
+    assert!(matches!(error, StoreError::Foreign { .. }) && error.to_string().contains("another program"), "{error}");
+}
+
+#[test]
+fn a_newer_store_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    drop(Store::open(&path, None).expect("a store"));
+    let newer = Connection::open(&path).expect("a database");
+    newer.pragma_update(None, "user_version", 99).expect("a version");
+    drop(newer);
+    let error = refused(&path);
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
+}
+
+#[test]
+fn a_store_that_is_not_there_is_made_only_to_write() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    assert!(matches!(Store::open_to_read(&path), Err(StoreError::Missing(_))));
+    assert!(matches!(Store::open(&folder.path().join("no/store.sqlite"), None), Err(StoreError::NoFolder(_))));
+    assert_eq!(testkit::names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn another_process_that_keeps_it_locked_is_named_as_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    let mut store = Store::open(&path, None).expect("a store");
+    let other = Connection::open(&path).expect("a database");
+    other.busy_timeout(Duration::ZERO).expect("no patience");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let run =
+        store::NewRun { command: &[], folder: Path::new("/"), plan: "", info: &common::info(), cells: &[], holder: "" };
+    let error = store.begin(&run).expect_err("it is locked");
+    assert!(matches!(error, StoreError::Locked(_)), "{error}");
+    assert_eq!(Store::open_to_read(&path).and_then(|store| store.list()).map_err(|e| e.to_string()), Ok(Vec::new()));
+    other.execute_batch("COMMIT").expect("no lock");
+    store.begin(&run).expect("it is free again");
+}
+
+fn any_document() -> Document {
+    let mut runner = TestRunner::deterministic();
+    let big = documents().prop_filter("some cells", |document| document.cells.len() == 2);
+    big.new_tree(&mut runner).expect("a document").current()
+}
+
+/// Bits that rot are noticed, or stand where nothing is.
+#[test]
+fn a_damaged_store_never_tells_another_story() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    let document = any_document();
+    let mut store = Store::open(&path, None).expect("a store");
+    let run = begin(&mut store, &document.run, &document.cells, "me");
+    let ending = Ending {
+        state: RunState::Finished,
+        ended_unix_s: 2e9,
+        executions: &[],
+        cells: &document.cells,
+        info: &document.run,
+        errors: &document.errors,
+    };
+    store.end(&run, "me", &ending).expect("it is stored");
+    drop(store);
+    let whole = fs::read(&path).expect("its bytes");
+    let mut corrupt = 0;
+    // Every 37th byte: a prime, so that all parts of a page have their turn.
+    for at in (0..whole.len()).step_by(37) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x11;
+        fs::write(&path, bytes).expect("the damaged file");
+        match Store::open_to_read(&path).and_then(|store| store.document(&run)) {
+            Ok(told) => assert!(told == document, "byte {at} changed the story"),
+            Err(StoreError::Corrupt { .. }) => corrupt += 1,
+            Err(StoreError::Foreign { .. } | StoreError::Newer { .. }) if at < 100 => {}
+            // The name of the run, or of a table.
+            Err(StoreError::UnknownRun { .. } | StoreError::Sql { .. } | StoreError::ReadOnly(_)) => {}
+            Err(error) => panic!("byte {at}: {error:?}"),
+        }
+    }
+    assert!(corrupt > 100, "{corrupt} of the damages were noticed");
+}

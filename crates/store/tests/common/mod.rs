@@ -1,0 +1,96 @@
+//! What the tests of the store share: documents made up from the schema, so that a new field is in them by
+//! itself, and a run to write down.
+
+#![allow(dead_code, reason = "no test needs all of it")]
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::strategy::BoxedStrategy;
+use serde_json::{Map, Value, json};
+use stats::{Cell, Document, RunInfo};
+use store::{NewRun, Store};
+
+/// What a small run was.
+pub fn info() -> RunInfo {
+    serde_json::from_str(include_str!("run.json")).expect("what was run")
+}
+
+/// Begins a run with these cells.
+pub fn begin(store: &mut Store, info: &RunInfo, cells: &[Cell], holder: &str) -> String {
+    let command: Vec<OsString> = info.command.iter().map(OsString::from).collect();
+    let run = NewRun { command: &command, folder: Path::new("/"), plan: "a plan", info, cells, holder };
+    store.begin(&run).expect("the run is written down")
+}
+
+/// Any document, with cells of different names.
+pub fn documents() -> impl Strategy<Value = Document> {
+    let schema = schemars::schema_for!(Document).to_value();
+    of(&schema, &schema).prop_map(|mut value| {
+        value["schema"] = json!(stats::SCHEMA);
+        for (index, cell) in value["cells"].as_array_mut().expect("cells").iter_mut().enumerate() {
+            cell["program"] = json!(format!("program {index}"));
+        }
+        serde_json::from_value(value).expect("it is what the schema says")
+    })
+}
+
+/// Any value of a JSON Schema, as far as ours go.
+fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
+    if let Some(path) = schema["$ref"].as_str() {
+        return of(root.pointer(path.trim_start_matches('#')).expect("a definition"), root);
+    }
+    if let Some(value) = schema.get("const") {
+        return Just(value.clone()).boxed();
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return proptest::sample::select(values.clone()).boxed();
+    }
+    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        let choices: Vec<_> = choices.iter().map(|choice| of(choice, root)).collect();
+        return proptest::strategy::Union::new(choices).boxed();
+    }
+    match &schema["type"] {
+        Value::Array(types) => {
+            let of_type = |name: &Value| {
+                let mut one = schema.clone();
+                one["type"] = name.clone();
+                of(&one, root)
+            };
+            proptest::strategy::Union::new(types.iter().map(of_type).collect::<Vec<_>>()).boxed()
+        }
+        Value::String(name) => match name.as_str() {
+            "null" => Just(Value::Null).boxed(),
+            "boolean" => any::<bool>().prop_map(Value::from).boxed(),
+            "string" => any::<String>().prop_map(Value::from).boxed(),
+            "number" => any::<f64>().prop_filter("JSON has no other", |n| n.is_finite()).prop_map(Value::from).boxed(),
+            "integer" if schema["format"] == "uint32" => any::<u32>().prop_map(Value::from).boxed(),
+            "integer" => any::<u64>().prop_map(Value::from).boxed(),
+            "array" => proptest::collection::vec(of(&schema["items"], root), 0..3).prop_map(Value::from).boxed(),
+            "object" => object(schema, root),
+            other => panic!("{other} in the schema"),
+        },
+        _ => panic!("no type in the schema: {schema}"),
+    }
+}
+
+fn object(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
+    if schema["additionalProperties"].is_object() {
+        let values = of(&schema["additionalProperties"], root);
+        return proptest::collection::vec((any::<String>(), values), 0..3)
+            .prop_map(|pairs| Value::Object(pairs.into_iter().collect::<Map<_, _>>()))
+            .boxed();
+    }
+    let empty = Just(Map::new()).boxed();
+    let fields = schema["properties"].as_object().expect("properties").clone();
+    let all = fields.into_iter().fold(empty, |before, (name, field)| {
+        (before, of(&field, root))
+            .prop_map(move |(mut map, value)| {
+                map.insert(name.clone(), value);
+                map
+            })
+            .boxed()
+    });
+    all.prop_map(Value::Object).boxed()
+}

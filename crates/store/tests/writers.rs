@@ -1,0 +1,101 @@
+//! Several who write at once, and one who is killed while it does.
+
+mod common;
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::{begin, info};
+use store::{Execution, Progress, Store};
+
+/// The variable that tells the child which store to write to.
+const STORE: &str = "STORE_OF_THE_CHILD";
+
+fn execution(round: u32) -> Execution {
+    Execution { alternative: 0, round, position: 1, performance: format!("round {round} {}", "x".repeat(3000)) }
+}
+
+fn save(store: &mut Store, run: &str, round: u32) {
+    let (executions, info) = ([execution(round)], info());
+    let progress = Progress { executions: &executions, cells: &[], info: &info };
+    store.save(run, "me", &progress).expect("it is stored");
+}
+
+#[test]
+fn several_make_one_store_and_write_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    let write = || {
+        let mut store = Store::open(&path, None).expect("a store");
+        let run = begin(&mut store, &info(), &[], "me");
+        (1..=25).for_each(|round| save(&mut store, &run, round));
+        run
+    };
+    let mut runs: Vec<String> = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4).map(|_| scope.spawn(write)).collect();
+        writers.into_iter().map(|writer| writer.join().expect("it ends well")).collect()
+    });
+    let store = Store::open_to_read(&path).expect("a store");
+    let mut listed: Vec<String> = store.list().expect("runs").into_iter().map(|run| run.id).collect();
+    for run in &runs {
+        let rounds: Vec<u32> = store.left(run).expect("the run").executions.iter().map(|run| run.round).collect();
+        assert_eq!(rounds, (1..=25).collect::<Vec<_>>());
+    }
+    runs.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(runs, listed);
+    drop(store);
+    assert_eq!(testkit::names_in(folder.path()), ["store.sqlite"]);
+}
+
+/// The other half of the next test: writes until it is killed, and says what is stored.
+#[test]
+#[ignore = "runs in a process of its own"]
+fn child_writes_until_it_is_killed() {
+    let path = env::var_os(STORE).expect("a store");
+    println!("begins");
+    let mut store = Store::open(Path::new(&path), None).expect("a store");
+    let run = begin(&mut store, &info(), &[], "me");
+    println!("run {run}");
+    for round in 1.. {
+        save(&mut store, &run, round);
+        println!("saved {round}");
+    }
+}
+
+#[test]
+fn who_is_killed_loses_nothing_that_was_stored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    let mut saved = 0;
+    for attempt in 0..20 {
+        let mut child = Command::new(env::current_exe().expect("our path"))
+            .args(["--ignored", "--exact", "--nocapture", "child_writes_until_it_is_killed"])
+            .env(STORE, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the child starts");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+        let mut lines = lines.skip_while(|line| !line.ends_with("begins"));
+        lines.next().expect("the child begins");
+        // Some are killed while they make the store, some after hundreds of commits: 0 to 76 ms.
+        thread::sleep(Duration::from_millis(attempt * 4));
+        child.kill().expect("it is killed");
+        child.wait().expect("its end");
+        let said: Vec<String> = lines.collect();
+        let Some(run) = said.first().and_then(|line| line.strip_prefix("run ")) else { continue };
+        let store = Store::open(&path, None).expect("the store is whole");
+        let executions = store.left(run).expect("the run is there").executions;
+        let (told, stored) = (said.len() - 1, executions.len());
+        assert!(stored == told || stored == told + 1, "{told} were told, {stored} are stored");
+        let whole: Vec<Execution> = (1..=stored as u32).map(execution).collect();
+        assert!(executions == whole, "none is lost, doubled or changed");
+        saved += told;
+    }
+    assert!(saved > 20, "{saved} were saved before the kill");
+    assert_eq!(testkit::names_in(folder.path()), ["store.sqlite"]);
+}
