@@ -167,7 +167,7 @@ fn restore_left_in(notes: &Notes) -> Vec<Left> {
     let left = lock.all().into_iter().filter(|note| note.living_owner().is_none());
     left.map(|note| {
         let outcome = note.restore().and_then(|()| lock.remove(&note));
-        Left { disk: note.queue.disk.clone(), pid: note.pid, outcome }
+        Left { disk: note.queue.disk.clone(), pid: note.owner.pid, outcome }
     })
     .collect()
 }

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use procfs::process::Process;
 use rustix::fs::FlockOperation;
 
 use super::{Change, Queue, TuningFault};
+use crate::incarnation::Incarnation;
 
 /// The folder of the administrator, who alone may tune by default.
 const SYSTEM: &str = "/run/diskperf";
@@ -37,11 +37,8 @@ pub(super) struct Locked<'a> {
 pub(super) struct Note {
     pub(super) queue: Queue,
     pub(super) changes: Vec<Change>,
-    pub(super) pid: i32,
-    /// When the process started, in ticks since boot: numbers of processes are used again.
-    started: u64,
-    /// The boot: queues forget everything at the next.
-    boot: String,
+    /// Who changed it. After another boot queues have forgotten everything.
+    pub(super) owner: Incarnation,
 }
 
 impl Notes {
@@ -130,18 +127,17 @@ impl Locked<'_> {
 impl Note {
     /// An empty one.
     pub(super) fn of_this_process(queue: Queue) -> Note {
-        let pid = rustix::process::getpid().as_raw_nonzero().get();
-        Note { queue, changes: Vec::new(), pid, started: started(pid).unwrap_or(0), boot: boot() }
+        Note { queue, changes: Vec::new(), owner: Incarnation::this() }
     }
 
     /// The process that wrote it, where that still runs.
     pub(super) fn living_owner(&self) -> Option<i32> {
-        (self.boot == boot() && started(self.pid) == Some(self.started)).then_some(self.pid)
+        self.owner.lives().then_some(self.owner.pid)
     }
 
     /// Undoes the changes, in the order in which they were made. After another boot there is nothing to undo.
     pub(super) fn restore(&self) -> Result<(), TuningFault> {
-        if self.boot != boot() {
+        if !self.owner.is_of_this_boot() {
             return Ok(());
         }
         // One that fails does not keep the others from being restored.
@@ -151,7 +147,7 @@ impl Note {
 
     /// Lines of fields with tabs between them; the last line says that it is whole.
     fn text(&self) -> String {
-        let mut text = format!("process\t{}\t{}\t{}\n", self.pid, self.started, self.boot);
+        let mut text = format!("process\t{}\n", self.owner);
         text += &format!("queue\t{}\n", self.queue.folder.display());
         for Change { attribute, old, new } in &self.changes {
             text += &match new {
@@ -164,12 +160,11 @@ impl Note {
 
     fn parse(text: &str) -> Option<Note> {
         let mut lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
-        let [_, pid, started, boot] = lines.next()?[..] else { return None };
+        let [_, owner] = lines.next()?[..] else { return None };
         let ["queue", folder] = lines.next()?[..] else { return None };
         let folder = PathBuf::from(folder);
         let disk = folder.parent().and_then(Path::file_name)?.to_str()?.to_owned();
-        let (pid, started) = (pid.parse().ok()?, started.parse().ok()?);
-        let mut note = Note { queue: Queue { folder, disk }, changes: Vec::new(), pid, started, boot: boot.to_owned() };
+        let mut note = Note { queue: Queue { folder, disk }, changes: Vec::new(), owner: owner.parse().ok()? };
         for line in lines {
             let (attribute, old, new) = match line[..] {
                 ["changed", attribute, old, new] => (attribute, old, Some(new.to_owned())),
@@ -181,16 +176,6 @@ impl Note {
         }
         None
     }
-}
-
-/// When a process started; nothing where it has ended, even if nobody has asked how.
-fn started(pid: i32) -> Option<u64> {
-    let stat = Process::new(pid).ok()?.stat().ok()?;
-    (!matches!(stat.state, 'Z' | 'X')).then_some(stat.starttime)
-}
-
-fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -217,15 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_its_start() {
-        let mut note = Note::of_this_process(Queue { folder: "/q".into(), disk: "q".to_owned() });
-        assert_eq!(note.living_owner(), Some(note.pid));
-        note.started += 1;
-        assert_eq!(note.living_owner(), None, "the number was used again");
-        note.started -= 1;
-        note.boot = "another".to_owned();
-        assert_eq!(note.living_owner(), None);
+    fn after_another_boot_there_is_nothing_to_restore() {
+        let queue = Queue { folder: "/no/such/queue".into(), disk: "q".to_owned() };
+        let mut note = Note::of_this_process(queue);
         note.changes.push(Change { attribute: "a".to_owned(), old: "b".to_owned(), new: None });
+        assert_eq!(note.living_owner(), Some(note.owner.pid));
+        note.owner = "1 2 another-boot".parse().expect("a process");
+        assert_eq!(note.living_owner(), None);
         assert!(note.restore().is_ok(), "queues have forgotten");
     }
 }

@@ -130,7 +130,7 @@ fn what_a_dead_process_left_is_restored() {
     let bench = Bench::new();
     let leave = || {
         let mut tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
-        tuned.note.pid = DEAD;
+        tuned.note.owner.pid = DEAD;
         bench.notes().lock().and_then(|lock| lock.add(&tuned.note)).expect("noted");
         tuned.is_restored = true;
     };
