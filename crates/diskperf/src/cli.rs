@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Means;
+use stats::Document;
 use units::{Bytes, Nanos};
 use workload::Cache;
 use workload::programs::mckusick::Classic;
@@ -17,9 +18,12 @@ use crate::commands::completions::CompletionsArguments;
 use crate::commands::copy::CopyArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
+use crate::commands::export::ExportArguments;
 use crate::commands::largefb::LargefbArguments;
+use crate::commands::list::ListArguments;
 use crate::commands::man::ManArguments;
 use crate::commands::paper::PaperArguments;
+use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -128,6 +132,15 @@ enum Command {
         diskperf explain run.json smallfb.read commit    only these\n  \
         diskperf run smoke sim:flat --json | diskperf explain - --format csv")]
     Explain(ExplainArguments),
+    /// List the stored runs, the latest last.
+    List(ListArguments),
+    /// Print a stored run as it was printed when it was measured.
+    #[command(after_help = "Examples:\n  diskperf show last\n  diskperf show k3 --json     the run whose id begins so")]
+    Show(ShowArguments),
+    /// Print stored runs for other programs (json, csv) and other people (markdown).
+    #[command(after_help = "Examples:\n  diskperf export last --format csv -o cells.csv\n  \
+        diskperf export k3 m7 --format markdown --anonymous")]
+    Export(ExportArguments),
     /// Run a preset on a simulated machine, such as a VAX of 1983; without a machine, list those there are.
     ///
     /// The same programs go through the same code into the same table as on a real one. A machine is made of parts,
@@ -351,6 +364,14 @@ pub struct OutputArguments {
 }
 
 impl OutputArguments {
+    /// The results, as they are to be printed.
+    pub fn text(&self, document: &Document) -> String {
+        match self.format() {
+            Format::Json => serde_json::to_string_pretty(document).expect("plain data") + "\n",
+            Format::Table => report::table(document),
+        }
+    }
+
     /// How results are printed: a table, where nothing else was asked for.
     pub fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format.unwrap_or(Format::Table) }
@@ -517,5 +538,8 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Help { words }) => commands::help::run(&words),
         Some(Command::Man(arguments)) => commands::man::run(&arguments),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
+        Some(Command::List(arguments)) => commands::list::run(&arguments),
+        Some(Command::Show(arguments)) => commands::show::run(&arguments),
+        Some(Command::Export(arguments)) => commands::export::run(&arguments),
     }
 }

@@ -2,6 +2,7 @@
 
 mod document;
 mod image;
+mod store;
 mod tuning;
 
 use std::io;
@@ -70,6 +71,12 @@ pub enum Error {
     #[error(transparent)]
     Document(#[from] DocumentFault),
     #[error(transparent)]
+    Store(#[from] ::store::StoreError),
+    #[error("there is no home, so there is no place for a store")]
+    NowhereToStore,
+    #[error("{0}=none: nothing is stored")]
+    NothingIsStored(&'static str),
+    #[error(transparent)]
     Image(#[from] kernel::ImageFault),
     #[error(transparent)]
     Tuning(#[from] kernel::tuning::TuningFault),
@@ -122,6 +129,8 @@ impl Error {
             | Error::SmallImage { .. }
             | Error::NothingToKeep
             | Error::NoSuchPart(_)
+            | Error::NowhereToStore
+            | Error::NothingIsStored(_)
             | Error::SameName(_)
             | Error::NotAtOnce
             | Error::NoSettings(_)
@@ -143,6 +152,7 @@ impl Error {
                 Exit::Refused
             }
             Error::Document(fault) => document::exit(fault),
+            Error::Store(error) => store::exit(error),
             Error::Image(fault) => image::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
@@ -194,6 +204,9 @@ impl Error {
             Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
             Error::Document(fault) => return document::hint(fault),
+            Error::Store(error) => return store::hint(error),
+            Error::NowhereToStore => "name one: --store PATH, or DISKPERF_STORE".to_owned(),
+            Error::NothingIsStored(_) => "name a store: --store PATH".to_owned(),
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::Machine(fault) => return fault.hint(),

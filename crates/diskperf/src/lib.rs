@@ -10,6 +10,7 @@
 #[macro_use]
 mod output;
 
+mod anonymous;
 mod budget;
 mod calibrate;
 mod cells;
@@ -33,6 +34,7 @@ mod presets;
 mod published;
 mod recorder;
 pub mod runner;
+mod runs;
 mod signals;
 mod sizing;
 mod target;

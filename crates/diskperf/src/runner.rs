@@ -4,6 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use stats::Latencies;
 use units::Nanos;
 use workload::{
@@ -32,13 +33,14 @@ pub struct How {
 }
 
 /// What happened when a program ran once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Performance {
     /// How long it took to make ready what the phases need.
     pub prepared_in: Nanos,
     /// The phases that ran to their end, in order.
     pub phases: Vec<PhaseRun>,
-    /// What ended the program early.
+    /// What ended the program early. Not stored: what failed is not finished.
+    #[serde(skip)]
     pub stopped: Option<Stopped>,
     /// What must not change from one execution to the next, as it was before and afterwards.
     pub surroundings: [Surroundings; 2],
@@ -56,7 +58,7 @@ pub struct Stopped {
 }
 
 /// What happened when a phase ran once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PhaseRun {
     /// What was proven of its files in memory before it began.
     pub cache: CacheState,
@@ -82,7 +84,7 @@ pub struct PhaseRun {
 }
 
 /// What one program did in a phase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
     /// Until the last call returned.
     pub returned: Nanos,

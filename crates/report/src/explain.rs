@@ -7,6 +7,7 @@ use stats::limits::OWNERS;
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Nanos;
 
+use crate::csv::{self, field};
 use crate::glossary::Topic;
 use crate::numbers::{significant, whole};
 use crate::{header, rows};
@@ -248,19 +249,11 @@ pub fn csv(cells: &[&Cell]) -> String {
     let mut text =
         "provenance,preset,program,phase,target,parameters,owner,nanoseconds,limited_by,evidence\n".to_owned();
     for cell in cells {
-        let provenance = match cell.provenance {
-            Provenance::Measured => "measured",
-            Provenance::Simulated => "simulated",
-            Provenance::Published => "published",
-        };
-        let parameters: Vec<String> = cell.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let key =
-            [provenance, &cell.preset, &cell.program, &cell.phase, &cell.target, &parameters.join(" ")].map(field);
+        let key = csv::key(cell);
         let (what, evidence) = match &cell.limited_by {
             Some(limit) if cell.measured => (field(&limit.what), field(&limit.evidence)),
             _ => ("n.m.".to_owned(), field(cell.reason.as_deref().unwrap_or_default())),
         };
-        let key = key.join(",");
         match parts(cell).filter(|_| cell.measured) {
             Some(parts) => {
                 for Part { owner, nanos } in parts {
@@ -271,11 +264,6 @@ pub fn csv(cells: &[&Cell]) -> String {
         }
     }
     text
-}
-
-/// A field of CSV (RFC 4180): quoted where it must be.
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -295,11 +283,5 @@ mod tests {
     fn times_are_shown_in_milliseconds() {
         assert_eq!(quantum(999_999_999).text(12_345), "12.345");
         assert_eq!(quantum(5_000_000_000).text(12_345_678), "1,234,567.8");
-    }
-
-    #[test]
-    fn a_field_is_quoted_where_it_must_be() {
-        assert_eq!(field("plain text"), "plain text");
-        assert_eq!(field("a, \"b\""), "\"a, \"\"b\"\"\"");
     }
 }

@@ -1,19 +1,23 @@
 //! Cells in, text out. Knows no clock, no device and no store.
 
 mod book;
+pub mod csv;
 pub mod doctor;
 pub mod explain;
 pub mod glossary;
 mod header;
 pub mod lab;
 mod lfs;
+mod markdown;
 mod numbers;
 mod paper;
 pub mod replication;
 mod rows;
+pub mod runs;
 mod simulated;
 pub mod wrap;
 
+pub use markdown::markdown;
 pub use numbers::significant;
 pub use rows::first_figure;
 use stats::Document;

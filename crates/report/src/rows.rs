@@ -12,25 +12,9 @@ use crate::numbers::significant;
 pub fn table(document: &Document) -> String {
     let mut table = Table::new();
     table.load_style(TableStyle::new());
-    let timed = document.cells.iter().any(|cell| cell.latency_ns.is_some());
-    let latency = if timed { "p50 / p99" } else { "" };
-    table.set_header(["", "rate", "+-", "CPU", "kernel", latency, "limited by", "until"]);
-    let several = document.run.targets.len() > 1;
+    table.set_header(headings(document));
     for cell in &document.cells {
-        let mut name = name(cell, &document.cells);
-        if several {
-            name = format!("{}: {name}", cell.target);
-        }
-        table.add_row([
-            name,
-            rate(cell),
-            interval(cell),
-            cpu(cell),
-            workers(cell),
-            latencies(cell),
-            limit(cell),
-            until(cell),
-        ]);
+        table.add_row(row(document, cell));
     }
     for column in 1..=5 {
         if let Some(column) = table.column_mut(column) {
@@ -39,6 +23,22 @@ pub fn table(document: &Document) -> String {
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
+}
+
+/// What the columns hold.
+pub fn headings(document: &Document) -> [&'static str; 8] {
+    let timed = document.cells.iter().any(|cell| cell.latency_ns.is_some());
+    let latency = if timed { "p50 / p99" } else { "" };
+    ["", "rate", "+-", "CPU", "kernel", latency, "limited by", "until"]
+}
+
+/// A cell, in the words of the columns.
+pub fn row(document: &Document, cell: &Cell) -> [String; 8] {
+    let mut name = name(cell, &document.cells);
+    if document.run.targets.len() > 1 {
+        name = format!("{}: {name}", cell.target);
+    }
+    [name, rate(cell), interval(cell), cpu(cell), workers(cell), latencies(cell), limit(cell), until(cell)]
 }
 
 /// Program and phase, and whatever tells this cell from others of that name: `copy, buffer 64 B`.

@@ -1,6 +1,7 @@
 //! How long single operations took: a histogram of three digits, and what it may say.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::cell::{Latency, LatencyKind};
@@ -14,9 +15,26 @@ const DIGITS: u8 = 3;
 /// A percentile needs so many samples beyond it, or it is a matter of luck: the 99.9th needs 10,000.
 const BEYOND: f64 = 10.0;
 
-/// The times of single operations. Adding one neither allocates nor fails.
-#[derive(Clone, Debug)]
+/// The times of single operations. Adding one neither allocates nor fails. Stored as pairs: a time, and how many
+/// operations took it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Vec<(u64, u64)>", from = "Vec<(u64, u64)>")]
 pub struct Latencies(Histogram<u64>);
+
+impl From<Latencies> for Vec<(u64, u64)> {
+    fn from(latencies: Latencies) -> Vec<(u64, u64)> {
+        let times = latencies.0.iter_recorded();
+        times.map(|time| (time.value_iterated_to(), time.count_at_value())).collect()
+    }
+}
+
+impl From<Vec<(u64, u64)>> for Latencies {
+    fn from(times: Vec<(u64, u64)>) -> Latencies {
+        let mut latencies = Latencies::default();
+        times.into_iter().for_each(|(time, count)| latencies.0.saturating_record_n(time, count));
+        latencies
+    }
+}
 
 impl Default for Latencies {
     fn default() -> Latencies {
@@ -89,5 +107,15 @@ mod tests {
         latencies.add(&of([u64::MAX].into_iter()));
         let max = latencies.summary(LatencyKind::Service).expect("samples").max;
         assert!((max as f64 / LONGEST.0 as f64 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_is_stored_comes_back() {
+        let latencies = of((1..=50_000).map(|n| n * n % 1_000_003).chain([u64::MAX]));
+        let stored = Vec::from(latencies.clone());
+        assert!(stored.len() < 20_000, "{} pairs", stored.len());
+        let back = Latencies::from(stored);
+        assert_eq!(back, latencies);
+        assert_eq!(back.summary(LatencyKind::Service), latencies.summary(LatencyKind::Service));
     }
 }

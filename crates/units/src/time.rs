@@ -9,10 +9,12 @@ use core::marker::PhantomData;
 use core::ops::{Add, AddAssign, Sub};
 use core::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::suffixed;
 
 /// A span of time in nanoseconds; 64 bits last 584 years.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {

@@ -3,6 +3,7 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::witness::Witness;
@@ -21,7 +22,7 @@ pub enum Cache {
 
 /// What was proven of the files in memory. It speaks of their data; names and directories are another
 /// matter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CacheState {
     /// No page of them is in memory.
     Cold,
@@ -32,7 +33,7 @@ pub enum CacheState {
 }
 
 /// Why a state of the cache was not proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unproven {
     /// The phase wants no state.
     NotAsked,
@@ -53,7 +54,7 @@ pub enum Unproven {
 }
 
 /// Pages out of all pages of some files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residency {
     /// Those in question: in memory, or not yet written.
     pub pages: u64,
@@ -70,7 +71,7 @@ impl Residency {
 }
 
 /// What lies behind bytes of some files, as their file system says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Laid {
     /// All bytes.
     pub bytes: u64,
@@ -111,7 +112,7 @@ impl fmt::Display for Unproven {
 }
 
 /// What was seen when everything was to come to rest.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calm {
     /// Whether it came to rest in the time given.
     pub reached: bool,

@@ -1,5 +1,6 @@
 //! What a world reports of each op, and the plainest listener.
 
+use serde::{Deserialize, Serialize};
 use units::Moment;
 
 use crate::op::{Failure, Op, OpKind, Reason};
@@ -23,7 +24,7 @@ pub trait Recorder<C> {
 }
 
 /// Counts ops and bytes, keeps the first failure, times nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// How many ops of each kind were done.
     pub ops: [u64; OpKind::COUNT],
@@ -31,7 +32,8 @@ pub struct Tally {
     pub bytes_read: u64,
     /// Bytes that flowed from the program to files.
     pub bytes_written: u64,
-    /// The first op that failed; the world stops the stream there.
+    /// The first op that failed; the world stops the stream there. Not stored: what failed is not finished.
+    #[serde(skip)]
     pub failure: Option<Failure>,
 }
 

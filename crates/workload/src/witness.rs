@@ -4,10 +4,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What happened around the programs, for everybody where nothing else is said.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// How long was looked.
     pub elapsed: Nanos,
@@ -54,7 +55,7 @@ impl Witness {
 }
 
 /// A device under the programs, and what it did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// `vda`, `loop0`.
     pub name: String,
@@ -69,7 +70,7 @@ pub struct Layer {
 }
 
 /// Where data are that a device said it has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WriteCache {
     /// In place.
     Through,
@@ -81,7 +82,7 @@ pub enum WriteCache {
 
 /// What a block device did. The times of requests are summed over requests, each from the moment it was
 /// handed to the device's queue until it was complete.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceUse {
     /// Bytes and flushes.
     pub moved: DeviceBytes,
@@ -121,7 +122,7 @@ impl DeviceUse {
 }
 
 /// What a block device moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceBytes {
     /// Bytes read.
     pub read: u64,
@@ -143,7 +144,7 @@ impl DeviceBytes {
 }
 
 /// What a world charged to its programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accounts {
     /// Bytes that calls brought to them.
     pub called_read: u64,
@@ -171,7 +172,7 @@ impl Accounts {
 }
 
 /// What held the programs back on purpose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Time in which their control group had used up its share of the CPU, summed over processors.
     pub cpu: Option<Nanos>,
@@ -180,7 +181,7 @@ pub struct Quota {
 }
 
 /// The most that may be done in a second. Nothing is no limit that can be seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLimits {
     /// Bytes read.
     pub read_bytes: Option<u64>,
@@ -209,7 +210,7 @@ impl IoLimits {
 }
 
 /// For how long some task of the machine waited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
     /// For a processor.
     pub cpu: Option<Nanos>,
@@ -220,7 +221,7 @@ pub struct Pressure {
 }
 
 /// What happened to the page cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEvents {
     /// Pages of the programs' files that were wanted again soon after they had to go for want of room;
     /// nothing where their control group keeps no account of its own.
@@ -232,7 +233,7 @@ pub struct MemoryEvents {
 }
 
 /// How much of the machine's memory waits to be written, when looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dirtiness {
     /// Pages that are dirty or being written.
     pub pages: u64,

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::{Deserialize, Serialize};
 use units::{Moment, Nanos};
 
 use crate::cache::{Cache, CacheState, Calm, Laid, Residency};
@@ -107,7 +108,7 @@ impl<C> Span<C> {
 }
 
 /// CPU time that was charged to a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTime {
     /// In the program itself and in the kernel on its behalf.
     pub total: Nanos,
@@ -124,7 +125,7 @@ impl CpuTime {
 }
 
 /// What a program left behind: part of its effect, which must be the same in both worlds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Census {
     /// Directories below the program's folder.
     pub directories: u64,

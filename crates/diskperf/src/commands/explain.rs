@@ -1,4 +1,4 @@
-//! `diskperf explain FILE [CELL]...`: where each millisecond of a run went, and what limited it.
+//! `diskperf explain RUN|FILE [CELL]...`: where each millisecond of a run went, and what limited it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,12 +13,15 @@ use crate::document::{self, DocumentFault};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output;
+use crate::runs::StoreArguments;
 
 /// What `diskperf explain` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArguments {
-    /// The document of a run (`diskperf run ... --json -o FILE`); - is standard input.
-    file: PathBuf,
+    /// A stored run (its id, the beginning of one, or last), or the document of one in a file (`diskperf run ...
+    /// --json -o FILE`); - is standard input.
+    #[arg(value_name = "RUN|FILE")]
+    run: PathBuf,
     /// Which cells: programs (smallfb), phases (smallfb.read) and targets; all, where none is named.
     #[arg(value_name = "CELL")]
     words: Vec<String>,
@@ -31,6 +34,8 @@ pub struct ExplainArguments {
     /// Write it to FILE.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArguments,
 }
 
 /// How an explanation is printed.
@@ -50,11 +55,14 @@ enum Layout {
 pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     let to = arguments.output.as_deref();
     output::check(to)?;
-    if let Some(to) = to.filter(|to| is_same(&arguments.file, to)) {
+    if let Some(to) = to.filter(|to| is_same(&arguments.run, to)) {
         return Err(DocumentFault::Overwrites(to.display().to_string()).into());
     }
-    let mut document = document::read(&arguments.file)?;
-    let name = if arguments.file == Path::new("-") { "the document".into() } else { arguments.file.to_string_lossy() };
+    let mut document = match stored_name(&arguments.run) {
+        Some(name) => arguments.store.load(name)?.1,
+        None => document::read(&arguments.run)?,
+    };
+    let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.to_string_lossy() };
     document.cells.retain(explain::can_be_explained);
     let chosen = choose(&document, &arguments.words, &name)?;
     let text = match if arguments.json { Layout::Json } else { arguments.format } {
@@ -69,6 +77,12 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     };
     output::deliver(&text, to)?;
     Ok(Exit::Done)
+}
+
+/// The name of a stored run, where no file is meant: what has no dot and no slash in it, as no id has, and is not
+/// there.
+fn stored_name(run: &Path) -> Option<&str> {
+    run.to_str().filter(|name| *name != "-" && !name.contains(['.', '/']) && !run.exists())
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

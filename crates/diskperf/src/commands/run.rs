@@ -92,11 +92,7 @@ pub fn conclude(
         }
     }
     let document = document(started, words, plan, targets, results);
-    let text = match output.format() {
-        Format::Json => serde_json::to_string_pretty(&document).expect("plain data") + "\n",
-        Format::Table => report::table(&document),
-    };
-    crate::output::deliver(&text, output.file.as_deref())?;
+    crate::output::deliver(&output.text(&document), output.file.as_deref())?;
     match ended {
         Err(error) => Err(error),
         Ok(_) if document.run.interrupted => Ok(Exit::Interrupted),

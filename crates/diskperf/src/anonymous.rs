@@ -1,0 +1,180 @@
+//! A run without what tells whose machine it was on. Works on every string of the document, so that a field that
+//! is added later is looked at by itself.
+//!
+//! Policy:
+//!   1. the program is called by its plain name, not by the path that it was started by;
+//!   2. paths that were typed, also relative ones, and the host's name are taken out wherever they stand;
+//!   3. so is everything else that looks like a path, with the serial numbers in names under /dev, and every
+//!      UUID;
+//!   4. what is taken out is replaced by the same word everywhere: what was two places stays two places. Words of
+//!      the document's own vocabulary stay.
+
+use std::path::Path;
+
+use serde_json::Value;
+use stats::{Document, TargetInfo};
+
+/// Fields whose words are the document's own.
+const VOCABULARY: [&str; 10] =
+    ["schema", "provenance", "base", "kind", "cache", "clock", "steadiness", "environment", "code", "effect"];
+
+/// Options of the command line whose value is a path, and may be a relative one.
+const TAKES_PATH: [&str; 3] = ["-o", "--output", "--store"];
+
+/// The same run.
+pub fn anonymous(document: &Document) -> Document {
+    let mut document = document.clone();
+    // 1
+    if let Some(program) = document.run.command.first_mut()
+        && let Some(name) = Path::new(program).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    let mut hidden = Hidden { known: Vec::new() };
+    // 2
+    if !document.run.host.is_empty() {
+        hidden.known.push((document.run.host.clone(), "HOST".to_owned()));
+    }
+    for path in document.run.targets.iter().filter_map(typed_path) {
+        hidden.hide(&path);
+    }
+    let words = &document.run.command;
+    for (option, word) in words.iter().zip(words.iter().skip(1)) {
+        let (name, value) = word.split_once('=').unwrap_or(("", word));
+        let is_of_option = TAKES_PATH.contains(&option.as_str()) || TAKES_PATH.contains(&name);
+        if is_of_option || value.starts_with(['/', '.', '~']) && value.contains('/') {
+            hidden.hide(value);
+        }
+    }
+    // Longer ones first: one may be the beginning of another.
+    hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+    let mut value = serde_json::to_value(&document).expect("plain data");
+    hidden.clean(&mut value);
+    serde_json::from_value(value).expect("only words were changed")
+}
+
+/// The path that a target was named by.
+fn typed_path(target: &TargetInfo) -> Option<String> {
+    let own = target.argument.strip_prefix(&format!("{}=", target.name)).unwrap_or(&target.argument);
+    let own = own.split(",tune=").next().unwrap_or(own);
+    let own = own.strip_prefix("file:").unwrap_or(own);
+    let is_path = !own.starts_with("sim:") && !own.starts_with("image:") && ![".", ".."].contains(&own);
+    is_path.then(|| own.to_owned())
+}
+
+/// What is taken out, and what stands there instead.
+struct Hidden {
+    known: Vec<(String, String)>,
+}
+
+impl Hidden {
+    fn hide(&mut self, word: &str) -> String {
+        if let Some((_, instead)) = self.known.iter().find(|(known, _)| known == word) {
+            return instead.clone();
+        }
+        let instead = format!("PATH{}", self.known.len() + 1);
+        self.known.push((word.to_owned(), instead.clone()));
+        instead
+    }
+
+    fn clean(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.cleaned(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.clean(value)),
+            Value::Object(fields) => {
+                let fields = fields.iter_mut().filter(|(name, _)| !VOCABULARY.contains(&name.as_str()));
+                fields.for_each(|(_, value)| self.clean(value));
+            }
+            _ => {}
+        }
+    }
+
+    fn cleaned(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (word, instead) in &self.known {
+            text = replaced(&text, word, instead);
+        }
+        // 3
+        let mut cleaned = String::new();
+        for piece in text.split_inclusive(is_between) {
+            let word = piece.trim_end_matches(is_between);
+            let rest = &piece[word.len()..];
+            if looks_like_path(word) {
+                cleaned += &self.hide(word);
+            } else if is_uuid(word) {
+                cleaned += "UUID";
+            } else {
+                cleaned += word;
+            }
+            cleaned += rest;
+        }
+        cleaned
+    }
+}
+
+/// What stands between words.
+fn is_between(character: char) -> bool {
+    character.is_whitespace() || ",;=+:()[]'\"`".contains(character)
+}
+
+/// `MiB/s` and `p50 / p99` do not.
+fn looks_like_path(word: &str) -> bool {
+    word.len() > 1
+        && (word.starts_with('/') || word.starts_with("./") || word.starts_with("../") || word.starts_with("~/"))
+}
+
+/// 8-4-4-4-12 hexadecimal digits.
+fn is_uuid(word: &str) -> bool {
+    let groups: Vec<&str> = word.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// The text with another word in place of this one, where it is a word of its own or the beginning of a path.
+fn replaced(text: &str, word: &str, instead: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(word).filter(|_| !word.is_empty()) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let part = |character: char| character.is_alphanumeric() || "_-./".contains(character);
+        let begins = !before.chars().next_back().or(out.chars().next_back()).is_some_and(part);
+        // A full stop may end a sentence.
+        let ends = !after.chars().next().is_some_and(|next| part(next) && next != '/' && next != '.');
+        out += before;
+        out += if begins && ends { instead } else { word };
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_words_are_replaced() {
+        for (text, expected) in [
+            ("there is no bob", "there is no X"),
+            ("bob/.diskperf-1 bob.", "X/.diskperf-1 X."),
+            ("bobby kebob a/bob bob-2", "bobby kebob a/bob bob-2"),
+            ("bobbob bob", "bobbob X"),
+        ] {
+            assert_eq!(replaced(text, "bob", "X"), expected);
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_path_or_a_serial_number_goes() {
+        let mut hidden = Hidden { known: vec![("my disk".to_owned(), "PATH1".to_owned())] };
+        for (text, expected) in [
+            ("1,090 MiB/s; p50 / p99", "1,090 MiB/s; p50 / p99"),
+            ("on my disk", "on PATH1"),
+            ("image:ext4,dir=/home/eve/x", "image:ext4,dir=PATH2"),
+            ("a=/dev/disk/by-id/ata-SERIAL b=/home/eve/x", "a=PATH3 b=PATH2"),
+            ("UUID 0d1cd1ea-5b5e-4b9c-9a8e-1f2e3d4c5b6a", "UUID UUID"),
+            ("~/x ./y ../z . .. /", "PATH4 PATH5 PATH6 . .. /"),
+        ] {
+            assert_eq!(hidden.cleaned(text), expected);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The stored runs: which store, and what is in it.
+//!
+//! Policy, which store:
+//!   1. `--store PATH`;
+//!   2. `DISKPERF_STORE`, where it is set and not empty; `none` is no store at all;
+//!   3. the usual place (`store::default_place`), the only one whose folder is made.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::Args;
+use kernel::Incarnation;
+use stats::Document;
+use store::{Listed, RunState, Store, Surroundings, default_place};
+
+use crate::error::Error;
+
+/// The variable that names the store.
+const VARIABLE: &str = "DISKPERF_STORE";
+
+/// What it says where nothing is to be stored.
+const NONE: &str = "none";
+
+/// Where runs are stored.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StoreArguments {
+    /// The file that runs are stored in; else DISKPERF_STORE names it (none: nothing is stored), else it is
+    /// diskperf/store.sqlite in XDG_DATA_HOME or ~/.local/share. Under sudo that is the calling user's home.
+    #[arg(long = "store", value_name = "PATH")]
+    path: Option<PathBuf>,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Choice {
+    /// This file.
+    Named(PathBuf),
+    /// The usual place.
+    Usual(PathBuf),
+    /// There is no usual place here.
+    Nowhere,
+    /// None.
+    None,
+}
+
+impl StoreArguments {
+    /// The store, for writing; nothing where nothing is to be stored. Made where it is not there yet.
+    pub fn to_write(&self) -> Result<Option<Store>, Error> {
+        let surroundings = Surroundings::here();
+        let owner = surroundings.owner();
+        Ok(match self.choice(&surroundings) {
+            Choice::Named(path) => Some(Store::open(&path, owner)?),
+            Choice::Usual(path) => {
+                Store::make_folder(&path, owner)?;
+                Some(Store::open(&path, owner)?)
+            }
+            Choice::Nowhere => return Err(Error::NowhereToStore),
+            Choice::None => None,
+        })
+    }
+
+    /// The store, for reading; nothing where the usual place has none yet.
+    pub fn to_read(&self) -> Result<Option<Store>, Error> {
+        match self.choice(&Surroundings::here()) {
+            Choice::Named(path) => Ok(Some(Store::open_to_read(&path)?)),
+            Choice::Usual(path) => match Store::open_to_read(&path) {
+                Err(store::StoreError::Missing(_)) => Ok(None),
+                opened => Ok(Some(opened?)),
+            },
+            Choice::Nowhere => Err(Error::NowhereToStore),
+            Choice::None => Err(Error::NothingIsStored(VARIABLE)),
+        }
+    }
+
+    /// A stored run by its name: its id, the beginning of one that is no other's, or `last`.
+    pub fn load(&self, typed: &str) -> Result<(String, Document), Error> {
+        let unknown = || store::StoreError::UnknownRun { typed: typed.to_owned(), near: Vec::new() };
+        let store = self.to_read()?.ok_or_else(unknown)?;
+        let run = store.find(typed)?;
+        let document = store.document(&run)?;
+        Ok((run, document))
+    }
+
+    fn choice(&self, surroundings: &Surroundings) -> Choice {
+        choice(self.path.clone(), std::env::var_os(VARIABLE).as_deref(), default_place(surroundings))
+    }
+}
+
+fn choice(named: Option<PathBuf>, variable: Option<&OsStr>, usual: Option<PathBuf>) -> Choice {
+    match (named, variable.filter(|variable| !variable.is_empty())) {
+        // 1
+        (Some(path), _) => Choice::Named(path),
+        // 2
+        (None, Some(variable)) if variable == NONE => Choice::None,
+        (None, Some(variable)) => Choice::Named(PathBuf::from(variable)),
+        // 3
+        (None, None) => usual.map_or(Choice::Nowhere, Choice::Usual),
+    }
+}
+
+/// What a person is told of how far a run came: one whose process is gone without a word was killed.
+pub fn state(run: &Listed) -> &'static str {
+    match run.state {
+        RunState::Running if !is_alive(&run.holder) => "killed",
+        state => state.name(),
+    }
+}
+
+/// Whether the process that holds a run still measures.
+pub fn is_alive(holder: &str) -> bool {
+    holder.parse::<Incarnation>().is_ok_and(|process| process.lives())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_last_does_not_count() {
+        let path = |path: &str| Some(PathBuf::from(path));
+        let choose = |named: Option<&str>, variable: Option<&str>, usual: Option<&str>| {
+            choice(named.and_then(path), variable.map(OsStr::new), usual.and_then(path))
+        };
+        assert_eq!(choose(Some("a"), Some("none"), Some("c")), Choice::Named("a".into()));
+        assert_eq!(choose(None, Some("b"), Some("c")), Choice::Named("b".into()));
+        assert_eq!(choose(None, Some("none"), Some("c")), Choice::None);
+        assert_eq!(choose(None, Some(""), Some("c")), Choice::Usual("c".into()));
+        assert_eq!(choose(None, None, None), Choice::Nowhere);
+    }
+}

@@ -1,0 +1,47 @@
+//! A run as Markdown: what the plain table says, for a page that others read.
+
+use stats::Document;
+
+use crate::{header, rows};
+
+/// The run under a heading, with the machine above its cells and the marks below.
+pub fn markdown(name: &str, document: &Document) -> String {
+    let mut text = format!("## {}\n\n", escaped(name));
+    for line in header::lines(document).lines() {
+        text += &format!("- {}\n", escaped(line));
+    }
+    let headings = rows::headings(document);
+    text += &format!("\n| {} |\n| --- |{} --- | --- |\n", headings.join(" | "), " ---: |".repeat(headings.len() - 3));
+    for cell in &document.cells {
+        text += &format!("| {} |\n", rows::row(document, cell).map(|word| escaped(&word)).join(" | "));
+    }
+    text += "\n";
+    for line in document.run.findings.iter().map(String::as_str).chain(header::footnotes(document).lines()) {
+        if !line.is_empty() {
+            text += &format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
+        }
+    }
+    text
+}
+
+/// What Markdown would take for its own is said to be none.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        if "\\`*_[]<>|".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(if character == '\n' { ' ' } else { character });
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_markdowns_own_is_escaped() {
+        assert_eq!(escaped("a|b *c* read_8192\n<d>"), "a\\|b \\*c\\* read\\_8192 \\<d\\>");
+    }
+}
