@@ -8,8 +8,8 @@ use units::Nanos;
 pub(super) fn sectors_in_time(media: Nanos, bus: Nanos, buffer: u32) -> Option<u32> {
     // Each sector leaves the bus this much farther behind; a buffer of so many sectors forgives so much.
     let behind = bus.0.checked_sub(media.0).filter(|behind| *behind > 0)?;
-    let forgiven = u128::from(bus.0) * u128::from(buffer);
-    Some((forgiven / u128::from(behind)).clamp(1, u128::from(u32::MAX)) as u32)
+    let forgiven = bus.0.saturating_mul(buffer.into());
+    Some((forgiven / behind).clamp(1, u32::MAX.into()) as u32)
 }
 
 #[cfg(test)]

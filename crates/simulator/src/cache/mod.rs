@@ -4,9 +4,14 @@
 //! whichever has not been used for longest, as in 4.2BSD. A buffer whose data are not written yet has to be
 //! written before it can go.
 
-use alloc::collections::VecDeque;
+mod index;
+mod lines;
+
 use alloc::vec;
 use alloc::vec::Vec;
+
+use index::Index;
+use lines::{Line, Lines};
 
 /// A buffer, by number.
 pub(crate) type BufferId = u16;
@@ -56,49 +61,41 @@ pub(crate) enum Victim {
     None,
 }
 
-/// Where a buffer waits to be used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    Aged,
-    Recent,
-}
+/// The most buffers there are; what their numbers have room for.
+const MOST: u32 = (BufferId::MAX - Lines::MARKS) as u32;
 
 /// All buffers.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    keys: Vec<BlockKey>,
+    index: Index,
     states: Vec<State>,
     sectors: Vec<u16>,
     /// To be told when data have moved: the buffer goes to the front of those to be used again.
     used_up: Vec<bool>,
     /// Buffers that go first, and the others, each the next to go first.
-    aged: VecDeque<BufferId>,
-    recent: VecDeque<BufferId>,
-    /// In which of the two a buffer is.
-    line: Vec<Option<Line>>,
+    lines: Lines,
     moving: usize,
 }
 
 impl Cache {
     pub(crate) fn new(buffers: u32) -> Cache {
-        let count = buffers.min(BufferId::MAX.into()) as usize;
-        let mut aged = VecDeque::with_capacity(count);
-        aged.extend((0..count).map(|id| id as BufferId));
+        let last = buffers.min(MOST) as BufferId;
+        let count = usize::from(last);
+        let mut lines = Lines::new(last);
+        (0..last).for_each(|id| lines.push_last(Line::Aged, id));
         Cache {
-            keys: vec![NOTHING; count],
+            index: Index::new(count),
             states: vec![State::Clean; count],
             sectors: vec![0; count],
             used_up: vec![false; count],
-            aged,
-            recent: VecDeque::with_capacity(count),
-            line: vec![Some(Line::Aged); count],
+            lines,
             moving: 0,
         }
     }
 
     /// The buffer that holds the block, or is about to.
     pub(crate) fn find(&self, key: BlockKey) -> Option<BufferId> {
-        self.keys.iter().position(|known| *known == key).map(|index| index as BufferId)
+        self.index.find(key)
     }
 
     pub(crate) fn state(&self, id: BufferId) -> State {
@@ -107,7 +104,7 @@ impl Cache {
 
     /// Where the buffer's block lies.
     pub(crate) fn block(&self, id: BufferId) -> (u8, u32, u16) {
-        let key = self.keys[usize::from(id)];
+        let key = self.index.keys()[usize::from(id)];
         (key.drive(), key.sector(), self.sectors[usize::from(id)])
     }
 
@@ -118,17 +115,17 @@ impl Cache {
 
     /// Which buffer a new block would get.
     pub(crate) fn victim(&self) -> Victim {
-        match self.aged.front().or_else(|| self.recent.front()) {
+        match self.lines.first(Line::Aged).or_else(|| self.lines.first(Line::Recent)) {
             None => Victim::None,
-            Some(&id) if self.state(id) == State::Dirty => Victim::Dirty(id),
-            Some(&id) => Victim::Free(id),
+            Some(id) if self.state(id) == State::Dirty => Victim::Dirty(id),
+            Some(id) => Victim::Free(id),
         }
     }
 
     /// Gives a free buffer to a block.
     pub(crate) fn give(&mut self, id: BufferId, key: BlockKey, sectors: u16) {
         debug_assert_eq!(self.state(id), State::Clean);
-        self.keys[usize::from(id)] = key;
+        self.index.set(id, key);
         self.sectors[usize::from(id)] = sectors;
         self.used_up[usize::from(id)] = false;
         self.touch(id);
@@ -137,8 +134,8 @@ impl Cache {
     /// The buffer was used: it goes last.
     pub(crate) fn touch(&mut self, id: BufferId) {
         if !self.is_on_its_way(id) {
-            self.take_off(id);
-            self.line_up(id, Line::Recent);
+            self.lines.take_off(id);
+            self.lines.push_last(Line::Recent, id);
         }
     }
 
@@ -150,7 +147,7 @@ impl Cache {
     /// The buffer's block was moved to another place.
     pub(crate) fn rename(&mut self, from: BlockKey, to: BlockKey) {
         if let Some(id) = self.find(from) {
-            self.keys[usize::from(id)] = to;
+            self.index.set(id, to);
         }
     }
 
@@ -158,8 +155,8 @@ impl Cache {
     pub(crate) fn use_up(&mut self, id: BufferId) {
         self.used_up[usize::from(id)] = true;
         if !self.is_on_its_way(id) {
-            self.take_off(id);
-            self.line_up(id, Line::Aged);
+            self.lines.take_off(id);
+            self.lines.push_last(Line::Aged, id);
         }
     }
 
@@ -172,7 +169,7 @@ impl Cache {
 
     /// The buffer's data are on their way.
     pub(crate) fn set_moving(&mut self, id: BufferId, state: State) {
-        self.take_off(id);
+        self.lines.take_off(id);
         self.states[usize::from(id)] = state;
         self.moving += 1;
     }
@@ -181,14 +178,14 @@ impl Cache {
     pub(crate) fn arrived(&mut self, id: BufferId) {
         self.states[usize::from(id)] = State::Clean;
         self.moving -= 1;
-        self.line_up(id, if self.used_up[usize::from(id)] { Line::Aged } else { Line::Recent });
+        self.lines.push_last(if self.used_up[usize::from(id)] { Line::Aged } else { Line::Recent }, id);
     }
 
     /// Forgets a block that is no more; data on their way arrive all the same.
     pub(crate) fn forget(&mut self, key: BlockKey) {
         let Some(id) = self.find(key) else { return };
         if self.is_on_its_way(id) {
-            self.keys[usize::from(id)] = NOTHING;
+            self.index.set(id, NOTHING);
         } else {
             self.empty(id);
         }
@@ -196,7 +193,7 @@ impl Cache {
 
     /// Forgets everything that is on the drives too.
     pub(crate) fn forget_clean(&mut self) {
-        for id in 0..self.keys.len() as BufferId {
+        for id in 0..self.states.len() as BufferId {
             if self.state(id) == State::Clean {
                 self.empty(id);
             }
@@ -211,13 +208,13 @@ impl Cache {
     /// The same, among the blocks of one drive.
     pub(crate) fn first_dirty_on(&self, drive: usize) -> Option<BufferId> {
         let on = |(state, key): (&State, &BlockKey)| *state == State::Dirty && usize::from(key.drive()) == drive;
-        self.states.iter().zip(&self.keys).position(on).map(|index| index as BufferId)
+        self.states.iter().zip(self.index.keys()).position(on).map(|index| index as BufferId)
     }
 
     /// A buffer of that drive whose data are on their way to it.
     pub(crate) fn first_writing_on(&self, drive: usize) -> Option<BufferId> {
         let on = |(state, key): (&State, &BlockKey)| *state == State::Writing && usize::from(key.drive()) == drive;
-        self.states.iter().zip(&self.keys).position(on).map(|index| index as BufferId)
+        self.states.iter().zip(self.index.keys()).position(on).map(|index| index as BufferId)
     }
 
     /// How many buffers are not on their drive yet.
@@ -226,33 +223,10 @@ impl Cache {
     }
 
     fn empty(&mut self, id: BufferId) {
-        self.keys[usize::from(id)] = NOTHING;
+        self.index.set(id, NOTHING);
         self.states[usize::from(id)] = State::Clean;
-        self.take_off(id);
-        self.aged.push_front(id);
-        self.line[usize::from(id)] = Some(Line::Aged);
-    }
-
-    fn line_up(&mut self, id: BufferId, line: Line) {
-        let queue = if line == Line::Aged { &mut self.aged } else { &mut self.recent };
-        queue.push_back(id);
-        self.line[usize::from(id)] = Some(line);
-    }
-
-    /// Takes a buffer out of its line. Mostly it is the first of those that go first, or the last of the others.
-    fn take_off(&mut self, id: BufferId) {
-        let (queue, place) = match self.line[usize::from(id)].take() {
-            Some(Line::Aged) => {
-                let place = self.aged.iter().position(|other| *other == id);
-                (&mut self.aged, place)
-            }
-            Some(Line::Recent) => {
-                let place = self.recent.iter().rposition(|other| *other == id);
-                (&mut self.recent, place)
-            }
-            None => return,
-        };
-        queue.remove(place.expect("a buffer is in its line"));
+        self.lines.take_off(id);
+        self.lines.push_first(Line::Aged, id);
     }
 }
 

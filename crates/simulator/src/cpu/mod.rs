@@ -16,7 +16,7 @@ use units::{Moment, Nanos, Virtual};
 
 use crate::computer::Event;
 use crate::description;
-use crate::engine::{Engine, Ticket};
+use crate::engine::Engine;
 use crate::timeline::Track;
 
 /// A process, by number.
@@ -42,7 +42,6 @@ pub(crate) struct Processor<H> {
     since: Moment<Virtual>,
     /// When the price was set that holds now, and how much was done at it: rounded down as a whole, not bit by bit.
     priced: (Moment<Virtual>, Nanos),
-    ticket: Option<Ticket>,
     spent: CpuSpent,
 }
 
@@ -114,7 +113,6 @@ impl<H: Copy> Processor<H> {
             slow_down_permille: 0,
             since: Moment::ZERO,
             priced: (Moment::ZERO, Nanos::ZERO),
-            ticket: None,
             spent: CpuSpent::default(),
         }
     }
@@ -130,7 +128,6 @@ impl<H: Copy> Processor<H> {
 
     /// An interrupt comes that takes a VAX-11/780 so long; `handler` is told when it was served.
     pub(crate) fn interrupt(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
-        self.account(engine.now());
         let left = self.priced(engine, work, cause);
         self.interrupts.push_back(Interrupt { left, cause, handler });
         self.dispatch(engine);
@@ -184,7 +181,6 @@ impl<H: Copy> Processor<H> {
     /// What runs has come to its end. Until `dispatch` nothing runs.
     pub(crate) fn completed(&mut self, engine: &Engine) -> Completed<H> {
         self.account(engine.now());
-        self.ticket = None;
         match core::mem::replace(&mut self.mode, Mode::Idle) {
             Mode::Interrupt(interrupt) => {
                 assert!(interrupt.left == Nanos::ZERO, "an interrupt that was not served");
@@ -284,17 +280,14 @@ impl<H: Copy> Processor<H> {
 
     /// Says when what runs will have come to its end, as things are now.
     fn reprice(&mut self, engine: &mut Engine) {
-        if let Some(ticket) = self.ticket.take() {
-            engine.calendar.cancel(ticket);
-        }
         self.priced = (engine.now(), Nanos::ZERO);
         let left = match &self.mode {
-            Mode::Idle => return,
+            Mode::Idle => return engine.calendar.take_back(),
             Mode::Process(process) => self.processes[*process].left + self.processes[*process].switch,
             Mode::Interrupt(interrupt) => interrupt.left,
         };
         let duration = price::duration(left, self.slow_down_permille);
-        self.ticket = Some(engine.calendar.after(duration, Event::Cpu));
+        engine.calendar.put_off(duration, Event::Cpu);
     }
 
     /// Charges the time that has passed, every nanosecond to one cause.
@@ -325,11 +318,14 @@ impl<H: Copy> Processor<H> {
                 work.switch = work.switch - switched;
                 work.left = work.left - worked;
                 let cause = work.cause.unwrap_or(Cause::Switch);
+                // Mostly it neither was put on the processor just now nor is slowed down.
                 for (cause, time) in
                     [(Cause::Switch, switched), (cause, worked), (Cause::Slowed, time - switched - worked)]
                 {
-                    self.spent.busy[cause as usize] += time;
-                    work.charged.running[cause as usize] += time;
+                    if time > Nanos::ZERO {
+                        self.spent.busy[cause as usize] += time;
+                        work.charged.running[cause as usize] += time;
+                    }
                 }
             }
         }

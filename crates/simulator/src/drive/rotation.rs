@@ -48,8 +48,15 @@ impl Rotation {
 
     /// How long so many sectors take to pass.
     pub(crate) fn passing(&self, sectors: u32) -> Nanos {
-        let steps = u128::from(sectors) * u128::from(TURN);
-        Nanos(steps.div_ceil(u128::from(self.sectors) * u128::from(self.steps_per_nano)) as u64)
+        let sectors = u64::from(sectors);
+        // Some thousand turns fit into 64 bits, which are much cheaper to divide.
+        match (sectors.checked_mul(TURN), self.sectors.checked_mul(self.steps_per_nano)) {
+            (Some(steps), Some(per_nano)) => Nanos(steps.div_ceil(per_nano)),
+            _ => {
+                let steps = u128::from(sectors) * u128::from(TURN);
+                Nanos(steps.div_ceil(u128::from(self.sectors) * u128::from(self.steps_per_nano)) as u64)
+            }
+        }
     }
 
     fn angle(&self, moment: Moment<Virtual>) -> u64 {

@@ -12,18 +12,16 @@ pub(crate) trait Coded: Copy {
     fn code(self) -> u64;
 }
 
-/// An event that was asked for. It can be cancelled as long as it has not happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket(u64);
-
 /// Events to come, and the present moment.
 #[derive(Debug)]
 pub(crate) struct Calendar<E> {
     now: Moment<Virtual>,
     sequence: u64,
-    /// The next event last. There are never more than a few: one for the processor, one for the clock, two or three
-    /// for each drive, one for each process that pauses. To keep so few in order costs less than a heap.
+    /// The next event last. There are never more than a few: one for the clock, two or three for each drive, one for
+    /// each process that pauses. To keep so few in order costs less than a heap.
     events: Vec<Entry<E>>,
+    /// The one event that is put off and taken back all the time: the processor's.
+    movable: Option<Entry<E>>,
     hash: u64,
     happened: u64,
 }
@@ -35,12 +33,19 @@ struct Entry<E> {
     event: E,
 }
 
+impl<E> Entry<E> {
+    fn comes_before(&self, other: &Entry<E>) -> bool {
+        (self.moment, self.sequence) < (other.moment, other.sequence)
+    }
+}
+
 impl<E: Coded> Calendar<E> {
     pub(crate) fn new() -> Calendar<E> {
         Calendar {
             now: Moment::ZERO,
             sequence: 0,
             events: Vec::with_capacity(64),
+            movable: None,
             hash: 0xcbf2_9ce4_8422_2325,
             happened: 0,
         }
@@ -61,30 +66,38 @@ impl<E: Coded> Calendar<E> {
     }
 
     /// Asks for an event so long from now.
-    pub(crate) fn after(&mut self, delay: Nanos, event: E) -> Ticket {
-        self.at(self.now + delay, event)
+    pub(crate) fn after(&mut self, delay: Nanos, event: E) {
+        self.at(self.now + delay, event);
     }
 
     /// Asks for an event at that moment.
-    pub(crate) fn at(&mut self, moment: Moment<Virtual>, event: E) -> Ticket {
+    pub(crate) fn at(&mut self, moment: Moment<Virtual>, event: E) {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
         // Behind all that are later; those of the same moment were asked for before and come before.
         let place = self.events.iter().rposition(|other| other.moment > moment).map_or(0, |later| later + 1);
         self.events.insert(place, Entry { moment, sequence: self.sequence, event });
-        Ticket(self.sequence)
     }
 
-    /// Takes an event back that has not happened; of one that has, nothing is left to take.
-    pub(crate) fn cancel(&mut self, ticket: Ticket) {
-        if let Some(place) = self.events.iter().rposition(|entry| entry.sequence == ticket.0) {
-            self.events.remove(place);
-        }
+    /// Asks for the event that may be put off, so long from now, and forgets when it was to be before.
+    pub(crate) fn put_off(&mut self, delay: Nanos, event: E) {
+        self.sequence += 1;
+        self.movable = Some(Entry { moment: self.now + delay, sequence: self.sequence, event });
+    }
+
+    /// Takes the event back that may be put off.
+    pub(crate) fn take_back(&mut self) {
+        self.movable = None;
     }
 
     /// Moves the clock on to the next event and takes it.
     pub(crate) fn next(&mut self) -> Option<E> {
-        let Entry { moment, event, .. } = self.events.pop()?;
+        let next = match (self.movable, self.events.last()) {
+            (Some(movable), Some(other)) if other.comes_before(&movable) => self.events.pop(),
+            (Some(_), _) => self.movable.take(),
+            (None, _) => self.events.pop(),
+        };
+        let Entry { moment, event, .. } = next?;
         self.happen(moment, event);
         Some(event)
     }
@@ -93,7 +106,8 @@ impl<E: Coded> Calendar<E> {
     /// whether it was. Of events of the same moment it would be the last.
     pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
         let moment = self.now + delay;
-        if self.events.last().is_some_and(|next| next.moment <= moment) {
+        let not_later = |entry: &Entry<E>| entry.moment <= moment;
+        if self.events.last().is_some_and(not_later) || self.movable.as_ref().is_some_and(not_later) {
             return false;
         }
         self.sequence += 1;
@@ -131,12 +145,22 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_event_does_not_happen_and_takes_no_other_with_it() {
+    fn an_event_that_was_put_off_comes_in_its_new_place() {
         let mut calendar = Calendar::new();
-        let first = calendar.after(Nanos(1), 1);
-        calendar.cancel(first);
+        calendar.put_off(Nanos(1), 1);
         calendar.after(Nanos(2), 2);
-        calendar.cancel(first);
+        calendar.put_off(Nanos(2), 3);
+        calendar.after(Nanos(2), 4);
+        let order: Vec<u64> = core::iter::from_fn(|| calendar.next()).collect();
+        assert_eq!(order, [2, 3, 4]);
+    }
+
+    #[test]
+    fn an_event_that_was_taken_back_does_not_happen() {
+        let mut calendar = Calendar::new();
+        calendar.put_off(Nanos(1), 1);
+        calendar.after(Nanos(2), 2);
+        calendar.take_back();
         assert_eq!((calendar.next(), calendar.next()), (Some(2), None));
     }
 

@@ -5,7 +5,7 @@ mod calendar;
 
 use units::{Moment, Nanos, Prng, Virtual};
 
-pub(crate) use calendar::{Calendar, Coded, Ticket};
+pub(crate) use calendar::{Calendar, Coded};
 
 use crate::computer::Event;
 use crate::timeline::Timeline;

@@ -1,0 +1,100 @@
+//! Which buffer holds a block: a table of chains, so that to look costs the same however many buffers there are.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{BlockKey, BufferId, NOTHING};
+
+/// The end of a chain.
+const END: BufferId = BufferId::MAX;
+
+/// 2^64 divided by the golden ratio: its products are spread evenly (Knuth, The Art of Computer Programming,
+/// volume 3, section 6.4).
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What each buffer holds, and where to find it.
+#[derive(Debug)]
+pub(super) struct Index {
+    keys: Vec<BlockKey>,
+    /// The first of each chain, and of each buffer the one after it.
+    chains: Vec<BufferId>,
+    next: Vec<BufferId>,
+    shift: u32,
+}
+
+impl Index {
+    /// So many buffers that hold nothing.
+    pub(super) fn new(buffers: usize) -> Index {
+        let chains = (2 * buffers).next_power_of_two().max(2);
+        Index {
+            keys: vec![NOTHING; buffers],
+            chains: vec![END; chains],
+            next: vec![END; buffers],
+            shift: u64::BITS - chains.trailing_zeros(),
+        }
+    }
+
+    pub(super) fn keys(&self) -> &[BlockKey] {
+        &self.keys
+    }
+
+    pub(super) fn find(&self, key: BlockKey) -> Option<BufferId> {
+        let mut id = self.chains[self.chain(key)];
+        while id != END && self.keys[usize::from(id)] != key {
+            id = self.next[usize::from(id)];
+        }
+        (id != END).then_some(id)
+    }
+
+    /// From now on the buffer holds that block, or nothing.
+    pub(super) fn set(&mut self, id: BufferId, key: BlockKey) {
+        let held = core::mem::replace(&mut self.keys[usize::from(id)], key);
+        if held != NOTHING {
+            let chain = self.chain(held);
+            let after = self.next[usize::from(id)];
+            if self.chains[chain] == id {
+                self.chains[chain] = after;
+            } else {
+                let mut before = self.chains[chain];
+                while self.next[usize::from(before)] != id {
+                    before = self.next[usize::from(before)];
+                }
+                self.next[usize::from(before)] = after;
+            }
+        }
+        if key != NOTHING {
+            let chain = self.chain(key);
+            self.next[usize::from(id)] = core::mem::replace(&mut self.chains[chain], id);
+        }
+    }
+
+    fn chain(&self, key: BlockKey) -> usize {
+        (key.0.wrapping_mul(SPREAD) >> self.shift) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_what_was_set(changes in prop::collection::vec((0u16..20, 0u32..40), 0..200)) {
+            let mut index = Index::new(20);
+            for (id, sector) in changes {
+                let key = if sector == 0 { NOTHING } else { BlockKey::new(0, sector) };
+                if index.keys().contains(&key) && key != NOTHING {
+                    continue;
+                }
+                index.set(id, key);
+                for sector in 0..40 {
+                    let key = BlockKey::new(0, sector);
+                    let place = index.keys().iter().position(|held| *held == key).map(|place| place as BufferId);
+                    prop_assert_eq!(index.find(key), place);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Lines in which buffers wait to be used again. A buffer is in one of them or in none, and leaves from anywhere.
+
+use alloc::vec::Vec;
+
+use super::BufferId;
+
+/// Where a buffer waits to be used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// With those that go first.
+    Aged,
+    /// With the others.
+    Recent,
+}
+
+/// Both lines. Each is a ring of buffers and of a mark that is its beginning and its end; a buffer that is in none is
+/// a ring of its own.
+#[derive(Debug)]
+pub(super) struct Lines {
+    next: Vec<u16>,
+    before: Vec<u16>,
+    buffers: u16,
+}
+
+impl Lines {
+    /// The marks of the two lines.
+    pub(super) const MARKS: u16 = 2;
+
+    /// So many buffers, in no line.
+    pub(super) fn new(buffers: u16) -> Lines {
+        let alone: Vec<u16> = (0..buffers + Lines::MARKS).collect();
+        Lines { next: alone.clone(), before: alone, buffers }
+    }
+
+    fn mark(&self, line: Line) -> u16 {
+        self.buffers + line as u16
+    }
+
+    /// The first of a line.
+    pub(super) fn first(&self, line: Line) -> Option<BufferId> {
+        let first = self.next[usize::from(self.mark(line))];
+        (first < self.buffers).then_some(first)
+    }
+
+    /// The buffer, which is in no line, becomes the last of one.
+    pub(super) fn push_last(&mut self, line: Line, id: BufferId) {
+        let mark = self.mark(line);
+        self.link(self.before[usize::from(mark)], id);
+        self.link(id, mark);
+    }
+
+    /// The buffer, which is in no line, becomes the first of one.
+    pub(super) fn push_first(&mut self, line: Line, id: BufferId) {
+        let mark = self.mark(line);
+        self.link(id, self.next[usize::from(mark)]);
+        self.link(mark, id);
+    }
+
+    /// Takes the buffer out of the line that it is in, if any.
+    pub(super) fn take_off(&mut self, id: BufferId) {
+        self.link(self.before[usize::from(id)], self.next[usize::from(id)]);
+        self.link(id, id);
+    }
+
+    fn link(&mut self, one: u16, other: u16) {
+        self.next[usize::from(one)] = other;
+        self.before[usize::from(other)] = one;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn emptied(mut lines: Lines, line: Line) -> Vec<BufferId> {
+        core::iter::from_fn(|| lines.first(line).inspect(|&id| lines.take_off(id))).collect()
+    }
+
+    #[test]
+    fn a_buffer_leaves_from_anywhere_and_comes_back_at_either_end() {
+        let mut lines = Lines::new(5);
+        (0..4).for_each(|id| lines.push_last(Line::Recent, id));
+        lines.push_last(Line::Aged, 4);
+        for (id, last) in [(2, true), (3, false), (0, true)] {
+            lines.take_off(id);
+            lines.take_off(id);
+            if last { lines.push_last(Line::Recent, id) } else { lines.push_first(Line::Recent, id) }
+        }
+        assert_eq!(lines.first(Line::Aged), Some(4));
+        assert_eq!(emptied(lines, Line::Recent), [3, 1, 2, 0]);
+    }
+
+    #[test]
+    fn an_empty_line_has_no_first() {
+        let mut lines = Lines::new(1);
+        lines.push_first(Line::Aged, 0);
+        lines.take_off(0);
+        assert_eq!((lines.first(Line::Aged), lines.first(Line::Recent)), (None, None));
+    }
+}
