@@ -218,7 +218,7 @@ impl Computer {
                 let tick = Nanos(1_000_000_000 / u64::from(self.kernel.clock_hertz));
                 self.hardware.engine.calendar.after(tick, Event::Tick);
                 let Hardware { engine, processor, .. } = &mut self.hardware;
-                processor.interrupt(engine, self.kernel.clock_tick, Cause::Clock, Handler::Clock);
+                processor.serves_through(engine, self.kernel.clock_tick, Cause::Clock, Handler::Clock);
             }
             Event::Awake(process) => self.end_pause(usize::from(process)),
             Event::Controller(event) => self.controller.happens(&mut self.hardware, event),

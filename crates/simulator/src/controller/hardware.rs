@@ -33,6 +33,11 @@ impl Hardware {
         self.engine.calendar.at(moment, computer::Event::Controller(event));
     }
 
+    /// The same as `after` and that event, where it is the next one; says whether it was.
+    pub(super) fn happens_next(&mut self, delay: Nanos, event: Event) -> bool {
+        self.engine.calendar.happens_next(delay, computer::Event::Controller(event))
+    }
+
     pub(super) fn interrupt(&mut self, work: Nanos, signal: Signal) {
         self.processor.interrupt(&mut self.engine, work, Cause::Interrupt, Handler::Controller(signal));
     }

@@ -9,8 +9,6 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use units::Nanos;
-
 use super::hardware::Hardware;
 use super::{Event, Io, Signal, search};
 use crate::bus::Direction;
@@ -173,45 +171,65 @@ impl Massbus {
         hardware.at(arrives, Event::Arrives(drive));
     }
 
-    /// The next sectors of a transfer begin to pass: one where each may come too late, else as many as the
-    /// buffer lets pass, which is all of them where the bus is faster than the platter.
+    /// The next sectors of a transfer begin to pass: one after the other where each may come too late, else as many
+    /// as the buffer lets pass, which is all of them where the bus is faster than the platter.
     fn pass(&mut self, hardware: &mut Hardware, drive: u8) {
+        if hardware.bus.may_be_late() {
+            return self.pass_one_by_one(hardware, drive);
+        }
         let lane = &mut self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
-        let direction = Direction::of(io.reads);
         let left = io.sectors - lane.passed;
-        let at_work = hardware.processor.is_at_work();
-        if hardware.bus.is_late(direction, at_work, &mut hardware.engine.prng) {
-            let turn = hardware.drive(drive).turn();
-            self.lose_turn(hardware, drive, turn);
-            return;
-        }
-        let media = hardware.drive(drive).passing(0, 1);
+        let media = hardware.drive(drive).sector();
+        let direction = Direction::of(io.reads);
         let in_time = hardware.bus.sectors_in_time(direction, media, self.settings.buffer_sectors);
-        let most =
-            if hardware.bus.may_be_late() { 1 } else { in_time.map_or(left, |some| some.min(left.into()) as u16) };
-        lane.passing = most.min(left);
+        lane.passing = in_time.map_or(left, |some| some.min(left.into()) as u16);
         let time = hardware.drive(drive).passing(io.sector + u32::from(lane.passed), lane.passing.into());
         hardware.after(time, Event::Passed(drive));
     }
 
-    fn passed(&mut self, hardware: &mut Hardware, drive: u8) {
+    /// Sectors pass until one comes too late, all have passed, or something else happens meanwhile, which may change
+    /// what the processor does and with it the chance of the next.
+    fn pass_one_by_one(&mut self, hardware: &mut Hardware, drive: u8) {
+        let time = hardware.drive(drive).sector();
         let lane = &mut self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
+        let direction = Direction::of(io.reads);
+        let at_work = hardware.processor.is_at_work();
+        lane.passing = 1;
+        while lane.passed < io.sectors {
+            if hardware.bus.is_late(direction, at_work, &mut hardware.engine.prng) {
+                return self.lose_turn(hardware, drive);
+            }
+            if !hardware.happens_next(time, Event::Passed(drive)) {
+                return hardware.after(time, Event::Passed(drive));
+            }
+            lane.passed += 1;
+        }
+        self.finish(hardware, drive);
+    }
+
+    fn passed(&mut self, hardware: &mut Hardware, drive: u8) {
+        let lane = &mut self.lanes[usize::from(drive)];
         lane.passed += lane.passing;
-        if lane.passed == io.sectors {
-            hardware.transfer(false);
-            hardware.enter(drive, Activity::Controller);
-            hardware.after(self.settings.finish, Event::Finished(drive));
+        let sectors = lane.queue.first().expect("the request that is transferred").sectors;
+        if lane.passed == sectors {
+            self.finish(hardware, drive);
         } else if hardware.bus.may_be_late() {
-            self.pass(hardware, drive);
+            self.pass_one_by_one(hardware, drive);
         } else {
-            let turn = hardware.drive(drive).turn();
-            self.lose_turn(hardware, drive, turn);
+            self.lose_turn(hardware, drive);
         }
     }
 
-    fn lose_turn(&mut self, hardware: &mut Hardware, drive: u8, turn: Nanos) {
+    fn finish(&mut self, hardware: &mut Hardware, drive: u8) {
+        hardware.transfer(false);
+        hardware.enter(drive, Activity::Controller);
+        hardware.after(self.settings.finish, Event::Finished(drive));
+    }
+
+    fn lose_turn(&mut self, hardware: &mut Hardware, drive: u8) {
+        let turn = hardware.drive(drive).turn();
         hardware.transfer(false);
         hardware.enter(drive, Activity::LostTurn);
         hardware.after(turn, Event::Arrives(drive));

@@ -210,7 +210,7 @@ impl Uda {
 
     /// The first sector of a read has come: it goes on to memory as soon as it is whole, and the last when that is.
     fn deliver(&mut self, hardware: &mut Hardware, io: Io) {
-        let media = hardware.drive(io.drive).passing(0, 1);
+        let media = hardware.drive(io.drive).sector();
         let from = hardware.now() + media;
         let lost = self.lost_turns(hardware, io);
         let passing = hardware.drive(io.drive).passing(io.sector, io.sectors.into());
@@ -253,7 +253,7 @@ impl Uda {
         if u32::from(io.sectors) <= buffer {
             return Nanos::ZERO;
         }
-        let media = hardware.drive(io.drive).passing(0, 1);
+        let media = hardware.drive(io.drive).sector();
         match hardware.bus.sectors_in_time(Direction::of(io.reads), media, buffer) {
             Some(in_time) => {
                 Nanos(hardware.drive(io.drive).turn().0 * u64::from((u32::from(io.sectors) - 1) / in_time))

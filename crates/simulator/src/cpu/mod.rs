@@ -173,6 +173,9 @@ impl<H: Copy> Processor<H> {
 
     /// From now on transfers slow the processor down by so much.
     pub(crate) fn slow_down(&mut self, engine: &mut Engine, permille: u32) {
+        if permille == self.slow_down_permille {
+            return;
+        }
         self.account(engine.now());
         self.slow_down_permille = permille;
         self.reprice(engine);
@@ -201,8 +204,13 @@ impl<H: Copy> Processor<H> {
     ///   3. Then the process that is on the processor.
     ///   4. Then the one that has been ready for longest.
     pub(crate) fn dispatch(&mut self, engine: &mut Engine) {
-        // 1
-        if let Mode::Interrupt(_) = self.mode {
+        // 1; and nothing changes where who is on the processor stays, or nobody wants it
+        let stays = match self.mode {
+            Mode::Interrupt(_) => true,
+            Mode::Process(_) => self.interrupts.is_empty(),
+            Mode::Idle => self.interrupts.is_empty() && self.current.is_none() && self.ready.is_empty(),
+        };
+        if stays {
             return;
         }
         self.account(engine.now());
@@ -248,6 +256,30 @@ impl<H: Copy> Processor<H> {
         self.account(engine.now());
         self.mode = Mode::Idle;
         true
+    }
+
+    /// Serves an interrupt at once, after which nothing is to be done, where nothing else happens before that is
+    /// served; says whether it did. It is what `interrupt`, the next event, `completed` and `dispatch` would do.
+    pub(crate) fn serves_through(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
+        if matches!(self.mode, Mode::Interrupt(_)) || engine.timeline.is_kept() {
+            return self.interrupt(engine, work, cause, handler);
+        }
+        self.account(engine.now());
+        let left = self.priced(engine, work, cause);
+        // What runs is put off, in any case.
+        engine.calendar.take_back();
+        let began = engine.now();
+        let interrupt = Interrupt { left, cause, handler };
+        let before = core::mem::replace(&mut self.mode, Mode::Interrupt(interrupt));
+        self.priced = (began, Nanos::ZERO);
+        let duration = price::duration(left, self.slow_down_permille);
+        if engine.calendar.happens_next(duration, Event::Cpu) {
+            self.account(engine.now());
+            self.mode = before;
+            self.reprice(engine);
+        } else {
+            engine.calendar.put_off(duration, Event::Cpu);
+        }
     }
 
     fn show(&self, engine: &mut Engine) {

@@ -83,6 +83,11 @@ impl Drive {
         self.rotation.turn()
     }
 
+    /// How long one sector takes to pass.
+    pub(crate) fn sector(&self) -> Nanos {
+        self.rotation.sector()
+    }
+
     /// How long so many sectors from this one on take to pass.
     pub(crate) fn passing(&self, sector: u32, sectors: u32) -> Nanos {
         self.rotation.passing(sectors + self.geometry.skewed(sector, sectors))

@@ -14,14 +14,20 @@ pub(crate) struct Rotation {
     steps_per_nano: u64,
     sectors: u64,
     phase: u64,
+    /// How long a turn and a sector take.
+    turn: Nanos,
+    sector: Nanos,
 }
 
 impl Rotation {
     pub(crate) fn new(milli_rpm: u32, sectors_per_track: u32, phase_ppm: u32) -> Rotation {
+        let (steps_per_nano, sectors) = (u64::from(milli_rpm), u64::from(sectors_per_track));
         Rotation {
-            steps_per_nano: milli_rpm.into(),
-            sectors: sectors_per_track.into(),
+            steps_per_nano,
+            sectors,
             phase: TURN / 1_000_000 * u64::from(phase_ppm % 1_000_000),
+            turn: Nanos(TURN.div_ceil(steps_per_nano)),
+            sector: passing(1, sectors, steps_per_nano),
         }
     }
 
@@ -43,20 +49,16 @@ impl Rotation {
     }
 
     pub(crate) fn turn(&self) -> Nanos {
-        Nanos(TURN.div_ceil(self.steps_per_nano))
+        self.turn
+    }
+
+    pub(crate) fn sector(&self) -> Nanos {
+        self.sector
     }
 
     /// How long so many sectors take to pass.
     pub(crate) fn passing(&self, sectors: u32) -> Nanos {
-        let sectors = u64::from(sectors);
-        // Some thousand turns fit into 64 bits, which are much cheaper to divide.
-        match (sectors.checked_mul(TURN), self.sectors.checked_mul(self.steps_per_nano)) {
-            (Some(steps), Some(per_nano)) => Nanos(steps.div_ceil(per_nano)),
-            _ => {
-                let steps = u128::from(sectors) * u128::from(TURN);
-                Nanos(steps.div_ceil(u128::from(self.sectors) * u128::from(self.steps_per_nano)) as u64)
-            }
-        }
+        passing(sectors.into(), self.sectors, self.steps_per_nano)
     }
 
     fn angle(&self, moment: Moment<Virtual>) -> u64 {
@@ -67,6 +69,18 @@ impl Rotation {
             None => (u128::from(nanos) * u128::from(steps) % u128::from(TURN)) as u64,
         };
         (turned + self.phase) % TURN
+    }
+}
+
+/// How long so many sectors take to pass on a track of so many.
+fn passing(sectors: u64, on_track: u64, steps_per_nano: u64) -> Nanos {
+    // Some thousand turns fit into 64 bits, which are much cheaper to divide.
+    match (sectors.checked_mul(TURN), on_track.checked_mul(steps_per_nano)) {
+        (Some(steps), Some(per_nano)) => Nanos(steps.div_ceil(per_nano)),
+        _ => {
+            let steps = u128::from(sectors) * u128::from(TURN);
+            Nanos(steps.div_ceil(u128::from(on_track) * u128::from(steps_per_nano)) as u64)
+        }
     }
 }
 

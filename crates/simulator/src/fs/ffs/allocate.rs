@@ -36,8 +36,9 @@ impl Group {
         let reserved = plan.reserved(group);
         let (from, to) = (reserved.start / plan.fragments, reserved.end.div_ceil(plan.fragments));
         let blocks = free.len();
-        free[(from as usize).min(blocks)..(to as usize).min(blocks)].fill(0);
-        let free_blocks = free.iter().filter(|&&block| block == whole).count() as u32;
+        let taken = (from as usize).min(blocks)..(to as usize).min(blocks);
+        let free_blocks = (blocks - taken.len()) as u32;
+        free[taken].fill(0);
         Group { first: group * plan.fragments_per_group, free, free_blocks }
     }
 
