@@ -45,7 +45,7 @@ pub struct Outcome {
 }
 
 impl Experiment<'_> {
-    /// Runs it once.
+    /// Runs it once. Says so where that would not end.
     pub fn run(&self, chance: Chance) -> Result<Outcome, Invalid> {
         self.description.check(self.drives as u32, self.bytes)?;
         let mut computer = Computer::new(self.description, self.file_system, self.drives, chance)?;
@@ -56,6 +56,9 @@ impl Experiment<'_> {
         let mut streams = vec![self.steps.clone(); self.drives];
         let mut tallies = vec![Tally::default(); self.drives];
         let Ok(_) = computer.run(&mut streams, &mut tallies);
+        if computer.is_stuck() {
+            return Err(Invalid::new("simulation", "it does not end: some call never returns", "report this machine"));
+        }
         assert!(tallies.iter().all(|tally| tally.failure.is_none()), "{tallies:?}");
         Ok(Outcome {
             bytes: self.bytes,

@@ -267,6 +267,8 @@ pub enum Reason {
     Interrupted,
     /// What is there now is not what was written there.
     Altered,
+    /// A simulated machine would never bring it to an end.
+    Unending,
     /// Any other error number of the kernel.
     Errno(i32),
 }
@@ -285,6 +287,7 @@ impl fmt::Display for Reason {
             Reason::Unaligned => f.write_str("size, offset or memory not aligned as the device needs it"),
             Reason::Interrupted => f.write_str("interrupted"),
             Reason::Altered => f.write_str("what is there is not what was written there"),
+            Reason::Unending => f.write_str("the simulation would not end"),
             Reason::Errno(number) => write!(f, "error number {number}"),
         }
     }

@@ -31,6 +31,10 @@ use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
 use crate::timeline::Mark;
 
+/// Events within which some call has to return, or data to arrive that are waited for. The largest call, of 4 Gbytes in
+/// blocks of 4096 bytes, has a million blocks of about fifty events each; so many events take half a minute.
+const MOST_EVENTS: u64 = 1 << 28;
+
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -111,6 +115,9 @@ pub struct Computer {
     /// What the last streams spent their time on.
     programs: Vec<crate::accounts::ProgramTime>,
     watched_since: Watched,
+    /// [`MOST_EVENTS`], and whether they were too few: then nothing runs on this computer any more.
+    most_events: u64,
+    is_stuck: bool,
 }
 
 /// A reading of everything that counts.
@@ -152,6 +159,8 @@ impl Computer {
             used: vec![DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() }; programs],
             programs: Vec::new(),
             watched_since: Watched::default(),
+            most_events: MOST_EVENTS,
+            is_stuck: false,
             kernel: description.kernel.clone(),
             driver: description.controller.driver().clone(),
         })
@@ -170,6 +179,11 @@ impl Computer {
     /// A number made of all events so far and their moments: the same in every build on every platform.
     pub fn event_hash(&self) -> u64 {
         self.hardware.engine.calendar.hash()
+    }
+
+    /// Whether some call would never return, so that the computer was stopped.
+    pub fn is_stuck(&self) -> bool {
+        self.is_stuck
     }
 
     /// How many events there were.
@@ -300,17 +314,20 @@ impl Computer {
         self.controller.submit(&mut self.hardware, Io { drive, reads, buffer, sectors, sector });
     }
 
-    /// Lets time pass until all data are where they belong: `sync` and a rest.
-    fn settle(&mut self) {
+    /// Lets time pass until all data are where they belong: `sync` and a rest. Says whether they ever are.
+    fn settle(&mut self) -> bool {
         while let Some(buffer) = self.cache.first_dirty() {
             self.cache.set_moving(buffer, State::Writing);
             self.submit(buffer);
         }
         self.dispatch();
-        while self.cache.is_moving() {
+        let began = self.events();
+        while self.cache.is_moving() && !self.is_stuck {
             let ran = self.advance();
             debug_assert_eq!(ran, None, "no process runs between two streams");
+            self.is_stuck = self.events() - began > self.most_events;
         }
+        !self.is_stuck
     }
 
     /// What a program no longer has is forgotten.

@@ -3,10 +3,10 @@
 
 use alloc::vec::Vec;
 
-use workload::Name;
 use workload::programs::mckusick::Classic;
+use workload::{Name, Reason, Tally, World};
 
-use crate::computer::Chance;
+use crate::computer::{Chance, Computer};
 use crate::description::samples::{early_massbus, massbus, uda};
 use crate::description::{Bus, Controller, DataLate, Description};
 use crate::experiment::{Experiment, Outcome};
@@ -94,10 +94,44 @@ fn a_bus_slower_than_the_platter_needs_a_buffer() {
     assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
 }
 
+/// A call that never returns is stood in for by one that takes longer than is waited for.
+#[test]
+fn a_simulation_that_would_not_end_is_stopped_and_says_so() {
+    let description = uda();
+    let mut computer = Computer::new(&description, &description.file_systems[0], 2, Chance::default()).expect("one");
+    let streams = || [Classic::Write8192.steps(Name::root(0), FILE), Classic::Write8192.steps(Name::root(0), FILE)];
+    let run = |computer: &mut Computer| {
+        let mut tallies = [Tally::default(), Tally::default()];
+        let Ok(_) = computer.run(&mut streams(), &mut tallies);
+        tallies.map(|tally| tally.failure.map(|failure| failure.reason))
+    };
+    assert_eq!((run(&mut computer), computer.is_stuck()), ([None, None], false));
+    computer.most_events = 2;
+    assert_eq!((run(&mut computer), computer.is_stuck()), ([Some(Reason::Unending); 2], true));
+    // And for good.
+    computer.most_events = super::MOST_EVENTS;
+    assert_eq!(run(&mut computer), [Some(Reason::Unending); 2]);
+    assert!(!computer.quiesce().expect("a calm").reached);
+}
+
 /// The same events at the same moments in every build on every platform. Where the model changes, so do these.
 #[test]
 fn events_are_the_same_everywhere() {
     let hash = |description: &Description| run(description, 0, 2, Classic::Write8192, Chance::default()).hash;
     let hashes = [massbus(), early_massbus(), uda()].map(|description| hash(&description));
     assert_eq!(hashes, [10_987_341_088_833_923_206, 3_848_698_422_988_002_449, 11_761_787_249_463_794_840]);
+}
+
+/// However much a controller can hold: 400 Kbytes a second pass the bus, and no more come out.
+#[test]
+fn no_buffer_makes_a_bus_faster() {
+    let mut computer = massbus();
+    computer.bus.to_memory_bytes_per_second = 400 << 10;
+    computer.bus.from_memory_bytes_per_second = 400 << 10;
+    let Controller::Massbus(controller) = &mut computer.controller else { unreachable!("a sample") };
+    controller.buffer_sectors = 64;
+    for program in [Classic::Read8192, Classic::Rewrite8192] {
+        let rate = rate(&computer, 0, 1, program);
+        assert!((200_000..=400_000).contains(&rate), "{}: {rate}", program.name());
+    }
 }

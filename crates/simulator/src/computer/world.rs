@@ -8,8 +8,8 @@ use core::mem;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Failure, Laid, Layer, Op, Recorder,
-    Residency, Span, Step, Steps, Surroundings, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Failure, Laid, Layer, Op, Reason,
+    Recorder, Residency, Span, Step, Steps, Surroundings, Unproven, Witness, World, WriteCache,
 };
 
 use super::{Computer, Watched};
@@ -24,6 +24,8 @@ use crate::process::{Call, Demand, Request};
 struct Running {
     span: Span<Virtual>,
     op: Option<(Op, Moment<Virtual>)>,
+    /// A call has returned since this was looked at.
+    returned: bool,
     ended: bool,
 }
 
@@ -72,6 +74,7 @@ impl Computer {
                     }
                     self.procs[process].in_call = false;
                     returned = true;
+                    running.returned = true;
                     if outcome.is_err() {
                         return self.end(process, running);
                     }
@@ -103,6 +106,23 @@ impl Computer {
             }
             (Ok(Some(_)), _) => unreachable!("{op} moves no data"),
         })
+    }
+
+    /// No call will return any more: those under way fail, and so do those that would have come.
+    #[cold]
+    fn give_up<S: Steps, R: Recorder<Virtual>>(&self, running: &mut [Running], streams: &mut [S], recorders: &mut [R]) {
+        let now = self.now();
+        for ((running, stream), recorder) in running.iter_mut().zip(streams).zip(recorders) {
+            if running.ended {
+                continue;
+            }
+            running.span.ended = now;
+            let mut coming = || stream.find_map(|step| if let Step::Op(op) = step { Some((op, now)) } else { None });
+            let under_way = running.op.take();
+            if let Some((op, issued)) = under_way.or_else(&mut coming) {
+                recorder.record(&op, issued, now, Err(Reason::Unending));
+            }
+        }
     }
 
     fn end(&mut self, process: Process, running: &mut Running) {
@@ -162,18 +182,31 @@ impl World for Computer {
         assert!(streams.len() == recorders.len() && streams.len() <= self.procs.len(), "one of each per program");
         let began = self.now();
         let span = Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) };
-        let mut running: Vec<Running> = streams.iter().map(|_| Running { span, op: None, ended: false }).collect();
+        let mut running: Vec<Running> =
+            streams.iter().map(|_| Running { span, op: None, returned: false, ended: false }).collect();
         self.programs = vec![ProgramTime::default(); streams.len()];
         for process in 0..streams.len() {
             self.hardware.processor.admit(&self.hardware.engine, process);
         }
         self.dispatch();
         let mut left = streams.len();
+        let mut returned = self.events();
         while left > 0 {
+            if self.events() - returned > self.most_events {
+                self.is_stuck = running.iter().any(|running| running.op.is_some());
+                returned = self.events();
+            }
+            if self.is_stuck {
+                self.give_up(&mut running, streams, recorders);
+                break;
+            }
             let Some(process) = self.advance() else { continue };
             let (stream, recorder) = (&mut streams[process], &mut recorders[process]);
             self.go_on(process, &mut running[process], stream, recorder);
             left -= usize::from(running[process].ended);
+            if mem::take(&mut running[process].returned) {
+                returned = self.events();
+            }
             self.dispatch();
         }
         self.accounts();
@@ -199,14 +232,9 @@ impl World for Computer {
     /// There is nobody else.
     fn quiesce(&mut self) -> Result<Calm, Infallible> {
         let began = self.now();
-        self.settle();
-        Ok(Calm {
-            reached: true,
-            waited: self.now().since(began),
-            unwritten: Some(0),
-            foreign: Some(0),
-            ..Calm::default()
-        })
+        let reached = self.settle();
+        let unwritten = Some(self.cache.unwritten() as u64);
+        Ok(Calm { reached, waited: self.now().since(began), unwritten, foreign: Some(0), ..Calm::default() })
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {

@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 
 use super::hardware::Hardware;
 use super::{Event, Io, Signal, search};
+use units::Nanos;
+
 use crate::bus::Direction;
 use crate::description::{self, Attention, Search};
 use crate::drive::Activity;
@@ -184,7 +186,11 @@ impl Massbus {
         let direction = Direction::of(io.reads);
         let in_time = hardware.bus.sectors_in_time(direction, media, self.settings.buffer_sectors);
         lane.passing = in_time.map_or(left, |some| some.min(left.into()) as u16);
-        let time = hardware.drive(drive).passing(io.sector + u32::from(lane.passed), lane.passing.into());
+        let mut time = hardware.drive(drive).passing(io.sector + u32::from(lane.passed), lane.passing.into());
+        if lane.passing == left {
+            // What the buffer still holds goes over the bus when the platter has done its part.
+            time = time.max(Nanos(hardware.bus.sector(direction).0 * u64::from(lane.passing)));
+        }
         hardware.after(time, Event::Passed(drive));
     }
 
