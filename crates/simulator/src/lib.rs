@@ -33,6 +33,10 @@ mod disk;
 mod drive;
 mod engine;
 mod experiment;
+#[cfg(feature = "faults")]
+pub mod faults;
+#[cfg(not(feature = "faults"))]
+mod faults;
 mod flat;
 mod fs;
 mod machine;

@@ -7,6 +7,7 @@ mod overrun;
 use units::{Moment, Nanos, Prng, Virtual};
 
 use crate::description::{self, DataLate, SECTOR_BYTES};
+use crate::faults::{self, Fault};
 use crate::timeline::{Timeline, Track};
 
 /// Which way data move.
@@ -79,7 +80,9 @@ impl Bus {
 
     /// Whether this sector comes too late.
     pub(crate) fn is_late(&self, direction: Direction, cpu_at_work: bool, prng: &mut Prng) -> bool {
-        let Some(late) = &self.data_late else { return false };
+        let Some(late) = self.data_late.as_ref().filter(|_| !faults::is_planted(Fault::NoLateData)) else {
+            return false;
+        };
         late::is_late(late::chance_ppm(late, direction, cpu_at_work), prng)
     }
 
@@ -90,7 +93,7 @@ impl Bus {
 
     /// By how much the processor is slowed down by transfers, in thousandths.
     pub(crate) fn slow_down_permille(&self) -> u32 {
-        self.transfers * self.slow_down_permille
+        if faults::is_planted(Fault::NoSlowDown) { 0 } else { self.transfers * self.slow_down_permille }
     }
 
     /// A transfer begins or ends.

@@ -8,6 +8,7 @@ use units::Nanos;
 use super::Computer;
 use crate::cache::{BlockKey, BufferId, State, Victim};
 use crate::cpu::{Cause, Process};
+use crate::faults::{self, Fault};
 use crate::fs::ffs::Extent;
 use crate::namespace::FileId;
 use crate::process::{Channel, Demand, Progress, Request};
@@ -75,7 +76,9 @@ impl Computer {
                 self.go(process, Progress::ReadIndirect)
             }
             Progress::ReadIndirect => {
-                self.fetch_indirect(process)?;
+                if !faults::is_planted(Fault::IndirectBlocksNotRead) {
+                    self.fetch_indirect(process)?;
+                }
                 self.spend(process, Cause::BlockRead, self.kernel.block_read, Progress::AskFor)
             }
             Progress::AskFor => {
@@ -133,9 +136,10 @@ impl Computer {
             return Ok(());
         }
         // 2
+        let next = if faults::is_planted(Fault::ReadAheadOfTwo) { block + 2 } else { block + 1 };
         let file_system = &self.file_systems[drive];
-        let Some(extent) = file_system.place(file, block + 1) else { return Ok(()) };
-        if file_system.indirect(file, block).last() != file_system.indirect(file, block + 1).last() {
+        let Some(extent) = file_system.place(file, next) else { return Ok(()) };
+        if file_system.indirect(file, block).last() != file_system.indirect(file, next).last() {
             return Ok(());
         }
         // 3
@@ -192,7 +196,8 @@ impl Computer {
                 self.spend(process, Cause::Allocate, Nanos(self.kernel.block_allocate.0 * new_blocks), Progress::Clear)
             }
             Progress::Clear => {
-                let kib = u64::from(call.cleared.div_ceil(1024));
+                let cleared = if faults::is_planted(Fault::NoZeroFill) { 0 } else { call.cleared };
+                let kib = u64::from(cleared.div_ceil(1024));
                 self.spend(process, Cause::Clear, Nanos(self.kernel.clear_per_kib.0 * kib), Progress::GetBuffer)
             }
             Progress::GetBuffer => self.get_buffer(process, file),

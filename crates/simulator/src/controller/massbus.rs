@@ -16,6 +16,7 @@ use units::Nanos;
 use crate::bus::Direction;
 use crate::description::{self, Attention, Search};
 use crate::drive::Activity;
+use crate::faults::{self, Fault};
 use crate::queue::{DriveQueue, Waiting};
 
 /// The controller and the driver's half of it.
@@ -116,6 +117,7 @@ impl Massbus {
                 self.want_path(hardware, drive);
             }
             Search::Lead { lead_sectors, .. } => {
+                let lead_sectors = if faults::is_planted(Fault::NoSearchLead) { 0 } else { lead_sectors };
                 let settled = now + there.seek(io.sector);
                 let searches = settled + self.settings.search_start;
                 let calls = there.reaches_before(io.sector, lead_sectors, searches);
@@ -134,7 +136,8 @@ impl Massbus {
             hardware.interrupt(self.settings.driver.interrupt, Signal::Call(drive));
             return;
         }
-        match self.settings.attention {
+        let remembered = faults::is_planted(Fault::LostAttentionIgnored);
+        match if remembered { Attention::Held } else { self.settings.attention } {
             Attention::Held => {
                 self.lanes[usize::from(drive)].calls = true;
                 hardware.enter(drive, Activity::Path);

@@ -17,6 +17,7 @@ use super::{Event, Io, Signal};
 use crate::bus::Direction;
 use crate::description;
 use crate::drive::Activity;
+use crate::faults::{self, Fault};
 use crate::queue::{DriveQueue, Waiting};
 
 /// A bus that is taken for less than this is not worth telling: the two sides hardly meet.
@@ -226,6 +227,9 @@ impl Uda {
         let mut turnaround = hardware.engine.jittered(self.settings.turnaround, self.settings.jitter_permille);
         if self.bus_free > now + HARDLY_BUSY {
             turnaround += self.settings.turnaround_shared;
+        }
+        if faults::is_planted(Fault::NoTurnaround) {
+            turnaround = Nanos::ZERO;
         }
         self.lanes[usize::from(io.drive)].busy = Some(io);
         let lost = self.lost_turns(hardware, io);

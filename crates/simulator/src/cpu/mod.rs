@@ -17,6 +17,7 @@ use units::{Moment, Nanos, Virtual};
 use crate::computer::Event;
 use crate::description;
 use crate::engine::Engine;
+use crate::faults::{self, Fault};
 use crate::timeline::Track;
 
 /// A process, by number.
@@ -168,7 +169,11 @@ impl<H: Copy> Processor<H> {
 
     fn queue(&mut self, engine: &Engine, process: Process) {
         self.processes[process].ready_since = Some(engine.now());
-        self.ready.push_back(process);
+        if faults::is_planted(Fault::UnfairWakeUp) {
+            self.ready.push_front(process);
+        } else {
+            self.ready.push_back(process);
+        }
     }
 
     /// From now on transfers slow the processor down by so much.
@@ -340,7 +345,12 @@ impl<H: Copy> Processor<H> {
                 self.spent.busy[interrupt.cause as usize] += done;
                 self.spent.busy[Cause::Slowed as usize] += time - done;
                 if let Some(current) = self.current {
-                    self.processes[current].charged.interrupted += time;
+                    let charged = &mut self.processes[current].charged;
+                    if faults::is_planted(Fault::InterruptsNotCharged) {
+                        charged.ready += time;
+                    } else {
+                        charged.interrupted += time;
+                    }
                 }
             }
             Mode::Process(process) => {

@@ -12,6 +12,7 @@ use rotation::Rotation;
 use seek::SeekCurve;
 
 use crate::description;
+use crate::faults::{self, Fault};
 use crate::timeline::{Timeline, Track};
 
 mod activity;
@@ -65,6 +66,7 @@ impl Drive {
 
     /// The first moment, not before `from`, at which the sector is under the heads.
     pub(crate) fn reaches(&self, sector: u32, from: Moment<Virtual>) -> Moment<Virtual> {
+        let sector = if faults::is_planted(Fault::RotationOffByASector) { sector + 1 } else { sector };
         self.rotation.reaches(self.geometry.angle(sector), from)
     }
 
@@ -137,6 +139,7 @@ impl Drive {
 
 /// Two drives never turn at quite the same speed: the first is faster, the second slower.
 fn speed(description: &description::Drive, index: usize) -> u32 {
+    let index = if faults::is_planted(Fault::LockedSpindles) { 0 } else { index };
     let nominal = u64::from(description.milli_rpm);
     let deviation = nominal * u64::from(description.speed_deviation_ppm) / 1_000_000;
     (if index.is_multiple_of(2) { nominal + deviation } else { nominal - deviation }) as u32

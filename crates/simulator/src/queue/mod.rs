@@ -8,6 +8,7 @@ mod reads_first;
 use alloc::vec::Vec;
 
 use crate::description;
+use crate::faults::{self, Fault};
 
 /// A request, as far as its order goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,10 @@ impl<T: Copy> DriveQueue<T> {
         DriveQueue { order, waiting: Vec::with_capacity(64) }
     }
 
-    pub(crate) fn insert(&mut self, new: Waiting<T>) {
+    pub(crate) fn insert(&mut self, mut new: Waiting<T>) {
+        if faults::is_planted(Fault::DisksortBackwards) {
+            new.cylinder = u32::MAX - new.cylinder;
+        }
         let place = match self.order {
             description::Queue::Fifo => fifo::place(self.waiting.len()),
             description::Queue::Disksort => disksort::place(&self.waiting, new.cylinder),

@@ -2,6 +2,7 @@
 
 use super::{Extent, Fragment};
 use crate::description::{self, SECTOR_BYTES};
+use crate::faults::{self, Fault};
 
 /// Bytes before the first group: boot block and super block.
 const BOOT_AND_SUPER: u32 = 16 * 1024;
@@ -149,6 +150,9 @@ fn gap(drive: &description::Drive, file_system: &description::FileSystem) -> u32
     let turns_per_second = u64::from(drive.milli_rpm / 60_000);
     let sectors_per_fragment = u64::from(file_system.fragment_bytes / SECTOR_BYTES);
     let passing = file_system.rotational_delay.0 * turns_per_second * u64::from(drive.sectors_per_track);
+    if faults::is_planted(Fault::NoRotationalDelay) {
+        return 0;
+    }
     let fragments = (passing / (sectors_per_fragment * 1_000_000_000)) as u32;
     fragments.next_multiple_of(file_system.block_bytes / file_system.fragment_bytes)
 }

@@ -1,0 +1,185 @@
+//! Each fault breaks what must hold of the model, and nothing breaks it without.
+
+use alloc::vec::Vec;
+
+use units::{Moment, Nanos, Virtual};
+use workload::programs::mckusick::Classic;
+use workload::{Name, Stream, Tally, World};
+
+use super::{Fault, plant};
+use crate::computer::{Chance, Computer};
+use crate::cpu::{Cause, Completed, Processor};
+use crate::description::samples::{eagle, early_massbus, ffs, massbus, uda};
+use crate::description::{Attention, Controller, Description, Queue, Search};
+use crate::drive::{Activity, Drive};
+use crate::engine::Engine;
+use crate::experiment::{Experiment, Outcome};
+use crate::fs::ffs::Ffs;
+use crate::queue::{DriveQueue, Waiting};
+
+const FILE: u64 = 1 << 20;
+
+/// Blocks of the file.
+const BLOCKS: u64 = FILE / 8192;
+
+#[test]
+fn every_fault_is_found() {
+    for (name, fault) in Fault::NAMES {
+        assert!(holds(fault), "what {name} would break does not hold without it");
+        plant(Fault::named(name));
+        let found = !holds(fault);
+        plant(None);
+        assert!(found, "{name} is not found");
+    }
+}
+
+/// What must hold, and would not with that fault.
+fn holds(fault: Fault) -> bool {
+    match fault {
+        Fault::RotationOffByASector => a_sector_is_reached_when_it_is_under_the_heads(),
+        Fault::UnfairWakeUp => who_is_ready_first_runs_first(),
+        Fault::NoZeroFill => every_new_block_is_cleared(),
+        Fault::DisksortBackwards => the_elevator_goes_upwards(),
+        Fault::LockedSpindles => two_platters_do_not_stay_together(),
+        Fault::NoSearchLead => a_lead_in_time_saves_turns(),
+        Fault::LostAttentionIgnored => a_lost_call_costs_turns(),
+        Fault::NoSlowDown => transfers_slow_the_processor_down(),
+        Fault::ReadAheadOfTwo => one_block_is_read_ahead(),
+        Fault::InterruptsNotCharged => interrupts_belong_to_whom_they_interrupt(),
+        Fault::IndirectBlocksNotRead => a_file_is_read_with_its_indirect_block(),
+        Fault::NoTurnaround => every_request_is_turned_to(),
+        Fault::NoLateData => a_bus_that_lets_wait_loses_turns(),
+        Fault::NoRotationalDelay => blocks_lie_a_delay_apart(),
+    }
+}
+
+fn run(description: &Description, drives: usize, program: Classic) -> Outcome {
+    let (prepare, steps) = (program.program(FILE).prepare, program.steps(Name::root(0), FILE));
+    let file_system = &description.file_systems[0];
+    let experiment = Experiment { description, file_system, drives, prepare: &prepare, steps: &steps, bytes: FILE };
+    experiment.run(Chance::default()).expect("a computer")
+}
+
+/// Requests that a drive serves while a file of `FILE` bytes is read.
+fn reads(steps: Stream) -> u64 {
+    let description = massbus();
+    let mut computer =
+        Computer::new(&description, &description.file_systems[0], 1, Chance::default()).expect("a computer");
+    computer.prepare(0, Classic::Read8192.program(FILE).prepare).expect("a file");
+    let Ok(()) = computer.watch();
+    let Ok(_) = computer.run(&mut [steps], &mut [Tally::default()]);
+    // What was asked ahead for arrives too.
+    let Ok(_) = computer.quiesce();
+    computer.watched().expect("a witness").layers[0].used.reads
+}
+
+fn moments() -> impl Iterator<Item = Moment<Virtual>> {
+    (0..100).map(|step| Moment::at(Nanos::from_millis(step * 37)))
+}
+
+fn a_sector_is_reached_when_it_is_under_the_heads() -> bool {
+    let drive = Drive::new(&eagle(), 0, 0);
+    moments()
+        .zip(0..)
+        .all(|(from, sector)| drive.under_heads(drive.reaches(sector, from)) == drive.geometry().angle(sector))
+}
+
+fn who_is_ready_first_runs_first() -> bool {
+    let (mut engine, description) = (Engine::new(1), massbus());
+    let mut processor: Processor<()> = Processor::new(&description.cpu, &description.kernel, 3);
+    (0..3).for_each(|process| processor.admit(&engine, process));
+    let mut order = Vec::new();
+    for _ in 0..3 {
+        processor.dispatch(&mut engine);
+        engine.calendar.next();
+        if let Completed::Process(process) = processor.completed(&engine) {
+            processor.leave(process);
+            order.push(process);
+        }
+    }
+    order == [0, 1, 2]
+}
+
+/// As many Kbytes as the file has, at the price of the description but for what jitters.
+fn every_new_block_is_cleared() -> bool {
+    let description = massbus();
+    let cleared = run(&description, 1, Classic::Write8192).parts.cpu.busy[Cause::Clear as usize].0;
+    let expected = description.kernel.clear_per_kib.0 * (FILE / 1024);
+    cleared > expected * 9 / 10 && cleared < expected * 11 / 10
+}
+
+fn the_elevator_goes_upwards() -> bool {
+    let mut queue = DriveQueue::new(Queue::Disksort);
+    for cylinder in [10, 40, 20, 30] {
+        queue.insert(Waiting { cylinder, reads: true, request: cylinder });
+    }
+    core::iter::from_fn(|| queue.take_first()).eq([10, 20, 30, 40])
+}
+
+fn two_platters_do_not_stay_together() -> bool {
+    let drives = [0, 1].map(|index| Drive::new(&eagle(), index, 0));
+    moments().any(|moment| drives[0].under_heads(moment) != drives[1].under_heads(moment))
+}
+
+fn turns_lost(description: &Description, drives: usize) -> u64 {
+    let parts = run(description, drives, Classic::Read8192).parts;
+    parts.drives.iter().map(|spent| spent[Activity::LostTurn as usize].0).sum()
+}
+
+fn a_lead_in_time_saves_turns() -> bool {
+    let elapsed = |lead_sectors| {
+        let mut description = massbus();
+        let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
+        settings.search = Search::Lead { lead_sectors, window_sectors: 0 };
+        run(&description, 1, Classic::Read8192).parts.elapsed
+    };
+    elapsed(7) < elapsed(0)
+}
+
+fn a_lost_call_costs_turns() -> bool {
+    let mut description = massbus();
+    let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
+    settings.attention = Attention::Missed;
+    turns_lost(&description, 2) > 0 && turns_lost(&massbus(), 2) == 0
+}
+
+fn transfers_slow_the_processor_down() -> bool {
+    run(&massbus(), 1, Classic::Write8192).parts.cpu.busy[Cause::Slowed as usize] > Nanos::ZERO
+}
+
+/// Of the first three blocks the second asks for the third, and the third for a fourth.
+fn one_block_is_read_ahead() -> bool {
+    reads(Classic::Read8192.steps(Name::root(0), 3 * 8192)) == 4
+}
+
+fn interrupts_belong_to_whom_they_interrupt() -> bool {
+    run(&massbus(), 1, Classic::Write8192).programs[0].interrupted > Nanos::ZERO
+}
+
+fn a_file_is_read_with_its_indirect_block() -> bool {
+    reads(Classic::Read8192.steps(Name::root(0), FILE)) == BLOCKS + 1
+}
+
+/// For at least as long as chance can make it.
+fn every_request_is_turned_to() -> bool {
+    let description = uda();
+    let Controller::Uda(settings) = &description.controller else { unreachable!("a sample") };
+    let least = settings.turnaround.0 * u64::from(1000 - settings.jitter_permille) / 1000;
+    let spent = run(&description, 1, Classic::Rewrite8192).parts.drives[0][Activity::Controller as usize];
+    spent.0 >= least * BLOCKS
+}
+
+fn a_bus_that_lets_wait_loses_turns() -> bool {
+    turns_lost(&early_massbus(), 1) > 0
+}
+
+/// Of 8 Kbytes, a block is skipped for 4 ms.
+fn blocks_lie_a_delay_apart() -> bool {
+    let mut file_system = Ffs::new(&eagle(), &ffs(8192, 4));
+    let mut sector = |block| {
+        file_system.allocate(1, block, 8192).expect("room");
+        file_system.place(1, block).expect("a block").sector
+    };
+    let sectors: Vec<u32> = (0..100).map(&mut sector).collect();
+    sectors[99] - sectors[98] == 32
+}
