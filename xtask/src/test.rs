@@ -15,7 +15,7 @@ use crate::{packages, process, tidy, unprivileged};
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("packages", |_| packages::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
     ("clippy", |_| {
@@ -24,6 +24,11 @@ const STEPS: [Step; 9] = [
     ("documentation", documentation),
     ("tidy", tidy),
     ("tests", |results| results.test(&["--workspace", "--no-fail-fast"], Scope::Everything)),
+    ("planted mistakes", |results| {
+        let name = "faults";
+        let arguments = ["--package", "simulator", "--features", name, "--lib", name];
+        results.test(&arguments, Scope::Files(vec![name.to_owned()]))
+    }),
     ("release build", |_| process::run(&mut process::cargo(&["build", "--release"]))),
     ("instruction counts", |results| {
         let file = "instructions";

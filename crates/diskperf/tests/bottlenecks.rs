@@ -10,17 +10,28 @@ use testkit::skip;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Makes the bottleneck of this name, and holds what is said of it against what may be.
+/// How often a bottleneck is made before nothing to be said of it counts: on a busy machine a program may wait for a
+/// processor as long as for the disk.
+const ATTEMPTS: usize = 4;
+
+/// Makes the bottleneck of this name, and holds what is said of it against what may be. A wrong word fails at once.
 fn said(name: &str, allowed: &[Said]) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let made = ALL.iter().find(|made| made.name == name).expect("one of the ten");
-    match (made.cell)(&testkit::program(env!("CARGO_BIN_EXE_diskperf"))) {
-        Err(reason) => skip!("{name}: {reason}"),
-        Ok(cell) => {
-            let said = made.judge(&cell);
-            assert!(allowed.contains(&said), "{name}: {said:?}: {} of {}", cell["limited_by"], cell["time"]);
+    let mut heard = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let cell = match (made.cell)(&testkit::program(env!("CARGO_BIN_EXE_diskperf"))) {
+            Err(reason) => return skip!("{name}: {reason}"),
+            Ok(cell) => cell,
+        };
+        let said = made.judge(&cell);
+        if allowed.contains(&said) {
+            return;
         }
+        heard.push(format!("{said:?}: {} of {}", cell["limited_by"], cell["time"]));
+        assert!(said == Said::Nothing, "{name}: {heard:?}");
     }
+    panic!("{name}: {heard:?}");
 }
 
 #[test]

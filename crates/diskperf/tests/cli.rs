@@ -215,7 +215,12 @@ fn what_cannot_be_a_target_is_refused() {
     refuses(here, &["run", "smoke", "file"], 2, &["file is a file", "hint: "]);
     refuses(here, &["run", "smoke", "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
     assert!(!Path::new("/dev/no-such-disk").exists());
-    refuses(here, &["run", "smoke", "--only", "bw"], 2, &["smoke has no program bw", "hint: there are: read_8192, "]);
+    refuses(
+        here,
+        &["run", "smoke", "--only", "bw"],
+        2,
+        &["smoke has no program bw", "hint: its programs are: read_8192, "],
+    );
     refuses(here, &["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
     refuses(here, &["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
     refuses(here, &["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);
