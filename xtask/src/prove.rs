@@ -45,7 +45,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 8] = [
+const EXPERIMENTS: [Experiment; 9] = [
     throttled::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
@@ -100,6 +100,24 @@ const EXPERIMENTS: [Experiment; 8] = [
         command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "clean"],
         figures: 3,
         judge: clean,
+    },
+    Experiment {
+        name: "kills",
+        command: &[
+            "cargo",
+            "--config",
+            "env.DISKPERF_KILLS=\"200\"",
+            "test",
+            "--quiet",
+            "--package",
+            "diskperf",
+            "--test",
+            "kills",
+            "--",
+            "--nocapture",
+        ],
+        figures: 1,
+        judge: kills,
     },
 ];
 
@@ -280,6 +298,23 @@ fn clean(line: &Value) -> Option<Figure> {
     })
 }
 
+/// The line of the test `kills`: what became of runs that were killed at random moments.
+fn kills(line: &Value) -> Option<Figure> {
+    let count = |name: &str| line[name].as_u64();
+    let (kills, resumed, stored) = (count("kills")?, count("resumed")?, count("stored")?);
+    let bad = ["lost", "doubled", "unmeasured", "left_behind"].map(count);
+    let [lost, doubled, unmeasured, left_behind] = bad;
+    Some(Figure {
+        what: format!("`smoke` killed at {kills} random moments, with {stored} phases stored by then"),
+        asked: "of 200: 0 finished cells lost, 0 doubled, each completed by `resume`, nothing left behind".to_owned(),
+        measured: format!(
+            "{} lost, {} doubled, {resumed} resumed, {} cells unmeasured, {} left behind",
+            lost?, doubled?, unmeasured?, left_behind?
+        ),
+        reached: kills >= 200 && bad == [Some(0); 4],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -337,5 +372,16 @@ mod tests {
         assert!(!reached(json!({"program": "write_8192", "instructions": 3_000_001})));
         assert!(reached(json!({"program": "read_8192", "world": 20.5, "bare": 8.0})));
         assert!(!reached(json!({"program": "read_8192", "world": 49.0, "bare": 8.0})));
+    }
+
+    #[test]
+    fn a_kill_that_costs_anything_is_one_too_many() {
+        let line = |kills: u64, lost: u64| {
+            json!({"kills": kills, "resumed": 150, "stored": 900, "lost": lost, "doubled": 0, "unmeasured": 0,
+                "left_behind": 0})
+        };
+        let reached = |line: Value| kills(&line).expect("a figure").reached;
+        assert!(reached(line(200, 0)) && !reached(line(200, 1)) && !reached(line(20, 0)));
+        assert_eq!(kills(&json!({"kills": 200})), None);
     }
 }

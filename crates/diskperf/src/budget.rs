@@ -11,6 +11,7 @@
 //!
 //! Rounds are never fewer: below five, an interval says little.
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use crate::forecast::about;
@@ -19,7 +20,7 @@ use crate::forecast::about;
 const BLOCK: u64 = 4096;
 
 /// How large everything is. All sizes are powers of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Bytes of a large file.
     pub large: u64,

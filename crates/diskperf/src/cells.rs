@@ -45,6 +45,17 @@ impl History {
         self.runs.iter().filter(|run| !run.discarded).map(|run| (run.round, &run.performance))
     }
 
+    /// Whether the program was run in this round already.
+    pub fn has(&self, round: u32) -> bool {
+        self.runs.iter().any(|run| run.round == round)
+    }
+
+    /// The last execution, if it came to its end: its round, its place in the round's order, what happened.
+    pub fn last_finished(&self) -> Option<(u32, u32, &Performance)> {
+        let run = self.runs.last().filter(|run| run.performance.stopped.is_none())?;
+        Some((run.round, run.position, &run.performance))
+    }
+
     /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
     pub fn failure(&self) -> Option<Stopped> {
         let mut stopped = self.runs.iter().filter_map(|run| run.performance.stopped);

@@ -23,12 +23,14 @@ use crate::commands::largefb::LargefbArguments;
 use crate::commands::list::ListArguments;
 use crate::commands::man::ManArguments;
 use crate::commands::paper::PaperArguments;
+use crate::commands::resume::ResumeArguments;
 use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::machines::Sweep;
 use crate::presets::{self, Preset};
+use crate::runs::KeepArguments;
 use crate::target::{Target, TargetArgument};
 
 /// How fast is this for what programs do, can I believe the number, and why?
@@ -46,6 +48,8 @@ use crate::target::{Target, TargetArgument};
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    keep: KeepArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -137,6 +141,11 @@ enum Command {
     /// Print a stored run as it was printed when it was measured.
     #[command(after_help = "Examples:\n  diskperf show last\n  diskperf show k3 --json     the run whose id begins so")]
     Show(ShowArguments),
+    /// Go on with a run that was interrupted or killed, where it ended.
+    ///
+    /// What is finished is kept, programs that failed are run again. It is done with the same diskperf on the same
+    /// machine, or not at all. A run whose budget was spent is finished.
+    Resume(ResumeArguments),
     /// Print stored runs for other programs (json, csv) and other people (markdown).
     #[command(after_help = "Examples:\n  diskperf export last --format csv -o cells.csv\n  \
         diskperf export k3 m7 --format markdown --anonymous")]
@@ -273,6 +282,8 @@ pub struct RunArguments {
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
+    pub store: KeepArguments,
+    #[command(flatten)]
     pub output: OutputArguments,
 }
 
@@ -400,7 +411,7 @@ pub enum DocumentKind {
 
 impl RunArguments {
     /// The main job: `run quick .`
-    fn main_job(output: OutputArguments) -> RunArguments {
+    fn main_job(store: KeepArguments, output: OutputArguments) -> RunArguments {
         RunArguments {
             preset: presets::ALL[0],
             targets: Vec::new(),
@@ -418,6 +429,7 @@ impl RunArguments {
             drop_caches: false,
             keep: false,
             dry_run: false,
+            store,
             output,
         }
     }
@@ -518,10 +530,10 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         return commands::help::run(&[]);
     }
     let line = CommandLine::parse_from(&words);
-    let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match line.command {
-        None => commands::run::run(&RunArguments::main_job(line.output), words),
-        Some(Command::Run(arguments)) => commands::run::run(&arguments, words),
+        None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
+        Some(Command::Run(arguments)) => commands::run::run(&arguments, &words),
+        Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
         Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
         Some(Command::Write8192 { file }) => commands::classic::run(Classic::Write8192, &file),
@@ -531,7 +543,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Smallfb(arguments)) => commands::smallfb::run(&arguments),
         Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
-        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
+        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, &words),
         Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
         Some(Command::Schema { document }) => commands::schema::run(document),
         Some(Command::Doctor(arguments)) => commands::doctor::run(&arguments),
@@ -541,5 +553,15 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::List(arguments)) => commands::list::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),
+    }
+}
+
+/// What these words, of a run that was stored, ask for; nothing where this build takes them for something else.
+pub fn stored(words: &[OsString]) -> Option<RunArguments> {
+    let line = CommandLine::try_parse_from(words).ok()?;
+    match line.command {
+        None => Some(RunArguments::main_job(line.keep, line.output)),
+        Some(Command::Run(arguments)) => Some(arguments),
+        Some(_) => None,
     }
 }

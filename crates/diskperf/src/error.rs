@@ -74,6 +74,14 @@ pub enum Error {
     Store(#[from] ::store::StoreError),
     #[error("there is no home, so there is no place for a store")]
     NowhereToStore,
+    #[error("the run {0} is finished")]
+    NothingLeft(String),
+    #[error("every stored run is finished")]
+    AllFinished,
+    #[error("the run {run} still goes on, in process {pid}")]
+    StillRuns { run: String, pid: i32 },
+    #[error("the run {run} was measured {elsewhere}")]
+    Elsewhere { run: String, elsewhere: String, command: String },
     #[error("{0}=none: nothing is stored")]
     NothingIsStored(&'static str),
     #[error(transparent)]
@@ -130,6 +138,8 @@ impl Error {
             | Error::NothingToKeep
             | Error::NoSuchPart(_)
             | Error::NowhereToStore
+            | Error::NothingLeft(_)
+            | Error::AllFinished
             | Error::NothingIsStored(_)
             | Error::SameName(_)
             | Error::NotAtOnce
@@ -143,6 +153,8 @@ impl Error {
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_)
             | Error::SameFile { .. }
+            | Error::StillRuns { .. }
+            | Error::Elsewhere { .. }
             | Error::NoRoom { .. }
             | Error::NoFiles { .. }
             | Error::Unreadable { .. } => Exit::Refused,
@@ -206,6 +218,10 @@ impl Error {
             Error::Document(fault) => return document::hint(fault),
             Error::Store(error) => return store::hint(error),
             Error::NowhereToStore => "name one: --store PATH, or DISKPERF_STORE".to_owned(),
+            Error::NothingLeft(run) => format!("diskperf show {run} prints it"),
+            Error::AllFinished => "diskperf list shows them".to_owned(),
+            Error::StillRuns { .. } => "wait until it ends; Ctrl-C there ends it early".to_owned(),
+            Error::Elsewhere { command, .. } => format!("run it again: {command}"),
             Error::NothingIsStored(_) => "name a store: --store PATH".to_owned(),
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),

@@ -269,6 +269,7 @@ mod tests {
             zeros: false,
             budget,
             limits: None,
+            sizes: None,
             tried: 0,
             phases: None,
             alternatives: seconds.iter().map(row).collect(),

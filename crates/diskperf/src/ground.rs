@@ -27,11 +27,19 @@ pub struct Ground {
     image: Option<Arc<Mutex<Image>>>,
     tuning: Option<Tuning>,
     info: TargetInfo,
+    /// What the names of private folders hold, so that they are found if this process is killed.
+    label: Option<String>,
 }
 
 impl Ground {
     /// Makes what has to be made, and tries what has to be tuned, once. The programs need so many bytes.
-    pub fn prepare(target: &Target, needed: u64, stop: &Stop, notify: &mut dyn FnMut(Event)) -> Result<Ground, Error> {
+    pub fn prepare(
+        target: &Target,
+        needed: u64,
+        label: Option<&str>,
+        stop: &Stop,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Ground, Error> {
         let image = match &target.site {
             Site::Image { image, .. } => Some(make(&image.spec(needed), needed, stop, &mut |bytes, of| {
                 notify(Event::ImageWritten { target: &target.name, bytes, of });
@@ -44,15 +52,19 @@ impl Ground {
         }
         let info = info(target, image.as_ref())?;
         let image = image.map(|image| Arc::new(Mutex::new(image)));
-        Ok(Ground { site: target.site.clone(), image, tuning, info })
+        Ok(Ground { site: target.site.clone(), image, tuning, info, label: label.map(str::to_owned) })
     }
 
     /// A place for one program.
     pub fn station(&self) -> Result<Station, Error> {
+        let inside = |path: &Path| match &self.label {
+            Some(label) => Workspace::labelled(path, label),
+            None => Workspace::inside(path),
+        };
         let mut station = Station::default();
         match (&self.site, &self.image) {
-            (_, Some(image)) => station.workspace = Some(Workspace::inside(locked(image).path())?),
-            (Site::Directory { path, .. }, _) => station.workspace = Some(Workspace::inside(path)?),
+            (_, Some(image)) => station.workspace = Some(inside(locked(image).path())?),
+            (Site::Directory { path, .. }, _) => station.workspace = Some(inside(path)?),
             (Site::File { path, .. }, _) => station.given.push(path.clone()),
             (Site::Image { .. } | Site::Simulated(_), None) => {}
         }

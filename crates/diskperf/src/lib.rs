@@ -27,6 +27,7 @@ mod exit;
 mod forecast;
 mod ground;
 mod judge;
+mod keeper;
 mod machines;
 mod paper;
 mod plan;

@@ -7,7 +7,7 @@ use stats::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Base, Op, OpKind, Phase, Program, Step, Steps};
 
-use crate::budget::{Dial, Limits};
+use crate::budget::{Dial, Limits, Sizes};
 use crate::forecast::{Trials, Work};
 use crate::runner::How;
 
@@ -41,6 +41,8 @@ pub struct Plan {
     pub budget: Option<Nanos>,
     /// Where its programs are made as large as fits, into what.
     pub limits: Option<Limits>,
+    /// How large everything is, where trials have told.
+    pub sizes: Option<Sizes>,
     /// Bytes that trials write to each target before the first round, at most.
     pub tried: u64,
     /// How many ways of the platters to stand at the beginning the rounds go through, where a machine is
@@ -132,6 +134,13 @@ impl Row {
     }
 }
 
+impl Alternative {
+    /// The program with its settings, and which targets are busy: what tells it from others of its plan.
+    pub fn label(&self) -> String {
+        format!("{} on {:?}", self.row.label(), self.targets)
+    }
+}
+
 impl Plan {
     /// In which order a round runs what is to be run: shuffled anew for every round, so that none always
     /// profits from what ran before it.
@@ -152,6 +161,11 @@ impl Plan {
             1 => this.row.program.name.to_owned(),
             _ => this.row.label(),
         }
+    }
+
+    /// The place of an alternative's first cell among those of all: each phase has one.
+    pub fn first_cell(&self, index: usize) -> usize {
+        self.alternatives[..index].iter().map(|alternative| alternative.row.program.phases.len()).sum()
     }
 
     /// Whether a round is only run to clear the way.
@@ -242,6 +256,7 @@ mod tests {
             zeros: false,
             budget: None,
             limits: None,
+            sizes: None,
             tried: 0,
             phases: None,
             alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),

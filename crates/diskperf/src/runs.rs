@@ -24,10 +24,38 @@ const NONE: &str = "none";
 /// Where runs are stored.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoreArguments {
-    /// The file that runs are stored in; else DISKPERF_STORE names it (none: nothing is stored), else it is
-    /// diskperf/store.sqlite in XDG_DATA_HOME or ~/.local/share. Under sudo that is the calling user's home.
+    /// The file that runs are stored in.
+    ///
+    /// Else DISKPERF_STORE names it (none: nothing is stored), else it is diskperf/store.sqlite in XDG_DATA_HOME or
+    /// ~/.local/share. Under sudo that is the calling user's home.
     #[arg(long = "store", value_name = "PATH")]
     path: Option<PathBuf>,
+}
+
+/// Where a run is stored, if it is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct KeepArguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    /// Store nothing of this run.
+    #[arg(long, conflicts_with = "path")]
+    no_store: bool,
+}
+
+impl KeepArguments {
+    /// The store; nothing where nothing is to be stored. Where there is no place for one, that is said.
+    pub fn to_write(&self) -> Result<Option<Store>, Error> {
+        if self.no_store {
+            return Ok(None);
+        }
+        match self.store.to_write() {
+            Err(Error::NowhereToStore) => {
+                remark!("not stored: {}; --store PATH names a place", Error::NowhereToStore);
+                Ok(None)
+            }
+            opened => opened,
+        }
+    }
 }
 
 /// What was chosen.

@@ -39,15 +39,17 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// Makes ready what the targets stand on, and the worlds of the plan.
+    /// Makes ready what the targets stand on, and the worlds of the plan. The label is put into the names of
+    /// private folders.
     pub fn prepare(
         plan: &Plan,
         targets: &[Target],
+        label: Option<&str>,
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Worlds, Error> {
         let grounds = targets.iter().enumerate();
-        let grounds = grounds.map(|(index, target)| Ground::prepare(target, plan.space(index), stop, notify));
+        let grounds = grounds.map(|(index, target)| Ground::prepare(target, plan.space(index), label, stop, notify));
         let mut worlds = Worlds { worlds: Vec::new(), grounds: grounds.collect::<Result<_, _>>()? };
         for alternative in &plan.alternatives {
             worlds.open(plan, &alternative.targets, targets, stop)?;

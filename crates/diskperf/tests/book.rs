@@ -11,7 +11,9 @@ use tempfile::TempDir;
 
 fn diskperf() -> Command {
     let built = std::env::var_os("DISKPERF_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_diskperf").into());
-    Command::new(built)
+    let mut command = Command::new(built);
+    command.env(testkit::STORE, "none");
+    command
 }
 
 /// Runs diskperf with these words in this folder.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -303,7 +303,7 @@ fn a_full_file_system_voids_the_cell_and_nothing_else() {
 #[test]
 fn being_told_to_stop_keeps_what_is_finished() {
     let folder = scratch();
-    let mut child = Command::new(program())
+    let mut child = testkit::command(&program())
         .args(["run", "smoke", "--rounds", "100000", "--json"])
         .current_dir(folder.path())
         .stdin(Stdio::null())
@@ -340,7 +340,7 @@ fn nobody_listening_to_remarks_changes_nothing() {
 
 #[test]
 fn a_closed_pipe_is_success() {
-    let mut child = Command::new(program())
+    let mut child = testkit::command(&program())
         .arg("schema")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

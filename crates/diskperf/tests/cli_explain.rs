@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -135,7 +135,7 @@ fn each_format_holds_the_same_cells() {
 fn a_document_can_come_from_standard_input() {
     let folder = measured();
     let input = fs::File::open(folder.path().join("run.json")).expect("the document");
-    let output = Command::new(program())
+    let output = testkit::command(&program())
         .args(["explain", "-", "commit"])
         .current_dir(folder.path())
         .stdin(Stdio::from(input))

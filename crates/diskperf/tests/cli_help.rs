@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 use testkit::{Ended, names_in};
@@ -190,6 +193,15 @@ const CALLS: &[Call] = &[
     (&["run", "smoke", "sim:flat", "--json", "-o", "run.json"], 0, &[], &[]),
     (&["explain", "run.json"], 0, &["elapsed", "100.0"], &[]),
     (&["explain", "missing"], 2, &[], &["there is no missing"]),
+    (&["run", "smoke", "sim:flat", "--store", "runs.sqlite"], 0, &["write_8192"], &["stored as "]),
+    (&["list", "--store", "runs.sqlite"], 0, &["smoke", "finished"], &[]),
+    (&["list", "--store", "missing"], 2, &[], &["missing", "hint: "]),
+    (&["show", "last", "--store", "runs.sqlite"], 0, &["write_8192"], &[]),
+    (&["show", "xyzzy", "--store", "runs.sqlite"], 2, &[], &["there is no run xyzzy", "hint: "]),
+    (&["export", "last", "--store", "runs.sqlite", "--format", "csv"], 0, &["write_8192,"], &[]),
+    (&["export", "last"], 2, &[], &["nothing is stored", "hint: "]),
+    (&["resume", "--store", KILLED], 0, &["write_8192"], &["stored as "]),
+    (&["resume", "--store", "runs.sqlite"], 2, &[], &["every stored run is finished", "hint: "]),
     (&["simulate"], 0, &["vax780-sc780"], &[]),
     (&["simulate", "vax780-sc780", "--parts"], 0, &["turns/min"], &[]),
     (&["simulate", "vax"], 2, &[], &["no simulated machine vax", "hint: "]),
@@ -208,9 +220,26 @@ const CALLS: &[Call] = &[
     (&["completions"], 2, &[], &["SHELL"]),
 ];
 
+/// A store in the scratch folder whose only run was killed.
+const KILLED: &str = "killed.sqlite";
+
+/// Begins a run and kills it once it is written down.
+fn kill_a_run(folder: &Path) {
+    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+    command.args(["run", "smoke", "--rounds", "5", "--store", KILLED]).current_dir(folder);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
+    while !diskperf(folder, &["list", "--store", KILLED]).out.contains("smoke") {
+        assert_eq!(child.try_wait().expect("whether it ended"), None, "it ended and stored nothing");
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("its end");
+}
+
 #[test]
 fn every_command_says_what_it_should_where_it_should() {
     let folder = scratch();
+    kill_a_run(folder.path());
     for (arguments, status, out, err) in CALLS {
         let ended = diskperf(folder.path(), arguments);
         assert_eq!(ended.status, Some(*status), "{arguments:?}: {}{}", ended.out, ended.err);

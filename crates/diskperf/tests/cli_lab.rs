@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use tempfile::TempDir;
 use testkit::{Ended, names_in, run};
@@ -413,7 +413,7 @@ fn rights_that_are_missing_are_named() {
 #[test]
 fn being_told_to_stop_leaves_nothing_behind() {
     let folder = scratch();
-    let mut child = Command::new(program())
+    let mut child = testkit::command(&program())
         .args(["smallfb", "200000", "1", "--sync", "file"])
         .current_dir(folder.path())
         .stdin(Stdio::null())

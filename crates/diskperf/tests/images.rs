@@ -4,7 +4,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -71,7 +71,7 @@ fn nothing_is_left(folder: &Path) {
 
 /// Starts a run that would go on for a long time.
 fn start(folder: &Path, target: &str) -> Child {
-    Command::new(program())
+    testkit::command(&program())
         .args(["run", "smoke", target, "--rounds", "100000", "--json"])
         .current_dir(folder)
         .stdin(Stdio::null())

@@ -70,7 +70,7 @@ fn mark<'a>(of: &'a Value, code: &str) -> Option<&'a str> {
 
 /// Starts a run that goes on until it is told to stop.
 fn start(folder: &Path, arguments: &[&str]) -> Child {
-    Command::new(program())
+    testkit::command(&program())
         .args(["run", "smoke", "--rounds", "100000", "--json"])
         .args(arguments)
         .current_dir(folder)

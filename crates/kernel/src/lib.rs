@@ -49,4 +49,4 @@ pub use incarnation::{Incarnation, NoProcess};
 pub use memory_limit::{LimitError, MemoryLimit};
 pub use posix::Posix;
 pub use program::{Remount, Station};
-pub use workspace::Workspace;
+pub use workspace::{Workspace, remove_left};

@@ -62,6 +62,14 @@ impl Place {
         })
     }
 
+    /// The names of the devices below that another place stands on as well, down to the lowest that can be seen.
+    pub fn shared_devices(&self, other: &Place) -> Vec<String> {
+        let below = |place: &Place| place.device.as_ref().map(stack::under).unwrap_or_default();
+        let others = below(other);
+        let shared = below(self).into_iter().filter(|(device, _)| others.iter().any(|(other, _)| other == device));
+        shared.map(|(device, _)| device.name).collect()
+    }
+
     /// How full the file system is, in percent.
     pub fn fill_percent(&self) -> f64 {
         if self.total_bytes == 0 {
@@ -171,4 +179,17 @@ pub fn is_under_dev(path: &Path) -> bool {
     let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or(absolute);
     parent.starts_with("/dev")
         && parent.components().nth(2).map(|part| part.as_os_str().to_owned()) != Some(OsString::from("shm"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_shares_its_devices_with_itself() {
+        let here = Place::under(Path::new("/")).expect("a place");
+        assert_eq!(here.shared_devices(&here).first(), here.device.as_ref().map(|device| &device.name));
+        let nowhere = Place { device: None, ..here.clone() };
+        assert_eq!(here.shared_devices(&nowhere), [""; 0]);
+    }
 }

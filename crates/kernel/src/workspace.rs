@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -23,8 +24,17 @@ pub struct Workspace {
 impl Workspace {
     /// Makes one inside `parent`.
     pub fn inside(parent: &Path) -> Result<Workspace, Fault> {
+        Workspace::with_prefix(parent, PREFIX)
+    }
+
+    /// The same, with a label in its name, by which [`remove_left`] finds it if this process is killed.
+    pub fn labelled(parent: &Path, label: &str) -> Result<Workspace, Fault> {
+        Workspace::with_prefix(parent, &prefix(label))
+    }
+
+    fn with_prefix(parent: &Path, prefix: &str) -> Result<Workspace, Fault> {
         // TempDir makes it with mode 0700 and refuses a name that exists.
-        let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
+        let made = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
         let folder = made.map_err(|source| Fault::Folder {
             action: "make a folder in",
             path: parent.to_owned(),
@@ -87,6 +97,25 @@ impl Workspace {
     }
 }
 
+/// Removes the folders with this label that a killed process has left inside `parent`. Nobody else may be using
+/// them.
+pub fn remove_left(parent: &Path, label: &str) -> Result<(), Fault> {
+    let prefix = prefix(label);
+    for entry in entries(parent)? {
+        // What only has the name, a file or a link, is none of ours.
+        let is_ours = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let path = entry.path();
+            fs::remove_dir_all(&path).map_err(|source| Fault::Folder { action: "remove", path, source })?;
+        }
+    }
+    Ok(())
+}
+
+fn prefix(label: &str) -> String {
+    format!("{PREFIX}{label}-")
+}
+
 fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>, Fault> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect);
     entries.map_err(|source| Fault::Folder { action: "list", path: folder.to_owned(), source })
@@ -101,5 +130,36 @@ fn plain(error: io::Error) -> io::Error {
     {
         Some(inner) => io::Error::from(inner.kind()),
         None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_with_the_label_are_removed() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| parent.path().join(name);
+        for folder in [".diskperf-run1-abc", ".diskperf-run1-def", ".diskperf-run12-abc", ".diskperf-abc", "run1"] {
+            fs::create_dir_all(path(folder).join("below")).expect("a folder");
+        }
+        fs::write(path(".diskperf-run1-file"), "").expect("a file");
+        std::os::unix::fs::symlink("run1", path(".diskperf-run1-link")).expect("a link");
+        let ours = Workspace::labelled(parent.path(), "run2").expect("a folder");
+        remove_left(parent.path(), "run1").expect("they are removed");
+        let mut names: Vec<String> = entries(parent.path())
+            .expect("names")
+            .iter()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| !ours.path().ends_with(name))
+            .collect();
+        names.sort_unstable();
+        let left = [".diskperf-abc", ".diskperf-run1-file", ".diskperf-run1-link", ".diskperf-run12-abc", "run1"];
+        assert_eq!(names, left);
+        let folder = ours.path().to_owned();
+        std::mem::forget(ours);
+        remove_left(parent.path(), "run2").expect("it is removed");
+        assert!(!folder.exists());
     }
 }

@@ -21,6 +21,13 @@ pub fn lines(document: &Document) -> String {
     if run.phases.is_none() {
         lines.push(format!("{}, {} CPUs{memory}", run.kernel, run.cpus));
     }
+    if let Some(store) = run.store.as_ref().filter(|store| !store.under_test.is_empty()) {
+        let written = store.written_bytes.map_or_else(|| "n.m.".to_owned(), size);
+        let devices = store.under_test.join(", ");
+        lines.push(format!(
+            "the store lies on {devices} too: {written} written between programs, none while a clock ran"
+        ));
+    }
     lines.join("\n") + "\n"
 }
 

@@ -103,6 +103,7 @@ fn document(cells: Vec<Cell>) -> Document {
             findings: Vec::new(),
             phases: None,
             interrupted: false,
+            store: None,
         },
         cells,
         errors: Vec::new(),

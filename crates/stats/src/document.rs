@@ -63,6 +63,23 @@ pub struct RunInfo {
     pub phases: Option<u32>,
     /// Whether it was told to stop before its end.
     pub interrupted: bool,
+    /// Where it is stored; null where it is not.
+    pub store: Option<StoreInfo>,
+}
+
+/// Where a run is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoreInfo {
+    /// How it is called there.
+    pub run: String,
+    /// The file.
+    pub path: String,
+    /// Devices under test that the file lies on too.
+    pub under_test: Vec<String>,
+    /// Bytes that storing has written before the run ended, between programs, none while a clock ran; null where
+    /// nobody counts them.
+    pub written_bytes: Option<u64>,
 }
 
 /// What measuring itself costs on a real machine, measured before the run.

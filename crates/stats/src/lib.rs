@@ -22,7 +22,7 @@ pub use cell::{
     ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
 };
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
-pub use document::{Calibration, Document, ImageInfo, Noise, Problem, RunInfo, SCHEMA, TargetInfo};
+pub use document::{Calibration, Document, ImageInfo, Noise, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo};
 pub use latency::Latencies;
 pub use marks::{Mark, MarkCode};
 pub use round::{CpuSeconds, Round, RoundPart};

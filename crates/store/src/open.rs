@@ -354,7 +354,7 @@ mod tests {
         store.connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).expect("a limit");
         let document = store.document(&run).expect("the run");
         let long = stats::RunInfo { findings: vec!["x".repeat(1 << 20)], ..info() };
-        let progress = Progress { executions: &[], cells: &[], info: &long };
+        let progress = Progress { executions: &[], cells: &[], info: &long, plan: "" };
         let full = store.save(&run, "me", &progress);
         assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
         assert_eq!(store.document(&run).expect("the run"), document);

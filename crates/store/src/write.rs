@@ -20,7 +20,7 @@ pub struct NewRun<'a> {
     pub command: &'a [OsString],
     /// The folder that it was given in.
     pub folder: &'a Path,
-    /// What was decided, in the caller's own words.
+    /// What was decided, as far as it is, in the caller's own words.
     pub plan: &'a str,
     /// What is run, where and how.
     pub info: &'a RunInfo,
@@ -52,6 +52,8 @@ pub struct Progress<'a> {
     pub cells: &'a [(usize, Cell)],
     /// What is to be said of the run so far.
     pub info: &'a RunInfo,
+    /// What was decided by now, in the caller's own words.
+    pub plan: &'a str,
 }
 
 /// How a run, or a sitting of it, ended.
@@ -63,8 +65,8 @@ pub struct Ending<'a> {
     pub ended_unix_s: f64,
     /// Executions that could not be saved before.
     pub executions: &'a [Execution],
-    /// All cells.
-    pub cells: &'a [Cell],
+    /// All cells; nothing where it did not come to any, and what is stored stays.
+    pub cells: Option<&'a [Cell]>,
     /// What is to be said of it.
     pub info: &'a RunInfo,
     /// What went wrong.
@@ -135,15 +137,21 @@ impl Store {
         self.change(|change| {
             change.check_holder(run, holder)?;
             change.put_executions(run, ending.executions)?;
-            change.execute("DELETE FROM cells WHERE run = ?1", params![run])?;
-            for (ordinal, cell) in ending.cells.iter().enumerate() {
-                change.put_cell(run, ordinal, cell)?;
+            // What a finished run was computed from is in the rounds of its cells.
+            if ending.state == RunState::Finished {
+                change.execute("DELETE FROM executions WHERE run = ?1", params![run])?;
+            }
+            if let Some(cells) = ending.cells {
+                change.execute("DELETE FROM cells WHERE run = ?1", params![run])?;
+                for (ordinal, cell) in cells.iter().enumerate() {
+                    change.put_cell(run, ordinal, cell)?;
+                }
             }
             let info = Sealed::of(ending.info);
             let errors = Sealed::of(&ending.errors);
             change.execute(
                 "UPDATE runs SET state = ?2, ended_unix_s = ?3, info = ?4, info_fnv = ?5, errors = ?6, \
-                 errors_fnv = ?7, cells = ?8 WHERE id = ?1",
+                 errors_fnv = ?7, cells = coalesce(?8, cells) WHERE id = ?1",
                 params![
                     run,
                     ending.state.name(),
@@ -152,7 +160,7 @@ impl Store {
                     info.fnv,
                     errors.text,
                     errors.fnv,
-                    ending.cells.len() as i64
+                    ending.cells.map(|cells| cells.len() as i64)
                 ],
             )
         })

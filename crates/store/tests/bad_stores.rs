@@ -107,7 +107,7 @@ fn a_damaged_store_never_tells_another_story() {
         state: RunState::Finished,
         ended_unix_s: 2e9,
         executions: &[],
-        cells: &document.cells,
+        cells: Some(&document.cells),
         info: &document.run,
         errors: &document.errors,
     };

@@ -12,7 +12,7 @@ fn ending(document: &Document, state: RunState) -> Ending<'_> {
         state,
         ended_unix_s: 2e9,
         executions: &[],
-        cells: &document.cells,
+        cells: Some(&document.cells),
         info: &document.run,
         errors: &document.errors,
     }
@@ -55,13 +55,13 @@ proptest! {
             .collect();
         for execution in &all {
             let executions = std::slice::from_ref(execution);
-            let progress = Progress { executions, cells: &[], info: &common::info() };
+            let progress = Progress { executions, cells: &[], info: &common::info(), plan: "a plan" };
             store.save(&run, "me", &progress).expect("it is stored");
         }
         let left = store.left(&run).expect("the run");
         prop_assert_eq!(&left.executions, &all);
         prop_assert_eq!((left.plan.as_str(), left.command.len()), ("a plan", 3));
-        let again = Progress { executions: &all[..1], cells: &[], info: &common::info() };
+        let again = Progress { executions: &all[..1], cells: &[], info: &common::info(), plan: "a plan" };
         prop_assert!(matches!(store.save(&run, "me", &again), Err(StoreError::Taken(_))), "none is stored twice");
     }
 }
@@ -99,7 +99,7 @@ fn only_who_holds_a_run_writes_to_it() {
     let run = begin(&mut store, &common::info(), &[], "first");
     assert!(matches!(store.claim(&run, "nobody", "second"), Err(StoreError::Taken(_))));
     store.claim(&run, "first", "second").expect("it is given on");
-    let progress = Progress { executions: &[], cells: &[], info: &common::info() };
+    let progress = Progress { executions: &[], cells: &[], info: &common::info(), plan: "a plan" };
     assert!(matches!(store.save(&run, "first", &progress), Err(StoreError::Taken(_))));
     store.save(&run, "second", &progress).expect("it is stored");
     let document = store.document(&run).expect("the run");

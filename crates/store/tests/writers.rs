@@ -21,7 +21,7 @@ fn execution(round: u32) -> Execution {
 
 fn save(store: &mut Store, run: &str, round: u32) {
     let (executions, info) = ([execution(round)], info());
-    let progress = Progress { executions: &executions, cells: &[], info: &info };
+    let progress = Progress { executions: &executions, cells: &[], info: &info, plan: "a plan" };
     store.save(run, "me", &progress).expect("it is stored");
 }
 

@@ -91,9 +91,19 @@ pub struct Ended {
     pub err: String,
 }
 
+/// The environment variable that names the store of runs.
+pub const STORE: &str = "DISKPERF_STORE";
+
+/// A program that is to be run, and that stores nothing: the runs of tests are nobody's.
+pub fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env(STORE, "none");
+    command
+}
+
 /// Runs a program to its end, in a folder, with nothing on its standard input.
 pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
-    let output = Command::new(program)
+    let output = command(program)
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())

@@ -1,13 +1,14 @@
 //! `diskperf run PRESET [TARGET]...`: plans, runs, shows.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::ffi::OsString;
+use std::time::Instant;
 
-use kernel::machine::Host;
 use kernel::tuning::restore_left;
 use kernel::{MemoryLimit, PrivateMounts};
-use stats::{Calibration, Cell, Document, Noise, Problem, RunInfo, SCHEMA, TargetInfo};
+use stats::{Calibration, Cell, Document, Noise, Problem, TargetInfo};
 use units::{Bytes, Nanos};
 
+use super::session::{Resumed, Session, document};
 use crate::budget::{Cost, Limits, Sizes};
 use crate::calibrate;
 use crate::cells::{self, History, Scene};
@@ -18,8 +19,8 @@ use crate::error::Error;
 use crate::events::Event;
 use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices, about};
-use crate::ground;
 use crate::judge;
+use crate::keeper::Keeper;
 use crate::output;
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::{Preset, Settings};
@@ -49,66 +50,75 @@ pub struct Results {
 }
 
 /// Runs the command. With `--format json` one document is printed in every case, also after an error.
-pub fn run(arguments: &RunArguments, words: Vec<String>) -> Result<Exit, Error> {
+pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> {
+    go(arguments, words, None)
+}
+
+/// Goes on with a run that an earlier command of these words began.
+pub fn go_on(arguments: &RunArguments, words: &[OsString], resumed: Resumed) -> Result<Exit, Error> {
+    go(arguments, words, Some(resumed))
+}
+
+fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) -> Result<Exit, Error> {
     output::check(arguments.output.file.as_deref())?;
-    let started = (SystemTime::now(), Instant::now());
+    let mut session = Session::new(arguments, words);
     let mut plan = None;
     let mut targets = Vec::new();
     let mut results = Results::default();
-    let ended = carry_out(arguments, &mut plan, &mut targets, &mut results);
+    let ended = carry_out(&mut session, resumed, &mut plan, &mut targets, &mut results);
     if matches!(ended, Ok(None)) {
         return Ok(Exit::Done);
     }
     let ended = ended.map(|_| ());
-    conclude(&arguments.output, started, words, plan.as_ref(), &targets, results, ended)
+    let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
+    let kept = session.end(&mut document);
+    conclude(&arguments.output, &document, ended.and(kept))
 }
 
 /// Shows what was measured, and says how it ended.
-pub fn conclude(
-    output: &OutputArguments,
-    started: (SystemTime, Instant),
-    words: Vec<String>,
-    plan: Option<&Plan>,
-    targets: &[Target],
-    mut results: Results,
-    ended: Result<(), Error>,
-) -> Result<Exit, Error> {
-    let is_json = output.format() == Format::Json;
-    if results.interrupted && results.cells.is_empty() && !is_json {
+pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), Error>) -> Result<Exit, Error> {
+    let (is_empty, is_json) = (document.cells.is_empty(), shown.format() == Format::Json);
+    if document.run.interrupted && is_empty && !is_json {
         remark!("stopped before anything was measured");
+    } else if is_empty && !is_json {
+        // Nothing was measured: there is nothing to show but the error itself.
+        ended?;
+        return Ok(Exit::Failed);
+    } else {
+        output::deliver(&shown.text(document), shown.file.as_deref())?;
+    }
+    ended?;
+    if document.run.interrupted {
+        if let Some(stored) = &document.run.store {
+            remark!("interrupted; diskperf resume {} goes on with it", stored.run);
+        }
         return Ok(Exit::Interrupted);
     }
-    if let Err(error) = &ended {
-        results.problems.push(Problem {
-            target: None,
-            program: None,
-            phase: None,
-            message: error.to_string(),
-            hint: error.hint(),
-        });
-        // Nothing was measured: there is nothing to show but the error itself.
-        if results.cells.is_empty() && !is_json {
-            return ended.map(|()| Exit::Failed);
-        }
+    if let Some(stored) = &document.run.store {
+        remark!("stored as {}", stored.run);
     }
-    let document = document(started, words, plan, targets, results);
-    crate::output::deliver(&output.text(&document), output.file.as_deref())?;
-    match ended {
-        Err(error) => Err(error),
-        Ok(_) if document.run.interrupted => Ok(Exit::Interrupted),
-        Ok(_) if !document.errors.is_empty() => Ok(Exit::Failed),
-        Ok(_) => Ok(Exit::Done),
-    }
+    Ok(if document.errors.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// The cells of all alternatives, in order.
+pub fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
+    let all = scene.plan.alternatives.iter().zip(histories);
+    all.flat_map(|(alternative, history)| cells::cells(scene, alternative, history)).collect()
 }
 
 /// Plans and measures; `None` where only the plan was asked for.
 fn carry_out(
-    arguments: &RunArguments,
+    session: &mut Session,
+    resumed: Option<Resumed>,
     planned: &mut Option<Plan>,
     targets: &mut Vec<Target>,
     results: &mut Results,
 ) -> Result<Option<()>, Error> {
+    let arguments = session.arguments;
     *targets = Target::resolve_all(&arguments.targets())?;
+    if let Some(resumed) = resumed {
+        session.claim(resumed, targets)?;
+    }
     let has_image = targets.iter().any(Target::is_image);
     if arguments.keep && !has_image {
         return Err(Error::NothingToKeep);
@@ -131,12 +141,13 @@ fn carry_out(
         return dry_run(&mut plan, targets).map(|()| None);
     }
     let stop = Stop::on_signals()?;
+    session.keep(&plan, targets)?;
     restore();
     let _limit = limit_memory(&mut plan, targets);
     let mut display = Display::new();
-    let ended = measure(arguments, &mut plan, targets, (&stop, started), results, &mut |event| display.show(&event));
+    let ended = measure(session, &mut plan, targets, (&stop, started), results, &mut |event| display.show(&event));
     // An error before the first cell leaves nothing to show but itself.
-    if ended.is_ok() || !results.cells.is_empty() {
+    if ended.is_ok() || !results.cells.is_empty() || session.keeper.is_some() {
         *planned = Some(plan);
     }
     ended.map(Some)
@@ -159,6 +170,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         budget: arguments.budget,
         limits: None,
         phases: None,
+        sizes: None,
         tried: 0,
         alternatives: Vec::new(),
     };
@@ -196,7 +208,7 @@ fn memory(arguments: &RunArguments, targets: &[Target]) -> Option<Bytes> {
 }
 
 /// Every row of the preset on each target, and where that was asked for on all at once.
-fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
+pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
     let preset = arguments.preset;
     let settings = settings(arguments, targets, sizes);
     let mut alternatives = Vec::new();
@@ -337,14 +349,14 @@ fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>) {
 
 /// Runs every round of the plan, and makes the cells of what was run, also where something ended it early.
 fn measure(
-    arguments: &RunArguments,
+    session: &mut Session,
     plan: &mut Plan,
     targets: &[Target],
     (stop, started): (&Stop, Instant),
     results: &mut Results,
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
-    let mut worlds = match Worlds::prepare(plan, targets, stop, notify) {
+    let mut worlds = match Worlds::prepare(plan, targets, session.label(), stop, notify) {
         // Whatever failed: Ctrl-C reaches mkfs too.
         Err(_) if stop.requested() => {
             results.interrupted = true;
@@ -353,7 +365,10 @@ fn measure(
         worlds => worlds?,
     };
     results.targets = worlds.infos(plan);
-    if let Some(trials) = plan.trials() {
+    let decided = session.decided()?;
+    if let Some(decided) = &decided {
+        session.decide_again(decided, plan, targets)?;
+    } else if let Some(trials) = plan.trials() {
         let price = |index: usize| {
             let world = worlds.open(plan, &[index], targets, stop)?;
             trials.prices(|program| world.time(program))
@@ -362,15 +377,23 @@ fn measure(
         forecast(plan, prices);
     }
     let deadline = match plan.limits {
-        Some(limits) => make_fit(arguments, plan, targets, &mut worlds, (stop, started), &limits)?,
+        // The rest of a run has all of the time to itself.
+        Some(limits) if decided.is_some() => limits.time.map(|time| Deadline::new(started, time)),
+        Some(limits) => make_fit(session.arguments, plan, targets, &mut worlds, (stop, started), &limits)?,
         None => None,
     };
     let nothing = nothing(plan, targets, &mut worlds, stop)?;
     let _timer = deadline.map(|deadline| stop.after(deadline.left()));
-    notify(Event::Started(plan));
     let mut histories = vec![History::default(); plan.alternatives.len()];
     let scene = Scene { plan, targets, infos: &results.targets, nothing };
-    let mut ended = run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, notify);
+    session.load(plan, &mut histories)?;
+    if decided.is_none() && !stop.requested() {
+        let (info, cells) = (session.info(Some(plan), targets, results), all_cells(scene, &histories));
+        session.keeper.iter_mut().for_each(|keeper| keeper.decide(plan, info.clone(), cells.clone()));
+    }
+    notify(Event::Started(plan));
+    let keeper = &mut session.keeper;
+    let mut ended = run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, keeper, notify);
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits, interrupted) {
         say_what_was_left_out(plan, &limits, &histories);
@@ -378,17 +401,17 @@ fn measure(
     let scene = Scene { plan, targets, infos: &results.targets, nothing };
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
         results.problems.extend(cells::problem(targets, alternative, history));
-        results.cells.extend(cells::cells(scene, alternative, history));
     }
+    results.cells = all_cells(scene, &histories);
     results.noise = judge::machine::noise(plan, targets, &histories, &mut results.cells);
     judge::machine::order(&mut results.cells);
     results.cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
     results.calibration = nothing.map(|nothing| calibrate::calibration(nothing, plan, targets, &histories));
     results.cells.extend(published::cells(plan.preset));
     results.interrupted = interrupted;
-    results.findings = (arguments.preset.findings)(&results.cells);
+    results.findings = (session.arguments.preset.findings)(&results.cells);
     notify(Event::Finished);
-    if arguments.keep {
+    if session.arguments.keep {
         ended = keep(worlds, targets, &mut results.targets).and(ended);
     }
     ended
@@ -419,6 +442,7 @@ fn run_rounds(
     worlds: &mut Worlds,
     (stop, deadline): (&Stop, Option<Deadline>),
     histories: &mut [History],
+    keeper: &mut Option<Keeper>,
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
     let Scene { plan, targets, .. } = scene;
@@ -442,6 +466,11 @@ fn run_rounds(
             if histories[index].failure().is_some() {
                 continue;
             }
+            // By an earlier process, before it was interrupted.
+            if histories[index].has(round) {
+                notify(Event::ProgramEnded);
+                continue;
+            }
             // A device may be slower than it was in the trial.
             if deadline.is_some_and(|deadline| !deadline.holds(lasted[index])) {
                 continue;
@@ -459,6 +488,10 @@ fn run_rounds(
             };
             histories[index].add(plan, round, position as u32 + 1, performance);
             lasted[index] = since(began);
+            if let Some(keeper) = keeper {
+                let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
+                keeper.keep(index, &histories[index], plan.first_cell(index), cells);
+            }
             notify(Event::ProgramEnded);
             if round == 1 {
                 let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
@@ -521,6 +554,7 @@ fn make_fit(
         new.row.omitted = old.row.omitted.take().or(new.row.omitted.take());
     }
     plan.alternatives = fitting;
+    plan.sizes = Some(fitted.sizes);
     remark!("{}", sizing::announcement(plan, &fitted));
     Ok(Some(Deadline::new(started, time)))
 }
@@ -532,49 +566,5 @@ fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, histories: &[History]
         if history.is_empty() && alternative.row.omitted.is_none() {
             alternative.row.omitted = Some(format!("the {} were over before it came to its turn", about(time)));
         }
-    }
-}
-
-/// Every cell there will be.
-fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
-    let both = scene.plan.alternatives.iter().zip(histories);
-    both.flat_map(|(alternative, history)| cells::cells(scene, alternative, history)).collect()
-}
-
-fn document(
-    (clock, instant): (SystemTime, Instant),
-    command: Vec<String>,
-    plan: Option<&Plan>,
-    targets: &[Target],
-    mut results: Results,
-) -> Document {
-    if results.targets.is_empty() {
-        results.targets = targets.iter().filter_map(|target| ground::info(target, None).ok()).collect();
-    }
-    let host = Host::this();
-    Document {
-        schema: SCHEMA.to_owned(),
-        run: RunInfo {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command,
-            preset: plan.map(|plan| plan.preset.to_owned()),
-            started_unix_s: clock.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()),
-            elapsed_s: instant.elapsed().as_secs_f64(),
-            seed: plan.map_or(0, |plan| plan.seed),
-            rounds: plan.map_or(0, |plan| plan.rounds),
-            kernel: host.kernel,
-            host: host.name,
-            cpus: host.cpus as u64,
-            memory_bytes: host.memory_bytes,
-            memory_limit_bytes: plan.and_then(|plan| plan.memory).map(|memory| memory.0),
-            calibration: results.calibration,
-            noise: results.noise,
-            targets: results.targets,
-            findings: results.findings,
-            phases: plan.and_then(|plan| plan.phases),
-            interrupted: results.interrupted,
-        },
-        cells: results.cells,
-        errors: results.problems,
     }
 }

@@ -78,6 +78,7 @@ impl SlowDisk {
             .arg(program)
             .args(["run", "quick", "--json"])
             .args(arguments)
+            .env(testkit::STORE, "none")
             .current_dir(self.image.path())
             .stdin(Stdio::null())
             .output()

@@ -5,6 +5,7 @@ mod parts;
 mod perform;
 mod timeline;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
@@ -19,6 +20,7 @@ use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
 use crate::cli::SimulateArguments;
 use crate::commands::run::{Results, conclude};
+use crate::commands::session::{document, info};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
@@ -41,7 +43,7 @@ const USUAL: Sizes =
     Sizes { large: 8 << 20, copied: 1 << 20, files: 128, records: 128, random: Nanos::from_millis(1000) };
 
 /// Runs the command.
-pub fn run(arguments: &SimulateArguments, words: Vec<String>) -> Result<Exit, Error> {
+pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Error> {
     let Some(name) = &arguments.machine else {
         output::print(&parts::list(Machine::all()))?;
         return Ok(Exit::Done);
@@ -61,7 +63,8 @@ pub fn run(arguments: &SimulateArguments, words: Vec<String>) -> Result<Exit, Er
     let (mut plan, mut targets) = (None, Vec::new());
     let mut results = Results::default();
     let ended = carry_out(arguments, name, &mut plan, &mut targets, &mut results);
-    conclude(&arguments.output, started, words, plan.as_ref(), &targets, results, ended)
+    let info = info(words, started, plan.as_ref(), &targets, &results);
+    conclude(&arguments.output, &document(info, results, &ended), ended)
 }
 
 /// The machine of that name as it was asked for.
@@ -121,6 +124,7 @@ fn carry_out(
         zeros: false,
         budget: None,
         limits: None,
+        sizes: None,
         tried: 0,
         phases: Some(arguments.phases.get()),
         alternatives,

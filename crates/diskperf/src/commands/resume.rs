@@ -1,0 +1,93 @@
+//! `diskperf resume [RUN]`: goes on with a run where it ended.
+//!
+//! Policy:
+//!   1. the run that is named, or the last one that is not finished and that no living process measures;
+//!   2. figures of one run come from one program on one machine: what differs is refused, and how to run it anew
+//!      is said;
+//!   3. the command is read again, in the folder where it was given.
+
+use std::env;
+use std::ffi::OsString;
+
+use clap::Args;
+use kernel::Incarnation;
+use kernel::machine::Host;
+use store::{Left, RunState, Store, StoreError};
+
+use crate::cli;
+use crate::commands::run;
+use crate::commands::session::Resumed;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::runs::{StoreArguments, is_alive};
+
+/// What `diskperf resume` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ResumeArguments {
+    /// Its id, the beginning of one, or last; the last that is not finished, where none is named.
+    run: Option<String>,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
+    let typed = arguments.run.as_deref();
+    let unknown = || StoreError::UnknownRun { typed: typed.unwrap_or("last").to_owned(), near: Vec::new() };
+    // Nothing is made where there is nothing.
+    drop(arguments.store.to_read()?.ok_or_else(unknown)?);
+    let store = arguments.store.to_write()?.ok_or_else(unknown)?;
+    // 1
+    let run = match typed {
+        Some(typed) => store.find(typed)?,
+        None => last_unfinished(&store)?,
+    };
+    let left = store.left(&run)?;
+    if left.state == RunState::Finished {
+        return Err(Error::NothingLeft(run));
+    }
+    if left.state == RunState::Running
+        && let Ok(process) = left.holder.parse::<Incarnation>()
+        && process.lives()
+    {
+        return Err(Error::StillRuns { run, pid: process.pid });
+    }
+    // 2
+    let elsewhere =
+        |elsewhere: String| Error::Elsewhere { run: run.clone(), elsewhere, command: left.info.command.join(" ") };
+    if let Some(difference) = difference(&left) {
+        return Err(elsewhere(difference));
+    }
+    // 3
+    env::set_current_dir(&left.folder).map_err(|_| Error::Missing(left.folder.clone()))?;
+    let words: Vec<OsString> = left.command.clone();
+    let arguments =
+        cli::stored(&words).ok_or_else(|| elsewhere("by a command that means something else now".to_owned()))?;
+    run::go_on(&arguments, &words, Resumed { store, run, left })
+}
+
+fn last_unfinished(store: &Store) -> Result<String, Error> {
+    let is_left = |state: RunState, holder: &str| match state {
+        RunState::Finished => false,
+        RunState::Running => !is_alive(holder),
+        RunState::Interrupted | RunState::Failed => true,
+    };
+    let runs = store.list()?;
+    let last = runs.into_iter().rev().find(|run| is_left(run.state, &run.holder));
+    last.map(|run| run.id).ok_or(Error::AllFinished)
+}
+
+/// What is not as it was.
+fn difference(left: &Left) -> Option<String> {
+    let (then, now) = (&left.info, Host::this());
+    if then.version != env!("CARGO_PKG_VERSION") {
+        return Some(format!("by diskperf {}, and this is {}", then.version, env!("CARGO_PKG_VERSION")));
+    }
+    if then.host != now.name {
+        return Some(format!("on {}, and this is {}", then.host, now.name));
+    }
+    if then.kernel != now.kernel {
+        return Some(format!("on {}, and this is {}", then.kernel, now.kernel));
+    }
+    (then.cpus != now.cpus as u64).then(|| format!("with {} CPUs, and there are {}", then.cpus, now.cpus))
+}

@@ -1,0 +1,200 @@
+//! One call of `diskperf run`, or of `resume`: what is to be said of the run, and its place in the store.
+
+use std::ffi::OsString;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use kernel::machine::Host;
+use kernel::remove_left;
+use stats::{Document, Problem, RunInfo, SCHEMA};
+use store::{Left, RunState, Store};
+
+use super::run::{Results, all_cells, alternatives};
+use crate::cells::{History, Scene};
+use crate::cli::RunArguments;
+use crate::error::Error;
+use crate::ground;
+use crate::keeper::{Decided, Keeper, performances};
+use crate::plan::Plan;
+use crate::target::{Site, Target};
+
+/// A stored run to go on with.
+#[derive(Debug)]
+pub struct Resumed {
+    /// Where it is stored.
+    pub store: Store,
+    /// How it is called there.
+    pub run: String,
+    /// What is needed to go on with it.
+    pub left: Left,
+}
+
+/// One call of the command.
+pub struct Session<'a> {
+    /// What was asked for.
+    pub arguments: &'a RunArguments,
+    words: &'a [OsString],
+    started: (SystemTime, Instant),
+    /// What a run that is gone on with was, and had finished.
+    left: Option<Left>,
+    /// Who writes it down, if anybody does.
+    pub keeper: Option<Keeper>,
+}
+
+impl<'a> Session<'a> {
+    /// Begins now.
+    pub fn new(arguments: &'a RunArguments, words: &'a [OsString]) -> Session<'a> {
+        Session { arguments, words, started: (SystemTime::now(), Instant::now()), left: None, keeper: None }
+    }
+
+    /// What is to be said of the run, as far as it is known.
+    pub fn info(&self, plan: Option<&Plan>, targets: &[Target], results: &Results) -> RunInfo {
+        let mut info = info(self.words, self.started, plan, targets, results);
+        if let Some(Left { info: before, .. }) = &self.left {
+            info.started_unix_s = before.started_unix_s;
+            if plan.is_none() {
+                info.preset.clone_from(&before.preset);
+                (info.seed, info.rounds) = (before.seed, before.rounds);
+            }
+            // The cells that are stored stay, and what was said of them with them.
+            if results.cells.is_empty() {
+                info.calibration.clone_from(&before.calibration);
+                info.noise.clone_from(&before.noise);
+                info.findings.clone_from(&before.findings);
+            }
+        }
+        if let Some(keeper) = &self.keeper {
+            info.elapsed_s = keeper.elapsed_s();
+            info.store = Some(keeper.info().clone());
+        }
+        info
+    }
+
+    /// Makes a run ours that is gone on with, and removes what its process has left behind.
+    pub fn claim(&mut self, Resumed { store, run, left }: Resumed, targets: &[Target]) -> Result<(), Error> {
+        self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?);
+        self.left = Some(left);
+        for target in targets {
+            if let Site::Directory { path, .. } = &target.site {
+                remove_left(path, &run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a new run down before anything is made for it.
+    pub fn keep(&mut self, plan: &Plan, targets: &[Target]) -> Result<(), Error> {
+        if self.keeper.is_some() {
+            return Ok(());
+        }
+        let Some(store) = self.arguments.store.to_write()? else { return Ok(()) };
+        let here = std::env::current_dir().map_err(|_| Error::Missing(".".into()))?;
+        let info = self.info(Some(plan), targets, &Results::default());
+        // What is told of the ground alone is told once that is made.
+        let scene = Scene { plan, targets, infos: &[], nothing: None };
+        let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
+        self.keeper = Some(Keeper::begin(store, (self.words, &here), targets, info, &cells)?);
+        Ok(())
+    }
+
+    /// What the names of private folders hold.
+    pub fn label(&self) -> Option<&str> {
+        self.keeper.as_ref().map(Keeper::run)
+    }
+
+    /// What was decided about a run that is gone on with; nothing where it did not come to that.
+    pub fn decided(&self) -> Result<Option<Decided>, Error> {
+        let Some(left) = self.left.as_ref().filter(|left| !left.plan.is_empty()) else { return Ok(None) };
+        serde_json::from_str(&left.plan).map(Some).map_err(|_| self.elsewhere())
+    }
+
+    /// Decides the same about this plan.
+    pub fn decide_again(&self, decided: &Decided, plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
+        if let Some(sizes) = decided.sizes {
+            plan.alternatives = alternatives(self.arguments, targets, sizes)?;
+            plan.sizes = Some(sizes);
+        }
+        if decided.apply(plan) { Ok(()) } else { Err(self.elsewhere()) }
+    }
+
+    /// Takes over what an earlier process has finished.
+    pub fn load(&mut self, plan: &Plan, histories: &mut [History]) -> Result<(), Error> {
+        let Some(left) = &self.left else { return Ok(()) };
+        for (alternative, round, position, performance) in performances(left).ok_or_else(|| self.elsewhere())? {
+            let history = histories.get_mut(alternative).ok_or_else(|| self.elsewhere())?;
+            history.add(plan, round, position, performance);
+        }
+        Ok(())
+    }
+
+    /// What was planned and measured cannot be gone on with here.
+    fn elsewhere(&self) -> Error {
+        Error::Elsewhere {
+            run: self.label().unwrap_or_default().to_owned(),
+            elsewhere: "by another build, or where other programs would be run".to_owned(),
+            command: self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// Writes down how the run ended. What cannot be stored is one more problem of it.
+    pub fn end(&mut self, document: &mut Document) -> Result<(), Error> {
+        let Some(keeper) = self.keeper.take() else { return Ok(()) };
+        let state = match document {
+            Document { run: RunInfo { interrupted: true, .. }, .. } => RunState::Interrupted,
+            Document { errors, .. } if !errors.is_empty() => RunState::Failed,
+            _ => RunState::Finished,
+        };
+        keeper.end(state, document).map_err(|error| {
+            let error = Error::from(error);
+            document.errors.push(problem(&error));
+            error
+        })
+    }
+}
+
+/// What is to be said of a run that nobody stores and that is gone on with nowhere.
+pub fn info(
+    words: &[OsString],
+    (clock, instant): (SystemTime, Instant),
+    plan: Option<&Plan>,
+    targets: &[Target],
+    results: &Results,
+) -> RunInfo {
+    let of_targets = match &results.targets[..] {
+        [] => targets.iter().filter_map(|target| ground::info(target, None).ok()).collect(),
+        known => known.to_vec(),
+    };
+    let host = Host::this();
+    RunInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        preset: plan.map(|plan| plan.preset.to_owned()),
+        started_unix_s: clock.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()),
+        elapsed_s: instant.elapsed().as_secs_f64(),
+        seed: plan.map_or(0, |plan| plan.seed),
+        rounds: plan.map_or(0, |plan| plan.rounds),
+        kernel: host.kernel,
+        host: host.name,
+        cpus: host.cpus as u64,
+        memory_bytes: host.memory_bytes,
+        memory_limit_bytes: plan.and_then(|plan| plan.memory).map(|memory| memory.0),
+        calibration: results.calibration.clone(),
+        noise: results.noise.clone(),
+        targets: of_targets,
+        findings: results.findings.clone(),
+        phases: plan.and_then(|plan| plan.phases),
+        interrupted: results.interrupted,
+        store: None,
+    }
+}
+
+/// All that a run left in hand, and the error that ended it.
+pub fn document(info: RunInfo, results: Results, ended: &Result<(), Error>) -> Document {
+    let mut errors = results.problems;
+    errors.extend(ended.as_ref().err().map(problem));
+    Document { schema: SCHEMA.to_owned(), run: info, cells: results.cells, errors }
+}
+
+/// An error, as a document has it.
+fn problem(error: &Error) -> Problem {
+    Problem { target: None, program: None, phase: None, message: error.to_string(), hint: error.hint() }
+}

@@ -1,0 +1,240 @@
+//! Writes a run down while it goes on: before anything is made for it, then after each execution and before the
+//! next, never inside one.
+//!
+//! Policy:
+//!   1. what is finished is on the device before the next program begins. An execution that was stopped or failed
+//!      is not finished: it is run again when the run goes on;
+//!   2. a store that fails does not end the measuring: it is said at once, what could not be stored is kept in
+//!      memory, and tried again when there is twice as much of it, and at the end. Only what still fails then makes
+//!      the run fail.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Instant;
+
+use kernel::Incarnation;
+use kernel::machine::written_by_this_process;
+use kernel::place::Place;
+use serde::{Deserialize, Serialize};
+use stats::{Cell, Document, RunInfo, StoreInfo};
+use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError};
+
+use crate::budget::Sizes;
+use crate::cells::History;
+use crate::error::Error;
+use crate::plan::Plan;
+use crate::runner::Performance;
+use crate::target::{Site, Target};
+
+/// What was decided before the first round, as far as the command alone does not decide it again: trials and a
+/// budget did. Empty before they did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    /// How many rounds.
+    pub rounds: u32,
+    /// How large everything is, where trials told.
+    pub sizes: Option<Sizes>,
+    /// Each alternative, in words, and why it is not run, where it is not.
+    pub alternatives: Vec<(String, Option<String>)>,
+}
+
+impl Decided {
+    /// What was decided in this plan.
+    pub fn of(plan: &Plan) -> Decided {
+        let alternatives = plan.alternatives.iter();
+        Decided {
+            rounds: plan.rounds,
+            sizes: plan.sizes,
+            alternatives: alternatives
+                .map(|alternative| (alternative.label(), alternative.row.omitted.clone()))
+                .collect(),
+        }
+    }
+
+    /// Decides the same in another plan of the same command; false where it is another plan.
+    pub fn apply(&self, plan: &mut Plan) -> bool {
+        let labels = plan.alternatives.iter().map(|alternative| alternative.label());
+        if !labels.eq(self.alternatives.iter().map(|(label, _)| label.clone())) {
+            return false;
+        }
+        plan.rounds = self.rounds;
+        for (alternative, (_, omitted)) in plan.alternatives.iter_mut().zip(&self.alternatives) {
+            alternative.row.omitted.clone_from(omitted);
+        }
+        true
+    }
+}
+
+/// A run in a store, while it goes on.
+#[derive(Debug)]
+pub struct Keeper {
+    store: Store,
+    holder: String,
+    /// What is said of the run, as far as it is known.
+    info: RunInfo,
+    stored: StoreInfo,
+    /// When this process began with it, and how long others were at it before.
+    began: (Instant, f64),
+    /// What could not be stored yet.
+    executions: Vec<Execution>,
+    cells: Vec<(usize, Cell)>,
+    decided: String,
+    /// With so many executions it is tried again: a store that is full would otherwise be given all of them after
+    /// each.
+    patience: usize,
+}
+
+impl Keeper {
+    /// Writes a new run down.
+    pub fn begin(
+        mut store: Store,
+        (words, folder): (&[OsString], &Path),
+        targets: &[Target],
+        info: RunInfo,
+        cells: &[Cell],
+    ) -> Result<Keeper, Error> {
+        let holder = Incarnation::this().to_string();
+        let before = written_by_this_process();
+        let new = NewRun { command: words, folder, plan: "", info: &info, cells, holder: &holder };
+        let run = store.begin(&new)?;
+        Ok(Keeper::new(store, run, holder, targets, info).counting(before))
+    }
+
+    /// Goes on with a run, whose process is gone.
+    pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, Error> {
+        let holder = Incarnation::this().to_string();
+        let before = written_by_this_process();
+        store.claim(&run, &left.holder, &holder)?;
+        let mut keeper = Keeper::new(store, run, holder, targets, left.info.clone()).counting(before);
+        keeper.began.1 = left.info.elapsed_s;
+        keeper.decided.clone_from(&left.plan);
+        if let Some(stored) = &left.info.store {
+            keeper.stored.written_bytes =
+                keeper.stored.written_bytes.zip(stored.written_bytes).map(|(now, before)| now + before);
+        }
+        Ok(keeper)
+    }
+
+    fn new(store: Store, run: String, holder: String, targets: &[Target], info: RunInfo) -> Keeper {
+        let path = store.path().display().to_string();
+        let under_test = under_test(store.path(), targets);
+        Keeper {
+            store,
+            holder,
+            info,
+            stored: StoreInfo { run, path, under_test, written_bytes: Some(0) },
+            began: (Instant::now(), 0.0),
+            executions: Vec::new(),
+            cells: Vec::new(),
+            decided: String::new(),
+            patience: 0,
+        }
+    }
+
+    /// How the run is called.
+    pub fn run(&self) -> &str {
+        &self.stored.run
+    }
+
+    /// Seconds that were spent on the run, by this process and by those before it.
+    pub fn elapsed_s(&self) -> f64 {
+        self.began.1 + self.began.0.elapsed().as_secs_f64()
+    }
+
+    /// Where the run is stored, and what that has written so far.
+    pub fn info(&self) -> &StoreInfo {
+        &self.stored
+    }
+
+    /// Writes down what was decided, with what is known of the targets by now.
+    pub fn decide(&mut self, plan: &Plan, info: RunInfo, cells: Vec<Cell>) {
+        self.info = info;
+        self.decided = serde_json::to_string(&Decided::of(plan)).expect("plain data");
+        self.cells = cells.into_iter().enumerate().collect();
+        self.save();
+    }
+
+    /// Writes down the last execution of an alternative, if it was finished, with the cells that it changed. The
+    /// first of these has this place in the document.
+    pub fn keep(&mut self, alternative: usize, history: &History, first: usize, cells: Vec<Cell>) {
+        let Some((round, position, performance)) = history.last_finished() else { return };
+        let performance = serde_json::to_string(performance).expect("plain data");
+        self.executions.push(Execution { alternative, round, position, performance });
+        // The same cells of an earlier execution, that could not be stored, are out of date.
+        self.cells.retain(|(place, _)| !(first..first + cells.len()).contains(place));
+        self.cells.extend(cells.into_iter().enumerate().map(|(index, cell)| (first + index, cell)));
+        if self.executions.len() >= self.patience {
+            self.save();
+        }
+    }
+
+    fn save(&mut self) {
+        self.info.elapsed_s = self.elapsed_s();
+        self.info.store = Some(self.stored.clone());
+        let before = written_by_this_process();
+        let progress =
+            Progress { executions: &self.executions, cells: &self.cells, info: &self.info, plan: &self.decided };
+        let saved = self.store.save(&self.stored.run, &self.holder, &progress);
+        self.count(before);
+        match saved {
+            Ok(()) => {
+                self.executions.clear();
+                self.cells.clear();
+                self.patience = 0;
+            }
+            Err(error) => {
+                self.patience = 2 * self.executions.len().max(1);
+                remark!("not stored: {error}; measuring goes on, and storing is tried again later");
+            }
+        }
+    }
+
+    /// Writes down how it ended.
+    pub fn end(mut self, state: RunState, document: &Document) -> Result<(), StoreError> {
+        let run = &document.run;
+        let ending = Ending {
+            state,
+            ended_unix_s: run.started_unix_s + run.elapsed_s,
+            executions: &self.executions,
+            cells: Some(&document.cells[..]).filter(|cells| !cells.is_empty()),
+            info: run,
+            errors: &document.errors,
+        };
+        self.store.end(&self.stored.run, &self.holder, &ending)
+    }
+
+    fn counting(mut self, before: Option<u64>) -> Keeper {
+        self.count(before);
+        self
+    }
+
+    fn count(&mut self, before: Option<u64>) {
+        let written = written_by_this_process().zip(before).map(|(now, before)| now.saturating_sub(before));
+        self.stored.written_bytes = self.stored.written_bytes.zip(written).map(|(sum, written)| sum + written);
+    }
+}
+
+/// What was finished before, each with its alternative; nothing where this build cannot read it.
+pub fn performances(left: &Left) -> Option<Vec<(usize, u32, u32, Performance)>> {
+    let read = |execution: &Execution| {
+        let performance = serde_json::from_str(&execution.performance).ok()?;
+        Some((execution.alternative, execution.round, execution.position, performance))
+    };
+    left.executions.iter().map(read).collect()
+}
+
+/// The devices under these targets on which the store lies too.
+fn under_test(store: &Path, targets: &[Target]) -> Vec<String> {
+    let Ok(place) = Place::under(store) else { return Vec::new() };
+    let mut devices: Vec<String> = Vec::new();
+    for target in targets {
+        let under = match &target.site {
+            Site::Image { host, .. } => Some(host),
+            _ => target.place(),
+        };
+        devices.extend(under.map(|under| place.shared_devices(under)).unwrap_or_default());
+    }
+    devices.sort_unstable();
+    devices.dedup();
+    devices
+}

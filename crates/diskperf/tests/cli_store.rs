@@ -1,0 +1,430 @@
+//! Stored runs as a user meets them: `run` stores, `list`, `show`, `export` and `explain` read, `resume` goes on;
+//! and what a store that cannot be used does to each of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+/// A folder to measure, and a store beside it.
+struct Scratch {
+    folder: TempDir,
+    data: TempDir,
+}
+
+impl Scratch {
+    fn new() -> Scratch {
+        let folder = || tempfile::tempdir().expect("a scratch folder");
+        Scratch { folder: folder(), data: folder() }
+    }
+
+    fn store(&self) -> PathBuf {
+        self.data.path().join("store.sqlite")
+    }
+
+    fn command(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = testkit::command(&program());
+        command.args(arguments).current_dir(self.folder.path()).env(testkit::STORE, self.store()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        ended(self.command(arguments))
+    }
+
+    /// Runs it, and expects it to end well.
+    fn well(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
+        ended.out
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.well(arguments)).expect("JSON")
+    }
+
+    /// The ids of the stored runs.
+    fn runs(&self) -> Vec<String> {
+        let list = self.json(&["list", "--json"]);
+        list.as_array().expect("runs").iter().map(|run| run["run"].as_str().expect("an id").to_owned()).collect()
+    }
+
+    /// A refusal: its exit status, an error and a hint with these words, nothing on standard output.
+    fn refuses(&self, arguments: &[&str], status: i32, words: &[&str]) {
+        let ended = self.run(arguments);
+        assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains("error: "), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains("hint: "), "{arguments:?}: {}", ended.err);
+        for word in words {
+            assert!(ended.err.contains(word), "{arguments:?} says nothing of {word:?}: {}", ended.err);
+        }
+        assert_eq!(ended.out, "", "{arguments:?}");
+    }
+}
+
+fn ended(mut command: std::process::Command) -> Ended {
+    let output = command.output().expect("the program can be started");
+    Ended {
+        status: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// A small run on a simulated machine.
+const SMALL: [&str; 4] = ["run", "smoke", "sim:flat", "--json"];
+
+#[test]
+fn a_run_is_shown_as_it_was_printed() {
+    let scratch = Scratch::new();
+    let table = scratch.run(&["run", "smoke", "here=.", "sim:flat"]);
+    assert_eq!(table.status, Some(0), "{}", table.err);
+    let json = scratch.well(&SMALL);
+    let [first, second] = &scratch.runs()[..] else { panic!("two runs") };
+    assert!(table.err.contains(&format!("stored as {first}")), "{}", table.err);
+    assert_eq!(scratch.well(&["show", first]), table.out);
+    assert_eq!(scratch.well(&["show", "last", "--json"]), json);
+    assert_eq!(scratch.json(&["show", first, "--json"])["run"]["store"]["run"], first.as_str());
+    let explained = scratch.well(&["explain", second, "smallfb.read"]);
+    assert!(explained.contains("smallfb"), "{explained}");
+    assert_eq!(names_in(scratch.data.path()), ["store.sqlite"]);
+    assert_eq!(names_in(scratch.folder.path()), [""; 0]);
+}
+
+#[test]
+fn the_list_has_a_line_per_run_the_latest_last() {
+    let scratch = Scratch::new();
+    let none = scratch.run(&["list", "--store", "other.sqlite"]);
+    assert_eq!((none.status, none.out.as_str()), (Some(2), ""), "{}", none.err);
+    scratch.well(&SMALL);
+    scratch.well(&["run", "smoke", "quiet=sim:flat", "--rounds", "1"]);
+    let list = scratch.well(&["list"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 3, "{list}");
+    for (line, run, target) in [(lines[1], 0, "sim:flat"), (lines[2], 1, "quiet")] {
+        for word in [&scratch.runs()[run], "smoke", target, "17", "finished", "20"] {
+            assert!(line.contains(word), "{line}: {word}");
+        }
+    }
+    let json = scratch.json(&["list", "--format", "json"]);
+    assert_eq!(
+        (&json[1]["state"], &json[1]["measured"], &json[1]["cells"]),
+        (&"finished".into(), &17.into(), &17.into())
+    );
+    scratch.well(&["list", "--json", "-o", "list.json"]);
+    let written = fs::read_to_string(scratch.folder.path().join("list.json")).expect("the file");
+    assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), json);
+}
+
+#[test]
+fn where_nothing_is_stored_yet_the_list_is_empty() {
+    let scratch = Scratch::new();
+    let mut command = scratch.command(&["list"]);
+    command.env_remove(testkit::STORE).env("XDG_DATA_HOME", scratch.data.path());
+    let ended = ended(command);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
+    assert!(ended.err.contains("no run is stored yet"), "{}", ended.err);
+    assert_eq!(names_in(scratch.data.path()), [""; 0]);
+}
+
+#[test]
+fn runs_are_exported_for_others() {
+    let scratch = Scratch::new();
+    let json = scratch.well(&SMALL);
+    scratch.well(&["run", "smoke", "b=sim:flat", "--rounds", "1", "--json"]);
+    let runs = scratch.runs();
+    let (first, second) = (runs[0].as_str(), runs[1].as_str());
+    assert_eq!(scratch.well(&["export", first]), json);
+    let both = scratch.json(&["export", first, "last"]);
+    assert_eq!(both.as_array().map(Vec::len), Some(2));
+    assert_eq!(both[0], serde_json::from_str::<Value>(&json).expect("JSON"));
+
+    let csv = scratch.well(&["export", first, second, "--format", "csv"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 1 + 2 * 17);
+    let columns = lines[0].split(',').count();
+    for line in &lines[1..] {
+        assert_eq!(line.split(',').count(), columns, "{line}");
+        assert!(line.starts_with(first) || line.starts_with(second), "{line}");
+    }
+
+    let markdown = scratch.well(&["export", second, "--format", "markdown"]);
+    let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 2 + 17, "{markdown}");
+    assert!(rows.iter().all(|row| row.matches('|').count() == rows[0].matches('|').count()), "{markdown}");
+    assert!(markdown.starts_with(&format!("## {second}\n")), "{markdown}");
+}
+
+#[test]
+fn an_anonymous_export_does_not_tell_whose_machine_it_was() {
+    let scratch = Scratch::new();
+    let secret = scratch.folder.path().join("eves-secret-project");
+    fs::create_dir(&secret).expect("a folder");
+    let path = secret.to_str().expect("a path in UTF-8");
+    scratch.well(&[
+        "run",
+        "smoke",
+        path,
+        "eves-secret-project/",
+        "sim:flat",
+        "--rounds",
+        "1",
+        "-o",
+        "eves-secret-file",
+    ]);
+    let open = scratch.json(&["export", "last"]);
+    let host = open["run"]["host"].as_str().expect("a host").to_owned();
+    for format in ["json", "csv", "markdown"] {
+        let told = scratch.well(&["export", "last", "--format", format]);
+        let hidden = scratch.well(&["export", "last", "--format", format, "--anonymous"]);
+        assert!(told.contains("eves-secret"), "{told}");
+        assert!(!hidden.contains("eves-secret"), "{hidden}");
+        assert!(!hidden.contains(scratch.data.path().to_str().expect("a path in UTF-8")), "{hidden}");
+    }
+    let hidden = scratch.json(&["export", "last", "--anonymous"]);
+    assert_ne!(hidden["run"]["host"], host.as_str());
+    let keys = |document: &Value| {
+        let cells = document["cells"].as_array().expect("cells").iter();
+        let mut keys: Vec<String> = cells
+            .map(|cell| format!("{} {} {} {}", cell["program"], cell["phase"], cell["target"], cell["parameters"]))
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.len()
+    };
+    assert_eq!((keys(&open), keys(&hidden)), (51, 51), "what were two places stay two places");
+    let rates = |document: &Value| {
+        document["cells"].as_array().expect("cells").iter().map(|cell| cell["rate"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(rates(&open), rates(&hidden));
+}
+
+#[test]
+fn an_unknown_run_is_told_with_what_is_near() {
+    let scratch = Scratch::new();
+    scratch.refuses(&["show", "last"], 2, &["there is no store"]);
+    scratch.well(&SMALL);
+    let run = scratch.runs().remove(0);
+    let nearly = format!("{}u{}", &run[..1], &run[2..]);
+    for command in ["show", "export", "explain", "resume"] {
+        scratch.refuses(&[command, &nearly], 2, &["there is no run", &format!("did you mean {run}?")]);
+        scratch.refuses(&[command, "nothing-like-it"], 2, &["there is no run nothing-like-it", "diskperf list"]);
+    }
+    scratch.refuses(&["resume", &run], 2, &["is finished", "diskperf show"]);
+    scratch.refuses(&["resume"], 2, &["every stored run is finished"]);
+    // All runs of a day end alike; many begin alike only with a few thousand of them.
+    scratch.refuses(&["show", ""], 2, &["there is no run"]);
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_left_alone_by_every_command() {
+    let scratch = Scratch::new();
+    scratch.well(&SMALL);
+    let whole = fs::read(scratch.store()).expect("the store");
+    let mut newer = whole.clone();
+    newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    let mut foreign = whole.clone();
+    foreign[68..72].copy_from_slice(&[0; 4]);
+    let mut damaged = whole.clone();
+    // The rest of the file, but for its first page.
+    damaged[4096..].fill(0x5a);
+    for (bytes, word) in [
+        (newer, "schema 99"),
+        (foreign, "another program"),
+        (b"not a database".to_vec(), "no SQLite database"),
+        (Vec::new(), "it is empty"),
+        (damaged, "is damaged"),
+    ] {
+        fs::write(scratch.store(), &bytes).expect("a bad store");
+        for command in [
+            &["list"][..],
+            &["show", "last"],
+            &["export", "last"],
+            &["explain", "last"],
+            &["resume"],
+            &["run", "smoke", "sim:flat"],
+        ] {
+            scratch.refuses(command, 1, &["store.sqlite", word]);
+            assert!(fs::read(scratch.store()).expect("the store") == bytes, "{command:?} changed it");
+        }
+        assert_eq!(names_in(scratch.data.path()), ["store.sqlite"], "{word}");
+    }
+    let json = scratch.run(&SMALL);
+    let document: Value = serde_json::from_str(&json.out).expect("a document, also when it failed");
+    assert!(document["errors"][0]["message"].as_str().is_some_and(|error| error.contains("is damaged")), "{document}");
+}
+
+#[test]
+fn a_store_that_may_only_be_read_is_read() {
+    use std::os::unix::fs::PermissionsExt;
+    if testkit::is_root() {
+        return testkit::skip!("root may write anything; the repetition without rights runs it");
+    }
+    let scratch = Scratch::new();
+    let json = scratch.well(&SMALL);
+    let may = |mode| fs::set_permissions(scratch.data.path(), fs::Permissions::from_mode(mode)).expect("rights");
+    may(0o555);
+    let shown = scratch.run(&["show", "last", "--json"]);
+    let (listed, refused) = (scratch.run(&["list"]), scratch.run(&SMALL[..3]));
+    may(0o755);
+    assert_eq!((shown.status, shown.out), (Some(0), json), "{}", shown.err);
+    assert_eq!(listed.status, Some(0), "{}", listed.err);
+    assert_eq!(refused.status, Some(3), "{}", refused.err);
+    assert!(refused.err.contains("cannot be written to") && refused.err.contains("--no-store"), "{}", refused.err);
+}
+
+#[test]
+fn nothing_is_stored_where_nothing_is_to_be() {
+    let scratch = Scratch::new();
+    scratch.well(&["run", "smoke", "sim:flat", "--no-store"]);
+    scratch.well(&["run", "smoke", "sim:flat", "--dry-run"]);
+    let mut none = scratch.command(&SMALL);
+    none.env(testkit::STORE, "none");
+    let document: Value = serde_json::from_str(&ended(none).out).expect("a document");
+    assert_eq!(document["run"]["store"], Value::Null);
+    let mut homeless = scratch.command(&["run", "smoke", "sim:flat"]);
+    homeless.env_remove(testkit::STORE).env_remove("HOME").env_remove("XDG_DATA_HOME").env_remove("SUDO_UID");
+    let homeless = ended(homeless);
+    assert_eq!(homeless.status, Some(0), "{}", homeless.err);
+    assert!(homeless.err.contains("not stored: there is no home"), "{}", homeless.err);
+    assert_eq!(names_in(scratch.data.path()), [""; 0]);
+    scratch.refuses(&["run", "smoke", "sim:flat", "--store", "no/folder"], 2, &["there is no folder", "no"]);
+}
+
+#[test]
+fn under_sudo_the_store_belongs_to_the_calling_user() {
+    use std::os::unix::fs::MetadataExt;
+    if !testkit::is_root() {
+        return testkit::skip!("needs root");
+    }
+    let scratch = Scratch::new();
+    let mut command = scratch.command(&["run", "smoke", "sim:flat"]);
+    command.env_remove(testkit::STORE).env("XDG_DATA_HOME", scratch.data.path());
+    command.env("SUDO_UID", "54321").env("SUDO_GID", "54322");
+    let ended = ended(command);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    for (name, mode) in [("diskperf", 0o700), ("diskperf/store.sqlite", 0o600)] {
+        let file = scratch.data.path().join(name).metadata().expect(name);
+        assert_eq!((file.uid(), file.gid(), file.mode() & 0o777), (54321, 54322, mode), "{name}");
+    }
+}
+
+#[test]
+fn two_runs_at_once_are_stored_both() {
+    let scratch = Scratch::new();
+    let children: Vec<_> = (0..2)
+        .map(|_| {
+            let mut command = scratch.command(&["run", "smoke", "sim:flat", "--rounds", "5"]);
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("diskperf starts")
+        })
+        .collect();
+    for mut child in children {
+        assert_eq!(child.wait().expect("its end").code(), Some(0));
+    }
+    let list = scratch.json(&["list", "--json"]);
+    let states: Vec<&Value> = list.as_array().expect("runs").iter().map(|run| &run["state"]).collect();
+    assert_eq!(states, ["finished", "finished"]);
+}
+
+#[test]
+fn what_was_interrupted_is_gone_on_with() {
+    let scratch = Scratch::new();
+    let mut command = scratch.command(&["run", "smoke", "--rounds", "8", "--json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("diskperf starts");
+    // Some rounds of some programs.
+    while !scratch.store().exists() || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0) < 3 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let run = scratch.runs().remove(0);
+    scratch.refuses(&["resume", &run], 3, &["still goes on"]);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
+    let output = child.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains(&format!("diskperf resume {run}")), "{said}");
+    assert_eq!(names_in(scratch.folder.path()), [""; 0]);
+    assert_eq!(scratch.json(&["list", "--json"])[0]["state"], "interrupted");
+    let before: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(scratch.json(&["show", "last", "--json"]), before);
+
+    let resumed = scratch.run(&["resume"]);
+    assert_eq!(resumed.status, Some(0), "{}", resumed.err);
+    let after: Value = serde_json::from_str(&resumed.out).expect("a document, as the command asked for it");
+    assert_eq!(
+        (after["run"]["interrupted"].clone(), after["run"]["command"].clone()),
+        (false.into(), before["run"]["command"].clone())
+    );
+    assert!(after["run"]["elapsed_s"].as_f64() > before["run"]["elapsed_s"].as_f64());
+    for cell in after["cells"].as_array().expect("cells") {
+        let in_memory = cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
+        let rounds: Vec<u64> =
+            cell["rounds"].as_array().expect("rounds").iter().filter_map(|round| round["round"].as_u64()).collect();
+        assert_eq!(rounds.len(), if in_memory { 0 } else { 8 }, "{cell}");
+        assert!(rounds.windows(2).all(|pair| pair[0] < pair[1]), "{rounds:?}");
+    }
+    assert_eq!(scratch.json(&["show", &run, "--json"]), after);
+    assert_eq!(scratch.runs(), [run]);
+}
+
+#[test]
+fn a_run_from_elsewhere_is_not_gone_on_with() {
+    let scratch = Scratch::new();
+    let inner = scratch.folder.path().join("inner");
+    fs::create_dir(&inner).expect("a folder");
+    let mut command = scratch.command(&["run", "smoke", "--rounds", "100000"]);
+    let mut child =
+        command.current_dir(&inner).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("diskperf starts");
+    while !scratch.store().exists() || scratch.runs().is_empty() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("its end");
+    assert_eq!(scratch.json(&["list", "--json"])[0]["state"], "killed");
+    let moved = scratch.folder.path().join("moved");
+    fs::rename(&inner, &moved).expect("the folder is moved");
+    scratch.refuses(&["resume"], 2, &["there is no", "inner"]);
+}
+
+/// Runs a command where the store has so many KiB to itself.
+fn in_little_room(scratch: &Scratch, kibibytes: u32, arguments: &str) -> Ended {
+    let data = scratch.data.path().display();
+    let script = format!(
+        "mount -t tmpfs -o size={kibibytes}k none {data} && exec \"$0\" {arguments} --store {data}/store.sqlite"
+    );
+    let mut command = testkit::command(Path::new("unshare"));
+    let program = program();
+    command.args(["--mount", "sh", "-c", &script]).arg(program).current_dir(scratch.folder.path());
+    ended(command)
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_the_store_and_not_the_figures() {
+    if !testkit::is_root() {
+        return testkit::skip!("needs root");
+    }
+    let scratch = Scratch::new();
+    // Room for an empty store and its first transaction, not for a run of forty rounds.
+    let ended = in_little_room(&scratch, 320, "run smoke sim:flat --rounds 40 --json");
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("not stored: there is no room"), "{}", ended.err);
+    assert!(
+        ended.err.contains("error: there is no room") && ended.err.contains("hint: free some space"),
+        "{}",
+        ended.err
+    );
+    let document: Value = serde_json::from_str(&ended.out).expect("a document");
+    assert!(document["cells"].as_array().expect("cells").iter().all(|cell| cell["measured"] == true), "{document}");
+    assert!(document["errors"][0]["message"].as_str().is_some_and(|error| error.contains("no room")), "{document}");
+    let ended = in_little_room(&scratch, 16, "run smoke sim:flat");
+    assert_eq!((ended.status, ended.out.as_str()), (Some(1), ""), "{}", ended.err);
+    assert!(ended.err.contains("error: there is no room"), "{}", ended.err);
+}
