@@ -388,7 +388,8 @@ fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
     let binary = program();
     let binary = binary.to_str().expect("a path in UTF-8");
     for (name, bytes, calls) in CLASSICS {
-        let arguments = ["-f", "-o", "trace", "-e", "trace=all", binary, name, "tst2"];
+        let store = format!("{}=kept.sqlite", testkit::STORE);
+        let arguments = ["-f", "-E", &store, "-o", "trace", "-e", "trace=all", binary, name, "tst2"];
         let ended = testkit::run(&strace, folder.path(), &arguments);
         assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
         let trace = fs::read_to_string(folder.path().join("trace")).expect("the trace");
@@ -412,7 +413,7 @@ fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
         assert_eq!(moved.len() as u64, calls, "{name}");
         assert!(moved.iter().all(|line| line.ends_with(&format!("{bytes}) = {bytes}"))), "{name}");
         assert!(!trace.contains("sync("), "{name}");
-        assert!(!trace.contains("sqlite") && !trace.contains(".local"), "{name} opened a store");
+        assert!(!trace.contains(".sqlite"), "{name} opened a store");
     }
 }
 

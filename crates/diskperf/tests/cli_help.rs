@@ -192,7 +192,7 @@ const CALLS: &[Call] = &[
     (&["largefb", "0"], 2, &[], &["0"]),
     (&["run", "smoke", "sim:flat", "--json", "-o", "run.json"], 0, &[], &[]),
     (&["explain", "run.json"], 0, &["elapsed", "100.0"], &[]),
-    (&["explain", "missing"], 2, &[], &["there is no missing"]),
+    (&["explain", "missing.json"], 2, &[], &["there is no missing.json"]),
     (&["run", "smoke", "sim:flat", "--store", "runs.sqlite"], 0, &["write_8192"], &["stored as "]),
     (&["list", "--store", "runs.sqlite"], 0, &["smoke", "finished"], &[]),
     (&["list", "--store", "missing"], 2, &[], &["missing", "hint: "]),

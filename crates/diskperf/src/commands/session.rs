@@ -57,7 +57,7 @@ impl<'a> Session<'a> {
             }
             // The cells that are stored stay, and what was said of them with them.
             if results.cells.is_empty() {
-                info.calibration.clone_from(&before.calibration);
+                info.calibration = before.calibration;
                 info.noise.clone_from(&before.noise);
                 info.findings.clone_from(&before.findings);
             }
