@@ -57,9 +57,9 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings: row(["controller", "bus", "CPU per Kbyte", "slowed by transfers", "driver"]),
         rows,
         sentence: format!(
-            "A Kbyte slows the processor down for {:.0} us over the CMI and for {:.0} us over the UNIBUS: a transfer \
-             that takes longer is in its way for longer, whichever controller asks for it.",
-            slow_cmi, slow_unibus
+            "A Kbyte slows the processor down for {slow_cmi:.0} us over the CMI and for {slow_unibus:.0} us over the \
+             UNIBUS; {:.0} % of the difference goes with the bus, whichever controller asks for it.",
+            100.0 * effect.value
         ),
         effect: ("the part of the difference that goes with the bus", effect),
     })

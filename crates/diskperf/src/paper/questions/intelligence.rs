@@ -57,8 +57,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "What its microcode takes costs the UDA50 {:.0} % of what one drive could read; what it can hold gives two \
-             drives {:.0} %: the time is penalised, the buffer is not.",
+            "What its microcode takes costs the UDA50 {:.0} % of what one drive could read; holding three blocks and not \
+             one gives two drives {:.0} % more.",
             100.0 * (1.0 - 1.0 / effect.value),
             100.0 * (1.0 / buffered - 1.0)
         ),
