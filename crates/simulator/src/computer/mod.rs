@@ -216,6 +216,7 @@ impl Computer {
 
     /// The next event. Says which process has come to the end of what it did on the processor; until it was told
     /// what to do next and `dispatch` was called, the processor rests.
+    #[inline]
     fn advance(&mut self) -> Option<Process> {
         let event = self.hardware.engine.calendar.next().expect("the clock ticks for ever");
         match event {

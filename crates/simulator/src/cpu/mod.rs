@@ -334,11 +334,15 @@ impl<H: Copy> Processor<H> {
         if time == Nanos::ZERO {
             return;
         }
+        if let Mode::Idle = self.mode {
+            self.spent.idle += time;
+            return;
+        }
         let since_priced = price::done(now.since(self.priced.0), self.slow_down_permille);
         let done = since_priced - self.priced.1;
         self.priced.1 = since_priced;
         match &mut self.mode {
-            Mode::Idle => self.spent.idle += time,
+            Mode::Idle => {}
             Mode::Interrupt(interrupt) => {
                 let done = done.min(interrupt.left);
                 interrupt.left = interrupt.left - done;

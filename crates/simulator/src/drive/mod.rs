@@ -28,8 +28,10 @@ pub(crate) struct Drive {
     pub(crate) cylinder: u32,
     activity: Activity,
     since: Moment<Virtual>,
-    /// What it will do without another word, and from when on; in order.
-    plan: [Option<(Moment<Virtual>, Activity)>; PLANNED],
+    /// What it will do without another word, and from when on; in order. Of this, what was done and what is known.
+    plan: [(Moment<Virtual>, Activity); PLANNED],
+    done: usize,
+    known: usize,
     spent: [Nanos; Activity::COUNT],
 }
 
@@ -47,7 +49,9 @@ impl Drive {
             cylinder: description.first_sector / description.sectors_per_cylinder(),
             activity: Activity::Idle,
             since: Moment::ZERO,
-            plan: [None; PLANNED],
+            plan: [(Moment::ZERO, Activity::Idle); PLANNED],
+            done: 0,
+            known: 0,
             spent: [Nanos::ZERO; Activity::COUNT],
         }
     }
@@ -98,14 +102,15 @@ impl Drive {
     /// From now on the drive does something else, whatever was planned.
     pub(crate) fn enter(&mut self, activity: Activity, now: Moment<Virtual>, timeline: &mut Timeline) {
         self.account(now, timeline);
-        self.plan = [None; PLANNED];
+        (self.done, self.known) = (0, 0);
         self.change(activity, now, timeline);
     }
 
     /// From that moment on it will do this.
     pub(crate) fn then(&mut self, activity: Activity, from: Moment<Virtual>) {
-        let free = self.plan.iter_mut().find(|planned| planned.is_none()).expect("no more is known beforehand");
-        *free = Some((from, activity));
+        assert!(self.known < PLANNED, "no more is known beforehand");
+        self.plan[self.known] = (from, activity);
+        self.known += 1;
     }
 
     /// What it has spent its time on until now.
@@ -115,11 +120,10 @@ impl Drive {
     }
 
     fn account(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
-        while let Some((from, activity)) = self.plan[0].filter(|(from, _)| *from <= now) {
+        while let Some(&(from, activity)) = self.plan[..self.known].get(self.done).filter(|(from, _)| *from <= now) {
             self.spend_until(from);
             self.change(activity, from, timeline);
-            self.plan.rotate_left(1);
-            self.plan[PLANNED - 1] = None;
+            self.done += 1;
         }
         self.spend_until(now);
     }

@@ -35,7 +35,7 @@ struct Entry<E> {
 
 impl<E> Entry<E> {
     fn comes_before(&self, other: &Entry<E>) -> bool {
-        (self.moment, self.sequence) < (other.moment, other.sequence)
+        self.moment < other.moment || (self.moment == other.moment && self.sequence < other.sequence)
     }
 }
 
@@ -75,8 +75,12 @@ impl<E: Coded> Calendar<E> {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
         // Behind all that are later; those of the same moment were asked for before and come before.
-        let place = self.events.iter().rposition(|other| other.moment > moment).map_or(0, |later| later + 1);
-        self.events.insert(place, Entry { moment, sequence: self.sequence, event });
+        let mut place = self.events.len();
+        self.events.push(Entry { moment, sequence: self.sequence, event });
+        while place > 0 && self.events[place - 1].moment <= moment {
+            self.events.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     /// Asks for the event that may be put off, so long from now, and forgets when it was to be before.
@@ -91,13 +95,19 @@ impl<E: Coded> Calendar<E> {
     }
 
     /// Moves the clock on to the next event and takes it.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<E> {
-        let next = match (self.movable, self.events.last()) {
-            (Some(movable), Some(other)) if other.comes_before(&movable) => self.events.pop(),
-            (Some(_), _) => self.movable.take(),
-            (None, _) => self.events.pop(),
+        let is_movable = match (&self.movable, self.events.last()) {
+            (Some(movable), Some(other)) => !other.comes_before(movable),
+            (movable, _) => movable.is_some(),
         };
-        let Entry { moment, event, .. } = next?;
+        let entry = if is_movable { self.movable.as_ref()? } else { self.events.last()? };
+        let (moment, event) = (entry.moment, entry.event);
+        if is_movable {
+            self.movable = None;
+        } else {
+            self.events.pop();
+        }
         self.happen(moment, event);
         Some(event)
     }
