@@ -184,7 +184,8 @@ pub fn measure(setups: &[Setup]) -> Result<Vec<Figure>, MachineFault> {
 
 /// Measures one.
 fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
-    let description = setup.describe()?;
+    let machine = setup.load()?;
+    let description = machine.describe(setup.drives as u32, FILE_BYTES)?;
     let (prepare, steps) = setup.test.streams();
     let experiment = Experiment {
         description: &description,
@@ -201,7 +202,7 @@ fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
     let mut elapsed = 0;
     for phase in 0..PHASES {
         let chance = Chance { phase, phases: PHASES, ..Chance::default() };
-        let outcome = experiment.run(chance).expect("the description was checked");
+        let outcome = experiment.run(chance).map_err(|invalid| machine.impossible(&invalid, None))?;
         rate += outcome.milli_kbytes_per_second();
         cpu += outcome.cpu_permille();
         outcome.programs.iter().for_each(|program| time.add(program));
