@@ -10,7 +10,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::Incarnation;
 use kernel::machine::written_by_this_process;
@@ -194,7 +194,8 @@ impl Keeper {
         let run = &document.run;
         let ending = Ending {
             state,
-            ended_unix_s: run.started_unix_s + run.elapsed_s,
+            // Not the start and the elapsed time: a resumed run lay still in between.
+            ended_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
             executions: &self.executions,
             cells: Some(&document.cells[..]).filter(|cells| !cells.is_empty()),
             info: run,

@@ -106,8 +106,12 @@ fn footnote(document: &Document, code: MarkCode, marks: &[(&Mark, &Cell)]) -> St
         return String::new();
     };
     if marks.iter().all(|(mark, _)| mark.text == most.text) {
-        let mut programs: Vec<&str> = marks.iter().map(|(_, cell)| cell.program.as_str()).collect();
-        programs.dedup();
+        let mut programs: Vec<&str> = Vec::new();
+        for (_, cell) in marks {
+            if !programs.contains(&cell.program.as_str()) {
+                programs.push(&cell.program);
+            }
+        }
         return format!("{} ({})", most.text, programs.join(", "));
     }
     let others = match marks.len() - 1 {

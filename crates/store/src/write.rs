@@ -128,7 +128,10 @@ impl Store {
                 change.put_cell(run, *ordinal, cell)?;
             }
             let info = Sealed::of(progress.info);
-            change.execute("UPDATE runs SET info = ?2, info_fnv = ?3 WHERE id = ?1", params![run, info.text, info.fnv])
+            change.execute(
+                "UPDATE runs SET info = ?2, info_fnv = ?3, plan = ?4 WHERE id = ?1",
+                params![run, info.text, info.fnv, progress.plan],
+            )
         })
     }
 
