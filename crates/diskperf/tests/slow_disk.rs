@@ -3,7 +3,7 @@
 mod throttle;
 
 use serde_json::Value;
-use throttle::{OPERATIONS, SlowDisk};
+use throttle::SlowDisk;
 use units::Bytes;
 
 #[test]
@@ -30,9 +30,6 @@ fn quick_ends_in_its_time_on_a_slow_disk_and_every_cell_says_what_it_is() {
     }
     let random = cells.iter().find(|cell| cell["program"] == "randread").expect("randread");
     if random["measured"] == true {
-        // The first operations of each time slice come free.
-        let per_second = random["rate"]["per_second"].as_f64().expect("a rate");
-        assert!(per_second < 4.0 * OPERATIONS as f64, "{per_second}");
         assert_eq!(random["effect"] == Value::Null, random["rounds"][0]["ops"] != random["parameters"]["reads"]);
     }
 }

@@ -53,13 +53,16 @@ fn experiment() -> Result<Answer, MachineFault> {
     })?;
     let (slow_cmi, _) = costs(&figures[0]);
     let (slow_unibus, _) = costs(&figures[2]);
+    let share = match effect.low >= 0.0 && effect.high <= 1.0 {
+        true => format!("{:.0} % of the difference goes with the bus", 100.0 * effect.value),
+        false => "how much of the difference goes with the bus, these machines cannot tell".to_owned(),
+    };
     Ok(Answer {
         headings: row(["controller", "bus", "CPU per Kbyte", "slowed by transfers", "driver"]),
         rows,
         sentence: format!(
             "A Kbyte slows the processor down for {slow_cmi:.0} us over the CMI and for {slow_unibus:.0} us over the \
-             UNIBUS; {:.0} % of the difference goes with the bus, whichever controller asks for it.",
-            100.0 * effect.value
+             UNIBUS; {share}. In the model a transfer slows it down as much on either: only its duration differs.",
         ),
         effect: ("the part of the difference that goes with the bus", effect),
     })
