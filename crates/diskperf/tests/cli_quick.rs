@@ -32,6 +32,9 @@ fn written(cells: &[Value]) -> u64 {
     rounds.map(|round| round["bytes"].as_u64().expect("bytes")).sum()
 }
 
+/// So many units of work surely tell their median.
+const ENOUGH: u64 = 100;
+
 #[test]
 fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
     let folder = scratch();
@@ -50,7 +53,9 @@ fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
             // Rounds are never fewer by plan; what did not happen is marked.
             let few = cell["marks"].as_array().expect("marks").iter().any(|mark| mark["code"] == "few");
             assert_eq!(few, rounds < 5, "{cell:#}");
-            assert!(cell["latency_ns"]["p50"].is_u64(), "{cell:#}");
+            // Of few large calls nothing can be said: files shrink where others keep the machine busy.
+            let ops = cell["rounds"].as_array().expect("rounds").iter().filter_map(|round| round["ops"].as_u64());
+            assert!(cell["latency_ns"]["p50"].is_u64() || ops.sum::<u64>() < ENOUGH, "{cell:#}");
         } else {
             assert!(cell["reason"].is_string() && rounds == 0, "{cell:#}");
         }
