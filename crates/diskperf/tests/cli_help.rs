@@ -193,6 +193,7 @@ const CALLS: &[Call] = &[
     (&["run", "smoke", "sim:flat", "--json", "-o", "run.json"], 0, &[], &[]),
     (&["explain", "run.json"], 0, &["elapsed", "100.0"], &[]),
     (&["explain", "missing.json"], 2, &[], &["there is no missing.json"]),
+    (&["explain", "missing"], 2, &[], &["there is no missing"]),
     (&["run", "smoke", "sim:flat", "--store", "runs.sqlite"], 0, &["write_8192"], &["stored as "]),
     (&["list", "--store", "runs.sqlite"], 0, &["smoke", "finished"], &[]),
     (&["list", "--store", "missing"], 2, &[], &["missing", "hint: "]),

@@ -375,6 +375,38 @@ fn what_was_interrupted_is_gone_on_with() {
     assert_eq!(scratch.runs(), [run]);
 }
 
+/// The sizes of `quick` are decided by trials, which would decide otherwise the next time.
+#[test]
+fn what_was_decided_by_trials_is_kept_by_who_goes_on() {
+    let scratch = Scratch::new();
+    let mut command = scratch.command(&["run", "quick", "--budget", "10s"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("diskperf starts");
+    let measured = || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0);
+    while !scratch.store().exists() || measured() < 2 {
+        assert_eq!(child.try_wait().expect("whether it ended"), None, "it ended before it was killed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("its end");
+    let before = scratch.json(&["show", "last", "--json"]);
+    let resumed = scratch.run(&["resume"]);
+    assert_eq!(resumed.status, Some(0), "{}", resumed.err);
+    let after = scratch.json(&["show", "last", "--json"]);
+    let keys = |document: &Value| -> Vec<String> {
+        let cells = document["cells"].as_array().expect("cells").iter();
+        cells.map(|cell| format!("{} {} {}", cell["program"], cell["phase"], cell["parameters"])).collect()
+    };
+    assert_eq!(keys(&after), keys(&before));
+    let rounds = |cell: &Value| cell["rounds"].as_array().expect("rounds").clone();
+    for (before, after) in
+        before["cells"].as_array().into_iter().flatten().zip(after["cells"].as_array().into_iter().flatten())
+    {
+        let (before, after) = (rounds(before), rounds(after));
+        assert!(before.iter().all(|round| after.contains(round)), "{before:?} {after:?}");
+    }
+    assert_eq!(names_in(scratch.folder.path()), [""; 0]);
+}
+
 #[test]
 fn a_run_from_elsewhere_is_not_gone_on_with() {
     let scratch = Scratch::new();

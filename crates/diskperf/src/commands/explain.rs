@@ -58,9 +58,11 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     if let Some(to) = to.filter(|to| is_same(&arguments.run, to)) {
         return Err(DocumentFault::Overwrites(to.display().to_string()).into());
     }
-    let mut document = match stored_name(&arguments.run) {
-        Some(name) => arguments.store.load(name)?.1,
-        None => document::read(&arguments.run)?,
+    let stored = stored_name(&arguments.run).map(|name| arguments.store.load(name));
+    let mut document = match stored {
+        // Where there is no store, only a file can have been meant.
+        None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => document::read(&arguments.run)?,
+        Some(loaded) => loaded?.1,
     };
     let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.to_string_lossy() };
     document.cells.retain(explain::can_be_explained);
