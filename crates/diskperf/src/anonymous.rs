@@ -15,8 +15,24 @@ use serde_json::Value;
 use stats::{Document, TargetInfo};
 
 /// Fields whose words are the document's own.
-const VOCABULARY: [&str; 10] =
-    ["schema", "provenance", "base", "kind", "cache", "clock", "steadiness", "environment", "code", "effect"];
+const VOCABULARY: [&str; 16] = [
+    "schema",
+    "provenance",
+    "preset",
+    "program",
+    "phase",
+    "base",
+    "unit",
+    "kind",
+    "what",
+    "cache",
+    "lower_cache",
+    "clock",
+    "steadiness",
+    "environment",
+    "code",
+    "effect",
+];
 
 /// Options of the command line whose value is a path, and may be a relative one.
 const TAKES_PATH: [&str; 3] = ["-o", "--output", "--store"];
@@ -46,6 +62,11 @@ pub fn anonymous(document: &Document) -> Document {
             hidden.hide(value);
         }
     }
+    // Whole: one with a space in it is several words.
+    let kept = document.run.targets.iter().filter_map(|target| target.image.as_ref()?.kept_as.as_deref());
+    for path in kept.chain(document.run.store.as_ref().map(|store| store.path.as_str())) {
+        hidden.hide(path);
+    }
     // Longer ones first: one may be the beginning of another.
     hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     let mut value = serde_json::to_value(&document).expect("plain data");
@@ -58,7 +79,7 @@ fn typed_path(target: &TargetInfo) -> Option<String> {
     let own = target.argument.strip_prefix(&format!("{}=", target.name)).unwrap_or(&target.argument);
     let own = own.split(",tune=").next().unwrap_or(own);
     let own = own.strip_prefix("file:").unwrap_or(own);
-    let is_path = !own.starts_with("sim:") && !own.starts_with("image:") && ![".", ".."].contains(&own);
+    let is_path = !own.starts_with("sim:") && !own.starts_with("image:") && ![".", "..", "/"].contains(&own);
     is_path.then(|| own.to_owned())
 }
 

@@ -78,8 +78,8 @@ pub enum Error {
     NothingLeft(String),
     #[error("every stored run is finished")]
     AllFinished,
-    #[error("the run {run} still goes on, in process {pid}")]
-    StillRuns { run: String, pid: i32 },
+    #[error("the run {run} is held by process {pid}")]
+    StillRuns { run: String, pid: i32, is_here: bool },
     #[error("the run {run} was measured {elsewhere}")]
     Elsewhere { run: String, elsewhere: String, command: String },
     #[error("{0}=none: nothing is stored")]
@@ -216,11 +216,14 @@ impl Error {
             Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
             Error::Document(fault) => return document::hint(fault),
-            Error::Store(error) => return store::hint(error),
+            Error::Store(error) => store::hint(error),
             Error::NowhereToStore => "name one: --store PATH, or DISKPERF_STORE".to_owned(),
             Error::NothingLeft(run) => format!("diskperf show {run} prints it"),
             Error::AllFinished => "diskperf list shows them".to_owned(),
-            Error::StillRuns { .. } => "wait until it ends; Ctrl-C there ends it early".to_owned(),
+            Error::StillRuns { is_here: true, .. } => "wait until it ends; Ctrl-C there ends it early".to_owned(),
+            Error::StillRuns { is_here: false, .. } => {
+                "that process is in another container and cannot be seen from here; resume it there".to_owned()
+            }
             Error::Elsewhere { command, .. } => format!("run it again: {command}"),
             Error::NothingIsStored(_) => "name a store: --store PATH".to_owned(),
             Error::Image(fault) => return image::hint(fault),

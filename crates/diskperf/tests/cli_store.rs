@@ -207,6 +207,25 @@ fn an_anonymous_export_does_not_tell_whose_machine_it_was() {
     assert_eq!(rates(&open), rates(&hidden));
 }
 
+/// A folder may be called like a program, a phase or a state.
+#[test]
+fn an_anonymous_export_leaves_the_words_of_the_document() {
+    let scratch = Scratch::new();
+    let folders = ["copy", "warm", "write"];
+    folders.iter().for_each(|name| fs::create_dir(scratch.folder.path().join(name)).expect("a folder"));
+    scratch.well(&["run", "smoke", "copy", "warm", "write", "--rounds", "1"]);
+    let words = |document: &Value| {
+        let cells = document["cells"].as_array().expect("cells").iter();
+        let words =
+            cells.map(|cell| [&cell["program"], &cell["phase"], &cell["state"], &cell["io"]].map(Value::to_string));
+        words.collect::<Vec<_>>()
+    };
+    let (open, hidden) = (scratch.json(&["export", "last"]), scratch.json(&["export", "last", "--anonymous"]));
+    assert_eq!(words(&open), words(&hidden));
+    let targets = hidden["run"]["targets"].as_array().expect("targets").iter().map(|target| &target["name"]);
+    assert!(targets.clone().all(|name| name.as_str().is_some_and(|name| name.starts_with("PATH"))), "{hidden:#}");
+}
+
 #[test]
 fn an_unknown_run_is_told_with_what_is_near() {
     let scratch = Scratch::new();
@@ -344,7 +363,7 @@ fn what_was_interrupted_is_gone_on_with() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let run = scratch.runs().remove(0);
-    scratch.refuses(&["resume", &run], 3, &["still goes on"]);
+    scratch.refuses(&["resume", &run], 3, &["is held by process"]);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
     let output = child.wait_with_output().expect("its end");

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use procfs::process::Process;
 
-/// A process, told from a later one of the same number. Displayed as one line of three words, which can be
+/// A process, told from a later one of the same number. Displayed as one line of four words, which can be
 /// read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incarnation {
@@ -17,18 +17,26 @@ pub struct Incarnation {
     started: u64,
     /// The boot.
     boot: String,
+    /// In which namespace it has its number, as `/proc/PID/ns/pid` names it: `pid:[4026531836]`.
+    namespace: String,
 }
 
 impl Incarnation {
     /// This process.
     pub fn this() -> Incarnation {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
-        Incarnation { pid, started: started(pid).unwrap_or(0), boot: boot() }
+        Incarnation { pid, started: started(pid).unwrap_or(0), boot: boot(), namespace: namespace() }
     }
 
-    /// Whether it still runs. One of another container is not seen, and taken for dead.
+    /// Whether it still runs, as far as can be told: one of another container cannot be seen, and what it holds is
+    /// not taken from it before the machine is started again.
     pub fn lives(&self) -> bool {
-        self.is_of_this_boot() && started(self.pid) == Some(self.started)
+        self.is_of_this_boot() && (!self.can_be_seen() || started(self.pid) == Some(self.started))
+    }
+
+    /// Whether its number means the same here.
+    pub fn can_be_seen(&self) -> bool {
+        self.namespace == namespace()
     }
 
     /// Whether the machine has not been started again since.
@@ -39,7 +47,7 @@ impl Incarnation {
 
 impl fmt::Display for Incarnation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.pid, self.started, self.boot)
+        write!(f, "{} {} {} {}", self.pid, self.started, self.boot, self.namespace)
     }
 }
 
@@ -51,9 +59,9 @@ impl FromStr for Incarnation {
     type Err = NoProcess;
 
     fn from_str(text: &str) -> Result<Incarnation, NoProcess> {
-        let [pid, started, boot] = text.split(' ').collect::<Vec<_>>()[..] else { return Err(NoProcess) };
+        let [pid, started, boot, namespace] = text.split(' ').collect::<Vec<_>>()[..] else { return Err(NoProcess) };
         let (pid, started) = (pid.parse().map_err(|_| NoProcess)?, started.parse().map_err(|_| NoProcess)?);
-        Ok(Incarnation { pid, started, boot: boot.to_owned() })
+        Ok(Incarnation { pid, started, boot: boot.to_owned(), namespace: namespace.to_owned() })
     }
 }
 
@@ -67,6 +75,10 @@ fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 
+fn namespace() -> String {
+    fs::read_link("/proc/self/ns/pid").map_or_else(|_| String::new(), |name| name.display().to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,7 +88,9 @@ mod tests {
         let this: Incarnation = Incarnation::this().to_string().parse().expect("a process");
         assert!(this.lives());
         assert!(!Incarnation { started: this.started + 1, ..this.clone() }.lives(), "the number was used again");
-        assert!(!Incarnation { boot: "another".to_owned(), ..this }.lives());
+        assert!(!Incarnation { boot: "another".to_owned(), ..this.clone() }.lives());
+        let elsewhere = Incarnation { namespace: "pid:[1]".to_owned(), started: this.started + 1, ..this };
+        assert!(elsewhere.lives() && !elsewhere.can_be_seen(), "who cannot be seen is not taken for dead");
         assert!("1 2".parse::<Incarnation>().is_err() && "a b c".parse::<Incarnation>().is_err());
     }
 }

@@ -163,6 +163,10 @@ impl Store {
         let made = tempfile::Builder::new().prefix(".diskperf-store-").tempfile_in(folder);
         let file = made.map_err(|source| StoreError::io("copy the store to", &backup, source))?;
         self.connection.backup(MAIN_DB, file.path(), None).map_err(|error| self.fault(error))?;
+        // Another process may have migrated it in between: its own copy of the old schema stays.
+        if self.schema()? != schema {
+            return Ok(());
+        }
         let kept = || {
             give(file.as_file(), owner)?;
             file.as_file().sync_all()?;

@@ -50,7 +50,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         && let Ok(process) = left.holder.parse::<Incarnation>()
         && process.lives()
     {
-        return Err(Error::StillRuns { run, pid: process.pid });
+        return Err(Error::StillRuns { run, pid: process.pid, is_here: process.can_be_seen() });
     }
     // 2
     let elsewhere =

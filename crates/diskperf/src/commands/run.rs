@@ -449,15 +449,18 @@ fn run_rounds(
     let began = Instant::now();
     let all = all_cells(scene, histories);
     let mut lasted = vec![Nanos::ZERO; histories.len()];
+    // Rounds of this process: what an earlier one did of a resumed run took none of this one's time.
+    let mut ran = 0;
     for round in 1..=plan.rounds {
         let affords = match deadline {
-            Some(deadline) => round == 1 || deadline.holds(mean(began, round - 1)),
-            None => affords(plan, round, began),
+            Some(deadline) => ran == 0 || deadline.holds(mean(began, ran)),
+            None => affords(plan, ran, began),
         };
         if !affords {
             break;
         }
         notify(Event::RoundStarted { round, rounds: plan.rounds });
+        let mut has_run = false;
         for (position, index) in plan.order(round).into_iter().enumerate() {
             if stop.requested() {
                 return Ok(());
@@ -487,6 +490,7 @@ fn run_rounds(
                 None => worlds.open(plan, busy, targets, stop)?.perform(&program, plan.how)?,
             };
             histories[index].add(plan, round, position as u32 + 1, performance);
+            has_run = true;
             lasted[index] = since(began);
             if let Some(keeper) = keeper {
                 let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
@@ -498,6 +502,7 @@ fn run_rounds(
                 notify(Event::FirstFigures { cells: &cells, all: &all });
             }
         }
+        ran += u32::from(has_run);
     }
     Ok(())
 }
@@ -508,10 +513,10 @@ fn names(busy: &[usize], targets: &[Target]) -> String {
     names.join("+")
 }
 
-/// Whether the budget, if there is one, probably holds another round: as long as the mean of those before.
-fn affords(plan: &Plan, round: u32, began: Instant) -> bool {
-    let (Some(budget), false) = (plan.budget, round == 1) else { return true };
-    since(began) + mean(began, round - 1) <= budget
+/// Whether the budget, if there is one, probably holds another round: as long as the mean of so many before.
+fn affords(plan: &Plan, ran: u32, began: Instant) -> bool {
+    let (Some(budget), false) = (plan.budget, ran == 0) else { return true };
+    since(began) + mean(began, ran) <= budget
 }
 
 /// Finds out what the rows cost here, and makes them as large as fits; says when the run is to end.

@@ -24,12 +24,12 @@ pub fn exit(error: &StoreError) -> Exit {
 }
 
 /// What to try.
-pub fn hint(error: &StoreError) -> Option<String> {
-    Some(match error {
+pub fn hint(error: &StoreError) -> String {
+    match error {
         StoreError::Missing(_) => "diskperf run makes one; check the spelling of --store".to_owned(),
         StoreError::NoFolder(_) => "make the folder first, or name another place with --store".to_owned(),
         StoreError::Locked(_) => "wait until that process has ended, or name another place with --store".to_owned(),
-        StoreError::ReadOnly(_) | StoreError::Denied(_) => {
+        StoreError::ReadOnly(_) | StoreError::Denied(_) | StoreError::Io { .. } | StoreError::Sql { .. } => {
             "name another place with --store PATH; diskperf run --no-store measures without one".to_owned()
         }
         StoreError::Foreign { .. } => "nothing was touched; name another file with --store".to_owned(),
@@ -44,6 +44,5 @@ pub fn hint(error: &StoreError) -> Option<String> {
         StoreError::UnknownRun { near, .. } => format!("did you mean {}?", near.join(" or ")),
         StoreError::Ambiguous { .. } => "type another character".to_owned(),
         StoreError::Taken(run) => format!("diskperf show {run} tells how far it came"),
-        StoreError::Io { .. } | StoreError::Sql { .. } => return None,
-    })
+    }
 }

@@ -207,7 +207,7 @@ mod tests {
         let mut note = Note::of_this_process(queue);
         note.changes.push(Change { attribute: "a".to_owned(), old: "b".to_owned(), new: None });
         assert_eq!(note.living_owner(), Some(note.owner.pid));
-        note.owner = "1 2 another-boot".parse().expect("a process");
+        note.owner = "1 2 another-boot pid:[1]".parse().expect("a process");
         assert_eq!(note.living_owner(), None);
         assert!(note.restore().is_ok(), "queues have forgotten");
     }
