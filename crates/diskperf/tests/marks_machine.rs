@@ -147,7 +147,8 @@ impl Drop for Neighbours {
 fn busy_neighbours_are_noise() {
     let folder = quick_scratch();
     let neighbours = Neighbours::of_each_processor(2);
-    let document = run(folder.path(), &["--rounds", "2", "--size", "8MiB"]);
+    // Enough work that the clock's ticks tell who had the processors, in both rounds.
+    let document = run(folder.path(), &["--rounds", "2", "--size", "64MiB"]);
     drop(neighbours);
     let said = &document["run"]["noise"];
     assert!(said["text"].as_str().expect("it is said").contains("other programs took"), "{said}");
