@@ -6,7 +6,7 @@ use stats::{
     CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, LowerCache, MarkCode,
     ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo, limits, summary,
 };
-use units::Nanos;
+use units::{Nanos, fnv1a};
 use workload::{Base, Census, OpKind, Parameter, Phase, Reason, Setting, Tally, Unproven};
 
 use crate::consumption::gather;
@@ -351,9 +351,5 @@ fn latency(runs: &[&PhaseRun]) -> Option<Latency> {
 pub fn effect(tally: &Tally, census: &Census) -> String {
     let counts = tally.ops.iter().copied();
     let rest = [tally.bytes_read, tally.bytes_written, census.directories, census.files, census.bytes];
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for byte in counts.chain(rest).flat_map(u64::to_le_bytes) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    format!("{hash:016x}")
+    format!("{:016x}", fnv1a(counts.chain(rest).flat_map(u64::to_le_bytes)))
 }

@@ -8,8 +8,8 @@ use core::convert::Infallible;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Failure, Laid, Layer, OpKind,
-    Recorder, Residency, Span, Step, Steps, Surroundings, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Layer, OpKind, Recorder, Residency,
+    Span, Step, Steps, Unproven, Witness, World, WriteCache,
 };
 
 use crate::disk::Disk;
@@ -155,11 +155,6 @@ impl World for Flat {
         Ok(Some(Residency::default()))
     }
 
-    /// Where its files lie is not simulated.
-    fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
-        Ok(None)
-    }
-
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
         Some(self.used.moved)
     }
@@ -191,16 +186,6 @@ impl World for Flat {
             }],
             ..Witness::default()
         })
-    }
-
-    /// Nothing ever changes.
-    fn surroundings(&mut self) -> Surroundings {
-        Surroundings::new()
-    }
-
-    /// No content is kept.
-    fn altered(&mut self, _: usize, _: &[u32]) -> Result<Option<Failure>, Infallible> {
-        Ok(None)
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {

@@ -6,8 +6,7 @@ use core::convert::Infallible;
 
 use units::Virtual;
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Laid, Recorder, Residency, Span, Steps,
-    Surroundings, Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Recorder, Residency, Span, Steps, Witness, World,
 };
 
 use crate::computer::Computer;
@@ -70,10 +69,6 @@ impl World for Machine {
         which!(self, machine => machine.unwritten())
     }
 
-    fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
-        which!(self, machine => machine.laid())
-    }
-
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
         which!(self, machine => machine.device_bytes())
     }
@@ -88,14 +83,6 @@ impl World for Machine {
 
     fn watched(&mut self) -> Result<Witness, Infallible> {
         which!(self, machine => machine.watched())
-    }
-
-    fn surroundings(&mut self) -> Surroundings {
-        which!(self, machine => machine.surroundings())
-    }
-
-    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Infallible> {
-        which!(self, machine => machine.altered(index, cuts))
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use units::fnv1a;
 
 /// A text, and its FNV-1a.
 pub(crate) struct Sealed {
@@ -18,12 +19,12 @@ impl Sealed {
 
     /// The same, of what is written down already.
     pub(crate) fn text(text: String) -> Sealed {
-        Sealed { fnv: fnv(text.as_bytes()), text }
+        Sealed { fnv: fnv(&text), text }
     }
 
     /// The text, or what is wrong with it.
     pub(crate) fn unbroken(self) -> Result<String, String> {
-        if fnv(self.text.as_bytes()) != self.fnv {
+        if fnv(&self.text) != self.fnv {
             return Err("its checksum is wrong".to_owned());
         }
         Ok(self.text)
@@ -35,11 +36,8 @@ impl Sealed {
     }
 }
 
-fn fnv(bytes: &[u8]) -> i64 {
-    let hash = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    hash.cast_signed()
+fn fnv(text: &str) -> i64 {
+    fnv1a(text.bytes()).cast_signed()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers.
+//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers, checksums.
 //!
 //! Knows nothing: no clock is read here, no file, no device. Integers throughout; a float appears only
 //! when a finished integer becomes a rate.
@@ -11,6 +11,7 @@ extern crate std;
 
 mod bytes;
 mod civil;
+mod fnv;
 mod prng;
 mod rate;
 mod suffixed;
@@ -18,6 +19,7 @@ mod time;
 
 pub use bytes::{Bytes, ParseBytesError};
 pub use civil::Civil;
+pub use fnv::fnv1a;
 pub use prng::Prng;
 pub use rate::per_second;
 pub use time::{Host, Moment, Nanos, ParseNanosError, Virtual};

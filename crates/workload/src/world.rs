@@ -45,8 +45,11 @@ pub trait World {
     /// How much of the programs' files is in memory only. Nothing where it cannot be seen.
     fn unwritten(&mut self) -> Result<Option<Residency>, Self::Fault>;
 
-    /// What lies behind the bytes of all files that the programs have. Nothing where it cannot be seen.
-    fn laid(&mut self) -> Result<Option<Laid>, Self::Fault>;
+    /// What lies behind the bytes of all files that the programs have. Nothing where it cannot be seen, as in a world
+    /// that keeps no content.
+    fn laid(&mut self) -> Result<Option<Laid>, Self::Fault> {
+        Ok(None)
+    }
 
     /// What the devices under the programs have moved so far, for everybody; cheap enough to be read
     /// between two clocks. Nothing where it cannot be seen.
@@ -62,13 +65,18 @@ pub trait World {
     fn watched(&mut self) -> Result<Witness, Self::Fault>;
 
     /// What must not change from one execution to the next, by name: settings of the devices under the
-    /// programs, of the file systems, of the machine. Only what can be seen.
-    fn surroundings(&mut self) -> Surroundings;
+    /// programs, of the file systems, of the machine. Only what can be seen; in a world of its own nothing changes.
+    fn surroundings(&mut self) -> Surroundings {
+        Surroundings::new()
+    }
 
     /// Looks at samples of the files in the folder of program `index`, past the page cache where that can be:
     /// the first that does not hold what was written there. `cuts` are the lengths of the calls that wrote
-    /// them; nothing is looked at where those left no trace to be known again.
-    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Self::Fault>;
+    /// them; nothing is looked at where those left no trace to be known again, or where no content is kept.
+    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Self::Fault> {
+        let _ = (index, cuts);
+        Ok(None)
+    }
 
     /// What program `index` left in its folder.
     fn census(&mut self, index: usize) -> Result<Census, Self::Fault>;

@@ -1,15 +1,12 @@
 //! Marks about caches and devices: where what was read came from, where what was written went. Every kept round is
 //! judged, and the worst one speaks.
 
-use stats::ClockKind;
 use stats::marks::{Mark, caches, contents, durability};
 use workload::{Layer, OpKind, Tally, WriteCache};
 
 use super::Case;
+use crate::consumption::PAGE;
 use crate::runner::PhaseRun;
-
-/// A page, in which the kernel counts what waits to be written.
-const PAGE: u64 = 4096;
 
 /// The marks of a cell, in their order. A simulated device does as it is told.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
@@ -38,11 +35,6 @@ fn value(mark: &Mark) -> f64 {
 /// Whether what is read is claimed to come from the device.
 fn reads_device(case: &Case) -> bool {
     case.cold || case.direct
-}
-
-/// Whether what is written is claimed to be on the device.
-fn is_durable(case: &Case) -> bool {
-    case.clock != ClockKind::Returned
 }
 
 /// What came from the device for the programs. Their own account does not see what others read from it; the
@@ -90,7 +82,7 @@ fn from_lower_cache(run: &PhaseRun) -> Option<Mark> {
 }
 
 fn unwritten(case: &Case) -> Option<Mark> {
-    if !is_durable(case) || !case.phase.changes() {
+    if !case.is_durable() || !case.phase.changes() {
         return None;
     }
     let own = |run: &PhaseRun| run.unwritten.and_then(|left| durability::dirty(left.pages, left.of));
@@ -101,7 +93,7 @@ fn unwritten(case: &Case) -> Option<Mark> {
 }
 
 fn unflushed(case: &Case) -> Option<Mark> {
-    if !is_durable(case) {
+    if !case.is_durable() {
         return None;
     }
     lowest(case, no_flush).or_else(|| {
@@ -143,7 +135,7 @@ fn empty(case: &Case) -> Option<Mark> {
 
 fn compressed(case: &Case) -> Option<Mark> {
     let written = |run: &PhaseRun| contents::compress(run.witness.device?.written, run.tally().bytes_written);
-    if is_durable(case) {
+    if case.is_durable() {
         return lowest(case, written);
     }
     let read = |run: &PhaseRun| {
@@ -155,7 +147,7 @@ fn compressed(case: &Case) -> Option<Mark> {
 
 /// Only where all rounds say so: others write to the device too.
 fn amplified(case: &Case) -> Option<Mark> {
-    if !is_durable(case) {
+    if !case.is_durable() {
         return None;
     }
     let times = |run: &PhaseRun| {

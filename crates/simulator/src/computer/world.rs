@@ -8,8 +8,8 @@ use core::mem;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Failure, Laid, Layer, Op, Reason,
-    Recorder, Residency, Span, Step, Steps, Surroundings, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Layer, Op, Reason, Recorder,
+    Residency, Span, Step, Steps, Unproven, Witness, World, WriteCache,
 };
 
 use super::{Computer, Watched};
@@ -241,11 +241,6 @@ impl World for Computer {
         Ok(Some(Residency { pages: self.cache.unwritten() as u64, of: self.residency().of }))
     }
 
-    /// Not told: its files are plain blocks whatever they hold.
-    fn laid(&mut self) -> Result<Option<Laid>, Infallible> {
-        Ok(None)
-    }
-
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
         let mut bytes = DeviceBytes::default();
         for used in &self.used {
@@ -297,16 +292,6 @@ impl World for Computer {
             layers,
             ..Witness::default()
         })
-    }
-
-    /// Nothing ever changes.
-    fn surroundings(&mut self) -> Surroundings {
-        Surroundings::new()
-    }
-
-    /// No content is kept.
-    fn altered(&mut self, _: usize, _: &[u32]) -> Result<Option<Failure>, Infallible> {
-        Ok(None)
     }
 
     fn census(&mut self, index: usize) -> Result<Census, Infallible> {

@@ -1,0 +1,24 @@
+//! FNV-1a, 64 bits: a checksum for finding out that something changed, not for keeping anybody from changing it.
+
+/// Where it begins, and what it multiplies by: the parameters that its authors, Fowler, Noll and Vo, published for
+/// 64 bits.
+const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// The checksum of these bytes.
+pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Test vectors of the authors: of nothing, of `a`, of `foobar`.
+    #[test]
+    fn the_published_vectors_come_out() {
+        assert_eq!(fnv1a([]), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(*b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a(*b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}
