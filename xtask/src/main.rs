@@ -48,6 +48,8 @@ enum Task {
     /// of what was asked and what was measured, and writes it to target/prove/table.md. Fails where a figure
     /// is not reached.
     Prove {
+        /// Only these experiments.
+        names: Vec<String>,
         /// Measure again what is kept from before.
         #[arg(long)]
         again: bool,
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
-        Task::Prove { again } => prove::run(again),
+        Task::Prove { names, again } => prove::run(&names, again),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,7 +4,8 @@
 //! Policy:
 //!   1. an experiment runs a command and reads the lines of JSON that it prints;
 //!   2. what came out is kept under `target/prove` with the commit it was measured at, and is not measured
-//!      again until the code changes or `--again` asks for it: an interrupted proof goes on where it ended;
+//!      again until the code changes or `--again` asks for it: an interrupted proof goes on where it ended; names
+//!      ask for some experiments only;
 //!   3. the table says for each figure what was asked, what was measured, and by which command.
 
 mod throttled;
@@ -74,7 +75,7 @@ const EXPERIMENTS: [Experiment; 9] = [
             "--",
             "--nocapture",
         ],
-        figures: 5,
+        figures: 6,
         judge: instructions,
     },
     Experiment {
@@ -121,13 +122,15 @@ const EXPERIMENTS: [Experiment; 9] = [
     },
 ];
 
-/// Runs what is not yet proved at this commit, prints the table, and keeps it.
-pub fn run(again: bool) -> Result<(), String> {
+/// Runs what is not yet proved at this commit, prints the table, and keeps it. Where experiments are named, only
+/// those.
+pub fn run(names: &[String], again: bool) -> Result<(), String> {
+    let chosen = chosen(names)?;
     let commit = commit()?;
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let mut rows = Vec::new();
     let mut missed = 0;
-    for experiment in &EXPERIMENTS {
+    for experiment in chosen {
         let lines = match kept(experiment, &commit).filter(|_| !again) {
             Some(kept) => {
                 println!("{}: kept from before", experiment.name);
@@ -137,7 +140,9 @@ pub fn run(again: bool) -> Result<(), String> {
         };
         let figures: Vec<Figure> = lines.iter().filter_map(experiment.judge).collect();
         if figures.len() != experiment.figures {
-            return Err(format!("{} gave {} of {} figures", experiment.name, figures.len(), experiment.figures));
+            missed += 1;
+            let (name, found, all) = (experiment.name, figures.len(), experiment.figures);
+            rows.push(format!("| {name} | {all} figures | {found} figures | **missed** | |"));
         }
         for figure in figures {
             missed += usize::from(!figure.reached);
@@ -151,6 +156,16 @@ pub fn run(again: bool) -> Result<(), String> {
     println!("\n{table}");
     write(&folder()?.join("table.md"), &table)?;
     if missed == 0 { Ok(()) } else { Err(format!("{missed} figures are not reached")) }
+}
+
+/// The experiments of these names; all, where there are none.
+fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
+    let known = || EXPERIMENTS.map(|experiment| experiment.name).join(", ");
+    if let Some(name) = names.iter().find(|name| EXPERIMENTS.iter().all(|known| known.name != **name)) {
+        return Err(format!("no experiment is called {name}; there are {}", known()));
+    }
+    let is_chosen = |experiment: &&Experiment| names.is_empty() || names.iter().any(|name| name == experiment.name);
+    Ok(EXPERIMENTS.iter().filter(is_chosen).collect())
 }
 
 fn row(figure: &Figure, command: &[&str]) -> String {
@@ -222,11 +237,13 @@ fn ratio(line: &Value, (low, high): (f64, f64), what: &str) -> Option<Figure> {
 fn instructions(line: &Value) -> Option<Figure> {
     let program = line["program"].as_str()?;
     if let Some(all) = line["instructions"].as_u64() {
+        // The first is asked of starting up, the second of a run that lasts milliseconds.
+        let most = if program == "--version" { 5_000_000 } else { 3_000_000 };
         return Some(Figure {
-            what: format!("user instructions of a whole `{program} FILE`"),
-            asked: "at most 3,000,000".to_owned(),
+            what: format!("user instructions of a whole `diskperf {program}`"),
+            asked: format!("at most {most}"),
             measured: all.to_string(),
-            reached: all <= 3_000_000,
+            reached: all <= most,
         });
     }
     let above = line["world"].as_f64()? - line["bare"].as_f64()?;
