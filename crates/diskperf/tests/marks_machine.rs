@@ -341,6 +341,25 @@ fn an_image_in_memory_is_both() {
     }
 }
 
+/// One of two that begin at once works in memory and has ended long before the other has one commit on its disk. What
+/// the disk moved is no measure of what both wrote.
+#[test]
+fn programs_that_end_far_apart_are_uneven() {
+    if !Path::new("/dev/shm").is_dir() {
+        return skip!("there is no /dev/shm");
+    }
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let disk = tempfile::tempdir_in(".").expect("a folder on a disk");
+    let targets = [memory.path(), disk.path()].map(|path| path.to_str().expect("a plain name"));
+    let document = run(disk.path(), &[&["--rounds", "2", "--size", "1MiB", "--together"], &targets[..]].concat());
+    let (together, alone): (Vec<&Value>, Vec<&Value>) =
+        cells(&document).iter().partition(|cell| cell["together"] == true);
+    let commit = together.iter().find(|cell| cell["program"] == "commit").expect("a cell");
+    assert!(mark(commit, "uneven").is_some_and(|text| text.contains("of the longest one's time")), "{commit}");
+    assert!(alone.iter().all(|cell| mark(cell, "uneven").is_none()));
+    assert!(together.iter().all(|cell| mark(cell, "compress").is_none() && mark(cell, "amplify").is_none()));
+}
+
 #[test]
 fn what_is_compared_must_take_turns() {
     let folder = quick_scratch();

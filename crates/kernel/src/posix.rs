@@ -205,7 +205,10 @@ impl World for Posix {
 
     fn watched(&mut self) -> Result<Witness, Fault> {
         let Some(before) = &self.watched_since else { return Ok(Witness::default()) };
-        Ok(Snapshot::after(&self.source, &self.devices()).since(before))
+        let seen = Snapshot::after(&self.source, &self.devices()).since(before);
+        // What only some of the programs moved is no measure of what all of them wrote.
+        let stand_on_devices = self.programs.iter().all(|program| program.tops().next().is_some());
+        Ok(Witness { device: seen.device.filter(|_| stand_on_devices), ..seen })
     }
 
     fn surroundings(&mut self) -> Surroundings {
@@ -368,7 +371,7 @@ fn sleep_until(moment: Moment<Host>) {
 fn moved(programs: &[Program]) -> Option<DeviceBytes> {
     let mut devices: Vec<&Device> = Vec::new();
     for program in programs {
-        let mut tops = program.devices.iter().filter(|(_, depth)| *depth == 0).map(|(device, _)| device).peekable();
+        let mut tops = program.tops().peekable();
         tops.peek()?;
         devices.extend(tops);
     }

@@ -54,6 +54,11 @@ impl Program {
         Ok(Program { process, workspace, given, devices, sight: None, sees_unwritten: None, remount: None, left: None })
     }
 
+    /// The devices directly under its folder.
+    pub(crate) fn tops(&self) -> impl Iterator<Item = &Device> {
+        self.devices.iter().filter(|(_, depth)| *depth == 0).map(|(device, _)| device)
+    }
+
     /// Watches the device behind the first given path, where the program stands in no folder of ours.
     pub(crate) fn look_behind_given(&mut self) {
         if let (None, Some(path)) = (&self.workspace, self.given.first()) {
