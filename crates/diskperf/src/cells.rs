@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, LowerCache, MarkCode,
-    ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo, limits, summary,
+    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, LowerCache, MarkCode,
+    ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State, Steadiness,
+    TargetInfo, limits, summary,
 };
 use units::{Nanos, fnv1a};
 use workload::{Base, Census, OpKind, Parameter, Phase, Reason, Setting, Tally, Unproven};
@@ -91,8 +92,16 @@ pub fn problem(targets: &[Target], alternative: &Alternative, history: &History)
         program: Some(program.name.to_owned()),
         phase: stopped.phase.map(|index| program.phases[index].name.to_owned()),
         message: stopped.failure.to_string(),
-        hint: is_full(&stopped).then(|| "free some space, or ask for less with --size".to_owned()),
+        hint: hint(&stopped).map(str::to_owned),
     })
+}
+
+/// What to try.
+fn hint(stopped: &Stopped) -> Option<&'static str> {
+    match stopped.failure.reason {
+        Reason::Unending => Some("some part of this machine is far too slow: --parts shows all of them"),
+        _ => is_full(stopped).then_some("free some space, or ask for less with --size"),
+    }
 }
 
 /// Whether there was no room: a write that brought less than it was to ends at the last free byte.
@@ -177,6 +186,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         latency_ns: measured.then(|| latency(&kept_runs)).flatten(),
         io: measured.then(|| io(&kept_runs)).flatten(),
         time: measured.then(|| limits::where_it_went(&used)),
+        breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
         limited_by: measured.then(|| limits::limited_by(&used)),
         state: State {
             cache,
@@ -290,15 +300,18 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     different.join("+")
 }
 
+/// The value of a program's setting, as a cell has it.
+pub fn value_of(setting: &Setting) -> ParameterValue {
+    match setting {
+        Setting::Number(number) => ParameterValue::Number(*number),
+        Setting::Word(word) => ParameterValue::Word(word.clone()),
+        Setting::Flag(flag) => ParameterValue::Flag(*flag),
+    }
+}
+
 fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
-    let settings = alternative.row.program.parameters.iter().map(|parameter| {
-        let value = match &parameter.value {
-            Setting::Number(number) => ParameterValue::Number(*number),
-            Setting::Word(word) => ParameterValue::Word(word.clone()),
-            Setting::Flag(flag) => ParameterValue::Flag(*flag),
-        };
-        (parameter.name.to_owned(), value)
-    });
+    let parameters = &alternative.row.program.parameters;
+    let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), value_of(&parameter.value)));
     let engines = targets.iter().map(|target| if target.is_simulated() { "simulated" } else { "posix" });
     // A program that reads the device under a target meets no file system.
     let file_systems =
@@ -334,6 +347,35 @@ fn io(runs: &[&PhaseRun]) -> Option<Io> {
         io.flushes += device.flushes;
     }
     (!runs.is_empty()).then_some(io)
+}
+
+/// Where all of the time went, over all kept rounds; nothing where it is not known of one.
+fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
+    let nanos = |times: &BTreeMap<String, Nanos>| times.iter().map(|(name, time)| (name.clone(), time.0)).collect();
+    let mut all = Breakdown::default();
+    for run in runs {
+        let seen = run.witness.breakdown.as_ref()?;
+        all.add(Breakdown {
+            resources: seen
+                .resources
+                .iter()
+                .map(|one| ResourceTime {
+                    resource: one.resource.clone(),
+                    elapsed: one.elapsed.0,
+                    busy: nanos(&one.busy),
+                    blocked: nanos(&one.blocked),
+                    idle: one.idle.0,
+                })
+                .collect(),
+            programs: seen
+                .programs
+                .iter()
+                .map(|one| ProgramTime { elapsed: one.elapsed.0, owners: nanos(&one.owners) })
+                .collect(),
+            ..Breakdown::default()
+        });
+    }
+    (!runs.is_empty()).then_some(all)
 }
 
 /// How long single units of work took, over all kept rounds; nothing where they were not timed.

@@ -114,7 +114,9 @@ impl AnyWorld {
         if let Some(simulated) = busy.first().and_then(|&index| targets[index].simulated()) {
             let largest = busy.iter().map(|&index| plan.space(index)).max().unwrap_or(0);
             let chance = Chance { seed: plan.seed, ..Chance::default() };
-            return Ok(AnyWorld::Simulated(Box::new(simulated.open(busy.len(), largest, chance)?)));
+            let mut machine = simulated.open(busy.len(), largest, chance)?;
+            machine.heed(stop.flag());
+            return Ok(AnyWorld::Simulated(Box::new(machine)));
         }
         let stations = busy.iter().map(|&index| grounds[index].station());
         let stations = stations.collect::<Result<Vec<Station>, Error>>()?;

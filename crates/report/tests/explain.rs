@@ -67,6 +67,7 @@ fn cell() -> Cell {
             ("system", 300_000_000),
             ("user", 100_000_000),
         ]),
+        breakdown: None,
         limited_by: Some(LimitedBy { what: "device".to_owned(), evidence: "60 % waiting for vda".to_owned() }),
         state: State {
             cache: CacheState::Cold,

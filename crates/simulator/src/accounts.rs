@@ -19,6 +19,19 @@ pub struct Accounts {
     pub bus: BusTime,
     /// The drives, each by activity in the order of [`Activity::ALL`].
     pub drives: Vec<[Nanos; Activity::COUNT]>,
+    /// The controller: of what its drives do, what it is about.
+    pub controller: [Nanos; Activity::COUNT],
+    /// What the drives had to read, and how long each had nothing to do around that.
+    pub around_reads: Vec<AroundReads>,
+}
+
+/// Requests to read, and what became of a drive around them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AroundReads {
+    /// How many.
+    pub reads: u64,
+    /// Nothing was asked of the drive until one came, or since one was done.
+    pub idle: Nanos,
 }
 
 impl Accounts {
@@ -30,16 +43,24 @@ impl Accounts {
         for drive in &self.drives {
             assert_eq!(drive.iter().copied().sum::<Nanos>(), self.elapsed, "a drive's time");
         }
+        assert_eq!(self.controller.iter().copied().sum::<Nanos>(), self.elapsed, "the controller's time");
     }
 
     /// What was spent since an earlier reading.
     pub fn since(&self, earlier: &Accounts) -> Accounts {
         let drives = self.drives.iter().zip(&earlier.drives).map(|(now, before)| less(now, before)).collect();
+        let around_reads = self
+            .around_reads
+            .iter()
+            .zip(&earlier.around_reads)
+            .map(|(now, before)| AroundReads { reads: now.reads - before.reads, idle: now.idle - before.idle });
         Accounts {
             elapsed: self.elapsed - earlier.elapsed,
             cpu: CpuSpent { busy: less(&self.cpu.busy, &earlier.cpu.busy), idle: self.cpu.idle - earlier.cpu.idle },
             bus: BusTime { busy: self.bus.busy - earlier.bus.busy, idle: self.bus.idle - earlier.bus.idle },
             drives,
+            controller: less(&self.controller, &earlier.controller),
+            around_reads: around_reads.collect(),
         }
     }
 }

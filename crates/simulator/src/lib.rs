@@ -23,6 +23,7 @@ extern crate alloc;
 extern crate std;
 
 mod accounts;
+mod breakdown;
 mod bus;
 mod cache;
 mod computer;
@@ -45,7 +46,7 @@ mod process;
 mod queue;
 mod timeline;
 
-pub use accounts::{Accounts, ProgramTime};
+pub use accounts::{Accounts, AroundReads, ProgramTime};
 pub use bus::BusTime;
 pub use computer::{Chance, Computer};
 pub use cpu::{Cause, CpuSpent};

@@ -1,8 +1,10 @@
 //! Which simulated machine it is. Not a trait object: the world's loop is compiled for each.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
+use core::sync::atomic::AtomicBool;
 
 use units::Virtual;
 use workload::{
@@ -24,6 +26,13 @@ pub enum Machine {
 impl Machine {
     /// The names of the machines that need no description.
     pub const NAMES: [&str; 1] = ["flat"];
+
+    /// Stops soon where somebody sets the flag. The simplest machine needs no time.
+    pub fn heed(&mut self, stop: Arc<AtomicBool>) {
+        if let Machine::Computer(computer) = self {
+            computer.heed(stop);
+        }
+    }
 
     /// The machine of that name, with so many programs on it.
     pub fn named(name: &str, programs: usize) -> Option<Machine> {

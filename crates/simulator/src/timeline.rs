@@ -14,6 +14,15 @@ pub enum Track {
     Bus,
     /// A drive, by number: arm, platter and data path in turn.
     Drive(usize),
+    /// What was asked of that drive and is not done yet.
+    Queue(usize),
+}
+
+/// How many requests there are, in words that a mark can hold.
+pub(crate) fn requests(count: u32) -> &'static str {
+    const COUNTS: [&str; 17] =
+        ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16 or more"];
+    COUNTS[(count as usize).min(COUNTS.len() - 1)]
 }
 
 /// A part did this from then until then.
@@ -54,6 +63,9 @@ impl Timeline {
     pub(crate) fn enter(&mut self, track: Track, label: &'static str, something: bool, now: Moment<Virtual>) {
         let Some(kept) = &mut self.kept else { return };
         if let Some(index) = kept.open.iter().position(|(open, ..)| *open == track) {
+            if something && kept.open[index].1 == label {
+                return;
+            }
             let (_, label, began) = kept.open.swap_remove(index);
             if began < now {
                 kept.marks.push(Mark { track, label, began, ended: now });

@@ -7,6 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::breakdown::Breakdown;
 use crate::marks::{Mark, MarkCode};
 use crate::round::Round;
 
@@ -50,6 +51,9 @@ pub struct Cell {
     /// Nanoseconds by owner, over all kept rounds, summing to the elapsed time; null where it cannot be told.
     /// An owner that is missing could not be seen.
     pub time: Option<BTreeMap<String, u64>>,
+    /// The same of a simulated machine, by resource and by program; null where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<Breakdown>,
     /// What kept the rate from being higher; null where nothing tells.
     pub limited_by: Option<LimitedBy>,
     /// What the figure claims about its circumstances.

@@ -4,6 +4,7 @@
 //! functions of numbers: no clock, no file, no device.
 
 pub mod bounds;
+mod breakdown;
 mod cell;
 mod checkup;
 mod document;
@@ -17,6 +18,7 @@ pub mod replication;
 mod round;
 pub mod summary;
 
+pub use breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
 pub use cell::{
     CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, LowerCache,
     ParameterValue, Provenance, Rate, RateBase, State, Steadiness,

@@ -14,6 +14,7 @@
 extern crate alloc;
 
 mod body;
+mod breakdown;
 mod cache;
 mod op;
 mod program;
@@ -24,6 +25,7 @@ mod witness;
 mod world;
 
 pub use body::{Body, Layout, Order, Placing};
+pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
 pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};

@@ -7,6 +7,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::breakdown::Breakdown;
+
 /// What happened around the programs, for everybody where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
@@ -32,6 +34,9 @@ pub struct Witness {
     pub pressure: Pressure,
     /// What happened to the page cache.
     pub memory: MemoryEvents,
+    /// Where all of the time went, where a world knows it.
+    #[serde(default)]
+    pub breakdown: Option<Breakdown>,
 }
 
 impl Witness {

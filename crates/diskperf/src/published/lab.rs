@@ -93,6 +93,7 @@ fn cell<const N: usize>(program: &str, phase: &str, parameters: [(String, Parame
         latency_ns: None,
         io: None,
         time: None,
+        breakdown: None,
         limited_by: None,
         state: State {
             cache: CacheState::Unknown,

@@ -94,6 +94,7 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
         latency_ns: None,
         io: None,
         time: None,
+        breakdown: None,
         limited_by: None,
         state: State {
             cache: CacheState::Cold,

@@ -7,33 +7,35 @@
 //!   controller/ ── drives, bus ── interrupts ──────────> arrival of a buffer: who sleeps on it is woken
 //! ```
 
+mod idle;
+mod patience;
 mod prepare;
 mod step;
 mod world;
 
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
 
 use units::{Moment, Nanos, Virtual};
-use workload::DeviceUse;
+use workload::{DeviceUse, Reason};
 
 use crate::accounts::Accounts;
 use crate::bus::Bus;
 use crate::cache::{BufferId, Cache, State};
-use crate::controller::{self, Controller, Hardware, Io, Signal};
+use crate::controller::{self, Controller, Hardware, Io, Occupied, Signal};
 use crate::cpu::{Cause, Completed, Process, Processor};
-use crate::description::{Description, Driver, FileSystem, Invalid, Kernel};
-use crate::drive::Drive;
+use crate::description::{self, Description, Driver, FileSystem, Invalid, Kernel};
+use crate::drive::{Activity, Drive};
 use crate::engine::{Coded, Engine};
 use crate::fs::ffs::Ffs;
 use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
-use crate::timeline::Mark;
-
-/// Events within which some call has to return, or data to arrive that are waited for. The largest call, of 4 Gbytes in
-/// blocks of 4096 bytes, has a million blocks of about fifty events each; so many events take half a minute.
-const MOST_EVENTS: u64 = 1 << 28;
+use crate::timeline::{Mark, Track, requests};
+use idle::IdleWatch;
+use patience::Patience;
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,12 +114,16 @@ pub struct Computer {
     /// Since when each buffer's data are asked for.
     asked: Vec<Moment<Virtual>>,
     used: Vec<DeviceUse>,
+    idle: Vec<IdleWatch>,
+    /// Requests of each drive that are not done yet.
+    queued: Vec<u32>,
     /// What the last streams spent their time on.
     programs: Vec<crate::accounts::ProgramTime>,
     watched_since: Watched,
-    /// [`MOST_EVENTS`], and whether they were too few: then nothing runs on this computer any more.
-    most_events: u64,
-    is_stuck: bool,
+    /// What each program has spent its time on since then.
+    watched_programs: Vec<crate::accounts::ProgramTime>,
+    /// Where it is over nothing runs on this computer any more.
+    patience: Patience,
 }
 
 /// A reading of everything that counts.
@@ -147,6 +153,7 @@ impl Computer {
                 processor: Processor::new(&description.cpu, &description.kernel, programs),
                 bus: Bus::new(&description.bus),
                 drives: drives.collect(),
+                occupied: Occupied::new(matches!(description.controller, description::Controller::Massbus(_))),
                 engine,
             },
             controller: Controller::new(description, programs),
@@ -157,10 +164,12 @@ impl Computer {
             sleepers: VecDeque::with_capacity(programs),
             asked: vec![Moment::ZERO; buffers as usize],
             used: vec![DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() }; programs],
+            idle: vec![IdleWatch::default(); programs],
+            queued: vec![0; programs],
             programs: Vec::new(),
             watched_since: Watched::default(),
-            most_events: MOST_EVENTS,
-            is_stuck: false,
+            watched_programs: vec![crate::accounts::ProgramTime::default(); programs],
+            patience: Patience::new(),
             kernel: description.kernel.clone(),
             driver: description.controller.driver().clone(),
         })
@@ -181,9 +190,14 @@ impl Computer {
         self.hardware.engine.calendar.hash()
     }
 
-    /// Whether some call would never return, so that the computer was stopped.
+    /// Stops soon where somebody sets the flag: calls fail then, as interrupted.
+    pub fn heed(&mut self, stop: Arc<AtomicBool>) {
+        self.patience.heed(stop);
+    }
+
+    /// Whether the computer was given up, as it would not have come to an end.
     pub fn is_stuck(&self) -> bool {
-        self.is_stuck
+        self.patience.over() == Some(Reason::Unending)
     }
 
     /// How many events there were.
@@ -193,13 +207,16 @@ impl Computer {
 
     /// What the parts have spent their time on since the computer was switched on.
     pub fn accounts(&mut self) -> Accounts {
-        let Hardware { engine, processor, bus, drives } = &mut self.hardware;
+        let Hardware { engine, processor, bus, drives, occupied } = &mut self.hardware;
         let now = engine.now();
+        let spent: Vec<_> = drives.iter_mut().map(|drive| drive.spent(now, &mut engine.timeline)).collect();
         let accounts = Accounts {
             elapsed: now.since_zero(),
             cpu: processor.spent(engine),
             bus: bus.spent(now),
-            drives: drives.iter_mut().map(|drive| drive.spent(now, &mut engine.timeline)).collect(),
+            controller: occupied.spent(drives, &spent, now),
+            drives: spent,
+            around_reads: self.idle.iter().map(IdleWatch::around_reads).collect(),
         };
         accounts.assert_closed();
         accounts
@@ -250,6 +267,8 @@ impl Computer {
     /// buffer, in the order of arrival.
     fn arrived(&mut self, io: Io) {
         self.cache.arrived(io.buffer);
+        self.idle[usize::from(io.drive)].arrived(io.reads);
+        self.queued(usize::from(io.drive), false);
         let used = &mut self.used[usize::from(io.drive)];
         let time = self.hardware.now().since(self.asked[usize::from(io.buffer)]);
         let bytes = u64::from(io.sectors) * u64::from(crate::description::SECTOR_BYTES);
@@ -296,6 +315,9 @@ impl Computer {
     fn pause(&mut self, process: Process, until: Moment<Virtual>) {
         self.procs[process].paused = Some(self.now());
         self.hardware.processor.leave(process);
+        // The clock goes on ticking.
+        let ticks = until.since(self.now()).0 / (1_000_000_000 / u64::from(self.kernel.clock_hertz));
+        self.patience.grant(2 * ticks + patience::PER_BLOCK);
         self.hardware.engine.calendar.at(until, Event::Awake(process as u8));
     }
 
@@ -311,8 +333,21 @@ impl Computer {
     fn submit(&mut self, buffer: BufferId) {
         let (drive, sector, sectors) = self.cache.block(buffer);
         let reads = self.cache.state(buffer) == State::Reading;
-        self.asked[usize::from(buffer)] = self.now();
+        let now = self.now();
+        self.asked[usize::from(buffer)] = now;
+        let Hardware { engine, drives, .. } = &mut self.hardware;
+        let spent = drives[usize::from(drive)].spent(now, &mut engine.timeline);
+        self.idle[usize::from(drive)].asked(reads, spent[Activity::Idle as usize]);
+        self.queued(usize::from(drive), true);
         self.controller.submit(&mut self.hardware, Io { drive, reads, buffer, sectors, sector });
+    }
+
+    /// A drive has one request more to do, or one less.
+    fn queued(&mut self, drive: usize, more: bool) {
+        let count = &mut self.queued[drive];
+        *count = if more { *count + 1 } else { *count - 1 };
+        let (count, now) = (*count, self.hardware.now());
+        self.hardware.engine.timeline.enter(Track::Queue(drive), requests(count), count > 0, now);
     }
 
     /// Lets time pass until all data are where they belong: `sync` and a rest. Says whether they ever are.
@@ -322,13 +357,13 @@ impl Computer {
             self.submit(buffer);
         }
         self.dispatch();
-        let began = self.events();
-        while self.cache.is_moving() && !self.is_stuck {
+        self.patience.begin(self.events());
+        self.patience.grant(patience::PER_BLOCK * self.cache.unwritten() as u64);
+        while self.cache.is_moving() && !self.patience.is_over(self.hardware.engine.calendar.happened()) {
             let ran = self.advance();
             debug_assert_eq!(ran, None, "no process runs between two streams");
-            self.is_stuck = self.events() - began > self.most_events;
         }
-        !self.is_stuck
+        self.patience.over().is_none()
     }
 
     /// What a program no longer has is forgotten.

@@ -1,11 +1,16 @@
 //! What must hold of every simulated computer: the same again is the same, chance is chance, every nanosecond has one
 //! owner, and what 1983 found out shows.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
 
+use proptest::prelude::*;
+use units::Nanos;
 use workload::programs::mckusick::Classic;
-use workload::{Name, Reason, Tally, World};
+use workload::{Access, Body, Handle, Mode, Name, Op, Reason, Stream, Tally, World};
 
+use crate::computer::patience::Patience;
 use crate::computer::{Chance, Computer};
 use crate::description::samples::{early_massbus, massbus, uda};
 use crate::description::{Bus, Controller, DataLate, Description};
@@ -94,7 +99,7 @@ fn a_bus_slower_than_the_platter_needs_a_buffer() {
     assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
 }
 
-/// A call that never returns is stood in for by one that takes longer than is waited for.
+/// A bus that needs eight seconds for a block, and a clock that ticks ten thousand times meanwhile.
 #[test]
 fn a_simulation_that_would_not_end_is_stopped_and_says_so() {
     let description = uda();
@@ -106,12 +111,149 @@ fn a_simulation_that_would_not_end_is_stopped_and_says_so() {
         tallies.map(|tally| tally.failure.map(|failure| failure.reason))
     };
     assert_eq!((run(&mut computer), computer.is_stuck()), ([None, None], false));
-    computer.most_events = 2;
+    let mut description = uda();
+    description.bus.from_memory_bytes_per_second = 1000;
+    (description.kernel.clock_hertz, description.kernel.clock_tick) = (10_000, Nanos(10));
+    let mut computer = Computer::new(&description, &description.file_systems[0], 2, Chance::default()).expect("one");
+    computer.patience = Patience::of(10_000);
     assert_eq!((run(&mut computer), computer.is_stuck()), ([Some(Reason::Unending); 2], true));
     // And for good.
-    computer.most_events = super::MOST_EVENTS;
+    computer.patience.grant(u64::MAX);
     assert_eq!(run(&mut computer), [Some(Reason::Unending); 2]);
     assert!(!computer.quiesce().expect("a calm").reached);
+}
+
+#[test]
+fn whoever_says_stop_is_heard_while_a_simulation_goes_on() {
+    let description = massbus();
+    let mut computer = Computer::new(&description, &description.file_systems[0], 1, Chance::default()).expect("one");
+    let stop = Arc::new(AtomicBool::new(true));
+    computer.heed(stop);
+    let mut tallies = [Tally::default()];
+    let Ok(_) = computer.run(&mut [Classic::Write8192.steps(Name::root(0), FILE)], &mut tallies);
+    assert_eq!(tallies[0].failure.map(|failure| failure.reason), Some(Reason::Interrupted));
+    assert!(!computer.is_stuck() && tallies[0].bytes_written < FILE);
+}
+
+/// What a computer holds is its state and no history: a hundred times as many calls leave it as large.
+#[test]
+fn memory_does_not_grow_with_the_number_of_operations() {
+    let size = |calls| {
+        let description = uda();
+        let mut computer =
+            Computer::new(&description, &description.file_systems[0], 1, Chance::default()).expect("one");
+        computer.prepare(0, Classic::Read8192.program(64 << 10).prepare).expect("a file");
+        let handle = Handle(0);
+        let open = Op::Open { name: Name::root(0), handle, access: Access::ReadWrite, mode: Mode::default() };
+        let call = Op::WriteAt { handle, length: 8192, offset: 8192 };
+        let mut tallies = [Tally::default()];
+        let Ok(_) =
+            computer.run(&mut [Stream::open(alloc::vec![open], Body::Calls { call, left: calls })], &mut tallies);
+        assert_eq!((tallies[0].failure, tallies[0].bytes_written), (None, 8192 * calls));
+        // All containers with all they hold, in text.
+        alloc::format!("{computer:?}").len()
+    };
+    let (few, many) = (size(100), size(10_000));
+    assert!(many < few + few / 20, "{few} -> {many}");
+}
+
+/// A number of a description, as it is counted.
+type Number = fn(&mut Description) -> Option<&mut u32>;
+
+/// A time of it.
+type Time = fn(&mut Description) -> Option<&mut Nanos>;
+
+fn uda_of(description: &mut Description) -> Option<&mut crate::description::Uda> {
+    if let Controller::Uda(uda) = &mut description.controller { Some(uda) } else { None }
+}
+
+fn massbus_of(description: &mut Description) -> Option<&mut crate::description::Massbus> {
+    if let Controller::Massbus(massbus) = &mut description.controller { Some(massbus) } else { None }
+}
+
+const NUMBERS: &[Number] = &[
+    |of| Some(&mut of.cpu.code_permille),
+    |of| Some(&mut of.cpu.copy_permille),
+    |of| Some(&mut of.kernel.clock_hertz),
+    |of| Some(&mut of.kernel.jitter_permille),
+    |of| Some(&mut of.kernel.cache_permille),
+    |of| Some(&mut of.bus.slow_down_permille),
+    |of| Some(&mut of.bus.other_traffic_permille),
+    |of| Some(&mut of.drive.sectors_per_track),
+    |of| Some(&mut of.drive.heads),
+    |of| Some(&mut of.drive.cylinders),
+    |of| Some(&mut of.drive.milli_rpm),
+    |of| Some(&mut of.drive.speed_deviation_ppm),
+    |of| Some(&mut of.drive.track_skew_sectors),
+    |of| Some(&mut of.drive.first_sector),
+    |of| Some(&mut of.file_systems[0].fragment_bytes),
+    |of| Some(&mut of.file_systems[0].blocks_per_group),
+    |of| Some(&mut of.file_systems[0].cylinders_per_group),
+    |of| Some(&mut of.file_systems[0].bytes_per_inode),
+    |of| Some(&mut uda_of(of)?.commands),
+    |of| Some(&mut uda_of(of)?.buffer_sectors),
+    |of| Some(&mut uda_of(of)?.jitter_permille),
+    |of| Some(&mut uda_of(of)?.fetched_writes),
+    |of| Some(&mut massbus_of(of)?.buffer_sectors),
+];
+
+const TIMES: &[Time] = &[
+    |of| Some(&mut of.kernel.call),
+    |of| Some(&mut of.kernel.copy_per_kib),
+    |of| Some(&mut of.kernel.clock_tick),
+    |of| Some(&mut of.kernel.wakeup),
+    |of| Some(&mut of.drive.seek_least),
+    |of| Some(&mut of.drive.seek_average),
+    |of| Some(&mut of.drive.seek_most),
+    |of| Some(&mut of.file_systems[0].rotational_delay),
+    |of| Some(&mut uda_of(of)?.turnaround),
+    |of| Some(&mut uda_of(of)?.command),
+    |of| Some(&mut massbus_of(of)?.command),
+    |of| Some(&mut massbus_of(of)?.search_start),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever is set: either it is refused, or it runs to its end, or it is stopped; nothing overflows.
+    #[test]
+    fn what_is_not_refused_can_be_run(
+        machine in 0usize..3,
+        numbers in prop::collection::vec((0..NUMBERS.len(), 0u32..=32, any::<u32>()), 0..4),
+        times in prop::collection::vec((0..TIMES.len(), 0u32..=40, any::<u64>()), 0..3),
+        memory in 16u32..=34,
+        drives in 1usize..=2,
+    ) {
+        let mut description = [massbus, early_massbus, uda][machine]();
+        description.file_systems.truncate(1);
+        description.cpu.memory_bytes = 1 << memory;
+        for (index, size, value) in numbers {
+            let value = u64::from(value) & ((1 << size) - 1);
+            if let Some(number) = NUMBERS[index](&mut description) {
+                *number = value as u32;
+            }
+        }
+        for (index, size, value) in times {
+            if let Some(time) = TIMES[index](&mut description) {
+                *time = Nanos(value & ((1 << size) - 1));
+            }
+        }
+        const BYTES: u64 = 128 << 10;
+        if description.check(drives as u32, BYTES).is_err() {
+            return Ok(());
+        }
+        let mut computer =
+            Computer::new(&description, &description.file_systems[0], drives, Chance::default()).expect("checked");
+        computer.patience = Patience::of(1 << 14);
+        for classic in [Classic::Write8192, Classic::Read8192] {
+            let mut tallies = [Tally::default(), Tally::default()];
+            let mut streams = [classic.steps(Name::root(0), BYTES), classic.steps(Name::root(0), BYTES)];
+            let Ok(_) = computer.run(&mut streams[..drives], &mut tallies[..drives]);
+            for failure in tallies.iter().filter_map(|tally| tally.failure) {
+                prop_assert_eq!(failure.reason, Reason::Unending);
+            }
+        }
+    }
 }
 
 /// The same events at the same moments in every build on every platform. Where the model changes, so do these.

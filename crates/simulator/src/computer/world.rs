@@ -12,8 +12,10 @@ use workload::{
     Residency, Span, Step, Steps, Unproven, Witness, World, WriteCache,
 };
 
+use super::patience::PER_BLOCK;
 use super::{Computer, Watched};
 use crate::accounts::ProgramTime;
+use crate::breakdown::breakdown;
 use crate::cache::BlockKey;
 use crate::cpu::Process;
 use crate::drive::Activity;
@@ -24,8 +26,6 @@ use crate::process::{Call, Demand, Request};
 struct Running {
     span: Span<Virtual>,
     op: Option<(Op, Moment<Virtual>)>,
-    /// A call has returned since this was looked at.
-    returned: bool,
     ended: bool,
 }
 
@@ -74,7 +74,6 @@ impl Computer {
                     }
                     self.procs[process].in_call = false;
                     returned = true;
-                    running.returned = true;
                     if outcome.is_err() {
                         return self.end(process, running);
                     }
@@ -91,7 +90,7 @@ impl Computer {
         if let Op::Create { handle, mode, .. } | Op::Open { handle, mode, .. } = *op {
             self.procs[process].durable[usize::from(handle.0)] = mode.durability != Durability::None;
         }
-        Call::new(match (outcome, *op) {
+        let request = match (outcome, *op) {
             (Err(reason), _) => Request::Fails(reason),
             (Ok(None), Op::Fsync { .. } | Op::Fdatasync { .. } | Op::FsyncDirectory { .. } | Op::Syncfs) => {
                 Request::Sync
@@ -105,13 +104,23 @@ impl Computer {
                 Request::Write { file: to.file, offset: to.offset, bytes: to.bytes, waits }
             }
             (Ok(Some(_)), _) => unreachable!("{op} moves no data"),
-        })
+        };
+        let blocks = match request {
+            Request::Read { bytes, .. } | Request::Write { bytes, .. } => {
+                bytes / self.file_systems[self.procs[process].drive].block_bytes()
+            }
+            Request::Sync => self.cache.unwritten() as u32,
+            Request::Nothing | Request::Fails(_) => 0,
+        };
+        self.patience.grant(PER_BLOCK * (1 + u64::from(blocks)));
+        Call::new(request)
     }
 
-    /// No call will return any more: those under way fail, and so do those that would have come.
+    /// No call will return any more: those under way fail, and so do those that would have come, for the reason for
+    /// which the computer was given up.
     #[cold]
     fn give_up<S: Steps, R: Recorder<Virtual>>(&self, running: &mut [Running], streams: &mut [S], recorders: &mut [R]) {
-        let now = self.now();
+        let (now, reason) = (self.now(), self.patience.over().unwrap_or(Reason::Unending));
         for ((running, stream), recorder) in running.iter_mut().zip(streams).zip(recorders) {
             if running.ended {
                 continue;
@@ -120,7 +129,7 @@ impl Computer {
             let mut coming = || stream.find_map(|step| if let Step::Op(op) = step { Some((op, now)) } else { None });
             let under_way = running.op.take();
             if let Some((op, issued)) = under_way.or_else(&mut coming) {
-                recorder.record(&op, issued, now, Err(Reason::Unending));
+                recorder.record(&op, issued, now, Err(reason));
             }
         }
     }
@@ -144,6 +153,7 @@ impl Computer {
         span.cpu = CpuTime { total: time.cpu(), user: Nanos::ZERO };
         span.ready = Some(time.ready);
         self.watched_since.programs += time.cpu();
+        self.watched_programs[process].add(&time);
         self.programs[process] = time;
     }
 
@@ -182,21 +192,16 @@ impl World for Computer {
         assert!(streams.len() == recorders.len() && streams.len() <= self.procs.len(), "one of each per program");
         let began = self.now();
         let span = Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) };
-        let mut running: Vec<Running> =
-            streams.iter().map(|_| Running { span, op: None, returned: false, ended: false }).collect();
+        let mut running: Vec<Running> = streams.iter().map(|_| Running { span, op: None, ended: false }).collect();
         self.programs = vec![ProgramTime::default(); streams.len()];
         for process in 0..streams.len() {
             self.hardware.processor.admit(&self.hardware.engine, process);
         }
         self.dispatch();
         let mut left = streams.len();
-        let mut returned = self.events();
+        self.patience.begin(self.events());
         while left > 0 {
-            if self.events() - returned > self.most_events {
-                self.is_stuck = running.iter().any(|running| running.op.is_some());
-                returned = self.events();
-            }
-            if self.is_stuck {
+            if self.patience.is_over(self.hardware.engine.calendar.happened()) {
                 self.give_up(&mut running, streams, recorders);
                 break;
             }
@@ -204,9 +209,6 @@ impl World for Computer {
             let (stream, recorder) = (&mut streams[process], &mut recorders[process]);
             self.go_on(process, &mut running[process], stream, recorder);
             left -= usize::from(running[process].ended);
-            if mem::take(&mut running[process].returned) {
-                returned = self.events();
-            }
             self.dispatch();
         }
         self.accounts();
@@ -258,6 +260,7 @@ impl World for Computer {
     fn watch(&mut self) -> Result<(), Infallible> {
         self.watched_since.programs = Nanos::ZERO;
         self.watched_since = self.reading();
+        self.watched_programs.fill(ProgramTime::default());
         Ok(())
     }
 
@@ -290,6 +293,7 @@ impl World for Computer {
             machine: Some(busy),
             device: Some(device),
             layers,
+            breakdown: Some(breakdown(&accounts, &self.watched_programs)),
             ..Witness::default()
         })
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
 
-use super::{Event, Signal};
+use super::{Event, Occupied, Signal};
 use crate::bus::Bus;
 use crate::computer::{self, Handler};
 use crate::cpu::{Cause, Processor};
@@ -18,6 +18,7 @@ pub(crate) struct Hardware {
     pub(crate) processor: Processor<Handler>,
     pub(crate) bus: Bus,
     pub(crate) drives: Vec<Drive>,
+    pub(crate) occupied: Occupied,
 }
 
 impl Hardware {
@@ -52,7 +53,15 @@ impl Hardware {
     /// From now on the drive does something else.
     pub(super) fn enter(&mut self, drive: u8, activity: Activity) {
         let now = self.now();
+        self.occupied.account(&self.drives, now);
         self.drives[usize::from(drive)].enter(activity, now, &mut self.engine.timeline);
+    }
+
+    /// The drive gets the data path, or loses it.
+    pub(super) fn pass_path(&mut self, drive: u8, gets: bool) {
+        let now = self.now();
+        let spent = self.drives[usize::from(drive)].spent(now, &mut self.engine.timeline);
+        self.occupied.pass(drive, gets, spent);
     }
 
     /// What the drive will do next, without another word, from that moment on.

@@ -167,6 +167,7 @@ impl Massbus {
         (lane.passed, lane.passing) = (0, 0);
         let io = lane.queue.first().expect("a drive that wants the path has a request");
         let commanded = hardware.now() + self.settings.command;
+        hardware.pass_path(drive, true);
         let there = hardware.drive(drive);
         let settled = commanded + there.seek(io.sector);
         let arrives = there.reaches(io.sector, settled);
@@ -255,6 +256,7 @@ impl Massbus {
         let io = lane.queue.take_first().expect("the request that is complete");
         lane.active = false;
         self.path_busy = false;
+        hardware.pass_path(drive, false);
         hardware.enter(drive, Activity::Idle);
         // 2
         self.start(hardware, drive);

@@ -3,11 +3,13 @@
 
 mod hardware;
 mod massbus;
+mod occupied;
 mod search;
 mod uda;
 
 pub(crate) use hardware::Hardware;
 use massbus::Massbus;
+pub(crate) use occupied::Occupied;
 use uda::Uda;
 
 use crate::description;

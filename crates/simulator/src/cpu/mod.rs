@@ -216,6 +216,9 @@ impl<H: Copy> Processor<H> {
             Mode::Idle => self.interrupts.is_empty() && self.current.is_none() && self.ready.is_empty(),
         };
         if stays {
+            if engine.timeline.is_kept() {
+                self.show(engine);
+            }
             return;
         }
         self.account(engine.now());

@@ -39,7 +39,13 @@ impl Bus {
         Invalid::unless_within("bus.to_memory_bytes_per_second", self.to_memory_bytes_per_second, least, most, hint)?;
         let from = self.from_memory_bytes_per_second;
         Invalid::unless_within("bus.from_memory_bytes_per_second", from, least, most, hint)?;
-        Invalid::unless_within("bus.slow_down_permille", self.slow_down_permille.into(), 0, 100_000, "0 is none")?;
+        Invalid::unless_within(
+            "bus.slow_down_permille",
+            self.slow_down_permille.into(),
+            0,
+            10_000,
+            "0 is none, ten times is the most",
+        )?;
         let other = self.other_traffic_permille;
         Invalid::unless_within("bus.other_traffic_permille", other.into(), 0, 990, "some of the bus must be left")?;
         let Some(late) = &self.data_late else { return Ok(()) };

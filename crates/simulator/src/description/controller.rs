@@ -112,7 +112,35 @@ impl Controller {
         }
     }
 
+    /// Sixty turns of a drive: no controller, and no driver, keeps one waiting for longer in one step.
+    const LONGEST: Nanos = Nanos::from_secs(1);
+
+    /// What may take that long.
+    fn times(&self) -> impl Iterator<Item = (&'static str, Nanos)> {
+        let driver = self.driver();
+        let driver = [("controller.driver_start", driver.start), ("controller.driver_interrupt", driver.interrupt)];
+        let own = match self {
+            Controller::Massbus(massbus) => [
+                ("controller.search_start", massbus.search_start),
+                ("controller.command", massbus.command),
+                ("controller.finish", massbus.finish),
+            ]
+            .to_vec(),
+            Controller::Uda(uda) => [
+                ("controller.command", uda.command),
+                ("controller.response", uda.response),
+                ("controller.turnaround", uda.turnaround),
+                ("controller.turnaround_shared", uda.turnaround_shared),
+            ]
+            .to_vec(),
+        };
+        driver.into_iter().chain(own)
+    }
+
     pub(super) fn check(&self, drive: &Drive) -> Result<(), Invalid> {
+        for (field, time) in self.times() {
+            Invalid::unless_at_most(field, time, Controller::LONGEST, "controllers take milliseconds")?;
+        }
         let most = self.most_drives();
         Invalid::unless_within("controller.most_drives", most.into(), 1, 8, "a controller takes 1 to 8 drives")?;
         let buffer = match self {

@@ -6,6 +6,9 @@ use units::Nanos;
 
 use super::{Invalid, SECTOR_BYTES};
 
+/// What an address of 28 bits reaches, as controllers of the time have it at most: 128 GiB.
+const MOST_SECTORS: u64 = 1 << 28;
+
 /// A disk drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drive {
@@ -62,8 +65,9 @@ impl Drive {
         let skew = self.track_skew_sectors.into();
         within("drive.track_skew_sectors", skew, 0, u64::from(self.sectors_per_track) - 1, "less than a turn")?;
         let sectors = u64::from(self.sectors_per_cylinder()) * u64::from(self.cylinders);
-        if sectors > u64::from(u32::MAX) {
-            return Err(Invalid::new("drive.cylinders", "more sectors than can be counted here", hint));
+        if sectors > MOST_SECTORS {
+            let what = alloc::format!("{sectors} sectors are more than {MOST_SECTORS}");
+            return Err(Invalid::new("drive.cylinders", what, "no controller of the time addresses more"));
         }
         within("drive.first_sector", self.first_sector.into(), 0, sectors - 1, "a sector of the drive")?;
         if self.seek_most < self.seek_average {

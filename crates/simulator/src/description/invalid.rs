@@ -3,6 +3,8 @@
 use alloc::borrow::Cow;
 use core::fmt;
 
+use units::Nanos;
+
 /// A field and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
@@ -31,6 +33,19 @@ impl Invalid {
             return Ok(());
         }
         Err(Invalid::new(field, alloc::format!("{value} is not within {least} to {most}"), hint))
+    }
+
+    /// Refuses a time that is longer than that.
+    pub(crate) fn unless_at_most(
+        field: &'static str,
+        time: Nanos,
+        most: Nanos,
+        hint: &'static str,
+    ) -> Result<(), Invalid> {
+        if time <= most {
+            return Ok(());
+        }
+        Err(Invalid::new(field, alloc::format!("{time} is more than {most}"), hint))
     }
 }
 

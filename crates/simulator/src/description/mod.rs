@@ -23,6 +23,7 @@ pub use drive::Drive;
 pub use file_system::FileSystem;
 pub use invalid::Invalid;
 pub use kernel::Kernel;
+use units::Nanos;
 
 /// Bytes in a sector of every drive here: the unit of VAX disks.
 pub const SECTOR_BYTES: u32 = 512;
@@ -95,12 +96,27 @@ impl Description {
             let what = alloc::format!("{drives} drives, but the controller takes 1 to {most}");
             return Err(Invalid::new("controller.most_drives", what, "run fewer programs at once"));
         }
+        self.check_clock(drives)?;
         let room = self.file_systems.iter().map(|file_system| file_system.room(&self.drive)).min().unwrap_or(0);
         if file_bytes > room {
             let what = alloc::format!("a file of {file_bytes} bytes on a file system with room for {room}");
             return Err(Invalid::new("drive", what, "make the file smaller, or the drive larger"));
         }
         Ok(())
+    }
+
+    /// A processor that is busy with its clock's interrupts alone does nothing else.
+    fn check_clock(&self, drives: u32) -> Result<(), Invalid> {
+        let at_once = if matches!(self.controller, Controller::Uda(_)) { drives } else { 1 };
+        let longer = [self.cpu.code_permille, 1000 + self.kernel.jitter_permille];
+        let longer = longer.into_iter().chain([1000 + at_once * self.bus.slow_down_permille]);
+        let tick = longer.fold(self.kernel.clock_tick.0, |tick, permille| tick * u64::from(permille) / 1000);
+        let second = Nanos(tick * u64::from(self.kernel.clock_hertz));
+        let what = "the clock's interrupts take half of this processor or more while data move";
+        match second < Nanos::from_millis(500) {
+            true => Ok(()),
+            false => Err(Invalid::new("kernel.clock_tick", what, "a faster cpu.code, or fewer ticks")),
+        }
     }
 
     /// How many blocks of that size the buffer cache holds.

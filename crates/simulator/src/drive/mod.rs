@@ -28,6 +28,8 @@ pub(crate) struct Drive {
     pub(crate) cylinder: u32,
     activity: Activity,
     since: Moment<Virtual>,
+    /// What it did when the plan was made.
+    entered: Activity,
     /// What it will do without another word, and from when on; in order. Of this, what was done and what is known.
     plan: [(Moment<Virtual>, Activity); PLANNED],
     done: usize,
@@ -49,6 +51,7 @@ impl Drive {
             cylinder: description.first_sector / description.sectors_per_cylinder(),
             activity: Activity::Idle,
             since: Moment::ZERO,
+            entered: Activity::Idle,
             plan: [(Moment::ZERO, Activity::Idle); PLANNED],
             done: 0,
             known: 0,
@@ -102,7 +105,7 @@ impl Drive {
     /// From now on the drive does something else, whatever was planned.
     pub(crate) fn enter(&mut self, activity: Activity, now: Moment<Virtual>, timeline: &mut Timeline) {
         self.account(now, timeline);
-        (self.done, self.known) = (0, 0);
+        (self.done, self.known, self.entered) = (0, 0, activity);
         self.change(activity, now, timeline);
     }
 
@@ -111,6 +114,14 @@ impl Drive {
         assert!(self.known < PLANNED, "no more is known beforehand");
         self.plan[self.known] = (from, activity);
         self.known += 1;
+    }
+
+    /// What it does at a moment that is not before the plan was made, and until when; nothing where nobody knows.
+    pub(crate) fn doing(&self, at: Moment<Virtual>) -> (Activity, Option<Moment<Virtual>>) {
+        let plan = &self.plan[..self.known];
+        let begun = plan.iter().take_while(|(from, _)| *from <= at).count();
+        let activity = begun.checked_sub(1).map_or(self.entered, |last| plan[last].1);
+        (activity, plan.get(begun).map(|(from, _)| *from))
     }
 
     /// What it has spent its time on until now.

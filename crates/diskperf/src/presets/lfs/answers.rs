@@ -190,6 +190,7 @@ mod tests {
             latency_ns: None,
             io: None,
             time: None,
+            breakdown: None,
             limited_by: None,
             state: State {
                 cache: CacheState::Unknown,

@@ -51,15 +51,9 @@ impl Plan {
         let (track, cylinder) = (drive.sectors_per_track, drive.sectors_per_cylinder());
         let blocks_of = |bytes: u32| bytes.div_ceil(block) * fragments;
 
-        // Cylinders after which blocks lie at the same places of the turn again.
-        let mut cycle = block / SECTOR_BYTES;
-        let mut rest = cylinder;
-        while cycle > 1 && rest.is_multiple_of(2) {
-            (cycle, rest) = (cycle / 2, rest / 2);
-        }
-        let map_fits = |cylinders: u32| cylinders * cylinder / sectors_per_fragment / 8 + HEADER_FIXED <= block;
+        let cycle = cycle(drive, file_system);
         let mut per_group = cycle.max(file_system.cylinders_per_group);
-        while per_group > cycle && !map_fits(per_group) {
+        while per_group > cycle && !map_fits(per_group, drive, file_system) {
             per_group -= cycle;
         }
 
@@ -87,6 +81,32 @@ impl Plan {
             header_at,
             data_at: header_at + fragments + (inodes.div_ceil(per_inode)).next_multiple_of(fragments),
         }
+    }
+
+    /// Why `mkfs` makes no such file system on a drive: at which field, and what is wrong.
+    ///   1. The header of the smallest group has no room for the map of it.
+    ///   2. The partition is smaller than a group.
+    ///   3. A group holds its header and its inodes and hardly anything else.
+    pub(crate) fn refusal(
+        drive: &description::Drive,
+        file_system: &description::FileSystem,
+    ) -> Option<(&'static str, &'static str)> {
+        // 1
+        if !map_fits(cycle(drive, file_system), drive, file_system) {
+            return Some(("drive.heads", "a cylinder is too large for the groups of 4.2BSD"));
+        }
+        let plan = Plan::of(drive, file_system);
+        // 2
+        let sectors = u64::from(drive.cylinders) * u64::from(drive.sectors_per_cylinder());
+        let partition = sectors - u64::from(drive.first_sector);
+        if partition < u64::from(plan.fragments_per_group) * u64::from(plan.sectors_per_fragment) {
+            return Some(("drive.first_sector", "less than one group of cylinders is left of the drive"));
+        }
+        // 3
+        let last_start = plan.header_step * (!plan.header_mask).min(plan.groups - 1);
+        let needed = last_start + plan.data_at + LEAST_BLOCKS * plan.fragments;
+        (needed > plan.fragments_per_group)
+            .then_some(("drive.cylinders", "a group of cylinders has no room but for its header and inodes"))
     }
 
     pub(crate) fn group(&self, fragment: Fragment) -> u32 {
@@ -142,6 +162,26 @@ impl Plan {
 
     /// Places of a turn.
     pub(crate) const POSITIONS: u32 = POSITIONS;
+}
+
+/// Blocks for data that a group must have, or it is hardly one.
+const LEAST_BLOCKS: u32 = 4;
+
+/// Cylinders after which blocks lie at the same places of the turn again.
+fn cycle(drive: &description::Drive, file_system: &description::FileSystem) -> u32 {
+    let mut cycle = file_system.block_bytes / SECTOR_BYTES;
+    let mut rest = drive.sectors_per_cylinder();
+    while cycle > 1 && rest.is_multiple_of(2) {
+        (cycle, rest) = (cycle / 2, rest / 2);
+    }
+    cycle
+}
+
+/// Whether the map of so many cylinders fits into a header, which is a block.
+fn map_fits(cylinders: u32, drive: &description::Drive, file_system: &description::FileSystem) -> bool {
+    let sectors = u64::from(cylinders) * u64::from(drive.sectors_per_cylinder());
+    let map = sectors / u64::from(file_system.fragment_bytes / SECTOR_BYTES) / 8;
+    map + u64::from(HEADER_FIXED) <= u64::from(file_system.block_bytes)
 }
 
 /// Fragments to be skipped so that the next block comes under the heads after the rotational delay; whole blocks,

@@ -19,6 +19,8 @@ pub enum Lane {
     Cpu,
     /// The bus.
     Bus,
+    /// What was asked of a drive.
+    Queue(usize),
     /// What a drive waits for that is not its own.
     Controller(usize),
     /// Its arm.
@@ -36,6 +38,7 @@ impl Lane {
         match mark.track {
             Track::Cpu => Lane::Cpu,
             Track::Bus => Lane::Bus,
+            Track::Queue(drive) => Lane::Queue(drive),
             Track::Drive(drive) if is(Activity::Seek) => Lane::Arm(drive),
             Track::Drive(drive) if is(Activity::Rotation) || is(Activity::LostTurn) => Lane::Platter(drive),
             Track::Drive(drive) if is(Activity::Transfer) => Lane::Data(drive),
@@ -49,7 +52,8 @@ impl Lane {
         match self {
             Lane::Cpu => "CPU".to_owned(),
             Lane::Bus => "bus".to_owned(),
-            Lane::Controller(drive) => of(drive, "waits"),
+            Lane::Queue(drive) => of(drive, "queue"),
+            Lane::Controller(drive) => of(drive, "controller"),
             Lane::Arm(drive) => of(drive, "arm"),
             Lane::Platter(drive) => of(drive, "platter"),
             Lane::Data(drive) => of(drive, "data"),
@@ -66,7 +70,11 @@ fn lanes(marks: &[Mark]) -> Lanes {
         let lane = Lane::of(mark);
         let group = match lane {
             Lane::Cpu | Lane::Bus => 0,
-            Lane::Controller(drive) | Lane::Arm(drive) | Lane::Platter(drive) | Lane::Data(drive) => drive + 1,
+            Lane::Queue(drive)
+            | Lane::Controller(drive)
+            | Lane::Arm(drive)
+            | Lane::Platter(drive)
+            | Lane::Data(drive) => drive + 1,
         };
         lanes.entry((group, lane)).or_default().push(*mark);
     }

@@ -18,8 +18,9 @@ const TOP: u64 = 56;
 const LANE: u64 = 30;
 const BAR: u64 = 22;
 
-/// Narrower bars have no room for a word.
-const LEGIBLE: u64 = 34;
+/// What a letter takes of a bar, and what is left free beside a word.
+const LETTER: u64 = 7;
+const MARGIN: u64 = 8;
 
 /// What is said of a colour: what moves data is dark, what waits is pale, what is lost is red.
 const COLOURS: [(&str, &str); 9] = [
@@ -34,8 +35,9 @@ const COLOURS: [(&str, &str); 9] = [
     ("host", "#e2d6f8"),
 ];
 
-/// The colour of everything else.
+/// The colour of everything else that a part does, and of requests that are not done.
 const OTHER: &str = "#9ae6b4";
+const REQUESTS: &str = "#e2e8f0";
 
 /// The picture.
 pub fn svg(title: &str, lanes: &Lanes) -> String {
@@ -59,14 +61,15 @@ pub fn svg(title: &str, lanes: &Lanes) -> String {
         for mark in marks.iter().filter(|mark| mark.ended > from && mark.began < until) {
             let (left, right) = (x(mark.began.max(from), from), x(mark.ended.min(until), from));
             let (width, length) = ((right - left).max(1), mark.ended.since(mark.began));
-            let colour = COLOURS.iter().find(|(label, _)| *label == mark.label).map_or(OTHER, |(_, colour)| colour);
+            let other = if matches!(lane, Lane::Queue(_)) { REQUESTS } else { OTHER };
+            let colour = COLOURS.iter().find(|(label, _)| *label == mark.label).map_or(other, |(_, colour)| colour);
             let _ = writeln!(
                 text,
                 "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BAR}\" fill=\"{colour}\"><title>{}, {length}\
                  </title></rect>",
                 mark.label
             );
-            if width >= LEGIBLE.max(7 * mark.label.len() as u64) {
+            if width >= MARGIN + LETTER * mark.label.len() as u64 {
                 let ink = if ["#2b6cb0", "#c53030", "#805ad5"].contains(&colour) { "white" } else { "black" };
                 let _ = writeln!(text, "<text x=\"{}\" y=\"{middle}\" fill=\"{ink}\">{}</text>", left + 4, mark.label);
             }

@@ -1,0 +1,148 @@
+//! What a controller spends its time on: of all that its drives do at once, what it is about first.
+
+use units::{Moment, Nanos, Virtual};
+
+use crate::drive::{Activity, Drive};
+
+/// What the controller is about, from what it does itself, over what it waits for at a drive and elsewhere, to nothing.
+const ORDER: [Activity; Activity::COUNT] = [
+    Activity::Transfer,
+    Activity::Controller,
+    Activity::LostTurn,
+    Activity::Rotation,
+    Activity::Seek,
+    Activity::Path,
+    Activity::Host,
+    Activity::Idle,
+];
+
+/// The place of each activity in [`ORDER`].
+const RANKS: [u8; Activity::COUNT] = {
+    let mut ranks = [0; Activity::COUNT];
+    let mut place = 0;
+    while place < Activity::COUNT {
+        ranks[ORDER[place] as usize] = place as u8;
+        place += 1;
+    }
+    ranks
+};
+
+/// The account of a controller, of one of two kinds. One with a data path is about the drive that has it, and rests
+/// while none has. One that does several things at once is about what comes first in [`ORDER`].
+#[derive(Debug)]
+pub(crate) struct Occupied {
+    has_path: bool,
+    /// Who has the path, and what that drive had spent its time on when it got it.
+    holder: Option<(u8, [Nanos; Activity::COUNT])>,
+    since: Moment<Virtual>,
+    spent: [Nanos; Activity::COUNT],
+}
+
+impl Occupied {
+    pub(crate) fn new(has_path: bool) -> Occupied {
+        Occupied { has_path, holder: None, since: Moment::ZERO, spent: [Nanos::ZERO; Activity::COUNT] }
+    }
+
+    /// The drive gets the path, or loses it. It has spent its time on this until now.
+    pub(super) fn pass(&mut self, drive: u8, gets: bool, spent: [Nanos; Activity::COUNT]) {
+        self.settle(spent);
+        self.holder = gets.then_some((drive, spent));
+    }
+
+    /// Charges what the holder of the path has done since it was asked last.
+    fn settle(&mut self, spent: [Nanos; Activity::COUNT]) {
+        let Some((_, before)) = &mut self.holder else { return };
+        for (sum, (now, before)) in self.spent.iter_mut().zip(spent.into_iter().zip(*before)) {
+            *sum += now - before;
+        }
+        *before = spent;
+    }
+
+    /// Charges the time that has passed. To be called before any drive enters upon something else: what it had
+    /// planned is forgotten then.
+    #[inline]
+    pub(crate) fn account(&mut self, drives: &[Drive], now: Moment<Virtual>) {
+        if !self.has_path {
+            self.charge(drives, now);
+        }
+    }
+
+    fn charge(&mut self, drives: &[Drive], now: Moment<Virtual>) {
+        while self.since < now {
+            let (mut first, mut until) = (Activity::Idle, now);
+            for drive in drives {
+                let (activity, next) = drive.doing(self.since);
+                if RANKS[activity as usize] < RANKS[first as usize] {
+                    first = activity;
+                }
+                until = next.map_or(until, |next| until.min(next));
+            }
+            self.spent[first as usize] += until.since(self.since);
+            self.since = until;
+        }
+    }
+
+    /// What it has spent its time on until now, in the order of [`Activity::ALL`]; the drives' own accounts reach so
+    /// far too.
+    pub(crate) fn spent(
+        &mut self,
+        drives: &[Drive],
+        accounts: &[[Nanos; Activity::COUNT]],
+        now: Moment<Virtual>,
+    ) -> [Nanos; Activity::COUNT] {
+        self.account(drives, now);
+        if self.has_path {
+            if let Some((holder, _)) = self.holder {
+                self.settle(accounts[usize::from(holder)]);
+            }
+            let held: Nanos = self.spent.into_iter().sum();
+            self.spent[Activity::Idle as usize] += now.since_zero() - held;
+        }
+        self.spent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::samples::eagle;
+    use crate::timeline::Timeline;
+
+    #[test]
+    fn what_it_does_itself_comes_before_what_it_waits_for() {
+        let at = |nanos| Moment::at(Nanos(nanos));
+        let mut drives = [0, 1].map(|index| Drive::new(&eagle(), index, 0));
+        let (mut occupied, mut timeline) = (Occupied::new(false), Timeline::default());
+        let mut enter = |drive: usize, activity, nanos, then: &[(Activity, u64)]| {
+            occupied.account(&drives, at(nanos));
+            drives[drive].enter(activity, at(nanos), &mut timeline);
+            then.iter().for_each(|&(activity, nanos)| drives[drive].then(activity, at(nanos)));
+        };
+        enter(0, Activity::Seek, 10, &[(Activity::Rotation, 30), (Activity::Transfer, 60)]);
+        enter(1, Activity::Controller, 20, &[(Activity::Seek, 25)]);
+        enter(0, Activity::Idle, 70, &[]);
+        enter(1, Activity::Idle, 90, &[]);
+        let all = occupied.spent(&drives, &[], at(100));
+        let spent = |activity: Activity| all[activity as usize].0;
+        assert_eq!((spent(Activity::Idle), spent(Activity::Seek), spent(Activity::Controller)), (20, 10 + 5 + 20, 5));
+        assert_eq!((spent(Activity::Rotation), spent(Activity::Transfer)), (30, 10));
+        assert_eq!(all.into_iter().sum::<Nanos>(), Nanos(100));
+    }
+
+    #[test]
+    fn a_data_path_rests_while_no_drive_has_it() {
+        let spent = |rotation, transfer| {
+            let mut spent = [Nanos::ZERO; Activity::COUNT];
+            (spent[Activity::Rotation as usize], spent[Activity::Transfer as usize]) =
+                (Nanos(rotation), Nanos(transfer));
+            spent
+        };
+        let mut occupied = Occupied::new(true);
+        occupied.pass(0, true, spent(5, 0));
+        occupied.pass(0, false, spent(12, 8));
+        occupied.pass(1, true, spent(100, 100));
+        let all = occupied.spent(&[], &[spent(50, 50), spent(101, 103)], Moment::at(Nanos(40)));
+        assert_eq!(all[Activity::Rotation as usize..=Activity::Transfer as usize], [Nanos(7 + 1), Nanos(8 + 3)]);
+        assert_eq!((all[Activity::Idle as usize], all.into_iter().sum()), (Nanos(40 - 19), Nanos(40)));
+    }
+}

@@ -1,0 +1,174 @@
+//! Where the time of a simulated cell went, exactly: by resource and by program; whose it was for the most part, and
+//! which resource would help most if it were faster.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Both ways, over all kept rounds and the clock that the cell claims, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Breakdown {
+    /// What every resource did.
+    pub resources: Vec<ResourceTime>,
+    /// What every program's time went into.
+    pub programs: Vec<ProgramTime>,
+    /// What a resource a tenth faster would bring, simulated anew, for each resource; null where that was not done.
+    #[serde(default)]
+    pub faster: Option<Vec<Faster>>,
+    /// Why it was not done, where it was asked for.
+    #[serde(default)]
+    pub faster_reason: Option<String>,
+}
+
+/// What a resource did: busy, blocked and idle together are the elapsed time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResourceTime {
+    /// `cpu`, `bus`, `controller`, `drive1`
+    pub resource: String,
+    /// How long that was.
+    pub elapsed: u64,
+    /// It worked, by cause.
+    pub busy: BTreeMap<String, u64>,
+    /// It had something to do and could not, by whom it waited for.
+    pub blocked: BTreeMap<String, u64>,
+    /// It had nothing to do.
+    pub idle: u64,
+}
+
+/// What a program's time went into: together the elapsed time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramTime {
+    /// How long that was.
+    pub elapsed: u64,
+    /// By owner.
+    pub owners: BTreeMap<String, u64>,
+}
+
+/// What a faster resource would bring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Faster {
+    /// `processor`, `spindle`
+    pub resource: String,
+    /// The rate with it, in the cell's base per second; null where the machine cannot be with it.
+    pub per_second: Option<f64>,
+    /// By how much that is more, in percent.
+    pub gain_percent: Option<f64>,
+}
+
+impl ResourceTime {
+    /// All of the time in which it worked.
+    pub fn busy(&self) -> u64 {
+        self.busy.values().sum()
+    }
+
+    /// All of the time in which it could not.
+    pub fn blocked(&self) -> u64 {
+        self.blocked.values().sum()
+    }
+
+    /// Adds what it did in another round.
+    pub fn add(&mut self, other: &ResourceTime) {
+        self.elapsed += other.elapsed;
+        self.idle += other.idle;
+        add(&mut self.busy, &other.busy);
+        add(&mut self.blocked, &other.blocked);
+    }
+}
+
+impl ProgramTime {
+    /// Adds what another one's time, or another round's, went into.
+    pub fn add(&mut self, other: &ProgramTime) {
+        self.elapsed += other.elapsed;
+        add(&mut self.owners, &other.owners);
+    }
+}
+
+fn add(sums: &mut BTreeMap<String, u64>, parts: &BTreeMap<String, u64>) {
+    for (name, part) in parts {
+        *sums.entry(name.clone()).or_default() += part;
+    }
+}
+
+impl Breakdown {
+    /// Adds another round, with as many programs on the same machine.
+    pub fn add(&mut self, other: Breakdown) {
+        if self.programs.is_empty() {
+            *self = other;
+            return;
+        }
+        self.resources.iter_mut().zip(&other.resources).for_each(|(sum, part)| sum.add(part));
+        self.programs.iter_mut().zip(&other.programs).for_each(|(sum, part)| sum.add(part));
+    }
+
+    /// All programs together.
+    pub fn all_programs(&self) -> ProgramTime {
+        let mut all = ProgramTime::default();
+        self.programs.iter().for_each(|program| all.add(program));
+        all
+    }
+
+    /// Whose most of the programs' time is, and how much of it, from 0 to 1. Of equals the first by name; nothing where
+    /// no time has passed.
+    pub fn largest_owner(&self) -> Option<(String, f64)> {
+        let all = self.all_programs();
+        let largest = all.owners.iter().rev().max_by_key(|(_, nanos)| **nanos)?;
+        (all.elapsed > 0).then(|| (largest.0.clone(), *largest.1 as f64 / all.elapsed as f64))
+    }
+
+    /// The resources that help where they are a tenth faster, the one that helps most first; of equals the first.
+    pub fn helpful(&self) -> Vec<(&str, f64)> {
+        let gains = self.faster.iter().flatten().filter_map(|one| Some((one.resource.as_str(), one.gain_percent?)));
+        let mut helpful: Vec<(&str, f64)> = gains.filter(|(_, gain)| *gain >= FELT).collect();
+        helpful.sort_by(|one, other| other.1.total_cmp(&one.1));
+        helpful
+    }
+}
+
+/// Percent. A gain of less is none: a tenth of what is changed.
+pub const FELT: f64 = 1.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(owners: &[(&str, u64)]) -> ProgramTime {
+        let owners: BTreeMap<String, u64> = owners.iter().map(|(name, nanos)| ((*name).to_owned(), *nanos)).collect();
+        ProgramTime { elapsed: owners.values().sum(), owners }
+    }
+
+    #[test]
+    fn the_largest_owner_is_that_of_all_programs_together() {
+        let mut breakdown = Breakdown {
+            programs: vec![program(&[("copy", 60), ("rotation", 40)]), program(&[("copy", 10), ("rotation", 90)])],
+            ..Breakdown::default()
+        };
+        assert_eq!(breakdown.largest_owner(), Some(("rotation".to_owned(), 0.65)));
+        breakdown.add(Breakdown {
+            programs: vec![program(&[("copy", 200)]), program(&[("seek", 1)])],
+            ..Breakdown::default()
+        });
+        assert_eq!(breakdown.programs[0], program(&[("copy", 260), ("rotation", 40)]));
+        assert_eq!(breakdown.largest_owner().map(|(owner, _)| owner).as_deref(), Some("copy"));
+        assert_eq!(Breakdown::default().largest_owner(), None);
+    }
+
+    #[test]
+    fn what_helps_most_comes_first_and_what_is_not_felt_not_at_all() {
+        let faster =
+            |resource: &str, gain| Faster { resource: resource.to_owned(), per_second: gain, gain_percent: gain };
+        let faster = vec![
+            faster("bus", Some(0.2)),
+            faster("arm", Some(2.0)),
+            faster("spindle", Some(7.0)),
+            faster("memory", Some(-3.0)),
+            faster("controller", None),
+        ];
+        let breakdown = Breakdown { faster: Some(faster), ..Breakdown::default() };
+        assert_eq!(breakdown.helpful(), [("spindle", 7.0), ("arm", 2.0)]);
+    }
+}
