@@ -101,6 +101,98 @@ fn nanoseconds_sum_to_the_rounds() {
     }
 }
 
+/// A folder with the document of a simulation, `run.json`.
+fn simulated(arguments: &[&str]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let ended = diskperf(folder.path(), &[&["simulate"], arguments, &["--json", "-o", "run.json"]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    folder
+}
+
+fn sum(times: &Value) -> u64 {
+    times.as_object().expect("times").values().map(|nanos| nanos.as_u64().expect("nanoseconds")).sum()
+}
+
+/// Both views close to the nanosecond: of each resource, and of each program; until the last call returned, and until
+/// all was durable.
+#[test]
+fn a_simulated_cell_is_told_by_resource_and_by_program() {
+    for arguments in [
+        &["vax780-sc780", "--size", "256KiB", "--phases", "2", "--program", "write_8192"][..],
+        &["vax750-uda50", "--size", "256KiB", "--phases", "3", "--program", "read_8192"],
+        &["vax780-sc780-inadequate-lead", "lfs", "--size", "256KiB", "--phases", "1", "--program", "largefb"],
+    ] {
+        let folder = simulated(arguments);
+        let document = json(&explain(&folder, &["--json"]).out);
+        assert!(!cells(&document).is_empty());
+        for cell in cells(&document) {
+            let breakdown = &cell["breakdown"];
+            let (mut elapsed, mut names) = (0, Vec::new());
+            for program in breakdown["programs"].as_array().expect("programs") {
+                assert_eq!(program["elapsed"].as_u64(), Some(sum(&program["owners"])), "{program}");
+                elapsed += sum(&program["owners"]);
+            }
+            // The same time that the plain owners have.
+            assert_eq!(elapsed, sum(&cell["time"]), "{cell}");
+            for one in breakdown["resources"].as_array().expect("resources") {
+                let idle = one["idle"].as_u64().expect("nanoseconds");
+                let all = sum(&one["busy"]) + sum(&one["blocked"]) + idle;
+                assert_eq!(one["elapsed"].as_u64(), Some(all), "{one}");
+                names.push(one["resource"].as_str().expect("a name").to_owned());
+            }
+            let drives = cell["targets"].as_u64().expect("a number");
+            assert_eq!(names[..3], ["cpu", "bus", "controller"]);
+            assert_eq!(names.len() as u64, 3 + drives, "{names:?}");
+            let faster = breakdown["faster"].as_array().expect("resources");
+            assert_eq!(faster.len(), 6, "{breakdown}");
+            assert!(faster.iter().all(|one| one["gain_percent"].is_number()), "{breakdown}");
+        }
+    }
+}
+
+/// What is said of a faster processor is what a machine with one does, simulated by itself.
+#[test]
+fn a_faster_resource_is_simulated_anew() {
+    let words = ["vax780-sc780", "--size", "256KiB", "--phases", "2", "--program", "write_8192", "--drives", "1"];
+    let folder = simulated(&words);
+    let rate = |folder: &TempDir| {
+        let document = json(&fs::read_to_string(folder.path().join("run.json")).expect("the document"));
+        cells(&document).iter().map(|cell| cell["rate"]["per_second"].as_f64().expect("a rate")).collect::<Vec<f64>>()
+    };
+    let own = rate(&folder);
+    let faster = rate(&simulated(&[&words[..], &["--set", "cpu.code=0.909times"]].concat()));
+    let document = json(&explain(&folder, &["--json"]).out);
+    for ((cell, own), faster) in cells(&document).iter().zip(own).zip(faster) {
+        let processor = &cell["breakdown"]["faster"][0];
+        assert_eq!((&processor["resource"], processor["per_second"].as_f64()), (&"processor".into(), Some(faster)));
+        let gain = processor["gain_percent"].as_f64().expect("a gain");
+        assert!((gain - 100.0 * (faster / own - 1.0)).abs() < 1e-9 && gain > 0.0, "{gain}");
+    }
+    let text = explain(&folder, &["write_8192"]).out;
+    for words in ["by program", "by resource", "most of it, ", "helps most, +", "drive1 "] {
+        assert!(text.contains(words), "nothing of {words:?}: {text}");
+    }
+}
+
+/// A file of one's own that says something else now is another machine.
+#[test]
+fn a_machine_that_has_changed_is_not_compared() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let write = |drive: &str| {
+        fs::write(folder.path().join("mine.toml"), format!("like = \"vax780-sc780\"\ndrive = \"{drive}\"\n"))
+            .expect("a machine");
+    };
+    write("ra81");
+    let words = ["simulate", "./mine.toml", "--size", "256KiB", "--phases", "1", "--program", "read_8192"];
+    let ended = diskperf(folder.path(), &[&words[..], &["--json", "-o", "run.json"]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(explain(&folder, &[]).out.contains("helps most"), "{}", explain(&folder, &[]).out);
+    write("eagle");
+    let ended = explain(&folder, &[]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("n.m. (simulated anew it gives another rate"), "{}", ended.out);
+}
+
 #[test]
 fn cells_are_chosen_by_program_phase_and_target() {
     let folder = measured();

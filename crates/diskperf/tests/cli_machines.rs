@@ -160,6 +160,62 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("controller.turnaround=4ms", &["controller.turnaround: there is no such field"]);
 }
 
+/// Every number of every kind of part has a bound, and the refusal names the field.
+#[test]
+fn no_number_is_without_a_bound() {
+    let here = scratch();
+    let mut tried = std::collections::BTreeSet::new();
+    for machine in ["vax780-sc780-initial-arbitration", "vax750-uda50"] {
+        let shown = simulate(here.path(), &[machine, "--parts"]).out;
+        let mut part = "";
+        for line in shown.lines() {
+            let Some(field) = line.strip_prefix("  ") else {
+                part = line.split(':').next().unwrap_or_default();
+                continue;
+            };
+            let columns: Vec<&str> = field.split("  ").map(str::trim).filter(|column| !column.is_empty()).collect();
+            let Some((number, unit)) = columns[1].split_once(' ') else { continue };
+            let name = format!("{part}.{}", columns[0]);
+            if number.starts_with(|digit: char| digit.is_ascii_digit()) && tried.insert(name.clone()) {
+                let setting = format!("{name}=9999999{unit}");
+                refuses(here.path(), &[machine, "--parts", "--set", &setting], &[&format!("{setting}: {name}: ")]);
+            }
+        }
+    }
+    assert!(tried.len() > 45, "{tried:?}");
+}
+
+/// A processor that serves its clock and nothing else would never end.
+#[test]
+fn a_clock_leaves_some_of_the_processor() {
+    let here = scratch();
+    let ticks = ["vax780-sc780", "--parts", "--set", "kernel.clock_rate=10000"];
+    refuses(here.path(), &ticks, &["kernel.clock_tick: 200 us is more than 100 us"]);
+    let slow = ["vax780-sc780", "--parts", "--set", "cpu.code=50times"];
+    refuses(
+        here.path(),
+        &slow,
+        &["machines/kernel/4.2bsd.toml:", "kernel.clock_tick: the clock's interrupts take half"],
+    );
+    shows(here.path(), &["vax780-sc780", "--parts", "--set", "cpu.code=10times"], &["code 10 times typed"]);
+}
+
+/// What `mkfs` cannot make either.
+#[test]
+fn a_drive_that_no_file_system_fits_is_refused() {
+    let here = scratch();
+    let set = |settings: &[&str], words: &[&str]| {
+        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
+        refuses(here.path(), &[&["vax780-sc780", "--parts"], &settings[..]].concat(), words);
+    };
+    let odd = ["drive.sectors_per_track=63", "drive.heads=1023"];
+    set(&odd, &["drive.heads=1023: drive.heads: a cylinder is too large"]);
+    set(&["drive.first_sector=808000"], &["drive.first_sector: less than one group"]);
+    let tiny = ["drive.heads=1", "drive.sectors_per_track=8", "drive.first_sector=0", "controller.search_lead=1"];
+    set(&[&tiny[..], &["controller.search_window=1"]].concat(), &["has no room but for its header"]);
+    set(&["drive.sectors_per_track=16384", "drive.cylinders=65536"], &["drive.cylinders: ", "sectors are more than"]);
+}
+
 #[test]
 fn a_file_is_held_to_units_and_sources() {
     let line = |value: &str| own(&format!("heads = {value}"));

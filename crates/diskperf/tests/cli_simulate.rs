@@ -94,6 +94,21 @@ fn threads_change_nothing() {
 }
 
 #[test]
+fn a_sweep_of_a_thousand_points_is_the_same_on_any_number_of_threads() {
+    let words =
+        ["simulate", "vax780-sc780", "--size", "32KiB", "--phases", "1", "--program", "read_8192", "--drives", "1"];
+    let sweep = ["--set", "file_system=8k-1k", "--sweep", "kernel.call=1..1000us", "--threads"];
+    let with = |threads: &str| {
+        let ended = diskperf(&[&words[..], &sweep, &[threads]].concat());
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        ended.out
+    };
+    let one = with("1");
+    assert_eq!(one.lines().filter(|line| line.contains("us ")).count(), 1000, "{one}");
+    assert_eq!(with("7"), one);
+}
+
+#[test]
 fn a_sweep_is_part_of_every_cells_name() {
     let sweep = "file_system.rotational_delay=0..4+2ms";
     let words = ["simulate", "vax780-sc780", "--size", "256KiB", "--phases", "1", "--program", "rewrite_8192"];
@@ -144,6 +159,56 @@ fn what_cannot_be_simulated_is_refused() {
     assert_eq!(json.status, Some(2));
     let document: Value = serde_json::from_str(&json.out).expect("a document, also of a refusal");
     assert!(document["errors"][0]["message"].as_str().is_some_and(|message| message.contains("vax")), "{document}");
+}
+
+/// Half a minute for a sector, so that a file would take weeks.
+const ENDLESS: [&str; 10] = [
+    "simulate",
+    "vax780-sc780",
+    "--set",
+    "bus.to_memory=1kB/s",
+    "--set",
+    "bus.other_traffic=99percent",
+    "--program",
+    "read_8192",
+    "--drives",
+    "1",
+];
+
+#[test]
+fn a_simulation_that_would_not_end_is_bounded_and_says_so() {
+    let ended = diskperf(&[&ENDLESS[..], &["--phases", "3", "--threads", "2", "--json"]].concat());
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out).expect("a document");
+    assert_eq!(cells(&document).len(), 2);
+    for cell in cells(&document) {
+        assert_eq!(cell["measured"], false);
+        assert!(cell["reason"].as_str().is_some_and(|reason| reason.contains("would not end")), "{cell}");
+    }
+    let message = |error: &Value| error["message"].as_str().is_some_and(|message| message.contains("would not end"));
+    assert!(document["errors"].as_array().is_some_and(|errors| errors.len() == 2 && errors.iter().all(message)));
+    assert!(document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("--parts")), "{document}");
+}
+
+/// Without the signal this would take minutes; `cli_simulate` is not the place to wait for them.
+#[test]
+fn an_interrupt_ends_a_simulation_that_goes_on() {
+    let mut child = testkit::command(&program())
+        .args(ENDLESS)
+        .args(["--sweep", "cpu.code=1..10", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    // Long enough to have begun, also on a busy machine.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let pid = rustix::process::Pid::from_child(&child);
+    assert!(child.try_wait().expect("a child").is_none(), "it has ended by itself");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document, also of what was interrupted");
+    assert_eq!(document["run"]["interrupted"], true);
 }
 
 #[test]

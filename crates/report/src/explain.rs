@@ -1,6 +1,8 @@
 //! Where each millisecond of a cell went, and what limited it: for people, and as Markdown and CSV. Only
 //! says what the cell holds: who owns which time, and what limits, is decided in `stats::limits`.
 
+mod breakdown;
+
 use std::collections::BTreeMap;
 
 use stats::limits::OWNERS;
@@ -69,8 +71,12 @@ pub fn table(document: &Document, cells: &[&Cell]) -> String {
 
 fn explained(document: &Document, cell: &Cell) -> String {
     let mut lines = vec![heading(document, cell)];
-    if let Some(parts) = parts(cell).filter(|_| cell.measured) {
-        lines.extend(bars(&parts));
+    match (&cell.breakdown, parts(cell).filter(|_| cell.measured)) {
+        (Some(breakdown), Some(_)) => lines.extend(breakdown::lines(breakdown)),
+        (None, Some(parts)) => {
+            lines.extend(bars(&parts, |owner| Topic::Owner.entry(owner).map_or("", |entry| entry.brief)));
+        }
+        (_, None) => {}
     }
     lines.extend(beside(cell).map(|text| format!("  {text}")));
     lines.push(format!("  {}", sentence(cell)));
@@ -111,7 +117,7 @@ fn clock(clock: ClockKind) -> &'static str {
 }
 
 /// A line for each owner that has any time, the sum, and who has none or was not seen.
-fn bars(parts: &[Part]) -> Vec<String> {
+fn bars(parts: &[Part], meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
     let all: u64 = parts.iter().map(|part| part.nanos).sum();
     let quantum = quantum(all);
     let nanos: Vec<u64> = parts.iter().map(|part| part.nanos).collect();
@@ -125,13 +131,13 @@ fn bars(parts: &[Part]) -> Vec<String> {
             continue;
         }
         let bar = "#".repeat((share as usize * BAR).div_ceil(1000));
-        let meaning = Topic::Owner.entry(&part.owner).map_or("", |entry| entry.brief);
+        let meaning = meaning(&part.owner);
         let (amount, share) = (quantum.text(amount), tenths(share));
-        let line = format!("  {:<16} {amount:>12} ms {share:>6} %  {bar:<BAR$}  {meaning}", spoken(&part.owner));
+        let line = format!("  {:<18} {amount:>12} ms {share:>6} %  {bar:<BAR$}  {meaning}", spoken(&part.owner));
         lines.push(line.trim_end().to_owned());
     }
     let total = quantum.text(all.div_ceil(quantum.nanos));
-    lines.push(format!("  {:<16} {total:>12} ms {:>6} %", "elapsed", "100.0"));
+    lines.push(format!("  {:<18} {total:>12} ms {:>6} %", "elapsed", "100.0"));
     if !idle.is_empty() {
         lines.push(format!("  no time: {}", idle.join(", ")));
     }

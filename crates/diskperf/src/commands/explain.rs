@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use report::explain;
 use stats::{Cell, Document};
 
+use crate::commands::simulate::again;
 use crate::document::{self, DocumentFault};
 use crate::error::Error;
 use crate::exit::Exit;
@@ -66,8 +67,15 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     };
     let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.to_string_lossy() };
     document.cells.retain(explain::can_be_explained);
-    let chosen = choose(&document, &arguments.words, &name)?;
-    let text = match if arguments.json { Layout::Json } else { arguments.format } {
+    let mut chosen: Vec<Cell> = choose(&document, &arguments.words, &name)?.into_iter().cloned().collect();
+    let layout = if arguments.json { Layout::Json } else { arguments.format };
+    // The other two have no place for it.
+    let is_told = matches!(layout, Layout::Table | Layout::Json);
+    if is_told && !again::speed_up(&document.run, &mut chosen)? {
+        return Ok(Exit::Interrupted);
+    }
+    let chosen: Vec<&Cell> = chosen.iter().collect();
+    let text = match layout {
         Layout::Table => explain::table(&document, &chosen),
         Layout::Markdown => explain::markdown(&document, &chosen),
         Layout::Csv => explain::csv(&chosen),

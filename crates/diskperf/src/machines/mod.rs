@@ -7,6 +7,7 @@
 
 mod builtin;
 mod describe;
+mod faster;
 mod fault;
 mod machine;
 mod part;
@@ -14,6 +15,7 @@ mod quantity;
 mod sheet;
 mod sweep;
 
+pub use faster::{RESOURCES, Resource};
 pub use fault::MachineFault;
 pub use machine::Machine;
 pub use part::{Kind, Part};

@@ -3,6 +3,7 @@
 
 use simulator::{Chance, Computer};
 use stats::ParameterValue;
+use units::Nanos;
 use workload::{Base, Durability, Mode, Op, OpKind, Phase, Program, Step};
 
 use crate::error::Error;
@@ -104,6 +105,12 @@ impl Simulated {
         let Simulated::Described(described) = self else { return None };
         let drive = described.machine.describe(1, 0).ok()?.drive;
         Some((drive.name.clone(), drive.bytes()))
+    }
+
+    /// How long its drive takes for a turn.
+    pub fn turn(&self) -> Option<Nanos> {
+        let Simulated::Described(described) = self else { return None };
+        Some(described.machine.describe(1, 0).ok()?.drive.turn())
     }
 
     /// What was set of it, as cells keep it.

@@ -9,6 +9,9 @@ use super::{Invalid, SECTOR_BYTES};
 /// What an address of 28 bits reaches, as controllers of the time have it at most: 128 GiB.
 const MOST_SECTORS: u64 = 1 << 28;
 
+/// A hundred times what the slowest arm of the time took.
+const LONGEST_SEEK: Nanos = Nanos::from_secs(10);
+
 /// A disk drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drive {
@@ -70,14 +73,19 @@ impl Drive {
             return Err(Invalid::new("drive.cylinders", what, "no controller of the time addresses more"));
         }
         within("drive.first_sector", self.first_sector.into(), 0, sectors - 1, "a sector of the drive")?;
+        let seeks = [
+            ("drive.seek_least", self.seek_least),
+            ("drive.seek_average", self.seek_average),
+            ("drive.seek_most", self.seek_most),
+        ];
+        for (field, time) in seeks {
+            Invalid::unless_at_most(field, time, LONGEST_SEEK, hint)?;
+        }
         if self.seek_most < self.seek_average {
             return Err(Invalid::new("drive.seek_most", "less than the average seek", hint));
         }
         if self.seek_average < self.seek_least {
             return Err(Invalid::new("drive.seek_average", "less than the least seek", hint));
-        }
-        if self.seek_most > Nanos::from_secs(10) {
-            return Err(Invalid::new("drive.seek_most", "more than ten seconds", hint));
         }
         Ok(())
     }

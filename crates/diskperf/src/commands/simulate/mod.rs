@@ -1,5 +1,6 @@
 //! `diskperf simulate [MACHINE [PRESET]]`: the same programs on a simulated machine, into the same table.
 
+pub mod again;
 mod jobs;
 mod parts;
 mod perform;
@@ -8,6 +9,7 @@ mod timeline;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Instant, SystemTime};
 
@@ -15,6 +17,7 @@ use kernel::Means;
 use simulator::Chance;
 use stats::TargetInfo;
 use units::Nanos;
+use workload::Reason;
 
 use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
@@ -29,7 +32,7 @@ use crate::ground;
 use crate::machines::{Kind, Machine, Sweep};
 use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
-use crate::presets::Settings;
+use crate::presets::{Preset, Settings};
 use crate::published;
 use crate::signals::Stop;
 use crate::target::{Described, Simulated, Site, Target};
@@ -110,9 +113,24 @@ fn carry_out(
     }
     // Each file system by itself: all its programs on one drive, then on two.
     let preset = arguments.preset;
-    let plan = planned.insert(Plan {
+    let plan = planned.insert(of_machines(preset, arguments.phases.get(), arguments.seed, alternatives));
+    let stop = Stop::on_signals()?;
+    results.targets = infos(targets)?;
+    perform_all(plan, targets, arguments.threads, &stop, results);
+    results.interrupted = stop.requested();
+    if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
+        draw(path, plan, targets, &stop)?;
+    }
+    results.cells.extend(published::cells(preset.name));
+    results.findings = (preset.findings)(&results.cells);
+    Ok(())
+}
+
+/// A plan of machines that are switched on anew for each of so many ways in which the platters stand.
+fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {
+    Plan {
         preset: preset.name,
-        rounds: arguments.phases.get(),
+        rounds: phases,
         discard_first: false,
         promised: 1,
         must_agree: false,
@@ -120,25 +138,15 @@ fn carry_out(
         before: Before::Nothing,
         how: preset.how,
         means: Means::default(),
-        seed: arguments.seed,
+        seed,
         zeros: false,
         budget: None,
         limits: None,
         sizes: None,
         tried: 0,
-        phases: Some(arguments.phases.get()),
+        phases: Some(phases),
         alternatives,
-    });
-    let stop = Stop::on_signals()?;
-    results.targets = infos(targets)?;
-    perform_all(plan, targets, arguments.threads, &stop, results);
-    results.interrupted = stop.requested();
-    if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
-        draw(path, plan, targets)?;
     }
-    results.cells.extend(published::cells(preset.name));
-    results.findings = (preset.findings)(&results.cells);
-    Ok(())
 }
 
 /// `drive.rpm=3600`, but for what chooses a file system: that is another parameter of a cell.
@@ -201,15 +209,26 @@ fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
     Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..ground::info(first, None)? }])
 }
 
-/// Runs every program on every spindle phase, and makes their cells.
+/// Runs every program on every spindle phase, and makes their cells. Of a program that would not end the phases after
+/// the first such are left out.
 fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, stop: &Stop, results: &mut Results) {
     let mut display = Display::new();
     display.show(&Event::Started(plan));
     let (phases, order) = (plan.rounds, wanted(plan));
+    // The first phase in which each would not end: all before it are run, whoever is the first to know.
+    let hopeless: Vec<AtomicU32> = order.iter().map(|_| AtomicU32::new(u32::MAX)).collect();
     let job = |job: usize| {
-        let Alternative { targets: busy, row } = &plan.alternatives[order[job / phases as usize]];
-        let chance = Chance { seed: plan.seed, phase: job as u32 % phases, phases };
-        perform::once(&targets[busy[0]], busy.len(), &row.program, plan.how, chance)
+        let (place, phase) = (job / phases as usize, job as u32 % phases);
+        if phase > hopeless[place].load(Ordering::Relaxed) {
+            return None;
+        }
+        let Alternative { targets: busy, row } = &plan.alternatives[order[place]];
+        let chance = Chance { seed: plan.seed, phase, phases };
+        let performance = perform::once(&targets[busy[0]], busy.len(), &row.program, plan.how, chance, stop);
+        if performance.stopped.is_some_and(|stopped| stopped.failure.reason == Reason::Unending) {
+            hopeless[place].fetch_min(phase, Ordering::Relaxed);
+        }
+        Some(performance)
     };
     let threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let count = order.len() * phases as usize;
@@ -218,8 +237,11 @@ fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, s
     display.show(&Event::Finished);
     let mut histories = vec![History::default(); plan.alternatives.len()];
     for (job, performance) in performances.into_iter().enumerate() {
-        let Some(performance) = performance else { continue };
-        histories[order[job / phases as usize]].add(plan, job as u32 % phases + 1, 1, performance);
+        let Some(performance) = performance.flatten() else { continue };
+        let (place, phase) = (job / phases as usize, job as u32 % phases);
+        if phase <= hopeless[place].load(Ordering::Relaxed) {
+            histories[order[place]].add(plan, phase + 1, 1, performance);
+        }
     }
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
         results.problems.extend(cells::problem(targets, alternative, history));
@@ -229,15 +251,17 @@ fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, s
 }
 
 /// Draws the first run.
-fn draw(path: &Path, plan: &Plan, targets: &[Target]) -> Result<(), Error> {
+fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result<(), Error> {
     let Some(&first) = wanted(plan).first() else { return Err(Error::NothingToDraw) };
     let Alternative { targets: busy, row } = &plan.alternatives[first];
     let target = &targets[busy[0]];
     let chance = Chance { seed: plan.seed, phase: 0, phases: plan.rounds };
-    let marks = perform::timeline(target, busy.len(), &row.program, plan.how, chance);
+    let marks = perform::timeline(target, busy.len(), &row.program, plan.how, chance, stop);
     let drives = if busy.len() == 1 { "1 drive".to_owned() } else { format!("{} drives", busy.len()) };
     let file_system = target.file_system().unwrap_or_default();
-    let title = format!("{} on {target}, {file_system}, {drives}", row.program.name);
+    let turn =
+        target.simulated().and_then(Simulated::turn).map_or_else(String::new, |turn| format!("; a turn takes {turn}"));
+    let title = format!("{} on {target}, {file_system}, {drives}{turn}", row.program.name);
     timeline::write(path, &title, &marks)?;
     remark!("drew {title}, into {}", path.display());
     Ok(())

@@ -4,12 +4,13 @@ use simulator::{Chance, Computer, Mark};
 use workload::Program;
 
 use crate::runner::{self, How, Performance};
+use crate::signals::Stop;
 use crate::target::{Simulated, Target};
 
-/// Runs the program once, on so many drives. What it needs was made long ago, so that the platters stand as chance
+/// Runs the program once, on so many drives; stops soon where it is told to. What it needs was made long ago, so that the platters stand as chance
 /// has them when its first phase begins. Panics where the machine was not checked before.
-pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance) -> Performance {
-    let Ok(performance) = match ready(target, drives, program, chance) {
+pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Performance {
+    let Ok(performance) = match ready(target, drives, program, chance, stop) {
         Ok(mut computer) => runner::perform_prepared(&mut *computer, program, how),
         // Once more with time passing, which tells what failed.
         Err(mut fresh) => runner::perform(&mut *fresh, program, how),
@@ -18,17 +19,27 @@ pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance:
 }
 
 /// What every part does when the program runs once.
-pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, chance: Chance) -> Vec<Mark> {
-    let mut computer = ready(target, drives, program, chance).unwrap_or_else(|fresh| fresh);
+pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Vec<Mark> {
+    let mut computer = ready(target, drives, program, chance, stop).unwrap_or_else(|fresh| fresh);
     computer.keep_timeline();
     let Ok(_) = runner::perform_prepared(&mut *computer, program, how);
     computer.take_timeline()
 }
 
 /// A computer just switched on that holds what the program needs; one that holds nothing where that cannot be made.
-fn ready(target: &Target, drives: usize, program: &Program, chance: Chance) -> Result<Box<Computer>, Box<Computer>> {
+fn ready(
+    target: &Target,
+    drives: usize,
+    program: &Program,
+    chance: Chance,
+    stop: &Stop,
+) -> Result<Box<Computer>, Box<Computer>> {
     let Some(Simulated::Described(described)) = target.simulated() else { unreachable!("one that is described") };
-    let switch_on = || Box::new(described.open(drives, program.space, chance).expect("a machine that was checked"));
+    let switch_on = || {
+        let mut computer = described.open(drives, program.space, chance).expect("a machine that was checked");
+        computer.heed(stop.flag());
+        Box::new(computer)
+    };
     let mut computer = switch_on();
     match (0..drives).try_for_each(|index| computer.prepare(index, program.prepare.clone())) {
         Ok(()) => Ok(computer),
@@ -59,7 +70,7 @@ mod tests {
             for (classic, drives) in [(Classic::Read8192, 2), (Classic::Write4096, 1), (Classic::Rewrite8192, 2)] {
                 let chance = Chance { phase: 1, phases: 3, ..Chance::default() };
                 let how = How { claim: Claim::Returned, timed: false };
-                let performance = once(&target, drives, &classic.program(bytes), how, chance);
+                let performance = once(&target, drives, &classic.program(bytes), how, chance, &Stop::default());
                 let (prepare, steps) = (classic.program(bytes).prepare, classic.steps(Name::root(0), bytes));
                 let experiment = Experiment {
                     description: &description,

@@ -1,0 +1,177 @@
+//! What a faster resource would bring to a simulated cell: the cell is simulated anew as it was, and then with each
+//! resource of its machine a tenth faster.
+
+use stats::{Cell, Faster, RunInfo};
+use units::Bytes;
+use workload::Parameter;
+
+use super::{USUAL, of_machines, perform_all};
+use crate::cells::value_of;
+use crate::commands::run::Results;
+use crate::error::Error;
+use crate::machines::{Kind, Machine, RESOURCES};
+use crate::plan::{Alternative, Row};
+use crate::presets::{self, Preset, Settings};
+use crate::signals::Stop;
+use crate::target::{Described, Simulated, Site, Target, TargetArgument, TargetKind};
+
+/// More cells than this are not simulated anew at once: a minute or so.
+const MOST_CELLS: usize = 64;
+
+/// How much faster.
+const FACTOR: f64 = 1.1;
+
+/// How many ways the platters of a cell stood that does not say so: those of a run, which is no mean over them.
+const USUAL_PHASES: u32 = 10;
+
+/// Two computations of the same figure may differ by this, as it was printed and read.
+const SAME: f64 = 1e-9;
+
+/// A cell that can be simulated anew.
+struct Rebuilt {
+    described: Described,
+    preset: &'static Preset,
+    row: Row,
+    drives: usize,
+}
+
+/// Notes in each cell that has a breakdown what each of its resources would bring, or why that cannot be told. Says
+/// whether nobody said stop meanwhile.
+pub fn speed_up(run: &RunInfo, cells: &mut [Cell]) -> Result<bool, Error> {
+    let has = |cell: &Cell| cell.measured && cell.breakdown.as_ref().is_some_and(|known| known.faster.is_none());
+    let wanted: Vec<usize> = (0..cells.len()).filter(|&index| has(&cells[index])).collect();
+    if wanted.len() > MOST_CELLS {
+        let reason = format!("these are more than {MOST_CELLS} cells: name some of them");
+        wanted.iter().for_each(|&index| note(&mut cells[index], Err(reason.clone())));
+        return Ok(true);
+    }
+    if wanted.is_empty() {
+        return Ok(true);
+    }
+    let stop = Stop::on_signals()?;
+    let mut targets = Vec::new();
+    let mut alternatives = Vec::new();
+    let mut asked: Vec<(usize, Vec<&str>)> = Vec::new();
+    let mut preset = presets::CLASSIC;
+    for index in wanted {
+        let rebuilt = match rebuild(run, &cells[index]) {
+            Ok(rebuilt) => rebuilt,
+            Err(reason) => {
+                note(&mut cells[index], Err(reason));
+                continue;
+            }
+        };
+        preset = rebuilt.preset;
+        let mut resources = vec![""];
+        let mut variants = vec![rebuilt.described.clone()];
+        for resource in &RESOURCES {
+            let mut described = rebuilt.described.clone();
+            let settings = described.machine.faster(resource, FACTOR);
+            let can_be = settings.iter().all(|setting| described.machine.set(setting).is_ok())
+                && Simulated::Described(Box::new(described.clone()))
+                    .check(rebuilt.drives, rebuilt.row.program.space)
+                    .is_ok();
+            if can_be {
+                resources.push(resource.name);
+                variants.push(described);
+            }
+        }
+        for described in variants {
+            let first = targets.len();
+            targets.extend(vec![target(described); rebuilt.drives]);
+            alternatives.push(Alternative { targets: (first..targets.len()).collect(), row: rebuilt.row.clone() });
+        }
+        asked.push((index, resources));
+    }
+    let plan = of_machines(preset, run.phases.unwrap_or(USUAL_PHASES), run.seed, alternatives);
+    let mut results = Results::default();
+    perform_all(&plan, &targets, None, &stop, &mut results);
+    if stop.requested() {
+        return Ok(false);
+    }
+    let mut computed = results.cells.into_iter();
+    let mut alternatives = plan.alternatives.iter();
+    for (index, resources) in asked {
+        let mut rates = Vec::new();
+        for _ in &resources {
+            let phases = alternatives.next().map_or(0, |alternative| alternative.row.program.phases.len());
+            let of_all: Vec<Cell> = computed.by_ref().take(phases).collect();
+            let own = of_all.into_iter().find(|cell| cell.phase == cells[index].phase);
+            rates.push(own.and_then(|cell| Some(cell.rate?.per_second)));
+        }
+        let told = compare(run, &cells[index], &resources, &rates);
+        note(&mut cells[index], told);
+    }
+    Ok(true)
+}
+
+fn note(cell: &mut Cell, told: Result<Vec<Faster>, String>) {
+    let Some(breakdown) = &mut cell.breakdown else { return };
+    match told {
+        Ok(faster) => (breakdown.faster, breakdown.faster_reason) = (Some(faster), None),
+        Err(reason) => breakdown.faster_reason = Some(reason),
+    }
+}
+
+/// The rates with each resource faster beside the first, which is of the machine as it was. That must be what the cell
+/// says, or it is another machine.
+fn compare(run: &RunInfo, cell: &Cell, resources: &[&str], rates: &[Option<f64>]) -> Result<Vec<Faster>, String> {
+    let Some(own) = rates.first().copied().flatten() else { return Err("it cannot be run any more".to_owned()) };
+    let stored = cell.rate.as_ref().map_or(f64::NAN, |rate| rate.per_second);
+    if run.phases.is_some() && (own / stored - 1.0).abs() > SAME {
+        return Err("simulated anew it gives another rate: the machine has changed since".to_owned());
+    }
+    let faster = RESOURCES.iter().map(|resource| {
+        let place = resources.iter().position(|name| *name == resource.name);
+        let per_second = place.and_then(|place| rates[place]);
+        let gain_percent = per_second.map(|rate| 100.0 * (rate / own - 1.0));
+        Faster { resource: resource.name.to_owned(), per_second, gain_percent }
+    });
+    Ok(faster.collect())
+}
+
+/// The machine and the program of a cell, from what the cell and its run say of them; else what is missing.
+fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
+    let name = cell.target.split('+').next().unwrap_or_default();
+    let info = run.targets.iter().find(|info| info.name == name).ok_or("nothing is said of its machine")?;
+    let Ok(argument) = info.argument.parse::<TargetArgument>();
+    let typed = match argument.kind {
+        TargetKind::Simulated(machine) => machine,
+        _ => info.argument.clone(),
+    };
+    let mut machine = Machine::load(typed.split(',').next().unwrap_or_default()).map_err(|fault| fault.to_string())?;
+    let is_setting = |key: &str| key.contains('.') || Kind::of(key).is_some_and(|kind| kind != Kind::FileSystem);
+    let settings: Vec<(String, String)> = cell
+        .parameters
+        .iter()
+        .filter(|(key, _)| is_setting(key))
+        .map(|(key, value)| (key.clone(), value.to_string()))
+        .collect();
+    for (key, value) in &settings {
+        machine.set(&format!("{key}={value}")).map_err(|fault| fault.to_string())?;
+    }
+    let wanted = cell.word("file_system").unwrap_or_default();
+    let file_system = machine.parts(Kind::FileSystem).position(|part| part.is_called(wanted));
+    let file_system = file_system.ok_or_else(|| format!("its machine has no file system {wanted}"))?;
+    let described = Described { machine, file_system, settings };
+    let preset = presets::ALL.into_iter().find(|preset| preset.name == cell.preset);
+    let preset = preset.ok_or_else(|| format!("there is no preset {}", cell.preset))?;
+    let target = target(described.clone());
+    let row = [None, cell.number("file_bytes").map(Bytes)].into_iter().find_map(|size| {
+        let settings = Settings { size, memory: None, seed: run.seed, sizes: USUAL };
+        (preset.rows)(&settings, &target).ok()?.into_iter().find(|row| is_of(cell, row))
+    });
+    let row = row.ok_or_else(|| format!("{} has no program {} of this kind any more", preset.name, cell.program))?;
+    Ok(Rebuilt { described, preset, row, drives: cell.targets as usize })
+}
+
+fn is_of(cell: &Cell, row: &Row) -> bool {
+    let same = |parameter: &Parameter| cell.parameters.get(parameter.name) == Some(&value_of(&parameter.value));
+    row.program.name == cell.program && row.omitted.is_none() && row.program.parameters.iter().all(same)
+}
+
+fn target(described: Described) -> Target {
+    let name = described.machine.name.clone();
+    let site = Site::Simulated(Simulated::Described(Box::new(described)));
+    Target { name: name.clone(), typed: name, site, tuning: Vec::new() }
+}

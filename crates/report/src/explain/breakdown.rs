@@ -1,0 +1,159 @@
+//! Where the time of a simulated cell went, by program and by resource, and which resource would help most. Only says
+//! what the cell holds.
+
+use std::collections::BTreeMap;
+
+use stats::{Breakdown, ResourceTime};
+
+use super::{Part, bars, quantum, shared_out, spoken, tenths};
+
+/// What an owner of a program's time does: what it computes, what it waits for.
+const MEANINGS: [(&str, &str); 22] = [
+    ("call", "system calls, and the program's loop around them"),
+    ("block_read", "finding blocks that are read"),
+    ("block_write", "finding blocks that are written"),
+    ("allocate", "choosing new blocks"),
+    ("clear", "clearing new blocks"),
+    ("copy", "copying between program and kernel"),
+    ("start", "handing requests to the driver"),
+    ("switch", "being put on the processor"),
+    ("slowed", "waiting for memory, which a transfer uses"),
+    ("interrupt", "serving the controller"),
+    ("clock", "serving the clock"),
+    ("interrupted", "on the processor, which served an interrupt"),
+    ("ready", "could run, and the processor was with another"),
+    ("pause", "of its own will"),
+    ("waiting_idle", "asleep while its drive had nothing to do"),
+    ("waiting_host", "asleep while its drive waited for the processor"),
+    ("waiting_controller", "asleep while the controller worked on a command"),
+    ("waiting_path", "asleep while its drive waited for a data path"),
+    ("waiting_seek", "asleep while the arm moved"),
+    ("waiting_rotation", "asleep while the platter turned to the sector"),
+    ("waiting_transfer", "asleep while data moved"),
+    ("waiting_lost_turn", "asleep while the platter turned for nothing"),
+];
+
+/// What is said of an owner.
+fn meaning(owner: &str) -> &'static str {
+    MEANINGS.iter().find(|(known, _)| *known == owner).map_or("", |(_, meaning)| meaning)
+}
+
+/// Both ways, and the sentence.
+pub(super) fn lines(breakdown: &Breakdown) -> Vec<String> {
+    let mut parts: Vec<Part> =
+        breakdown.all_programs().owners.into_iter().map(|(owner, nanos)| Part { owner, nanos }).collect();
+    // The largest first; of equals, as they are called.
+    parts.sort_by_key(|part| std::cmp::Reverse(part.nanos));
+    let mut lines = vec![match breakdown.programs.len() {
+        1 => "  by program".to_owned(),
+        count => format!("  by program, all {count} together"),
+    }];
+    lines.extend(bars(&parts, meaning));
+    lines.push("  by resource".to_owned());
+    lines.extend(breakdown.resources.iter().map(resource));
+    lines.push(format!("  {}", sentence(breakdown)));
+    lines
+}
+
+/// `  cpu  1,234.5 ms: 71.2 % busy (copy 40.1, call 3.2), 3.1 % blocked (memory 3.1), 25.7 % idle`
+fn resource(one: &ResourceTime) -> String {
+    let parts: Vec<u64> = one.busy.values().chain(one.blocked.values()).copied().chain([one.idle]).collect();
+    let shares = shared_out(&parts, 1000);
+    let (busy, rest) = shares.split_at(one.busy.len());
+    let (blocked, idle) = rest.split_at(one.blocked.len());
+    let quantum = quantum(one.elapsed);
+    format!(
+        "  {:<18} {:>12} ms: {} busy{}, {} blocked{}, {} idle",
+        one.resource,
+        quantum.text(one.elapsed.div_ceil(quantum.nanos)),
+        percent(busy.iter().sum()),
+        causes(&one.busy, busy),
+        percent(blocked.iter().sum()),
+        causes(&one.blocked, blocked),
+        percent(idle.iter().sum()),
+    )
+}
+
+/// ` (copy 40.1, call 3.2)`: those that have any, the largest first.
+fn causes(times: &BTreeMap<String, u64>, shares: &[u64]) -> String {
+    let mut shown: Vec<(&String, u64)> =
+        times.keys().zip(shares.iter().copied()).filter(|(_, share)| *share > 0).collect();
+    shown.sort_by_key(|(_, share)| std::cmp::Reverse(*share));
+    let texts: Vec<String> = shown.iter().map(|(name, share)| format!("{} {}", spoken(name), tenths(*share))).collect();
+    if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
+}
+
+fn percent(share: u64) -> String {
+    format!("{} %", tenths(share))
+}
+
+/// Whose most of the time is, and which resource helps most.
+fn sentence(breakdown: &Breakdown) -> String {
+    let owner = breakdown.largest_owner().map_or_else(
+        || "no time passed".to_owned(),
+        |(owner, share)| format!("most of it, {:.0} %: {} ({})", 100.0 * share, spoken(&owner), meaning(&owner)),
+    );
+    let helpful = breakdown.helpful();
+    let helps = match (&breakdown.faster, helpful.split_first()) {
+        (None, _) => format!("n.m. ({})", breakdown.faster_reason.as_deref().unwrap_or("not simulated anew")),
+        (Some(_), None) => "none brings a percent".to_owned(),
+        (Some(_), Some(((first, gain), rest))) => {
+            let rest: Vec<String> = rest.iter().map(|(name, gain)| format!("{name} {gain:+.1} %")).collect();
+            let then = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
+            format!("the {first} helps most, {gain:+.1} %{then}")
+        }
+    };
+    format!("{owner}; of resources a tenth faster, simulated anew, {helps}")
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::{Faster, ProgramTime};
+
+    use super::*;
+
+    fn times(of: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        of.iter().map(|(name, nanos)| ((*name).to_owned(), *nanos)).collect()
+    }
+
+    fn breakdown() -> Breakdown {
+        let owners = times(&[("copy", 300_000_000), ("waiting_rotation", 700_000_000), ("pause", 0)]);
+        let cpu = ResourceTime {
+            resource: "cpu".to_owned(),
+            elapsed: 1_000_000_000,
+            busy: times(&[("copy", 300_000_000), ("call", 1_000_000)]),
+            blocked: times(&[("memory", 0)]),
+            idle: 699_000_000,
+        };
+        Breakdown {
+            resources: vec![cpu],
+            programs: vec![ProgramTime { elapsed: 1_000_000_000, owners }],
+            ..Breakdown::default()
+        }
+    }
+
+    #[test]
+    fn both_ways_are_told_and_the_largest_owner_first() {
+        let lines = lines(&breakdown());
+        assert!(lines[1].contains("waiting rotation") && lines[1].contains("700.0 ms"), "{lines:#?}");
+        let cpu = "  cpu                     1,000.0 ms: 30.1 % busy (copy 30.0, call 0.1), 0.0 % blocked, 69.9 % idle";
+        assert!(lines.contains(&cpu.to_owned()), "{lines:#?}");
+    }
+
+    #[test]
+    fn the_sentence_names_what_helps_most() {
+        let mut breakdown = breakdown();
+        assert!(sentence(&breakdown).ends_with("simulated anew, n.m. (not simulated anew)"));
+        let faster = |resource: &str, gain| Faster {
+            resource: resource.to_owned(),
+            per_second: Some(1.0),
+            gain_percent: Some(gain),
+        };
+        breakdown.faster = Some(vec![faster("bus", 0.1), faster("processor", 2.0), faster("spindle", 6.25)]);
+        let said = sentence(&breakdown);
+        assert!(said.starts_with("most of it, 70 %: waiting rotation (asleep while the platter"), "{said}");
+        assert!(said.ends_with("the spindle helps most, +6.2 %; processor +2.0 %"), "{said}");
+        breakdown.faster = Some(vec![faster("bus", 0.1)]);
+        assert!(sentence(&breakdown).ends_with("none brings a percent"));
+    }
+}
