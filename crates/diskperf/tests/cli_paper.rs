@@ -66,6 +66,21 @@ fn tables_stand_in_the_papers_layout_and_footnotes() {
     assert!(!ended.out.contains("rates: median"), "one table is not all: {}", ended.out);
 }
 
+/// What is named twice is printed once, and a table of a drive is a document too.
+#[test]
+fn parts_stand_once_and_drives_are_documents() {
+    let twice = diskperf(&["paper", "d1", "D1", "D2", "d1"]);
+    assert_eq!(twice.status, Some(0), "{}", twice.err);
+    assert_eq!(twice.out.matches("DEC RA81 Disk Drive Characteristics").count(), 1, "{}", twice.out);
+    assert_eq!(twice.out.matches("Fujitsu 2351A Disk Drive Characteristics").count(), 1, "{}", twice.out);
+    let document = document(&["paper", "D1", "d1", "--json"]);
+    let drives = document["drives"].as_array().expect("drives");
+    assert_eq!((drives.len(), drives[0]["rows"].as_array().map(Vec::len)), (1, Some(9)));
+    let speed = &drives[0]["rows"][1];
+    assert_eq!((speed["what"].as_str(), speed["value"].as_f64()), (Some("Rotational Speed"), Some(3600.0)));
+    assert!(document["cells"].as_array().is_some_and(Vec::is_empty));
+}
+
 #[test]
 fn every_question_is_answered_and_every_claim_judged() {
     let document = document(&["paper", "q8", "claims", "--json"]);

@@ -89,12 +89,39 @@ pub struct PaperDocument {
     pub cells: Vec<Comparison>,
     /// Over the cells of all tables that judge.
     pub summary: Option<Summary>,
+    /// The tables of drives, if they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<Drive>,
     /// The questions that were asked for, answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Asked>,
     /// The claims, if they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Judged>,
+}
+
+/// What the publication says of a drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drive {
+    /// `D1`
+    pub id: String,
+    /// The title of its table.
+    pub title: String,
+    /// The lines.
+    pub rows: Vec<Characteristic>,
+}
+
+/// A line of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Characteristic {
+    /// `Rotational Speed`
+    pub what: String,
+    /// `3600`
+    pub value: f64,
+    /// `RPM`; null of what is counted.
+    pub unit: Option<String>,
 }
 
 /// A question and its answer.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use report::replication as layout;
-use stats::replication::{Asked, Comparison, Judged, PAPER_SCHEMA, PaperDocument, summary};
+use stats::replication::{Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, summary};
 
 use crate::error::Error;
 use crate::exit::Exit;
@@ -83,7 +83,26 @@ fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
             return Err(Error::NoSuchPart(word));
         }
     }
+    // What is named twice, also by `questions`, is printed once, where it came first.
+    let mut seen = Vec::new();
+    parts.retain(|part: &Part| {
+        let is_new = !seen.contains(&part.id());
+        seen.push(part.id());
+        is_new
+    });
     Ok(parts)
+}
+
+impl Part {
+    /// What it is asked for by.
+    fn id(&self) -> &'static str {
+        match self {
+            Part::Rates(index) => RATES[*index].id,
+            Part::Drive(drive) => drive.id,
+            Part::Question(question) => question.id,
+            Part::Claims => "claims",
+        }
+    }
 }
 
 /// All cells, where any table of rates is wanted: simulating them once is simulating them all.
@@ -159,17 +178,33 @@ fn json(parts: &[Part]) -> Result<String, MachineFault> {
     };
     let mut questions = Vec::new();
     let mut judged = Vec::new();
+    let mut drives = Vec::new();
     for part in parts {
         match part {
             Part::Question(question) => questions.push(asked(question, question.answer()?)),
             Part::Claims => judged.extend(claims()?.into_iter().map(claimed)),
-            Part::Rates(_) | Part::Drive(_) => {}
+            Part::Drive(drive) => drives.push(listed(drive)),
+            Part::Rates(_) => {}
         }
     }
     let cells: Vec<Comparison> = all.iter().filter(|cell| wanted(cell)).cloned().collect();
-    let document =
-        PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary: summary(&all), cells, questions, claims: judged };
+    let document = PaperDocument {
+        schema: PAPER_SCHEMA.to_owned(),
+        summary: summary(&all),
+        cells,
+        drives,
+        questions,
+        claims: judged,
+    };
     Ok(serde_json::to_string_pretty(&document).expect("plain data") + "\n")
+}
+
+fn listed(drive: &DriveTable) -> Drive {
+    let rows = drive.rows.map(|(what, value, unit)| {
+        let value = value.parse().expect("the published figures are numbers");
+        Characteristic { what: what.to_owned(), value, unit: Some(unit.to_owned()).filter(|unit| !unit.is_empty()) }
+    });
+    Drive { id: drive.id.to_owned(), title: drive.title.to_owned(), rows: rows.into() }
 }
 
 fn asked(question: &Question, answer: Answer) -> Asked {

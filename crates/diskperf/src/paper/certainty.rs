@@ -31,7 +31,9 @@ pub fn spread(setups: &[Setup], effect: impl Fn(&[Figure]) -> f64) -> Result<Spr
     // The setups as they stand, and then once more for every change.
     let mut all = setups.to_vec();
     for (constant, factor) in &changes {
-        all.extend(setups.iter().map(|setup| constant.changed(setup, *factor)));
+        for setup in setups {
+            all.push(constant.changed(setup, *factor)?);
+        }
     }
     let figures = measure(&all)?;
     let mut effects = figures.chunks(setups.len().max(1)).map(&effect);
@@ -49,7 +51,16 @@ pub fn spread(setups: &[Setup], effect: impl Fn(&[Figure]) -> f64) -> Result<Spr
     Ok(spread)
 }
 
-/// A number of a machine that was fitted.
+/// Numbers that go with another, in proportion: told once for each thing they are about, and one constant. Each says so
+/// itself, under `from` in its file.
+const TIES: [(&str, &str); 4] = [
+    ("kernel.clear_per_kib", "kernel.copy_per_kib"),
+    ("kernel.block_write", "kernel.block_read"),
+    ("controller.driver_start", "controller.driver_interrupt"),
+    ("bus.from_memory", "bus.to_memory"),
+];
+
+/// A number of a machine that was fitted. What several machines share is one constant.
 #[derive(Clone, Debug, PartialEq)]
 struct Constant {
     field: String,
@@ -58,22 +69,69 @@ struct Constant {
 }
 
 impl Constant {
-    /// The setup with this constant so many times as large; as it is where it has no such constant.
-    fn changed(&self, setup: &Setup, factor: f64) -> Setup {
-        if !fitted(setup).is_ok_and(|constants| constants.contains(self)) {
-            return setup.clone();
+    /// The setup with this constant so many times as large, and with it what it is tied to; as it is where it has no
+    /// such constant.
+    fn changed(&self, setup: &Setup, factor: f64) -> Result<Setup, MachineFault> {
+        if !fitted(setup)?.contains(self) {
+            return Ok(setup.clone());
         }
-        scaled(setup, &self.field, self.value * factor, &self.unit)
+        let machine = setup.load()?;
+        let tied = TIES.iter().filter(|(_, leader)| *leader == self.field).map(|(follower, _)| *follower);
+        let numbers = [self.field.as_str()].into_iter().chain(tied);
+        let changes = numbers.filter_map(|field| {
+            let (value, unit) = machine.value(field)?;
+            Some(machine.finely(field, value * factor, &unit))
+        });
+        Ok(changes.fold(setup.clone(), |setup, change| setup.with(change)))
     }
 }
 
-/// The setup with a number set, as finely as the simulator counts it.
-pub fn scaled(setup: &Setup, field: &str, value: f64, unit: &str) -> Setup {
-    let changed = |decimals: usize| setup.with(format!("{field}={value:.decimals$}{unit}"));
-    (0..=6).rev().map(changed).find(|setup| setup.describe().is_ok()).unwrap_or_else(|| changed(0))
+/// The constants of a setup's machine that were fitted, but for those that go with another.
+fn fitted(setup: &Setup) -> Result<Vec<Constant>, MachineFault> {
+    let all: Vec<Constant> =
+        setup.load()?.fitted().map(|(field, value, unit)| Constant { field, value, unit }).collect();
+    let has = |field: &str| all.iter().any(|constant| constant.field == field);
+    let is_led = |constant: &Constant| TIES.iter().any(|(follower, leader)| *follower == constant.field && has(leader));
+    Ok(all.iter().filter(|constant| !is_led(constant)).cloned().collect())
 }
 
-/// The constants of a setup's machine that were fitted.
-fn fitted(setup: &Setup) -> Result<Vec<Constant>, MachineFault> {
-    Ok(setup.load()?.fitted().map(|(field, value, unit)| Constant { field, value, unit }).collect())
+#[cfg(test)]
+mod tests {
+    use workload::programs::mckusick::Classic;
+
+    use super::*;
+
+    #[test]
+    fn what_is_tied_moves_together_and_counts_once() {
+        for machine in ["vax780-sc780", "vax750-uda50"] {
+            let setup = Setup::of(machine, 0, Classic::Read8192, 1);
+            let before = setup.load().expect("a machine");
+            let constants = fitted(&setup).expect("a machine");
+            for (follower, leader) in TIES {
+                assert!(constants.iter().all(|constant| constant.field != follower) || !is(&constants, leader));
+                let Some(constant) = constants.iter().find(|constant| constant.field == leader) else { continue };
+                let after = constant.changed(&setup, 1.1).expect("a machine").load().expect("a machine");
+                for field in [leader, follower] {
+                    let value = |machine: &crate::machines::Machine| machine.value(field).expect("a number").0;
+                    let ratio = value(&after) / value(&before);
+                    assert!((ratio - 1.1).abs() < 0.01, "{field} of {machine} becomes {ratio} times as large");
+                }
+            }
+        }
+    }
+
+    fn is(constants: &[Constant], field: &str) -> bool {
+        constants.iter().any(|constant| constant.field == field)
+    }
+
+    /// The driver's interrupts cost the same for both controllers: that is one constant of two setups.
+    #[test]
+    fn what_two_machines_share_is_one_constant() {
+        let of = |machine| fitted(&Setup::of(machine, 0, Classic::Read8192, 1)).expect("a machine");
+        let (sc, uda) = (of("vax780-sc780"), of("vax780-uda50"));
+        let shared: Vec<&str> =
+            sc.iter().filter(|constant| uda.contains(constant)).map(|constant| constant.field.as_str()).collect();
+        assert!(shared.contains(&"controller.driver_interrupt"), "{shared:?}");
+        assert!(shared.contains(&"kernel.call") && !shared.contains(&"controller.command"), "{shared:?}");
+    }
 }

@@ -19,9 +19,9 @@ use crate::machines::{Machine, MachineFault};
 /// How many ways the platters stand.
 pub const PHASES: u32 = 10;
 
-/// From this share on the processor limits: the least that the paper itself calls so is 96 % (section 5, of two
-/// programs).
-const SATURATED: f64 = 0.95;
+/// From this share on the processor limits, in percent: the least that the paper itself calls so is 96 % (section 5, of
+/// two programs).
+pub const SATURATED: f64 = 96.0;
 
 /// Eight megabytes, as in 1983 (Kridle & McKusick 1983, section 4).
 pub const FILE_BYTES: u64 = 8 << 20;
@@ -127,6 +127,9 @@ pub struct Figure {
     pub elapsed: u64,
     /// Where the drives' time went, in the order of [`Activity::ALL`], summed over drives, in nanoseconds.
     pub drives: [u64; Activity::COUNT],
+    /// How many requests the drives had to read, and how long they had nothing to do just before or just after one,
+    /// in nanoseconds.
+    pub around_reads: (u64, u64),
 }
 
 impl Figure {
@@ -135,9 +138,11 @@ impl Figure {
         self.simulated.kbytes_per_sec
     }
 
-    /// The part of the drives' time that went into something.
-    pub fn drives_in(&self, activity: Activity) -> f64 {
-        self.drives[activity as usize] as f64 / self.drives.iter().sum::<u64>() as f64
+    /// How long a drive had nothing to do just before and just after a request to read, in milliseconds; nothing where
+    /// none came.
+    pub fn idle_around_a_read(&self) -> Option<f64> {
+        let (reads, idle) = self.around_reads;
+        (reads > 0).then(|| idle as f64 / 1e6 / reads as f64)
     }
 
     /// The part of all time in which the processor did something.
@@ -154,7 +159,7 @@ impl Figure {
     /// they wait for most.
     pub fn limit(&self) -> &'static str {
         let busy = (self.time.cpu() + self.time.ready).as_secs_f64() / self.time.elapsed.as_secs_f64();
-        if busy >= SATURATED {
+        if 100.0 * busy >= SATURATED {
             return "cpu";
         }
         let waits = Activity::ALL.into_iter().map(|activity| (activity.name(), self.time.waiting[activity as usize].0));
@@ -200,6 +205,7 @@ fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
     let mut drives = [0; Activity::COUNT];
     let mut processor = [0; Cause::COUNT];
     let mut elapsed = 0;
+    let mut around_reads = (0, 0);
     for phase in 0..PHASES {
         let chance = Chance { phase, phases: PHASES, ..Chance::default() };
         let outcome = experiment.run(chance).map_err(|invalid| machine.impossible(&invalid, None))?;
@@ -207,6 +213,10 @@ fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
         cpu += outcome.cpu_permille();
         outcome.programs.iter().for_each(|program| time.add(program));
         elapsed += outcome.parts.elapsed.0;
+        for around in &outcome.parts.around_reads {
+            around_reads.0 += around.reads;
+            around_reads.1 += around.idle.0;
+        }
         for (sum, part) in processor.iter_mut().zip(outcome.parts.cpu.busy) {
             *sum += part.0;
         }
@@ -216,7 +226,7 @@ fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
     }
     let mean = |sum: u64, unit: f64| sum as f64 / unit / f64::from(PHASES);
     let simulated = Simulated { kbytes_per_sec: mean(rate, 1000.0), cpu_percent: mean(cpu, 10.0) };
-    Ok(Figure { simulated, time, processor, elapsed, drives })
+    Ok(Figure { simulated, time, processor, elapsed, drives, around_reads })
 }
 
 /// Of several drives' times, the sums by activity.

@@ -59,12 +59,15 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "To read blocks of 16 sectors at the rate the bus allows takes {} sectors on the UNIBUS and {} on the SBI, \
-             {} and {} beside others.",
+            "To read blocks of 16 sectors within 3 % of what {} sectors of buffer bring takes {} sectors on the UNIBUS and \
+             {} on the SBI; {} and {} where others use {} % and {} % of it.",
+            SECTORS[SECTORS.len() - 1],
             enough(0),
             enough(4),
             enough(2),
-            enough(6)
+            enough(6),
+            BUSES[1].1,
+            BUSES[3].1
         ),
         effect: ("read_8192 over the UNIBUS: 64 sectors of buffer over one", effect),
     })

@@ -53,6 +53,11 @@ fn experiment() -> Result<Answer, MachineFault> {
     })?;
     let (slow_cmi, _) = costs(&figures[0]);
     let (slow_unibus, _) = costs(&figures[2]);
+    let by = |setup: Setup| -> Result<Option<(f64, String)>, MachineFault> { Ok(setup.load()?.value("bus.slow_down")) };
+    let model = match by(setup(CASES[0]))? == by(setup(CASES[2]))? {
+        true => " In the model a transfer slows it down as much on either: only its duration differs.",
+        false => "",
+    };
     let share = match effect.low >= 0.0 && effect.high <= 1.0 {
         true => format!("{:.0} % of the difference goes with the bus", 100.0 * effect.value),
         false => "how much of the difference goes with the bus, these machines cannot tell".to_owned(),
@@ -62,7 +67,7 @@ fn experiment() -> Result<Answer, MachineFault> {
         rows,
         sentence: format!(
             "A Kbyte slows the processor down for {slow_cmi:.0} us over the CMI and for {slow_unibus:.0} us over the \
-             UNIBUS; {share}. In the model a transfer slows it down as much on either: only its duration differs.",
+             UNIBUS; {share}.{model}",
         ),
         effect: ("the part of the difference that goes with the bus", effect),
     })

@@ -26,7 +26,7 @@ const STEPS: [(&str, &[&str]); 4] = [
             "controller.response=0ms",
         ],
     ),
-    ("as it is, one block of buffer", &["controller.buffer_sectors=16", "controller.fetched_writes=1"]),
+    ("as it is, 16 sectors of buffer", &["controller.buffer_sectors=16", "controller.fetched_writes=1"]),
 ];
 
 fn setup(changes: &[&str], test: Classic, drives: usize) -> Setup {
@@ -57,10 +57,10 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "What its microcode takes costs the UDA50 {:.0} % of what one drive could read; holding three blocks and not \
-             one gives two drives {:.0} % more.",
-            100.0 * (1.0 - 1.0 / effect.value),
-            100.0 * (1.0 / buffered - 1.0)
+            "If its microcode took no time, one drive of the UDA50 would read {:+.0} %; with 16 sectors of buffer, as \
+             much as one block, two drives would read {:+.0} %.",
+            100.0 * (effect.value - 1.0),
+            100.0 * (buffered - 1.0)
         ),
         effect: ("read_8192 on one drive: without microcode over with it", effect),
     })

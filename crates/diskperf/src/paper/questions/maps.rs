@@ -1,10 +1,9 @@
 //! Q6: what a drive does around every read of a new map, under one queue and under two.
 
-use simulator::Activity;
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
-use super::super::laboratory::{FILE_BYTES, Figure, Setup, measure};
+use super::super::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 use super::{Answer, Question, gain, rate, row};
 use crate::machines::MachineFault;
 
@@ -25,17 +24,22 @@ const CASES: [(&str, &str, &str); 6] = [
     ("vax750-uda50", "controller: reads first", "controller.order=reads-first"),
 ];
 
-/// New maps that a file of eight megabytes needs: one for the first indirect block, and one for every 256 blocks of it
-/// (4.2BSD mkfs.c and ffs_alloc.c).
+/// New maps that a file of eight megabytes needs: the header of every group of cylinders that it has blocks in. Its first
+/// blocks lie in one group; it goes on in another with every indirect block, and after every 256 blocks of one (4.2BSD
+/// mkfs.c and ffs_alloc.c).
 fn maps(half: usize) -> u64 {
     let block = [8192, 4096][half];
-    (FILE_BYTES / block - 12).div_ceil(256)
+    1 + (FILE_BYTES / block - 12).div_ceil(256)
 }
 
-/// Milliseconds in which a drive did nothing, for every new map.
-fn idle_ms(figure: &Figure, half: usize) -> f64 {
-    let idle = figure.drives[Activity::Idle as usize] as f64;
-    idle / 1e6 / maps(half) as f64 / f64::from(super::super::laboratory::PHASES)
+/// How often a drive had to read, for each file: once for each map, and again where it was pushed out of memory.
+fn reads(figure: &Figure, drives: usize) -> f64 {
+    figure.around_reads.0 as f64 / f64::from(PHASES) / drives as f64
+}
+
+/// `3.2 ms`
+fn idle(figure: &Figure) -> String {
+    figure.idle_around_a_read().map_or_else(|| "n.m.".to_owned(), |ms| format!("{ms:.1} ms"))
 }
 
 fn experiment() -> Result<Answer, MachineFault> {
@@ -48,9 +52,9 @@ fn experiment() -> Result<Answer, MachineFault> {
     let mut rows = Vec::new();
     for ((machine, queue, _), figures) in CASES.iter().zip(figures.chunks(columns.len())) {
         let mut cells = row([machine, queue]);
-        for (figure, (half, _)) in figures.iter().zip(columns) {
+        for (figure, (_, drives)) in figures.iter().zip(columns) {
             cells.push(rate(figure.rate()));
-            cells.push(format!("{} ms", report::significant(idle_ms(figure, half), 2)));
+            cells.push(format!("{}, {:.0} times", idle(figure), reads(figure, drives)));
         }
         rows.push(cells);
     }
@@ -58,14 +62,34 @@ fn experiment() -> Result<Answer, MachineFault> {
         spread(&[setup(CASES[2], 0, 1), setup(CASES[4], 0, 1)], |figures| figures[1].rate() / figures[0].rate())?;
     let change = gain(figures[0].rate(), figures[columns.len()].rate());
     Ok(Answer {
-        headings: row(["machine", "order", "8K x1", "idle per map", "4K x1", "idle per map", "8K x2", "idle per map"]),
+        headings: row(["machine", "order", "8K x1", "idle", "4K x1", "idle", "8K x2", "idle"]),
         rows,
         sentence: format!(
             "Reads first change what one drive writes by {change} on the SC780 and by {:+.1} % on the UDA50: a file of \
-             eight megabytes needs {} new maps only.",
+             eight megabytes needs {} maps, in smaller blocks {}; around the read of one a drive of the UDA50 has \
+             nothing to do for {} where requests are served as they came, for {} where reads go first.",
             100.0 * (effect.value - 1.0),
-            maps(0)
+            maps(0),
+            maps(1),
+            idle(&figures[2 * columns.len()]),
+            idle(&figures[4 * columns.len()]),
         ),
         effect: ("write_8192 on the UDA50: reads first over as they came", effect),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four more groups in blocks of eight Kbytes, eight more in blocks of four.
+    #[test]
+    fn every_group_has_a_map_that_is_read() {
+        assert_eq!([0, 1].map(maps), [5, 9]);
+        for half in 0..2 {
+            let setup = Setup::of("vax780-sc780", half, Classic::Write8192, 1);
+            let figures = measure(&[setup]).expect("a machine");
+            assert!(reads(&figures[0], 1) >= maps(half) as f64, "{:?}", figures[0].around_reads);
+        }
+    }
 }

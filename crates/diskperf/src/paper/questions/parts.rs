@@ -2,10 +2,10 @@
 
 use workload::programs::mckusick::Classic;
 
-use super::super::certainty::{scaled, spread};
+use super::super::certainty::spread;
 use super::super::laboratory::{Setup, measure};
 use super::{Answer, Question, gain, row};
-use crate::machines::MachineFault;
+use crate::machines::{MachineFault, RESOURCES, Resource};
 
 pub const QUESTION: Question = Question {
     id: "Q1",
@@ -16,36 +16,9 @@ pub const QUESTION: Question = Question {
 
 const MACHINES: [&str; 3] = ["vax780-sc780", "vax750-sc750", "vax750-uda50"];
 
-/// A part, and the numbers that are made a tenth better with it: times smaller, rates larger.
-const PARTS: [(&str, &[&str], &[&str]); 6] = [
-    ("processor", &["cpu.code"], &[]),
-    ("memory", &["cpu.copy"], &[]),
-    ("bus", &["bus.slow_down"], &["bus.to_memory", "bus.from_memory"]),
-    (
-        "controller",
-        &[
-            "controller.command",
-            "controller.finish",
-            "controller.search_start",
-            "controller.response",
-            "controller.turnaround",
-            "controller.turnaround_shared",
-        ],
-        &[],
-    ),
-    ("arm", &["drive.seek_least", "drive.seek_average", "drive.seek_most"], &[]),
-    ("spindle", &[], &["drive.rpm"]),
-];
-
-/// The setup with a part a tenth better, of whatever numbers its machine has.
-fn better(setup: &Setup, part: &str) -> Result<Setup, MachineFault> {
-    let machine = setup.load()?;
-    let (_, times, rates) = PARTS.iter().find(|(name, ..)| *name == part).copied().unwrap_or(("", &[], &[]));
-    let factors = times.iter().map(|field| (field, 1.0 / 1.1)).chain(rates.iter().map(|field| (field, 1.1)));
-    Ok(factors.fold(setup.clone(), |setup, (field, factor)| match machine.value(field) {
-        Some((value, unit)) => scaled(&setup, field, value * factor, &unit),
-        None => setup,
-    }))
+/// The setup with a resource a tenth faster.
+fn better(setup: &Setup, resource: &Resource) -> Result<Setup, MachineFault> {
+    Ok(setup.load()?.faster(resource, 1.1).into_iter().fold(setup.clone(), |setup, change| setup.with(change)))
 }
 
 fn experiment() -> Result<Answer, MachineFault> {
@@ -54,21 +27,21 @@ fn experiment() -> Result<Answer, MachineFault> {
     for machine in MACHINES {
         let base = Classic::ALL.map(|test| Setup::of(machine, 0, test, 1));
         let mut setups = base.to_vec();
-        for (part, ..) in PARTS {
+        for resource in &RESOURCES {
             for setup in &base {
-                setups.push(better(setup, part)?);
+                setups.push(better(setup, resource)?);
             }
         }
         let figures = measure(&setups)?;
         let mut figures = figures.chunks(base.len());
         let own = figures.next().unwrap_or_default();
         let mut best = vec![("nothing", 1.0); base.len()];
-        for ((part, ..), better) in PARTS.iter().zip(figures) {
+        for (Resource { name, .. }, better) in RESOURCES.iter().zip(figures) {
             let gains = own.iter().zip(better).map(|(own, better)| gain(own.rate(), better.rate()));
-            rows.push([machine.to_owned(), (*part).to_owned()].into_iter().chain(gains).collect());
+            rows.push([machine.to_owned(), (*name).to_owned()].into_iter().chain(gains).collect());
             for (best, (own, better)) in best.iter_mut().zip(own.iter().zip(better)) {
                 if better.rate() / own.rate() > best.1 {
-                    *best = (part, better.rate() / own.rate());
+                    *best = (name, better.rate() / own.rate());
                 }
             }
         }
@@ -77,7 +50,7 @@ fn experiment() -> Result<Answer, MachineFault> {
         most.push(format!("{machine}: {}", best.join(", ")));
     }
     let base = Setup::of("vax780-sc780", 0, Classic::Write8192, 1);
-    let faster = better(&base, "processor")?;
+    let faster = better(&base, &RESOURCES[0])?;
     let effect = spread(&[base, faster], |figures| figures[1].rate() / figures[0].rate())?;
     let mut headings = row(["machine", "a tenth better"]);
     headings.extend(Classic::ALL.iter().map(|test| test.name().to_owned()));
