@@ -46,7 +46,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 9] = [
+const EXPERIMENTS: [Experiment; 10] = [
     throttled::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
@@ -119,6 +119,24 @@ const EXPERIMENTS: [Experiment; 9] = [
         ],
         figures: 1,
         judge: kills,
+    },
+    Experiment {
+        name: "power",
+        command: &[
+            "cargo",
+            "--config",
+            "env.DISKPERF_POWER_CUTS=\"100\"",
+            "test",
+            "--quiet",
+            "--package",
+            "diskperf",
+            "--test",
+            "power",
+            "--",
+            "--nocapture",
+        ],
+        figures: 1,
+        judge: power,
     },
 ];
 
@@ -332,6 +350,23 @@ fn kills(line: &Value) -> Option<Figure> {
     })
 }
 
+/// The line of the test `power`: what became of runs during which the power was cut.
+fn power(line: &Value) -> Option<Figure> {
+    let count = |name: &str| line[name].as_u64();
+    let (cuts, promised, resumed) = (count("power_cuts")?, count("promised")?, count("resumed")?);
+    let bad = ["lost", "doubled", "unmeasured", "left_behind"].map(count);
+    let [lost, doubled, unmeasured, left_behind] = bad;
+    Some(Figure {
+        what: format!("power cut at {cuts} random writes and flushes, with {promised} phases told as finished by then"),
+        asked: "of 100: the store opens, 0 finished cells lost, 0 doubled, each completed by `resume`".to_owned(),
+        measured: format!(
+            "{} lost, {} doubled, {resumed} resumed, {} cells unmeasured, {} left behind",
+            lost?, doubled?, unmeasured?, left_behind?
+        ),
+        reached: cuts >= 100 && promised > 0 && bad == [Some(0); 4],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -400,5 +435,16 @@ mod tests {
         let reached = |line: Value| kills(&line).expect("a figure").reached;
         assert!(reached(line(200, 0)) && !reached(line(200, 1)) && !reached(line(20, 0)));
         assert_eq!(kills(&json!({"kills": 200})), None);
+    }
+
+    #[test]
+    fn a_power_cut_must_cost_nothing_that_was_promised() {
+        let line = |cuts: u64, promised: u64, lost: u64| {
+            json!({"power_cuts": cuts, "promised": promised, "resumed": 80, "lost": lost, "doubled": 0, "unmeasured": 0,
+                "left_behind": 0})
+        };
+        let reached = |line: Value| power(&line).expect("a figure").reached;
+        assert!(reached(line(100, 900, 0)) && !reached(line(100, 900, 1)));
+        assert!(!reached(line(12, 90, 0)) && !reached(line(100, 0, 0)));
     }
 }

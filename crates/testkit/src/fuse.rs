@@ -1,6 +1,7 @@
 //! A file system of one file, served by the test itself (FUSE), whose knobs make it a bad disk: calls of
 //! fsync that answer too early, late or never well, a place that cannot be read or written, slow requests. Everything
-//! else goes to an ordinary file below it. Put under a loop device it is a disk of the test's own.
+//! else goes to an ordinary file below it, or into a write cache whose power is cut. Put under a loop device it is a
+//! disk of the test's own.
 //!
 //! Speaks the kernel's protocol by itself (linux/fuse.h, version 7.31), no more of it than one file needs.
 
@@ -11,12 +12,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
+
+use crate::power::{SECTOR, Settled, WriteCache};
 
 /// What a call of fsync gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub struct OneFile {
 struct Disk {
     below: File,
     knobs: Mutex<Knobs>,
+    /// Its write cache, where it has one.
+    cache: Mutex<Option<WriteCache>>,
     /// Held by the request that is served, where there is one at a time.
     arm: Mutex<()>,
     fsyncs: AtomicU64,
@@ -82,7 +87,13 @@ impl OneFile {
         );
         let options = std::ffi::CStr::from_bytes_with_nul(options.as_bytes()).expect("one zero, at the end");
         rustix::mount::mount("diskperf-test", mount_point, "fuse", MountFlags::NOSUID | MountFlags::NODEV, options)?;
-        let disk = Arc::new(Disk { below, knobs: Mutex::new(knobs), arm: Mutex::new(()), fsyncs: AtomicU64::new(0) });
+        let disk = Arc::new(Disk {
+            below,
+            knobs: Mutex::new(knobs),
+            cache: Mutex::new(None),
+            arm: Mutex::new(()),
+            fsyncs: AtomicU64::new(0),
+        });
         let connection = Arc::new(connection);
         for _ in 0..SERVERS {
             let (connection, disk) = (Arc::clone(&connection), Arc::clone(&disk));
@@ -98,7 +109,24 @@ impl OneFile {
 
     /// Turns the knobs while it is in use.
     pub fn turn(&self, knobs: Knobs) {
-        *self.disk.knobs.lock().unwrap_or_else(PoisonError::into_inner) = knobs;
+        *self.disk.knobs() = knobs;
+    }
+
+    /// From now on it has this write cache.
+    pub fn put(&self, cache: WriteCache) {
+        *self.disk.cache() = Some(cache);
+    }
+
+    /// Cuts the power of its write cache, if it was not cut before.
+    pub fn cut(&self) -> io::Result<()> {
+        let mut cache = self.disk.cache();
+        let settled = cache.as_mut().map(WriteCache::cut).unwrap_or_default();
+        self.disk.settle(&settled)
+    }
+
+    /// Whether the power was cut, and how many flushes came since there is a write cache.
+    pub fn power(&self) -> (bool, u64) {
+        self.disk.cache().as_ref().map_or((false, 0), |cache| (cache.is_cut(), cache.flushes()))
     }
 
     /// How often fsync was called so far.
@@ -251,8 +279,14 @@ impl Disk {
         let range = request.range();
         self.check(&range)?;
         let mut bytes = vec![0; (range.end - range.start) as usize];
+        // Held while the file is read: a flush may bring sectors from the one to the other.
+        let cache = self.cache();
         let length = self.below.read_at(&mut bytes, range.start).map_err(|error| errno(&error))?;
         bytes.truncate(length);
+        if let Some(cache) = &*cache {
+            whole_sectors(&range)?;
+            cache.overlay(range.start, &mut bytes);
+        }
         Ok(bytes)
     }
 
@@ -261,15 +295,21 @@ impl Disk {
         self.check(&range)?;
         // Behind the fields of the request, which take as much as its header.
         let bytes = request.body().get(Request::HEADER..).unwrap_or_default();
-        self.below.write_all_at(bytes, range.start).map_err(|error| errno(&error))?;
+        if let Some(cache) = &mut *self.cache() {
+            whole_sectors(&range)?;
+            let settled = cache.write(range.start, bytes);
+            self.settle(&settled).map_err(|error| errno(&error))?;
+        } else {
+            self.below.write_all_at(bytes, range.start).map_err(|error| errno(&error))?;
+        }
         Ok(words(&[bytes.len() as u32, 0]))
     }
 
     fn sync(&self) -> Result<Vec<u8>, Errno> {
         self.fsyncs.fetch_add(1, Ordering::Relaxed);
-        let fsync = self.knobs.lock().unwrap_or_else(PoisonError::into_inner).fsync;
+        let fsync = self.knobs().fsync;
         match fsync {
-            Fsync::Honest => self.below.sync_all().map_err(|error| errno(&error))?,
+            Fsync::Honest => self.flush().map_err(|error| errno(&error))?,
             Fsync::Early => {}
             Fsync::Sleep(time) => thread::sleep(time),
             Fsync::Fail => return Err(Errno::IO),
@@ -277,10 +317,30 @@ impl Disk {
         Ok(Vec::new())
     }
 
+    /// Brings what is in the write cache to the file below; where there is none, the file to its device.
+    fn flush(&self) -> io::Result<()> {
+        let mut cache = self.cache();
+        let Some(cache) = &mut *cache else { return self.below.sync_all() };
+        let settled = cache.flush();
+        self.settle(&settled)
+    }
+
+    /// Writes sectors to the file below.
+    fn settle(&self, Settled(sectors): &Settled) -> io::Result<()> {
+        sectors.iter().try_for_each(|(number, bytes)| self.below.write_all_at(bytes, number * SECTOR as u64))
+    }
+
+    fn knobs(&self) -> MutexGuard<'_, Knobs> {
+        self.knobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Option<WriteCache>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes the time that a request takes, and fails where it must.
     fn check(&self, range: &Range<u64>) -> Result<(), Errno> {
-        let Knobs { bad, service, one_at_a_time, .. } =
-            self.knobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Knobs { bad, service, one_at_a_time, .. } = self.knobs().clone();
         if !service.is_zero() {
             let _held = one_at_a_time.then(|| self.arm.lock().unwrap_or_else(PoisonError::into_inner));
             thread::sleep(service);
@@ -290,6 +350,12 @@ impl Disk {
             _ => Ok(()),
         }
     }
+}
+
+/// A cache knows whole sectors only: a loop device past the page cache asks for no others.
+fn whole_sectors(range: &Range<u64>) -> Result<(), Errno> {
+    let is_whole = |offset: u64| offset.is_multiple_of(SECTOR as u64);
+    if is_whole(range.start) && is_whole(range.end) { Ok(()) } else { Err(Errno::INVAL) }
 }
 
 /// What both sides do: version, read-ahead, features; then how much at once. The kernel takes the rest of

@@ -6,6 +6,7 @@
 pub mod disk;
 pub mod fuse;
 pub mod group;
+pub mod power;
 pub mod syncs;
 
 use std::env;

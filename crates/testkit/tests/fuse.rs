@@ -2,13 +2,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Fsync, Knobs, OneFile};
+use testkit::power::{Moment, WriteCache};
 use testkit::skip;
 
 const BYTES: u64 = 1 << 20;
@@ -92,3 +93,36 @@ fn a_loop_device_on_it_passes_flushes_on() {
     File::open(folder.path().join("below")).expect("below").read_exact_at(&mut bytes, 65_536).expect("a read");
     assert_eq!(bytes, [3; 4096]);
 }
+
+#[test]
+fn what_was_not_flushed_is_lost_with_the_power() {
+    if !can_mount() || !testkit::has_tool("losetup") {
+        return skip!("needs root, /dev/fuse and losetup");
+    }
+    let (folder, below) = ground();
+    let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
+    let disk = LoopDisk::attach(&fuse.file()).expect("a loop device");
+    fuse.put(WriteCache::new(Moment::NEVER, Box::new(|_| 0)));
+    // Past the page cache: each write is on its way to the device, and nobody flushes that unasked.
+    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    let device = OpenOptions::new().read(true).write(true).custom_flags(direct).open(disk.node()).expect("the device");
+    let write = |at: u64, byte: u8| device.write_all_at(&Block([byte; 4096]).0, at).expect("a write");
+    let read = |file: &File, at: u64| {
+        let mut block = Block([0; 4096]);
+        file.read_exact_at(&mut block.0, at).expect("a read");
+        block.0
+    };
+    write(65_536, 3);
+    device.sync_all().expect("fsync");
+    write(65_536, 4);
+    write(0, 5);
+    assert_eq!((fuse.power(), read(&device, 65_536)), ((false, 1), [4; 4096]));
+    fuse.cut().expect("the power is cut");
+    assert!(fuse.power().0);
+    let below = File::open(folder.path().join("below")).expect("below");
+    assert_eq!((read(&below, 65_536), read(&below, 0)), ([3; 4096], [0; 4096]));
+}
+
+/// What a call past the page cache takes.
+#[repr(align(4096))]
+struct Block([u8; 4096]);

@@ -1,0 +1,123 @@
+//! What becomes of a run that was broken off: what had been finished is stored once, and `resume` finishes the rest.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Rounds of cells, each by the cell's key and the round's number.
+pub type Rounds = Vec<(String, Value)>;
+
+/// A run that was broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Before anything was written down.
+    NotBegun,
+    /// When all was done.
+    Finished,
+    /// Between the two, and it was gone on with.
+    Resumed,
+}
+
+/// What became of runs that were broken off.
+#[derive(Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Broken off before anything was written down, or made.
+    pub not_begun: u64,
+    /// Broken off when all was done.
+    pub finished: u64,
+    /// Gone on with.
+    pub resumed: u64,
+    /// Executions of phases that had been finished by then.
+    pub stored: u64,
+    /// Of those, what was there no more, or changed, in the end.
+    pub lost: u64,
+    /// What was there twice.
+    pub doubled: u64,
+    /// Cells that were not measured in the end.
+    pub unmeasured: u64,
+}
+
+impl Tally {
+    /// Looks at a store that should hold one run of so many rounds, goes on with that, and adds up what became of it.
+    /// What was `promised` must be there, and what is found before it is gone on with must stay.
+    pub fn add(&mut self, diskperf: &Diskperf, promised: &Rounds, of: usize) -> Found {
+        let runs = if diskperf.store.exists() { diskperf.json(&["list", "--json"]) } else { Value::Array(Vec::new()) };
+        let (before, after, found) = match runs.as_array().map(Vec::as_slice) {
+            Some([]) => (Rounds::new(), Value::Null, Found::NotBegun),
+            Some([run]) => {
+                let before = rounds(&diskperf.json(&["show", "last", "--json"]));
+                if run["state"] == "killed" {
+                    (before, diskperf.json(&["resume"]), Found::Resumed)
+                } else {
+                    assert_eq!(run["state"], "finished");
+                    (before, diskperf.json(&["show", "last", "--json"]), Found::Finished)
+                }
+            }
+            _ => panic!("one run was begun: {runs}"),
+        };
+        match found {
+            Found::NotBegun => self.not_begun += 1,
+            Found::Finished => self.finished += 1,
+            Found::Resumed => self.resumed += 1,
+        }
+        let all = rounds(&after);
+        let by_key: BTreeMap<&String, &Value> = all.iter().map(|(key, round)| (key, round)).collect();
+        let mut kept = before;
+        kept.extend(promised.iter().cloned());
+        kept.sort_by(|a, b| a.0.cmp(&b.0));
+        // A round that is there otherwise than it was promised stays beside itself, and is lost.
+        kept.dedup();
+        self.stored += kept.len() as u64;
+        self.lost += kept.iter().filter(|(key, round)| by_key.get(key) != Some(&round)).count() as u64;
+        self.doubled += (all.len() - by_key.len()) as u64;
+        let unmeasured = after["cells"].as_array().into_iter().flatten().filter(|cell| {
+            // A file system in memory has nothing to read past the page cache.
+            let in_memory = cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
+            !in_memory && (cell["measured"] != true || cell["rounds"].as_array().map(Vec::len) != Some(of))
+        });
+        self.unmeasured += unmeasured.count() as u64;
+        if found != Found::NotBegun {
+            assert_eq!(diskperf.json(&["show", "last", "--json"]), after);
+            assert_eq!(diskperf.json(&["list", "--json"]).as_array().map(Vec::len), Some(1));
+        }
+        found
+    }
+}
+
+/// The program, in a folder, with a store.
+pub struct Diskperf<'a> {
+    /// Where it stands.
+    pub folder: &'a Path,
+    /// Its store.
+    pub store: &'a Path,
+}
+
+impl Diskperf<'_> {
+    /// A command that is to be run.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+        command.args(arguments).current_dir(self.folder).stdin(Stdio::null()).env(testkit::STORE, self.store);
+        command
+    }
+
+    /// The JSON that a command prints, which must end well.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.command(arguments).output().expect("diskperf starts");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+}
+
+/// Every round of every cell of a document.
+pub fn rounds(document: &Value) -> Rounds {
+    let cells = document["cells"].as_array().into_iter().flatten();
+    let rounds = cells.flat_map(|cell| {
+        let key = ["program", "phase", "target", "parameters"].map(|name| cell[name].to_string()).join(" ");
+        let rounds = cell["rounds"].as_array().expect("rounds").clone();
+        rounds.into_iter().map(move |round| (format!("{key} {}", round["round"]), round))
+    });
+    rounds.collect()
+}

@@ -1,0 +1,253 @@
+//! The power is cut while a run is stored: what was finished by then is there once when it is on again, the store
+//! opens, and `resume` finishes the rest. `cargo xtask prove` does it more often.
+//!
+//! Policy:
+//!   1. the store lies in an ext4 on a loop device on a file that this process serves, with a write cache
+//!      (`testkit::power`); the folder that is measured lies elsewhere;
+//!   2. the power goes at a random flush of all that a run makes, or a few requests later. Of the sectors in the cache
+//!      none lasts, or by lot any thing that each of them was, or nearly all do;
+//!   3. finished is what the store told to another process before the power went: what a person may have read;
+//!   4. the run is killed, and the file system mounted again from what the disk then holds, which is all that is left.
+
+mod broken_off;
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use broken_off::{Diskperf, Found, Rounds, Tally, rounds};
+use kernel::PrivateMounts;
+use serde_json::json;
+use store::Store;
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::fuse::{Knobs, OneFile};
+use testkit::power::{Fate, Moment, WriteCache};
+use testkit::{run, tool};
+use units::Prng;
+
+/// The environment variable that says how often.
+const CUTS: &str = "DISKPERF_POWER_CUTS";
+
+/// How often, if nobody says.
+const USUAL: u64 = 9;
+
+/// So many requests after the flush at the most: a transaction makes about as many before the next.
+const LATER: u64 = 6;
+
+/// How often the store is asked meanwhile. Guess: often enough that most of what is stored is told, seldom enough that
+/// the run is not held up.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Bytes of the disk: an ext4 with its journal, and room for the store and its log.
+const DISK: u64 = 32 << 20;
+
+/// The runs whose power is cut, and their rounds: one with calls of its own to the kernel, one that stores as fast as
+/// it can.
+const RUNS: [(&[&str], usize); 2] =
+    [(&["run", "smoke", "--json"], 2), (&["run", "smoke", "sim:flat", "--rounds", "6", "--json"], 6)];
+
+/// A computer: a folder to measure, and a disk that its store lies on.
+struct Computer {
+    folder: TempDir,
+}
+
+impl Computer {
+    /// With a disk of these bytes.
+    fn new(disk: &[u8]) -> Computer {
+        // In memory where there is one: nothing of the machine's own disk is in the way then.
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder");
+        let computer = Computer { folder };
+        for name in ["served", "data", "measured"] {
+            fs::create_dir(computer.path(name)).expect("a folder");
+        }
+        fs::write(computer.path("disk"), disk).expect("a disk");
+        computer
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn disk(&self) -> File {
+        OpenOptions::new().read(true).write(true).open(self.path("disk")).expect("the disk")
+    }
+
+    fn store(&self) -> PathBuf {
+        self.path("data").join("store.sqlite")
+    }
+
+    /// Mounts the disk, which the file is or which is served as that file.
+    fn mount(&self, file: &Path) -> Mounted {
+        let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
+        let mounted = Mounted(self.path("data"));
+        done("mount", &[&device.node().to_string_lossy(), &mounted.0.to_string_lossy()]);
+        device.leave();
+        mounted
+    }
+}
+
+/// A mounted file system, unmounted when dropped.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let ended = run(&tool("umount").expect("umount"), Path::new("/"), &[&self.0.to_string_lossy()]);
+        assert!(std::thread::panicking() || ended.status == Some(0), "{}", ended.err);
+    }
+}
+
+/// A program that runs, and ends with this.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs a tool that must do its work.
+fn done(name: &str, arguments: &[&str]) {
+    let ended = run(&tool(name).expect(name), Path::new("/"), arguments);
+    assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
+}
+
+/// Why the power cannot be cut here.
+fn cannot() -> Option<&'static str> {
+    if !testkit::is_root() || !Path::new("/dev/fuse").exists() || !Path::new("/dev/loop-control").exists() {
+        return Some("needs root, /dev/fuse and loop devices");
+    }
+    ["mkfs.ext4", "mount", "umount", "losetup"].iter().any(|name| tool(name).is_none()).then_some("needs mkfs.ext4")
+}
+
+/// The bytes of a disk with an empty file system on it.
+fn blank() -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("disk");
+    File::create(&path).and_then(|file| file.set_len(DISK)).expect("a file");
+    done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
+    fs::read(path).expect("its bytes")
+}
+
+/// What a store tells of its one run; nothing where it cannot be asked just now.
+fn told(store: &Path) -> Option<Rounds> {
+    if !store.exists() {
+        return Some(Rounds::new());
+    }
+    let store = Store::open_to_read(store).ok()?;
+    let Some(run) = store.list().ok()?.pop() else { return Some(Rounds::new()) };
+    Some(rounds(&serde_json::to_value(store.document(&run.id).ok()?).expect("plain data")))
+}
+
+/// Runs until the power of the cache is cut, or until it is done and the power cut then. Gives back what was told to
+/// be finished before, and how many flushes there were.
+fn run_until_cut(computer: &Computer, arguments: &[&str], cache: WriteCache) -> (Rounds, u64) {
+    let fuse = OneFile::mount(&computer.path("served"), computer.disk(), Knobs::default()).expect("a mount");
+    let mounted = computer.mount(&fuse.file());
+    rustix::fs::syncfs(File::open(&mounted.0).expect("the mounted folder")).expect("everything is on the disk");
+    fuse.put(cache);
+    let diskperf = Diskperf { folder: &computer.path("measured"), store: &computer.store() };
+    let mut command = diskperf.command(arguments);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("diskperf starts");
+    let mut running = Running(child);
+    let mut finished = Rounds::new();
+    loop {
+        let has_ended = running.0.try_wait().expect("its state").is_some();
+        let told = told(&computer.store());
+        // What was told after that is no promise.
+        if fuse.power().0 {
+            break;
+        }
+        if let Some(told) = told {
+            finished = told;
+        }
+        if has_ended {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let (_, flushes) = fuse.power();
+    fuse.cut().expect("the disk below takes what lasts");
+    drop(running);
+    drop(mounted);
+    (finished, flushes)
+}
+
+/// What becomes of the sectors in the cache.
+fn fate(index: u64, mut random: Prng) -> Fate {
+    match index % 3 {
+        0 => Box::new(|_| 0),
+        1 => Box::new(move |versions| random.below(versions as u64) as usize),
+        // One in sixteen is not what was written last: the one that everything else relies on, by chance.
+        _ => Box::new(move |versions| match random.below(16) {
+            0 => random.below(versions as u64) as usize,
+            _ => versions - 1,
+        }),
+    }
+}
+
+/// Starts the computer again, and adds up what became of the run.
+fn start_again(computer: &Computer, finished: &Rounds, of: usize, tally: &mut Tally) -> Found {
+    let _mounted = computer.mount(&computer.path("disk"));
+    tally.add(&Diskperf { folder: &computer.path("measured"), store: &computer.store() }, finished, of)
+}
+
+#[test]
+fn what_was_finished_when_the_power_was_cut_is_there_once_and_the_rest_is_gone_on_with() {
+    if let Some(reason) = cannot() {
+        return testkit::skip!("{reason}");
+    }
+    PrivateMounts::enter().expect("mounts of our own");
+    let cuts: u64 = std::env::var(CUTS).map_or(USUAL, |cuts| cuts.parse().expect("a number"));
+    let mut random = Prng::new(cuts);
+    let blank = blank();
+    let whole = RUNS.map(|(arguments, _)| {
+        let cache = WriteCache::new(Moment::NEVER, fate(0, Prng::new(0)));
+        let (finished, flushes) = run_until_cut(&Computer::new(&blank), arguments, cache);
+        assert!(!finished.is_empty() && flushes > 10, "{} finished, {flushes} flushes", finished.len());
+        flushes
+    });
+    let mut tally = Tally::default();
+    let (mut promised, mut left_behind) = (0, 0);
+    for cut in 0..cuts {
+        let which = (cut / 3 % 2) as usize;
+        let (arguments, of) = RUNS[which];
+        // Some of the last come after the end.
+        let at = Moment { flush: 1 + random.below(whole[which]), later: random.below(LATER) };
+        let computer = Computer::new(&blank);
+        let cache = WriteCache::new(at, fate(cut, Prng::new(random.next_u64())));
+        let (finished, _) = run_until_cut(&computer, arguments, cache);
+        promised += finished.len();
+        start_again(&computer, &finished, of, &mut tally);
+        left_behind += testkit::names_in(&computer.path("measured")).len();
+    }
+    let Tally { not_begun, finished, resumed, stored, lost, doubled, unmeasured } = tally;
+    println!(
+        "{}",
+        json!({
+            "power_cuts": cuts, "not_begun": not_begun, "finished": finished, "resumed": resumed, "promised": promised,
+            "stored": stored, "lost": lost, "doubled": doubled, "unmeasured": unmeasured, "left_behind": left_behind,
+        })
+    );
+    assert_eq!((lost, doubled, unmeasured, left_behind), (0, 0, 0, 0));
+    assert_eq!(not_begun + finished + resumed, cuts);
+    assert!(resumed > 0 && promised > 0, "some were cut while they measured: {resumed} of {cuts}");
+}
+
+/// A disk that answers flushes and does nothing must be found out, or the test above would prove nothing.
+#[test]
+fn a_disk_that_ignores_flushes_loses_what_was_finished() {
+    if let Some(reason) = cannot() {
+        return testkit::skip!("{reason}");
+    }
+    PrivateMounts::enter().expect("mounts of our own");
+    let computer = Computer::new(&blank());
+    let cache = WriteCache::new(Moment::NEVER, fate(0, Prng::new(0))).deaf();
+    let (finished, _) = run_until_cut(&computer, RUNS[1].0, cache);
+    assert!(!finished.is_empty(), "nothing was promised");
+    let mut tally = Tally::default();
+    start_again(&computer, &finished, RUNS[1].1, &mut tally);
+    assert_eq!(tally.lost as usize, finished.len(), "{tally:?}");
+}

@@ -1,0 +1,206 @@
+//! The write cache of a disk whose power is cut: what was written since the last flush is lost, or some of it is.
+//!
+//! Policy:
+//!   1. a write is answered when it is in the cache, and is read back from there;
+//!   2. a flush brings everything in the cache to the disk, as a disk promises;
+//!   3. the power is cut at a flush, counted from the first, which then does nothing, or so many requests later. Of
+//!      each sector in the cache the disk then holds any one of what it was since the last flush that was done: a disk
+//!      writes sectors in any order, each whole;
+//!   4. after that the cache goes on as if nothing had happened, and nothing reaches the disk any more. Whoever
+//!      still runs above is to be ended, and what it does meanwhile does not count.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a disk writes whole or not at all: the smallest sector there is, so that larger blocks tear.
+pub(crate) const SECTOR: usize = 512;
+
+/// A sector's bytes.
+type Sector = [u8; SECTOR];
+
+/// Of so many things that a sector was, the oldest first, which one the disk holds when the power is cut.
+pub type Fate = Box<dyn FnMut(usize) -> usize + Send>;
+
+/// A moment: at that flush, from 1, or so many writes and flushes later.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Which flush.
+    pub flush: u64,
+    /// How many requests later.
+    pub later: u64,
+}
+
+impl Moment {
+    /// Does not come.
+    pub const NEVER: Moment = Moment { flush: u64::MAX, later: 0 };
+}
+
+/// A write cache; see the top of this file.
+pub struct WriteCache {
+    /// What was written to each sector since the last flush, the oldest first.
+    sectors: BTreeMap<u64, Vec<Sector>>,
+    flushes: u64,
+    cut_at: Moment,
+    heeds_flushes: bool,
+    is_cut: bool,
+    fate: Fate,
+}
+
+/// What is to be written to the disk below: sectors by their numbers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settled(pub(crate) Vec<(u64, Sector)>);
+
+impl WriteCache {
+    /// An empty cache whose power is cut at that moment.
+    pub fn new(cut_at: Moment, fate: Fate) -> WriteCache {
+        let sectors = BTreeMap::new();
+        WriteCache { sectors, flushes: 0, cut_at, heeds_flushes: true, is_cut: false, fate }
+    }
+
+    /// One that answers flushes and does nothing.
+    pub fn deaf(self) -> WriteCache {
+        WriteCache { heeds_flushes: false, ..self }
+    }
+
+    /// Flushes so far.
+    pub fn flushes(&self) -> u64 {
+        self.flushes
+    }
+
+    /// Whether the power was cut.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Bytes are written at an offset; both are whole sectors.
+    pub(crate) fn write(&mut self, at: u64, bytes: &[u8]) -> Settled {
+        for (number, sector) in (at / SECTOR as u64..).zip(bytes.chunks_exact(SECTOR)) {
+            // 1
+            self.sectors.entry(number).or_default().push(sector.try_into().expect("a sector"));
+        }
+        self.count()
+    }
+
+    /// A flush comes.
+    pub(crate) fn flush(&mut self) -> Settled {
+        self.flushes += 1;
+        let settled = self.count();
+        if self.is_cut || !self.heeds_flushes {
+            return settled;
+        }
+        // 2
+        let sectors = std::mem::take(&mut self.sectors);
+        Settled(sectors.into_iter().filter_map(|(number, versions)| Some((number, *versions.last()?))).collect())
+    }
+
+    /// Puts what is in the cache over what was read from the disk at that offset; both are whole sectors.
+    pub(crate) fn overlay(&self, at: u64, bytes: &mut [u8]) {
+        for (number, sector) in (at / SECTOR as u64..).zip(bytes.chunks_exact_mut(SECTOR)) {
+            if let Some(newest) = self.sectors.get(&number).and_then(|versions| versions.last()) {
+                sector.copy_from_slice(newest);
+            }
+        }
+    }
+
+    /// The power is cut, if it was not before.
+    pub(crate) fn cut(&mut self) -> Settled {
+        // 4
+        if std::mem::replace(&mut self.is_cut, true) {
+            return Settled::default();
+        }
+        // 3. What lay there before the first version is no version, and needs no write.
+        let lasting = self.sectors.iter().filter_map(|(number, versions)| {
+            let version = (self.fate)(versions.len() + 1).checked_sub(1)?;
+            Some((*number, versions[version]))
+        });
+        Settled(lasting.collect())
+    }
+
+    fn count(&mut self) -> Settled {
+        if self.flushes < self.cut_at.flush {
+            return Settled::default();
+        }
+        match self.cut_at.later.checked_sub(1) {
+            Some(later) => {
+                self.cut_at.later = later;
+                Settled::default()
+            }
+            None => self.cut(),
+        }
+    }
+}
+
+impl fmt::Debug for WriteCache {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let WriteCache { sectors, flushes, cut_at, .. } = self;
+        write!(out, "WriteCache: {} sectors, {flushes} flushes, cut at {cut_at:?}", sectors.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: u64 = 7 * SECTOR as u64;
+
+    fn sector(byte: u8) -> Sector {
+        [byte; SECTOR]
+    }
+
+    fn newest(versions: usize) -> usize {
+        versions - 1
+    }
+
+    #[test]
+    fn a_flush_brings_the_newest_to_the_disk() {
+        let mut cache = WriteCache::new(Moment::NEVER, Box::new(newest));
+        assert_eq!(cache.write(AT, &[sector(1), sector(2)].concat()), Settled::default());
+        assert_eq!(cache.write(AT, &sector(3)), Settled::default());
+        let mut read = [sector(9), sector(9), sector(9)].concat();
+        cache.overlay(AT - SECTOR as u64, &mut read);
+        assert_eq!(read, [sector(9), sector(3), sector(2)].concat());
+        assert_eq!(cache.flush(), Settled(vec![(7, sector(3)), (8, sector(2))]));
+        assert_eq!(cache.flush(), Settled::default());
+        assert_eq!(cache.flushes(), 2);
+    }
+
+    #[test]
+    fn when_the_power_is_cut_any_version_since_the_last_flush_may_be_there() {
+        for (fate, there) in [
+            (Box::new(|_: usize| 0_usize) as Fate, vec![]),
+            (Box::new(|versions: usize| usize::from(versions > 2)), vec![(7, sector(2))]),
+            (Box::new(newest), vec![(7, sector(3)), (8, sector(4))]),
+        ] {
+            let mut cache = WriteCache::new(Moment { flush: 2, later: 2 }, fate);
+            cache.flush();
+            cache.write(AT, &sector(1));
+            // Done, and two requests after it the power is gone.
+            cache.flush();
+            cache.write(AT, &[sector(2), sector(4)].concat());
+            assert!(!cache.is_cut());
+            // The write at which it is cut has not come to an end either.
+            assert_eq!(cache.write(AT, &sector(3)), Settled(there));
+            assert!(cache.is_cut());
+            assert_eq!((cache.flush(), cache.cut()), (Settled::default(), Settled::default()));
+            let mut read = sector(9);
+            cache.overlay(AT, &mut read);
+            assert_eq!(read, sector(3), "whoever still runs is told nothing");
+        }
+    }
+
+    #[test]
+    fn a_flush_at_which_it_is_cut_does_nothing() {
+        let mut cache = WriteCache::new(Moment { flush: 1, later: 0 }, Box::new(newest));
+        assert_eq!(cache.write(AT, &sector(1)), Settled::default());
+        assert_eq!(cache.flush(), Settled(vec![(7, sector(1))]), "it lasts by its fate");
+        assert!(cache.is_cut());
+        assert_eq!(cache.write(AT, &sector(2)), Settled::default());
+    }
+
+    #[test]
+    fn a_deaf_cache_keeps_nothing() {
+        let mut cache = WriteCache::new(Moment::NEVER, Box::new(|_| 0)).deaf();
+        cache.write(AT, &sector(1));
+        assert_eq!((cache.flush(), cache.cut()), (Settled::default(), Settled::default()));
+    }
+}
