@@ -5,6 +5,7 @@ mod image;
 mod store;
 mod tuning;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use workload::{Failure, Reason};
 use crate::document::DocumentFault;
 use crate::exit::Exit;
 use crate::machines::MachineFault;
+use crate::shell;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +83,7 @@ pub enum Error {
     #[error("the run {run} is held by process {pid}")]
     StillRuns { run: String, pid: i32, is_here: bool },
     #[error("the run {run} was measured {elsewhere}")]
-    Elsewhere { run: String, elsewhere: String, command: String },
+    Elsewhere { run: String, elsewhere: String, folder: PathBuf, command: Vec<OsString> },
     #[error("{0}=none: nothing is stored")]
     NothingIsStored(&'static str),
     #[error(transparent)]
@@ -189,7 +191,7 @@ impl Error {
                 None => "name the directory to measure, as in . for the one you stand in".to_owned(),
             },
             Error::IsADevice(path) => {
-                let device = path.display();
+                let device = shell::word(path);
                 format!("name a directory on it; `diskperf bw -b {device}` and `-l {device}` read the device itself")
             }
             Error::NoPath => "name the directory to measure, as in . for the one you stand in".to_owned(),
@@ -198,7 +200,7 @@ impl Error {
             Error::SameFile { .. } => "name another file for the copy; nothing was touched".to_owned(),
             Error::Changed { .. } => "copy it while nobody writes to it".to_owned(),
             Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
-            Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", path.display()),
+            Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", shell::word(path)),
             Error::TooSmall { most: 0, .. } => "name a larger file or device".to_owned(),
             Error::TooSmall { most, .. } => format!("ask for at most {most}"),
             Error::NotStorage(_) => "lsblk lists the block devices there are".to_owned(),
@@ -218,13 +220,15 @@ impl Error {
             Error::Document(fault) => return document::hint(fault),
             Error::Store(error) => store::hint(error),
             Error::NowhereToStore => "name one: --store PATH, or DISKPERF_STORE".to_owned(),
-            Error::NothingLeft(run) => format!("diskperf show {run} prints it"),
-            Error::AllFinished => "diskperf list shows them".to_owned(),
+            Error::NothingLeft(run) => format!("{} prints it", shell::on_store(&format!("show {run}"))),
+            Error::AllFinished => format!("{} shows them", shell::on_store("list")),
             Error::StillRuns { is_here: true, .. } => "wait until it ends; Ctrl-C there ends it early".to_owned(),
             Error::StillRuns { is_here: false, .. } => {
                 "that process is in another container and cannot be seen from here; resume it there".to_owned()
             }
-            Error::Elsewhere { command, .. } => format!("run it again: {command}"),
+            Error::Elsewhere { folder, command, .. } => {
+                format!("run it anew: cd {} && {}", shell::word(folder), shell::line(command))
+            }
             Error::NothingIsStored(_) => "name a store: --store PATH".to_owned(),
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),

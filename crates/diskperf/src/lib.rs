@@ -36,6 +36,7 @@ mod published;
 mod recorder;
 pub mod runner;
 mod runs;
+mod shell;
 mod signals;
 mod sizing;
 mod target;

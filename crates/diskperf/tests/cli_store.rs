@@ -300,6 +300,35 @@ fn a_store_that_may_only_be_read_is_read() {
     assert!(refused.err.contains("cannot be written to") && refused.err.contains("--no-store"), "{}", refused.err);
 }
 
+/// Another program has the store to itself for longer than anybody waits.
+#[test]
+fn a_store_that_is_locked_is_left_alone_by_every_command() {
+    let scratch = Scratch::new();
+    scratch.well(&SMALL);
+    let whole = fs::read(scratch.store()).expect("the store");
+    let file = fs::OpenOptions::new().read(true).write(true).open(scratch.store()).expect("the store");
+    // On all of its bytes, those by which SQLite tells others what it does included.
+    rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
+    let commands: [&[&str]; 6] = [
+        &["list"],
+        &["show", "last"],
+        &["export", "last"],
+        &["explain", "last"],
+        &["resume"],
+        &["run", "smoke", "sim:flat"],
+    ];
+    // At once, as each waits.
+    std::thread::scope(|scope| {
+        for command in commands {
+            let scratch = &scratch;
+            scope.spawn(move || scratch.refuses(command, 1, &["store.sqlite", "another process", "wait until"]));
+        }
+    });
+    drop(file);
+    assert!(fs::read(scratch.store()).expect("the store") == whole, "somebody changed it");
+    assert_eq!(scratch.runs().len(), 1);
+}
+
 #[test]
 fn nothing_is_stored_where_nothing_is_to_be() {
     let scratch = Scratch::new();

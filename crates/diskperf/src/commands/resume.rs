@@ -4,10 +4,10 @@
 //!   1. the run that is named, or the last one that is not finished and that no living process measures;
 //!   2. figures of one run come from one program on one machine: what differs is refused, and how to run it anew
 //!      is said;
-//!   3. the command is read again, in the folder where it was given.
+//!   3. the command is read again, in the folder where it was given;
+//!   4. what the run's process left behind is removed, also where going on is refused: nothing of it is needed.
 
 use std::env;
-use std::ffi::OsString;
 
 use clap::Args;
 use kernel::Incarnation;
@@ -53,17 +53,29 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         return Err(Error::StillRuns { run, pid: process.pid, is_here: process.can_be_seen() });
     }
     // 2
-    let elsewhere =
-        |elsewhere: String| Error::Elsewhere { run: run.clone(), elsewhere, command: left.info.command.join(" ") };
-    if let Some(difference) = difference(&left) {
-        return Err(elsewhere(difference));
+    let (words, folder) = (left.command.clone(), left.folder.clone());
+    let elsewhere = |elsewhere: String| {
+        let (run, folder, command) = (run.clone(), folder.clone(), words.clone());
+        Error::Elsewhere { run, elsewhere, folder, command }
+    };
+    let read_again = || {
+        if let Some(difference) = difference(&left) {
+            return Err(elsewhere(difference));
+        }
+        // 3
+        env::set_current_dir(&folder).map_err(|_| Error::Missing(folder.clone()))?;
+        cli::stored(&words).ok_or_else(|| elsewhere("by a command that means something else now".to_owned()))
+    };
+    let arguments = read_again();
+    let resumed = Resumed { store, run: run.clone(), left: left.clone() };
+    match arguments {
+        Ok(arguments) => run::go_on(&arguments, &words, resumed),
+        Err(error) => {
+            // 4
+            resumed.abandon();
+            Err(error)
+        }
     }
-    // 3
-    env::set_current_dir(&left.folder).map_err(|_| Error::Missing(left.folder.clone()))?;
-    let words: Vec<OsString> = left.command.clone();
-    let arguments =
-        cli::stored(&words).ok_or_else(|| elsewhere("by a command that means something else now".to_owned()))?;
-    run::go_on(&arguments, &words, Resumed { store, run, left })
 }
 
 fn last_unfinished(store: &Store) -> Result<String, Error> {

@@ -25,6 +25,7 @@ use crate::output;
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
+use crate::shell::on_store;
 use crate::signals::Stop;
 use crate::sizing::{self, Costs, Wishes};
 use crate::target::{Site, Target};
@@ -90,7 +91,7 @@ pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), 
     ended?;
     if document.run.interrupted {
         if let Some(stored) = &document.run.store {
-            remark!("interrupted; diskperf resume {} goes on with it", stored.run);
+            remark!("interrupted; {} goes on with it", on_store(&format!("resume {}", stored.run)));
         }
         return Ok(Exit::Interrupted);
     }
@@ -115,9 +116,15 @@ fn carry_out(
     results: &mut Results,
 ) -> Result<Option<()>, Error> {
     let arguments = session.arguments;
-    *targets = Target::resolve_all(&arguments.targets())?;
-    if let Some(resumed) = resumed {
-        session.claim(resumed, targets)?;
+    match (Target::resolve_all(&arguments.targets()), resumed) {
+        (Ok(resolved), resumed) => {
+            *targets = resolved;
+            resumed.map_or(Ok(()), |resumed| session.claim(resumed, targets))?;
+        }
+        (Err(error), resumed) => {
+            resumed.into_iter().for_each(Resumed::abandon);
+            return Err(error);
+        }
     }
     let has_image = targets.iter().any(Target::is_image);
     if arguments.keep && !has_image {

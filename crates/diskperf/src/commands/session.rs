@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::machine::Host;
-use kernel::remove_left;
+use kernel::{Incarnation, remove_left};
 use stats::{Document, Problem, RunInfo, SCHEMA};
 use store::{Left, RunState, Store};
 
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::ground;
 use crate::keeper::{Decided, Keeper, performances};
 use crate::plan::Plan;
-use crate::target::{Site, Target};
+use crate::target::{Site, Target, TargetArgument, TargetKind};
 
 /// A stored run to go on with.
 #[derive(Debug)]
@@ -26,6 +26,27 @@ pub struct Resumed {
     pub run: String,
     /// What is needed to go on with it.
     pub left: Left,
+}
+
+impl Resumed {
+    /// Removes what its process left behind here, of a run that is not gone on with. Only who holds the run may, so
+    /// that nobody who does go on with it loses anything; it stays one that was killed.
+    pub fn abandon(mut self) {
+        let Left { state, holder, info, folder, .. } = &self.left;
+        let is_ours = *state == RunState::Running
+            && info.host == Host::this().name
+            && self.store.claim(&self.run, holder, &Incarnation::this().to_string()).is_ok();
+        for target in info.targets.iter().filter(|_| is_ours) {
+            let Ok(argument) = target.argument.parse::<TargetArgument>();
+            if let TargetKind::Directory(path) = argument.kind
+                && let path = folder.join(path)
+                && path.is_dir()
+                && let Err(fault) = remove_left(&path, &self.run)
+            {
+                remark!("{fault}");
+            }
+        }
+    }
 }
 
 /// One call of the command.
@@ -131,7 +152,8 @@ impl<'a> Session<'a> {
         Error::Elsewhere {
             run: self.label().unwrap_or_default().to_owned(),
             elsewhere: "by another build, or where other programs would be run".to_owned(),
-            command: self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "),
+            folder: self.left.as_ref().map(|left| left.folder.clone()).unwrap_or_default(),
+            command: self.words.to_vec(),
         }
     }
 

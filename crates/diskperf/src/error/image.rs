@@ -6,6 +6,7 @@ use kernel::ImageFault;
 
 use super::lacks_rights;
 use crate::exit::Exit;
+use crate::shell;
 
 /// The exit status this stands for.
 pub fn exit(fault: &ImageFault) -> Exit {
@@ -38,8 +39,7 @@ pub fn exit(fault: &ImageFault) -> Exit {
 pub fn hint(fault: &ImageFault) -> Option<String> {
     Some(match fault {
         ImageFault::NoRights { is_root: false } => {
-            let words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
-            format!("run it as root: sudo {}", words.join(" "))
+            format!("run it as root: sudo {}", shell::line(std::env::args_os()))
         }
         ImageFault::NoRights { is_root: true } | ImageFault::Confined { .. } => {
             "in a container, start that with --privileged, or measure a directory instead".to_owned()
@@ -67,27 +67,4 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         }
         _ => return None,
     })
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_change_them() {
-        assert_eq!(quoted("a=image:xfs,block=8192"), "a=image:xfs,block=8192");
-        assert_eq!(quoted("image:ext4,mkfs=-m 0"), "'image:ext4,mkfs=-m 0'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

@@ -3,6 +3,7 @@
 use store::StoreError;
 
 use crate::exit::Exit;
+use crate::shell::{self, on_store};
 
 /// The exit status this stands for.
 pub fn exit(error: &StoreError) -> Exit {
@@ -37,12 +38,12 @@ pub fn hint(error: &StoreError) -> String {
             "nothing was touched; use the diskperf that wrote it, or name another file with --store".to_owned()
         }
         StoreError::Corrupt { path, .. } => {
-            format!("move {} away and keep it: sqlite3 FILE .recover may save what is whole", path.display())
+            format!("sqlite3 {} .recover may save what is whole; then move it away", shell::word(path))
         }
         StoreError::Full(_) => "free some space, or name another place with --store".to_owned(),
-        StoreError::UnknownRun { near, .. } if near.is_empty() => "diskperf list shows what is there".to_owned(),
+        StoreError::UnknownRun { near, .. } if near.is_empty() => format!("{} shows what is there", on_store("list")),
         StoreError::UnknownRun { near, .. } => format!("did you mean {}?", near.join(" or ")),
         StoreError::Ambiguous { .. } => "type another character".to_owned(),
-        StoreError::Taken(run) => format!("diskperf show {run} tells how far it came"),
+        StoreError::Taken(run) => format!("{} tells how far it came", on_store(&format!("show {run}"))),
     }
 }

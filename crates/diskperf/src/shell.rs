@@ -1,0 +1,65 @@
+//! Commands that a person is told to type: every word as a shell takes it, and on the same store.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// A word.
+pub fn word(word: impl AsRef<OsStr>) -> String {
+    let quoted = shlex::bytes::Quoter::new().allow_nul(true).quote(word.as_ref().as_bytes());
+    // Only a zero byte cannot be quoted, and no word of a command has one.
+    String::from_utf8_lossy(&quoted.unwrap_or_default()).into_owned()
+}
+
+/// A line of words.
+pub fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
+    words.into_iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// `diskperf WHAT`, on the store that this command was told to use.
+pub fn on_store(what: &str) -> String {
+    format!("diskperf {what}{}", store_option(std::env::args_os()))
+}
+
+/// The option that names the store, as these words have it, last one of many.
+fn store_option(words: impl IntoIterator<Item = OsString>) -> String {
+    const OPTION: &[u8] = b"--store";
+    let words = words.into_iter().take_while(|word| word != "--");
+    let (mut named, mut is_next) = (None, false);
+    for given in words {
+        let after = given.as_bytes().strip_prefix(OPTION);
+        if std::mem::take(&mut is_next) {
+            named = Some(given);
+        } else if let Some(path) = after.and_then(|after| after.strip_prefix(b"=")) {
+            named = Some(OsString::from_vec(path.to_vec()));
+        } else {
+            is_next = after.is_some_and(<[u8]>::is_empty);
+        }
+    }
+    named.map_or_else(String::new, |path| format!(" --store {}", word(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_change_them() {
+        assert_eq!(line(["diskperf", "run", "./a-b_c.1"]), "diskperf run ./a-b_c.1");
+        for changed in ["two words", "it's", "", "$HOME", "a;b", "*", "a\nb"] {
+            assert_eq!(
+                shlex::split(&format!("x {} y", word(changed))),
+                Some(["x", changed, "y"].map(str::to_owned).into())
+            );
+        }
+    }
+
+    #[test]
+    fn a_store_is_named_where_it_was_named() {
+        let option = |words: &[&str]| store_option(words.iter().map(OsString::from));
+        assert_eq!(option(&["diskperf", "resume"]), "");
+        assert_eq!(option(&["diskperf", "resume", "--store", "a.sqlite"]), " --store a.sqlite");
+        assert_eq!(option(&["diskperf", "--store=my runs", "list"]), " --store 'my runs'");
+        assert_eq!(option(&["diskperf", "run", "--", "--store", "a"]), "");
+        assert_eq!(option(&["diskperf", "run", "--no-store"]), "");
+    }
+}

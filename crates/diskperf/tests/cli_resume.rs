@@ -1,0 +1,131 @@
+//! Runs that are not gone on with: what their process left behind is removed, and what a person is told to type
+//! instead can be typed as it stands.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use stats::RunInfo;
+use store::{NewRun, Store};
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+}
+
+/// A store, and a folder of a name that a shell would take apart.
+struct Scratch {
+    folder: TempDir,
+}
+
+impl Scratch {
+    fn new() -> Scratch {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        fs::create_dir(folder.path().join("it's here")).expect("a folder");
+        Scratch { folder }
+    }
+
+    fn here(&self) -> PathBuf {
+        self.folder.path().join("it's here")
+    }
+
+    fn store(&self) -> PathBuf {
+        self.folder.path().join("my runs.sqlite")
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        let store = self.store();
+        let store = ["--store", store.to_str().expect("a path in UTF-8")];
+        diskperf(&self.here(), &[arguments, &store].concat())
+    }
+
+    /// A run as one that was killed leaves it, with what is said of it changed; and its private folder.
+    fn killed(&self, change: impl Fn(&mut RunInfo)) -> String {
+        let ran = self.run(&["run", "smoke", "sim:flat", "--rounds", "1", "--json"]);
+        let document: Value = serde_json::from_str(&ran.out).expect("a document");
+        let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
+        info.store = None;
+        for target in &mut info.targets {
+            target.argument = "here=.".to_owned();
+        }
+        change(&mut info);
+        let words = ["diskperf", "run", "smoke", "here=.", "--size", "8 KiB"].map(OsString::from);
+        let mut store = Store::open(&self.store(), None).expect("the store");
+        let folder = self.here();
+        let new = NewRun { command: &words, folder: &folder, plan: "", info: &info, cells: &[], holder: "nobody" };
+        let run = store.begin(&new).expect("room for a run");
+        fs::create_dir_all(folder.join(format!(".diskperf-{run}-abcdef")).join("d0")).expect("a private folder");
+        run
+    }
+}
+
+#[test]
+fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
+    type Change = fn(&mut RunInfo);
+    let changes: [(Change, &str); 3] = [
+        (|info| info.version = "0.0.9".to_owned(), "by diskperf 0.0.9"),
+        (|info| info.kernel = "Linux 1.2.13".to_owned(), "on Linux 1.2.13"),
+        (|info| info.cpus += 1, "CPUs, and there are"),
+    ];
+    for (change, word) in changes {
+        let scratch = Scratch::new();
+        let run = scratch.killed(change);
+        let refused = scratch.run(&["resume", &run]);
+        assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
+        assert!(refused.err.contains(word), "{}", refused.err);
+        assert_eq!(names_in(&scratch.here()), [""; 0], "{word}");
+        let list: Value = serde_json::from_str(&scratch.run(&["list", "--json"]).out).expect("JSON");
+        assert_eq!(list[1]["state"], "killed", "it is as it was: {list}");
+    }
+}
+
+/// A process of another machine may still stand in it: a file system of a network is one for both.
+#[test]
+fn what_a_run_of_another_machine_left_behind_stays() {
+    let scratch = Scratch::new();
+    let run = scratch.killed(|info| info.host = "elsewhere".to_owned());
+    let refused = scratch.run(&["resume"]);
+    assert_eq!(refused.status, Some(3), "{}", refused.err);
+    assert_eq!(names_in(&scratch.here()), [format!(".diskperf-{run}-abcdef")]);
+}
+
+#[test]
+fn what_a_person_is_told_to_type_can_be_typed() {
+    let scratch = Scratch::new();
+    let run = scratch.killed(|info| info.version = "0.0.9".to_owned());
+    let hint = |arguments: &[&str]| {
+        let err = scratch.run(arguments).err;
+        err.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_else(|| panic!("{err}")).to_owned()
+    };
+    // What a shell makes of it is what was meant, word by word.
+    let words = |text: &str| {
+        let script = format!("printf '%s\\n' {text}");
+        testkit::run(Path::new("sh"), Path::new("/"), &["-c", &script])
+            .out
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let again = hint(&["resume", &run]);
+    let (change, command) =
+        again.strip_prefix("run it anew: ").and_then(|hint| hint.split_once(" && ")).expect("two commands");
+    assert_eq!(words(change), ["cd", scratch.here().to_str().expect("a path in UTF-8")]);
+    assert_eq!(words(command), ["diskperf", "run", "smoke", "here=.", "--size", "8 KiB"]);
+
+    let store = scratch.store();
+    let on_store = ["--store", store.to_str().expect("a path in UTF-8")];
+    let finished: Value = serde_json::from_str(&scratch.run(&["list", "--json"]).out).expect("JSON");
+    let finished = finished[0]["run"].as_str().expect("an id").to_owned();
+    let shown = hint(&["resume", &finished]);
+    let command = shown.strip_suffix(" prints it").expect("a command");
+    assert_eq!(words(command), ["diskperf", "show", finished.as_str(), on_store[0], on_store[1]]);
+    let listed = hint(&["show", "nothing-like-it"]);
+    let command = listed.strip_suffix(" shows what is there").expect("a command");
+    assert_eq!(words(command), ["diskperf", "list", on_store[0], on_store[1]]);
+
+    fs::write(scratch.here().join("a b"), "short").expect("a file");
+    let ended = diskperf(&scratch.here(), &["read_8192", "a b"]);
+    assert!(ended.err.contains("hint: write it first: diskperf write_8192 'a b'\n"), "{}", ended.err);
+}
