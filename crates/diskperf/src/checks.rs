@@ -4,6 +4,8 @@ use kernel::abilities::{ClockFound, DeviceFound, Eyes, FileSystem, Found, Groups
 use stats::{Ability, Check};
 use units::Nanos;
 
+use crate::kernels::{OLDEST, Release};
+
 /// File systems whose files have no device of their own that could be seen.
 const WITHOUT_DEVICE: [&str; 8] = ["overlay", "fuse", "fuseblk", "nfs", "nfs4", "cifs", "9p", "virtiofs"];
 
@@ -18,7 +20,8 @@ const FILE_BYTES: u64 = 8 << 20;
 
 /// All checks, in the order in which a person asks.
 pub fn checks(found: &Found) -> Vec<Check> {
-    let mut checks = vec![rights(found), folder(found), file_system(found), direct(found), page_cache(found)];
+    let mut checks = vec![rights(found), kernel(found), folder(found), file_system(found), direct(found)];
+    checks.push(page_cache(found));
     checks.push(drop_caches(found));
     checks.extend(device(found));
     checks.extend([private_mounts(found), loop_device(found)]);
@@ -48,6 +51,22 @@ fn rights(found: &Found) -> Check {
             let why = "an ordinary user: directories and own files, no images, no tuning, no raw device";
             check(name, Ability::Partly, why, Some("sudo diskperf ..."))
         }
+    }
+}
+
+fn kernel(found: &Found) -> Check {
+    let name = "kernel";
+    let Some(release) = Release::of(&found.kernel) else {
+        return check(name, Ability::Partly, format!("{}: its age cannot be told", found.kernel), None);
+    };
+    let lacks: Vec<String> = release.lacks().map(|(since, what)| format!("{what} (from {since})")).collect();
+    if release < OLDEST {
+        let why = format!("{release}, and the oldest that works is {OLDEST}");
+        check(name, Ability::No, why, Some("a newer kernel"))
+    } else if lacks.is_empty() {
+        check(name, Ability::Yes, format!("{release}: a newer one would not give more"), None)
+    } else {
+        check(name, Ability::Partly, format!("{release}, without {}", lacks.join(", ")), Some("a newer kernel"))
     }
 }
 
@@ -374,6 +393,7 @@ mod tests {
         Found {
             is_root: true,
             may_administer: true,
+            kernel: "Linux 6.18.44".to_owned(),
             place: Place {
                 file_system: Some("ext4".to_owned()),
                 mount_options: Vec::new(),
@@ -421,6 +441,7 @@ mod tests {
         Found {
             is_root: false,
             may_administer: false,
+            kernel: "Linux 4.3.0".to_owned(),
             place: Place { file_system: Some("tmpfs".to_owned()), ..everything().place },
             folder: no(),
             direct: None,
@@ -476,6 +497,8 @@ mod tests {
         for (found, name, expected) in [
             (Found { may_administer: false, ..everything() }, "rights", Ability::Partly),
             (Found { is_root: false, ..everything() }, "rights", Ability::Yes),
+            (Found { kernel: "Linux 5.10.1".to_owned(), ..everything() }, "kernel", Ability::Partly),
+            (Found { kernel: "Linux next".to_owned(), ..everything() }, "kernel", Ability::Partly),
             (Found { eyes: Some(Eyes::Mincore), ..everything() }, "page cache seen", Ability::Partly),
             (Found { eyes: Some(Eyes::Blind), ..everything() }, "page cache seen", Ability::No),
             (Found { eyes: Some(Eyes::MemoryOnly), ..everything() }, "O_DIRECT", Ability::No),

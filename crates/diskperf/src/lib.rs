@@ -28,6 +28,7 @@ mod forecast;
 mod ground;
 mod judge;
 mod keeper;
+mod kernels;
 mod machines;
 mod paper;
 mod plan;

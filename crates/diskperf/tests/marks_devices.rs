@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
 use serde_json::Value;
 use tempfile::TempDir;
+use testkit::calls::{SYNCS, WELL, run_answered};
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Fsync, Knobs, OneFile};
 use testkit::{Ended, has_tool, skip};
@@ -223,7 +224,7 @@ fn data_that_no_sync_wrote_are_marked_dirty() {
     let folder = scratch();
     let ground = ground(folder.path());
     let arguments = ["run", "smoke", "--size", "16MiB", "--rounds", "1", "--json"];
-    let all = cells_of(&testkit::syncs::run_without(&program(), ground.path(), &arguments));
+    let all = cells_of(&run_answered(SYNCS, WELL, &program(), ground.path(), &arguments));
     let writes = ["write_4096 write", "write_8192 write", "rewrite_8192 rewrite", "largefb write sequential"];
     let dirty = marked(&all, "dirty");
     assert!(set(&writes).is_subset(&dirty), "{dirty:?}");

@@ -18,6 +18,7 @@ pub use crate::counters::{GroupsSeen, Reach};
 use crate::counters::{Source, groups_seen, ready_time};
 use crate::devices::Device;
 use crate::image::{ImageFault, PrivateMounts, UnnamedFile, knows, may_administer, tool};
+use crate::machine::Host;
 use crate::memory_limit::{LimitError, MemoryLimit};
 use crate::place::{Place, takes_direct};
 use crate::stack;
@@ -31,6 +32,8 @@ pub struct Found {
     pub is_root: bool,
     /// Whether the process may administer the system (`CAP_SYS_ADMIN`).
     pub may_administer: bool,
+    /// The kernel's name and release.
+    pub kernel: String,
     /// What lies under the directory.
     pub place: Place,
     /// Whether a private folder can be made in it.
@@ -156,6 +159,7 @@ impl Found {
         Ok(Found {
             is_root: rustix::process::geteuid().is_root(),
             may_administer: may_administer(),
+            kernel: Host::this().kernel,
             direct: workspace.is_ok().then(|| takes_direct(directory)),
             folder: workspace.map(drop),
             eyes,

@@ -3,11 +3,11 @@
 //! A test that cannot run here says so with [`skip!`] and returns. A skip is a third result: `cargo xtask
 //! test` counts it, prints its reason, and fails where `CI=true` promises that everything can run.
 
+pub mod calls;
 pub mod disk;
 pub mod fuse;
 pub mod group;
 pub mod power;
-pub mod syncs;
 
 use std::env;
 use std::fs::OpenOptions;

@@ -1,6 +1,6 @@
 //! What to make of an image that could not be had.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use kernel::ImageFault;
 
@@ -27,6 +27,7 @@ pub fn exit(fault: &ImageFault) -> Exit {
         | ImageFault::NoUnnamed(_)
         | ImageFault::NotOurs(_) => Exit::Refused,
         ImageFault::File { source, .. } | ImageFault::Loop { source, .. } if lacks_rights(source) => Exit::Refused,
+        ImageFault::Loop { source, .. } if is_unknown(source) => Exit::Refused,
         ImageFault::File { .. }
         | ImageFault::Loop { .. }
         | ImageFault::NotRun { .. }
@@ -40,6 +41,10 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
     Some(match fault {
         ImageFault::NoRights { is_root: false } => {
             format!("run it as root: sudo {}", shell::line(std::env::args_os()))
+        }
+        ImageFault::Confined { source, .. } | ImageFault::Loop { source, .. } if is_unknown(source) => {
+            "images need Linux 5.8 or later, and no sandbox that hides its calls; measure a directory instead"
+                .to_owned()
         }
         ImageFault::NoRights { is_root: true } | ImageFault::Confined { .. } => {
             "in a container, start that with --privileged, or measure a directory instead".to_owned()
@@ -67,4 +72,10 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// Whether the kernel does not know the call. Older ones call a request to a loop device that they do not know
+/// (LOOP_CONFIGURE, from Linux 5.8 on) an invalid argument.
+fn is_unknown(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
 }

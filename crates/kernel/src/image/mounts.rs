@@ -61,6 +61,8 @@ impl PrivateMounts {
                 return Err(ImageFault::NoRights { is_root: rustix::process::geteuid().is_root() });
             }
             let confined = |action| move |errno: Errno| ImageFault::Confined { action, source: errno.into() };
+            // What mounts file systems since Linux 5.2; some sandboxes refuse it and allow the older call.
+            rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(confined("prepare a mount"))?;
             // SAFETY: of what can be unshared, only a shared table of descriptors is a danger to memory; the
             // table stays shared.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }

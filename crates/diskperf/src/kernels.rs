@@ -1,0 +1,74 @@
+//! Which Linux gives what: the oldest that the program works on, and what later ones add.
+
+/// A release: its first two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release(pub u32, pub u32);
+
+/// The oldest. `tests/cli_calls.rs` runs the program with every system call that came later answered "no such call";
+/// whole machines as old as that were not tried.
+pub const OLDEST: Release = Release(4, 4);
+
+/// What can only be had from a release on.
+pub const GAINS: [(Release, &str); 5] = [
+    (Release(4, 20), "pressure, a sign of noise"),
+    (Release(5, 5), "flushes counted by the device"),
+    (Release(5, 8), "images"),
+    (Release(6, 1), "the alignment that O_DIRECT asks for"),
+    (Release(6, 5), "proof of what is not yet written"),
+];
+
+impl std::fmt::Display for Release {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(out, "Linux {}.{}", self.0, self.1)
+    }
+}
+
+impl Release {
+    /// The release of a kernel that calls itself so: `Linux 6.18.44-cloud`.
+    pub fn of(kernel: &str) -> Option<Release> {
+        let (major, rest) = kernel.strip_prefix("Linux ")?.split_once('.')?;
+        let minor = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        Some(Release(major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// What it lacks that later ones have.
+    pub fn lacks(self) -> impl Iterator<Item = (Release, &'static str)> {
+        GAINS.into_iter().filter(move |(since, _)| self < *since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_the_first_two_numbers() {
+        for (kernel, release) in [
+            ("Linux 6.18.44-fc-v445", Some(Release(6, 18))),
+            ("Linux 4.4", Some(Release(4, 4))),
+            ("Linux 5.10-rc1", Some(Release(5, 10))),
+            ("Linux next", None),
+            ("SunOS 5.11", None),
+        ] {
+            assert_eq!(Release::of(kernel), release, "{kernel}");
+        }
+        assert!(Release(5, 10) > Release(5, 8) && Release(6, 1) > Release(5, 19));
+    }
+
+    #[test]
+    fn the_readme_says_the_same() {
+        let readme = include_str!("../../../README.md");
+        assert!(readme.contains(&format!("It works on {OLDEST} and later")));
+        for (Release(major, minor), what) in GAINS {
+            assert!(readme.contains(&format!("({major}.{minor})")), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_gained_is_told_in_order() {
+        assert!(GAINS.is_sorted_by_key(|(since, _)| *since));
+        assert!(GAINS.iter().all(|(since, _)| *since > OLDEST));
+        assert_eq!(Release(6, 1).lacks().map(|(since, _)| since).collect::<Vec<_>>(), [Release(6, 5)]);
+        assert_eq!(Release(6, 5).lacks().count(), 0);
+    }
+}

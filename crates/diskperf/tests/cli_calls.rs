@@ -1,0 +1,140 @@
+//! What an older kernel does not have and a sandbox does not allow: the program does without, or refuses and says how
+//! it could be had. Each call is answered by a filter, so the kernel below does not matter.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::calls::{
+    AFTER_4_4, CACHESTAT, Calls, FSOPEN, INVALID, IO_URING, LOOP_CONFIGURE, MOUNT, NO_SUCH_CALL, NOT_PERMITTED,
+    PAGE_CACHE, UNSHARE, run_answered,
+};
+use testkit::{Ended, names_in};
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn json(ended: &Ended) -> Value {
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    serde_json::from_str(&ended.out).expect("JSON")
+}
+
+/// A short run with reads, writes, commits and small files.
+const RUN: [&str; 7] = ["run", "smoke", "--only=read_8192", "--only=commit", "--only=smallfb", "--rounds=1", "--json"];
+
+/// Each cell's name, whether it was measured, and which state of the cache it had.
+fn cells(document: &Value) -> BTreeSet<String> {
+    let cells = document["cells"].as_array().expect("cells").iter();
+    let told = cells.map(|cell| {
+        let name = ["program", "phase", "parameters"].map(|key| cell[key].to_string()).join(" ");
+        format!("{name} {} {}", cell["measured"], cell["state"]["cache"])
+    });
+    told.collect()
+}
+
+/// What `doctor` says of something in a folder, under a filter.
+fn doctor(calls: Calls, errno: i32, folder: &Path, name: &str) -> (String, String) {
+    let checkup = json(&run_answered(calls, errno, &program(), folder, &["doctor", "--json"]));
+    let found = checkup["checks"].as_array().expect("checks").iter().find(|check| check["check"] == name).cloned();
+    let check = found.unwrap_or_else(|| panic!("no check {name}"));
+    (check["state"].as_str().expect("a state").to_owned(), check["how"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_directory_is_measured_without_them_all_the_same() {
+    let folder = scratch();
+    let whole = cells(&json(&testkit::run(&program(), folder.path(), &RUN)));
+    assert!(whole.len() >= 5, "{whole:?}");
+    for (name, calls) in [
+        ("cachestat", CACHESTAT),
+        ("io_uring_setup", IO_URING),
+        ("unshare", UNSHARE),
+        ("mount", MOUNT),
+        ("fsopen", FSOPEN),
+    ] {
+        for errno in [NO_SUCH_CALL, NOT_PERMITTED] {
+            let document = json(&run_answered(calls, errno, &program(), folder.path(), &RUN));
+            assert_eq!(cells(&document), whole, "{name}, {errno}");
+            assert_eq!(names_in(folder.path()), [""; 0], "{name}");
+        }
+    }
+}
+
+#[test]
+fn all_calls_that_came_after_linux_4_4_may_be_missing() {
+    let (folder, data) = (scratch(), scratch());
+    let whole = cells(&json(&testkit::run(&program(), folder.path(), &RUN)));
+    let store = data.path().join("store.sqlite");
+    let store = store.to_str().expect("a path in UTF-8");
+    let old = |arguments: &[&str]| {
+        run_answered(AFTER_4_4, NO_SUCH_CALL, &program(), folder.path(), &[arguments, &["--store", store]].concat())
+    };
+    let ran = old(&RUN);
+    assert_eq!(cells(&json(&ran)), whole);
+    assert_eq!(old(&["show", "last", "--json"]).out, ran.out);
+    let (state, how) = doctor(AFTER_4_4, NO_SUCH_CALL, folder.path(), "private mounts");
+    assert_eq!((state.as_str(), how.is_empty()), ("no", false));
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_seen_of_the_page_cache_is_not_claimed() {
+    let folder = scratch();
+    let eyes = |calls| doctor(calls, NO_SUCH_CALL, folder.path(), "page cache seen");
+    let (all, _) = eyes(IO_URING);
+    let (without_cachestat, how) = eyes(CACHESTAT);
+    if all == "yes" {
+        assert_eq!(without_cachestat, "partly");
+        assert!(how.contains("Linux 6.5"), "{how}");
+    } else {
+        // An overlay, or memory: cachestat was of no use before.
+        assert_eq!(without_cachestat, all);
+    }
+    for errno in [NO_SUCH_CALL, NOT_PERMITTED] {
+        let (blind, how) = doctor(PAGE_CACHE, errno, folder.path(), "page cache seen");
+        let document = json(&run_answered(PAGE_CACHE, errno, &program(), folder.path(), &RUN));
+        let reads: Vec<&Value> =
+            document["cells"].as_array().expect("cells").iter().filter(|cell| cell["program"] == "read_8192").collect();
+        assert!(!reads.is_empty());
+        if blind == "no" {
+            assert!(how.contains("allow cachestat and mincore"), "{how}");
+            assert!(reads.iter().all(|cell| cell["state"]["cache"] == "unknown"), "{reads:?}");
+        } else {
+            assert_eq!(blind, all, "in memory nothing need be seen");
+        }
+    }
+}
+
+#[test]
+fn an_image_is_refused_with_the_way_to_get_it() {
+    let folder = scratch();
+    for (name, calls, errno, way) in [
+        ("unshare", UNSHARE, NO_SUCH_CALL, "Linux 5.8"),
+        ("unshare", UNSHARE, NOT_PERMITTED, "--privileged"),
+        ("mount", MOUNT, NO_SUCH_CALL, "Linux 5.8"),
+        ("mount", MOUNT, NOT_PERMITTED, "--privileged"),
+        ("fsopen", FSOPEN, NO_SUCH_CALL, "Linux 5.8"),
+        ("fsopen", FSOPEN, NOT_PERMITTED, "--privileged"),
+        ("LOOP_CONFIGURE", LOOP_CONFIGURE, INVALID, "Linux 5.8"),
+        ("LOOP_CONFIGURE", LOOP_CONFIGURE, NOT_PERMITTED, "--privileged"),
+    ] {
+        let ended =
+            run_answered(calls, errno, &program(), folder.path(), &["run", "smoke", "image:ext4", "--rounds=1"]);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{name}: {}", ended.err);
+        let hint = ended.err.lines().find(|line| line.starts_with("hint: ")).unwrap_or_default();
+        // Without rights, or without the tool, there is another reason before that one.
+        let way = match (testkit::is_root(), testkit::has_tool("mkfs.ext4")) {
+            (true, true) => way,
+            (true, false) => "apt-get install",
+            (false, _) => "sudo",
+        };
+        assert!(ended.err.contains("error: ") && hint.contains(way), "{name}, {errno}: {}", ended.err);
+        assert_eq!(names_in(folder.path()), [""; 0], "{name}");
+    }
+}
