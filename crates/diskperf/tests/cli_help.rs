@@ -227,7 +227,7 @@ const KILLED: &str = "killed.sqlite";
 /// Begins a run and kills it once it is written down.
 fn kill_a_run(folder: &Path) {
     let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(["run", "smoke", "--rounds", "5", "--store", KILLED]).current_dir(folder);
+    command.args(["run", "smoke", "--rounds", "12", "--store", KILLED]).current_dir(folder);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
     while !diskperf(folder, &["list", "--store", KILLED]).out.contains("smoke") {
         assert_eq!(child.try_wait().expect("whether it ended"), None, "it ended and stored nothing");

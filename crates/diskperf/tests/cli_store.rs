@@ -385,7 +385,7 @@ fn two_runs_at_once_are_stored_both() {
 #[test]
 fn what_was_interrupted_is_gone_on_with() {
     let scratch = Scratch::new();
-    let mut command = scratch.command(&["run", "smoke", "--rounds", "8", "--json"]);
+    let mut command = scratch.command(&["run", "smoke", "--rounds", "10", "--json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("diskperf starts");
     // Some rounds of some programs.
     while !scratch.store().exists() || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0) < 3 {
@@ -416,7 +416,7 @@ fn what_was_interrupted_is_gone_on_with() {
         let in_memory = cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
         let rounds: Vec<u64> =
             cell["rounds"].as_array().expect("rounds").iter().filter_map(|round| round["round"].as_u64()).collect();
-        assert_eq!(rounds.len(), if in_memory { 0 } else { 8 }, "{cell}");
+        assert_eq!(rounds.len(), if in_memory { 0 } else { 10 }, "{cell}");
         assert!(rounds.windows(2).all(|pair| pair[0] < pair[1]), "{rounds:?}");
     }
     assert_eq!(scratch.json(&["show", &run, "--json"]), after);

@@ -92,9 +92,18 @@ fn stop(child: Child) -> Value {
 fn soon(what: &str, holds: impl Fn() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+        assert!(began.elapsed() < Duration::from_secs(120), "not within 120 s: {what}");
         thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// How many rounds are stored of the run that began last, of the cell that has most.
+fn rounds(store: &Path) -> usize {
+    let store = store.to_str().expect("a plain path");
+    let shown = testkit::run(&program(), Path::new("/"), &["show", "last", "--json", "--store", store]);
+    // As long as there is no store, or no run in it, there is no document.
+    let Ok(document) = serde_json::from_str::<Value>(&shown.out) else { return 0 };
+    cells(&document).iter().filter_map(|cell| Some(cell["rounds"].as_array()?.len())).max().unwrap_or(0)
 }
 
 /// The private folder of a run in this directory.
@@ -160,9 +169,26 @@ fn busy_neighbours_are_noise() {
     assert!(rounds.filter(|round| mark(round, "noise").is_some()).count() > 0);
 }
 
+/// How often a situation is made that others on this machine can spoil: who disturbs the one target may disturb the
+/// rest as well.
+const ATTEMPTS: usize = 5;
+
 /// Where the neighbours are at work only while one of three targets is measured, its cells stand out.
 #[test]
 fn what_is_disturbed_more_than_the_rest_is_starred() {
+    let mut seen = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let counts = starred_where_the_third_is_disturbed();
+        if counts[2] > 0 && counts[..2].iter().all(|count| *count < counts[2]) {
+            return;
+        }
+        seen.push(counts);
+    }
+    panic!("{seen:?}");
+}
+
+/// The starred cells of three targets, of which the last is disturbed.
+fn starred_where_the_third_is_disturbed() -> [usize; 3] {
     let folder = quick_scratch();
     let targets = ["a", "b", "c"];
     targets.iter().for_each(|target| fs::create_dir(folder.path().join(target)).expect("a folder"));
@@ -192,8 +218,7 @@ fn what_is_disturbed_more_than_the_rest_is_starred() {
         let here = cells(&document).iter().filter(|cell| cell["target"] == target);
         here.filter(|cell| mark(cell, "noise").is_some()).count()
     };
-    let counts = targets.map(starred);
-    assert!(counts[2] > 0 && counts[..2].iter().all(|count| *count < counts[2]), "{counts:?} {document:#}");
+    targets.map(starred)
 }
 
 /// valgrind has its programs ask the kernel for the time, call by call: a bad clock.
@@ -226,9 +251,25 @@ fn a_time_that_the_clock_cannot_tell_is_short() {
 /// Somebody writes zeros into the first file of every program, again and again.
 #[test]
 fn a_file_that_holds_something_else_voids_the_cell() {
+    // He may come too late each time, where others have the processors.
+    let hit = (0..ATTEMPTS).map(|_| run_while_somebody_writes()).find(|ended| ended.status != Some(0));
+    let document = document(&hit.expect("a file that holds something else"), 1);
+    let altered = cells(&document).iter().filter(|cell| {
+        mark(cell, "error").is_some_and(|text| text.contains("what is there is not what was written there"))
+    });
+    let mut count = 0;
+    for cell in altered {
+        assert_eq!((&cell["measured"], &cell["rate"]), (&Value::from(false), &Value::Null), "{cell}");
+        count += 1;
+    }
+    assert!(count > 0, "{document:#}");
+    assert!(document["errors"][0]["message"].as_str().expect("a message").contains("f0"), "{document:#}");
+}
+
+fn run_while_somebody_writes() -> Ended {
     let folder = quick_scratch();
     let is_over = AtomicBool::new(false);
-    let ended = thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 let file = workspace(folder.path()).map(|workspace| workspace.join("f0"));
@@ -241,18 +282,7 @@ fn a_file_that_holds_something_else_voids_the_cell() {
         let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--rounds", "10", "--json"]);
         is_over.store(true, Ordering::Relaxed);
         ended
-    });
-    let document = document(&ended, 1);
-    let altered = cells(&document).iter().filter(|cell| {
-        mark(cell, "error").is_some_and(|text| text.contains("what is there is not what was written there"))
-    });
-    let mut count = 0;
-    for cell in altered {
-        assert_eq!((&cell["measured"], &cell["rate"]), (&Value::from(false), &Value::Null), "{cell}");
-        count += 1;
-    }
-    assert!(count > 0, "{document:#}");
-    assert!(document["errors"][0]["message"].as_str().expect("a message").contains("f0"), "{document:#}");
+    })
 }
 
 #[test]
@@ -272,12 +302,14 @@ fn a_setting_that_changes_in_mid_run_is_told() {
         (&change_mount, ["mount options", "noatime", "by round"]),
     ];
     for (change, words) in changes {
-        // A program or so, then the change, then a round or so.
-        let child = start(folder.path(), &[path]);
-        soon("the run has begun", || workspace(ground.path()).is_some());
-        thread::sleep(Duration::from_secs(2));
+        // A round, then the change, then all of another round.
+        let data = scratch();
+        let store = data.path().join("store.sqlite");
+        let child = start(folder.path(), &["--store", store.to_str().expect("a plain path"), path]);
+        soon("a round is stored", || rounds(&store) >= 1);
         change();
-        thread::sleep(Duration::from_secs(4));
+        let before = rounds(&store);
+        soon("two more rounds are stored", || rounds(&store) >= before + 2);
         let document = stop(child);
         let texts: Vec<&str> = cells(&document).iter().filter_map(|cell| mark(cell, "env")).collect();
         assert!(texts.iter().any(|text| words.iter().all(|word| text.contains(word))), "{texts:?} {document:#}");

@@ -82,11 +82,13 @@ fn who_is_killed_loses_nothing_that_was_stored() {
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
         let mut lines = lines.skip_while(|line| !line.ends_with("begins"));
         lines.next().expect("the child begins");
-        // Some are killed while they make the store, some after hundreds of commits: 0 to 76 ms.
-        thread::sleep(Duration::from_millis(attempt * 4));
+        // Some are killed while they make the store, some up to a hundred commits later, and a little after the last
+        // line, so that they are at something else.
+        let mut said: Vec<String> = lines.by_ref().take(attempt * 5).collect();
+        thread::sleep(Duration::from_micros(attempt as u64 * 100));
         child.kill().expect("it is killed");
         child.wait().expect("its end");
-        let said: Vec<String> = lines.collect();
+        said.extend(lines);
         let Some(run) = said.first().and_then(|line| line.strip_prefix("run ")) else { continue };
         let store = Store::open(&path, None).expect("the store is whole");
         let executions = store.left(run).expect("the run is there").executions;
