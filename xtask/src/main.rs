@@ -1,14 +1,16 @@
 //! The project's own tasks, run as `cargo xtask TASK`.
 //!
 //! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `prove`
-//! measures what is promised and takes longer. No task touches anything outside the target folder and the
+//! measures what is promised and takes longer; `dist` makes what is handed out. No task touches anything outside the target folder and the
 //! temporary one, but for the packages that `test` installs.
 
+mod dist;
 mod libtest;
 mod packages;
 mod process;
 mod prove;
 mod skips;
+mod targets;
 mod test;
 mod tidy;
 mod unprivileged;
@@ -42,6 +44,12 @@ enum Task {
     /// deletion and other programs are allowed, licences, file lengths. Each rule stands in a file of its
     /// own under xtask/src/tidy, with the exceptions it knows.
     Tidy,
+    /// The program as it is handed out: one static file, and a package for Debian with manual pages, completions and
+    /// licences, both in target/dist. Nothing is installed.
+    ///
+    /// Needs musl-gcc (of the package musl-tools), and the Rust target x86_64-unknown-linux-musl, which rustup is asked
+    /// for where it is missing.
+    Dist,
     /// The figures that are promised, measured; takes minutes and wants a machine with nothing else to do.
     ///
     /// Keeps what was measured under target/prove and goes on there where it was interrupted. Prints a table
@@ -61,6 +69,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
         Task::Prove { names, again } => prove::run(&names, again),
+        Task::Dist => dist::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

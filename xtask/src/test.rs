@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use crate::libtest::Totals;
 use crate::skips::{self, Scope, Skips};
-use crate::{packages, process, tidy, unprivileged};
+use crate::{dist, packages, process, tidy, unprivileged};
 
 /// A step: its heading, and what it does.
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("packages", |_| packages::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
     ("clippy", |_| {
@@ -34,6 +34,7 @@ const STEPS: [Step; 10] = [
         let file = "instructions";
         results.test(&["--release", "--package", "overhead", "--test", file], Scope::Files(vec![file.to_owned()]))
     }),
+    ("program to hand out", handed_out),
     ("command line without rights", without_rights),
 ];
 
@@ -114,6 +115,20 @@ fn tidy(results: &mut Results) -> Result<(), String> {
     let lines: String = report.skips.iter().map(|(rule, reason)| format!("tidy::{rule}\t{reason}\n")).collect();
     results.add(Totals::default(), Scope::Files(vec!["tidy".to_owned()]), &lines);
     report.verdict()
+}
+
+/// Its tests skip themselves above, where there is none yet: what was not run here was not run at all.
+fn handed_out(results: &mut Results) -> Result<(), String> {
+    if let Err(reason) = dist::possible() {
+        println!("cannot be made here: {reason}");
+        return Ok(());
+    }
+    let made = dist::make()?;
+    let folder = made.program.parent().expect("it lies in a folder").display().to_string();
+    let given = format!("env.{}={folder:?}", testkit::DIST);
+    // Of the whole workspace, as above: of one package alone some crates would be built anew.
+    let arguments = ["--config", &given, "--workspace", "--test", "dist"];
+    results.test(&arguments, Scope::Files(vec!["dist".to_owned()]))
 }
 
 fn without_rights(results: &mut Results) -> Result<(), String> {

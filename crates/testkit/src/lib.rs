@@ -22,6 +22,9 @@ pub const SKIPS: &str = "DISKPERF_SKIPS";
 /// The environment variable that names the program under test, where it is not the one just built.
 pub const PROGRAM: &str = "DISKPERF_BIN";
 
+/// The environment variable that names the folder with what `cargo xtask dist` made.
+pub const DIST: &str = "DISKPERF_DIST";
+
 /// Folders of tools for the administrator, which are not on the search path of every user.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 

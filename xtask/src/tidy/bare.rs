@@ -1,11 +1,9 @@
 //! The crates that need no operating system: what they compute cannot depend on a clock, a file or a
 //! thread, because there is none.
 
-use std::path::Path;
-
 use super::Finding;
 use super::source::{File, has_word};
-use crate::process;
+use crate::{process, targets};
 
 /// They know nothing, ask for something, or simulate it.
 const BARE: [&str; 3] = ["units", "workload", "simulator"];
@@ -49,7 +47,7 @@ pub enum Outcome {
 
 /// Builds them all.
 pub fn build() -> Result<Outcome, String> {
-    if let Err(reason) = provide_target() {
+    if let Err(reason) = targets::provide(TARGET) {
         return Ok(Outcome::NoTarget(reason));
     }
     let mut command = process::cargo(&["build", "--quiet", "--target", TARGET]);
@@ -58,19 +56,6 @@ pub fn build() -> Result<Outcome, String> {
         Ok(()) => Outcome::Built,
         Err(message) => Outcome::Failed(Finding::new(BARE.join(", "), format!("for {TARGET}: {message}"))),
     })
-}
-
-/// Sees to it that the target's core library is there.
-fn provide_target() -> Result<(), String> {
-    let sysroot = process::output(std::process::Command::new("rustc").args(["--print", "sysroot"]))?;
-    if Path::new(sysroot.trim()).join("lib/rustlib").join(TARGET).is_dir() {
-        return Ok(());
-    }
-    let added = process::answer(std::process::Command::new("rustup").args(["target", "add", TARGET]));
-    match added {
-        Ok((true, _)) => Ok(()),
-        _ => Err(format!("the target {TARGET} is not installed, and rustup cannot add it")),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,132 @@
+//! The program as it is handed out, and its package: everything is in it, and it does the same as the one just built.
+//! `cargo xtask test` makes them and runs this again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use testkit::{Ended, names_in, skip};
+
+/// What lies in the folder of what was made, by the end of its name; `None` where nothing was made.
+fn made(end: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os(testkit::DIST)?);
+    let version = env!("CARGO_PKG_VERSION");
+    let name = names_in(&folder).into_iter().find(|name| name.contains(version) && name.ends_with(end));
+    Some(folder.join(name.unwrap_or_else(|| panic!("no {end} of {version} in {}", folder.display()))))
+}
+
+/// Says that there is nothing to test, where nothing was made.
+macro_rules! made {
+    ($end:literal) => {
+        match made($end) {
+            Some(path) => path,
+            None => return skip!("nothing was made to be handed out: cargo xtask dist"),
+        }
+    };
+}
+
+fn well(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
+    let ended = testkit::run(program, folder, arguments);
+    assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
+    ended
+}
+
+fn cells(ended: &Ended) -> Value {
+    serde_json::from_str::<Value>(&ended.out).expect("a document")["cells"].clone()
+}
+
+#[test]
+fn it_measures_stores_and_explains() {
+    let program = made!("-linux-musl");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let store = tempfile::tempdir().expect("a scratch folder");
+    let store = store.path().join("store.sqlite");
+    let store = ["--store", store.to_str().expect("a path in UTF-8")];
+    let ran = well(&program, folder.path(), &[&["run", "smoke", "--json"], &store[..]].concat());
+    let cells = cells(&ran);
+    let cells = cells.as_array().expect("cells");
+    assert_eq!(cells.len(), 17);
+    // A file system in memory has nothing to read past the page cache.
+    let in_memory = |cell: &Value| cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
+    assert!(cells.iter().all(|cell| cell["measured"] == true || in_memory(cell)), "{cells:#?}");
+    assert_eq!(well(&program, folder.path(), &[&["show", "last", "--json"], &store[..]].concat()).out, ran.out);
+    let explained = well(&program, folder.path(), &[&["explain", "last", "commit"], &store[..]].concat());
+    assert!(explained.out.contains("limited by"), "{}", explained.out);
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+/// Help, manual pages, completions, schemas and machines are in the program, in every build the same.
+#[test]
+fn all_that_it_prints_of_itself_is_in_it() {
+    let program = made!("-linux-musl");
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
+    for arguments in [
+        &["--version"][..],
+        &["help"],
+        &["help", "noise"],
+        &["man"],
+        &["completions", "bash"],
+        &["schema"],
+        &["simulate"],
+        &["simulate", "vax780-uda50", "--parts"],
+    ] {
+        let ended = well(&program, Path::new("/"), arguments);
+        assert_eq!(ended.out, well(&built, Path::new("/"), arguments).out, "{arguments:?}");
+        assert!(!ended.out.is_empty() && ended.err.is_empty(), "{arguments:?}: {}", ended.err);
+    }
+}
+
+/// Whatever C library it has: the simulator computes in integers, and what is computed of its times agrees too.
+#[test]
+fn the_same_machine_gives_the_same_figures_in_every_build() {
+    let program = made!("-linux-musl");
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
+    for arguments in [
+        &["simulate", "vax780-sc780", "--json"][..],
+        &["simulate", "vax750-uda50", "lfs", "--json"],
+        &["run", "smoke", "sim:flat", "--json"],
+    ] {
+        let figures = cells(&well(&program, Path::new("/"), arguments));
+        assert_eq!(figures, cells(&well(&built, Path::new("/"), arguments)), "{arguments:?}");
+        assert!(figures.as_array().is_some_and(|cells| cells.iter().any(|cell| cell["effect"].is_string())));
+    }
+}
+
+#[test]
+fn the_package_holds_the_same_program_with_pages_and_completions() {
+    let (program, package) = (made!("-linux-musl"), made!("_amd64.deb"));
+    let Some(dpkg) = testkit::tool("dpkg-deb") else { return skip!("there is no dpkg-deb") };
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let package = package.to_str().expect("a path in UTF-8");
+    let field = |name: &str| well(&dpkg, folder.path(), &["--field", package, name]).out.trim().to_owned();
+    assert_eq!(["Package", "Version", "Depends"].map(field), ["diskperf", env!("CARGO_PKG_VERSION"), ""]);
+    // Every file, whose it is, and its rights.
+    let listed = well(&dpkg, folder.path(), &["--contents", package]).out;
+    for line in listed.lines() {
+        let rights = if line.ends_with('/') { "drwxr-xr-x" } else { "-rw" };
+        assert!(line.starts_with(rights) && line.contains(" root/root "), "{line}");
+    }
+    well(&dpkg, folder.path(), &["--extract", package, "."]);
+    let path = |name: &str| folder.path().join(name);
+    let packed = path("usr/bin/diskperf");
+    assert!(fs::read(&packed).expect("the program") == fs::read(&program).expect("the program"));
+    assert!(well(&packed, folder.path(), &["--version"]).out.contains(env!("CARGO_PKG_VERSION")));
+    for name in [
+        "usr/share/bash-completion/completions/diskperf",
+        "usr/share/fish/vendor_completions.d/diskperf.fish",
+        "usr/share/zsh/vendor-completions/_diskperf",
+        "usr/share/doc/diskperf/copyright",
+        "usr/share/doc/diskperf/licences-of-parts.gz",
+        "usr/share/doc/diskperf/changelog.gz",
+        "usr/share/man/man7/diskperf-words.7.gz",
+    ] {
+        assert!(fs::metadata(path(name)).is_ok_and(|file| file.len() > 100), "{name}");
+    }
+    let pages = names_in(&path("usr/share/man/man1"));
+    let commands = names_in(&{
+        let out = path("pages");
+        well(&packed, folder.path(), &["man", "--out", out.to_str().expect("a path in UTF-8")]);
+        out
+    });
+    assert_eq!(pages.len() + 1, commands.len(), "{pages:?} {commands:?}");
+}

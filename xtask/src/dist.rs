@@ -1,0 +1,109 @@
+//! `cargo xtask dist`: the program as it is handed out, one static file, and a package for Debian with it.
+//!
+//! Policy:
+//!   1. built for musl, so that it needs nothing of the machine that is to be measured: no library, no interpreter,
+//!      no Rust. SQLite is in it, which wants a C compiler for the same target (musl-gcc);
+//!   2. what is not static, or larger than it may be, is not handed out;
+//!   3. manual pages and completions of the package are those that the program itself prints;
+//!   4. what is made lies in `target/dist` under names with version and machine; nothing is installed.
+
+mod deb;
+mod elf;
+mod licences;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::Message;
+
+use crate::{process, targets};
+
+/// What it is built for.
+const TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// The compiler for the C in it, of the package musl-tools.
+const COMPILER: &str = "musl-gcc";
+
+/// The most bytes that it may have: six megabytes.
+const MOST: u64 = 6_000_000;
+
+/// The machine it is for, as Debian calls it, and as everybody does.
+const MACHINE: (&str, &str) = ("amd64", "x86_64");
+
+/// What was made.
+pub struct Made {
+    /// The program.
+    pub program: PathBuf,
+    /// The package.
+    pub package: PathBuf,
+}
+
+/// Makes everything, and says what.
+pub fn run() -> Result<(), String> {
+    possible()?;
+    let made = make()?;
+    for path in [&made.program, &made.package] {
+        let bytes = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.len();
+        println!("{bytes:>10} bytes  {}", path.display());
+    }
+    Ok(())
+}
+
+/// Whether it can be made here; says why not, and how to change that.
+pub fn possible() -> Result<(), String> {
+    if !testkit::has_tool(COMPILER) {
+        return Err(format!("there is no {COMPILER}; to install it: apt-get install musl-tools"));
+    }
+    if !testkit::has_tool("dpkg-deb") {
+        return Err("there is no dpkg-deb; to install it: apt-get install dpkg".to_owned());
+    }
+    targets::provide(TARGET)
+}
+
+/// Builds the program and packs it.
+pub fn make() -> Result<Made, String> {
+    let built = build()?;
+    let bytes = fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
+    // 2
+    if !elf::is_static(&bytes) {
+        return Err(format!("{} asks for an interpreter: it is not static", built.display()));
+    }
+    if bytes.len() as u64 > MOST {
+        return Err(format!("{} has {} bytes, more than {MOST}", built.display(), bytes.len()));
+    }
+    // 4
+    let version = version(&built)?;
+    let folder = process::root().join("target/dist");
+    let failed = |error| format!("cannot write to {}: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(failed)?;
+    let program = folder.join(format!("diskperf-{version}-{}-linux-musl", MACHINE.1));
+    fs::copy(&built, &program).map_err(failed)?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).map_err(failed)?;
+    let package = folder.join(format!("diskperf_{version}_{}.deb", MACHINE.0));
+    deb::pack(&program, &version, &licences::of(TARGET)?, &package)?;
+    Ok(Made { program, package })
+}
+
+/// Builds it, and asks cargo where it is.
+fn build() -> Result<PathBuf, String> {
+    let mut command = process::cargo(&["build", "--quiet", "--profile", "dist", "--package", "diskperf"]);
+    command.args(["--target", TARGET, "--message-format=json-render-diagnostics"]);
+    // 1
+    command.env("CC_x86_64_unknown_linux_musl", COMPILER);
+    let output = process::output(&mut command)?;
+    let messages = Message::parse_stream(output.as_bytes()).filter_map(Result::ok);
+    let program = messages.filter_map(|message| match message {
+        Message::CompilerArtifact(artifact) => artifact.executable,
+        _ => None,
+    });
+    program.last().map(PathBuf::from).ok_or_else(|| "cargo has not built the program diskperf".to_owned())
+}
+
+/// As it says itself: `diskperf 0.1.0`.
+fn version(program: &Path) -> Result<String, String> {
+    let said = process::output(Command::new(program).arg("--version"))?;
+    let version = said.split_whitespace().last().map(str::to_owned);
+    version.ok_or_else(|| format!("{} does not say its version", program.display()))
+}

@@ -1,0 +1,18 @@
+//! Machines that the compiler can build for, and how they get here.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::process;
+
+/// Sees to it that the target's core library is there; says why not.
+pub fn provide(target: &str) -> Result<(), String> {
+    let sysroot = process::output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir() {
+        return Ok(());
+    }
+    match process::answer(Command::new("rustup").args(["target", "add", target])) {
+        Ok((true, _)) => Ok(()),
+        _ => Err(format!("the target {target} is not installed, and rustup cannot add it")),
+    }
+}
