@@ -1,6 +1,10 @@
 //! The command line as a user meets it: the built program, its exit status, what it says on which stream,
 //! and what it leaves behind. `cargo xtask test` runs these once more as a user without rights.
 
+mod common {
+    pub mod document;
+}
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
@@ -9,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use common::document::document;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{Ended, names_in};
@@ -24,16 +29,6 @@ fn scratch() -> TempDir {
 /// Runs diskperf in a folder.
 fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
     testkit::run(&program(), folder, arguments)
-}
-
-/// The document that a command printed, checked against the schema that the same program prints.
-fn document(ended: &Ended) -> Value {
-    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
-    let schema: Value = serde_json::from_str(&diskperf(Path::new("/"), &["schema"]).out).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    document
 }
 
 fn cells(document: &Value) -> &Vec<Value> {

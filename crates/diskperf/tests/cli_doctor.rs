@@ -1,8 +1,13 @@
 //! `diskperf doctor`: what it says to root and to a user without rights, and that nothing of its trials is left.
 
+mod common {
+    pub mod document;
+}
+
 use std::fs;
 use std::path::Path;
 
+use common::document::document;
 use serde_json::Value;
 use testkit::{Ended, names_in};
 
@@ -14,12 +19,7 @@ fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
 fn checkup(folder: &Path) -> Value {
     let ended = diskperf(folder, &["doctor", "--json"]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
-    let checkup: Value = serde_json::from_str(&ended.out).expect("JSON");
-    let schema: Value = serde_json::from_str(&diskperf(folder, &["schema", "doctor"]).out).expect("the schema");
-    let validator = jsonschema::validator_for(&schema).expect("a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&checkup).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    checkup
+    document(&ended)
 }
 
 fn state<'a>(checkup: &'a Value, name: &str) -> &'a str {

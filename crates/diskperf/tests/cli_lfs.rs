@@ -1,9 +1,14 @@
 //! The preset `lfs` as a user meets it: the lab's benchmarks, its four answers, and what it published.
 
+mod common {
+    pub mod document;
+}
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use common::document::document;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{Ended, names_in, run};
@@ -28,16 +33,6 @@ fn scratch() -> TempDir {
 /// A folder in memory, where there is one: the disk would take half a minute.
 fn in_memory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
-}
-
-/// The document that a command printed, checked against the schema that the same program prints.
-fn document(ended: &Ended) -> Value {
-    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
-    let schema: Value = serde_json::from_str(&diskperf(Path::new("/"), &["schema"]).out).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    document
 }
 
 fn findings(document: &Value) -> Vec<String> {

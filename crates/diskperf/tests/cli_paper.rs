@@ -1,8 +1,13 @@
 //! `diskperf paper`: every cell of the published tables beside a simulated one, every question answered, every claim
 //! judged.
 
+mod common {
+    pub mod document;
+}
+
 use std::path::Path;
 
+use common::document::document;
 use serde_json::Value;
 use testkit::{Ended, run};
 
@@ -10,21 +15,16 @@ fn diskperf(arguments: &[&str]) -> Ended {
     run(Path::new(env!("CARGO_BIN_EXE_diskperf")), Path::new("/"), arguments)
 }
 
-fn document(arguments: &[&str]) -> Value {
+fn json(arguments: &[&str]) -> Value {
     let ended = diskperf(arguments);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
-    let document: Value = serde_json::from_str(&ended.out).expect("a document");
-    let schema: Value = serde_json::from_str(&diskperf(&["schema", "paper"]).out).expect("a schema");
-    let validator = jsonschema::validator_for(&schema).expect("a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    document
+    document(&ended)
 }
 
 /// 192 cells stand in the paper, 24 of them n.m. and 6 starred; 93 judge.
 #[test]
 fn every_published_cell_stands_beside_a_simulated_one() {
-    let document = document(&["paper", "--json"]);
+    let document = json(&["paper", "--json"]);
     let cells = document["cells"].as_array().expect("cells");
     let count = |is: fn(&Value) -> bool| cells.iter().filter(|cell| is(cell)).count();
     assert_eq!(cells.len(), 192);
@@ -83,7 +83,7 @@ fn parts_stand_once_and_drives_are_documents() {
 
 #[test]
 fn every_question_is_answered_and_every_claim_judged() {
-    let document = document(&["paper", "q8", "claims", "--json"]);
+    let document = json(&["paper", "q8", "claims", "--json"]);
     let questions = document["questions"].as_array().expect("questions");
     assert_eq!(questions.len(), 1);
     let [low, value, high] = ["low", "value", "high"].map(|key| questions[0][key].as_f64().expect("a number"));

@@ -1,8 +1,13 @@
 //! The main job as a person meets it: what it says first, what it writes at most, that it ends, and that every row
 //! says what it is.
 
+mod common {
+    pub mod document;
+}
+
 use std::path::{Path, PathBuf};
 
+use common::document::document;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{Ended, names_in};
@@ -16,9 +21,10 @@ fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch folder")
 }
 
-fn document(ended: &Ended) -> Value {
+/// The document of a run that went well.
+fn well(ended: &Ended) -> Value {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {} {}", ended.out, ended.err))
+    document(ended)
 }
 
 fn cells(document: &Value) -> &Vec<Value> {
@@ -40,7 +46,7 @@ fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
     let folder = scratch();
     let free = rustix::fs::statvfs(folder.path()).map(|space| space.f_bavail * space.f_frsize).expect("space");
     let ended = diskperf(folder.path(), &["run", "quick", "--budget", "6s", "--json"]);
-    let document = document(&ended);
+    let document = well(&ended);
     let first = ended.err.lines().next().expect("a line");
     assert!(first.starts_with("writes up to ") && first.contains(", in up to 6 s; Ctrl-C leaves nothing"), "{first}");
     assert!(ended.err.contains("about ") && ended.err.contains(" rounds; files of "), "{}", ended.err);
@@ -69,7 +75,7 @@ fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
 fn a_size_that_was_asked_for_is_taken() {
     let folder = scratch();
     let arguments = ["run", "quick", "--size", "40KiB", "--rounds", "1", "--budget", "30s", "--json"];
-    let document = document(&diskperf(folder.path(), &arguments));
+    let document = well(&diskperf(folder.path(), &arguments));
     let sized = |program: &str| {
         let cell = cells(&document).iter().find(|cell| cell["program"] == program).expect(program);
         cell["parameters"]["file_bytes"].as_u64()
@@ -86,7 +92,7 @@ fn a_size_that_was_asked_for_is_taken() {
 #[test]
 fn a_budget_that_is_too_short_leaves_out_what_does_not_fit_and_says_what_it_needed() {
     let folder = scratch();
-    let document = document(&diskperf(folder.path(), &["run", "quick", "--budget", "1s", "--json"]));
+    let document = well(&diskperf(folder.path(), &["run", "quick", "--budget", "1s", "--json"]));
     let reasons: Vec<&str> = cells(&document).iter().filter_map(|cell| cell["reason"].as_str()).collect();
     assert!(!reasons.is_empty());
     let says_why = |reason: &&str| {
@@ -102,7 +108,7 @@ fn a_simulated_machine_is_not_tried_and_gives_the_same_twice() {
     let run = || {
         let ended = diskperf(folder.path(), &["run", "quick", "sim:flat", "--rounds", "1", "--json"]);
         assert!(!ended.err.contains("about "), "{}", ended.err);
-        document(&ended)["cells"].clone()
+        well(&ended)["cells"].clone()
     };
     let first = run();
     assert_eq!(first, run());
@@ -121,7 +127,7 @@ fn without_rights_memory_is_not_limited_and_that_is_said() {
     let folder = scratch();
     let arguments = ["run", "classic1983", "--size", "64KiB", "--cache", "16MiB", "--json"];
     let ended = diskperf(folder.path(), &arguments);
-    let document = document(&ended);
+    let document = well(&ended);
     assert!(ended.err.contains("memory is not limited to 16 MiB: "), "{}", ended.err);
     assert_eq!(document["run"]["memory_limit_bytes"], Value::Null);
 }

@@ -1,8 +1,13 @@
 //! `diskperf simulate` and `sim:` targets as a user meets them.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+mod common {
+    pub mod document;
+}
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use common::document::document;
 use serde_json::Value;
 use testkit::Ended;
 
@@ -18,17 +23,10 @@ fn diskperf(arguments: &[&str]) -> Ended {
     ended
 }
 
-/// The document that a command printed, checked against the schema that the same program prints.
-fn document(arguments: &[&str]) -> Value {
+fn json(arguments: &[&str]) -> Value {
     let ended = diskperf(arguments);
     assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
-    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
-    let schema = testkit::run(&program(), Path::new("/"), &["schema"]).out;
-    let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    document
+    document(&ended)
 }
 
 fn cells(document: &Value) -> &Vec<Value> {
@@ -46,7 +44,7 @@ fn refuses(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn the_table_of_1983_has_two_halves_of_eight_cells() {
-    let document = document(&["simulate", "vax780-sc780", "--size", "1MiB", "--phases", "3", "--json"]);
+    let document = json(&["simulate", "vax780-sc780", "--size", "1MiB", "--phases", "3", "--json"]);
     assert_eq!((document["run"]["phases"].as_u64(), document["run"]["rounds"].as_u64()), (Some(3), Some(3)));
     assert_eq!(cells(&document).len(), 16);
     let mut keys = BTreeSet::new();
@@ -112,7 +110,7 @@ fn a_sweep_of_a_thousand_points_is_the_same_on_any_number_of_threads() {
 fn a_sweep_is_part_of_every_cells_name() {
     let sweep = "file_system.rotational_delay=0..4+2ms";
     let words = ["simulate", "vax780-sc780", "--size", "256KiB", "--phases", "1", "--program", "rewrite_8192"];
-    let document = document(&[&words[..], &["--sweep", sweep, "--set", "drive.rpm=3600", "--json"]].concat());
+    let document = json(&[&words[..], &["--sweep", sweep, "--set", "drive.rpm=3600", "--json"]].concat());
     let delays: BTreeSet<&str> = cells(&document)
         .iter()
         .map(|cell| cell["parameters"]["file_system.rotational_delay"].as_str().expect("a delay"))
@@ -124,7 +122,7 @@ fn a_sweep_is_part_of_every_cells_name() {
 
 #[test]
 fn what_a_machine_has_not_is_not_measured() {
-    let document = document(&["simulate", "vax780-sc780", "smoke", "--phases", "1", "--json"]);
+    let document = json(&["simulate", "vax780-sc780", "smoke", "--phases", "1", "--json"]);
     let reason = |program: &str| {
         let cell = cells(&document).iter().find(|cell| cell["program"] == program).expect("a cell");
         cell["reason"].as_str().unwrap_or_default().to_owned()
@@ -244,14 +242,14 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
 #[test]
 fn a_simulated_machine_is_a_target_like_any_other() {
     let words = ["run", "classic1983", "--rounds", "2", "--size", "256KiB", "--json"];
-    let two = document(&[&words[..], &["a=sim:vax780-uda50", "b=sim:vax780-uda50"]].concat());
+    let two = json(&[&words[..], &["a=sim:vax780-uda50", "b=sim:vax780-uda50"]].concat());
     assert_eq!(cells(&two).len(), 12);
     assert_eq!(cells(&two).iter().filter(|cell| cell["together"] == true).count(), 4);
     // Eight megabytes where nothing is said: the memory that is made small elsewhere is not its own.
-    let letter = document(&["run", "classic1983", "sim:vax780-sc780", "--rounds", "1", "--json"]);
+    let letter = json(&["run", "classic1983", "sim:vax780-sc780", "--rounds", "1", "--json"]);
     assert_eq!(cells(&letter)[0]["parameters"]["file_bytes"], 8 << 20);
     let set = "sim:vax780-sc780,drive=ra81,file_system=4K/1K";
-    let set = document(&["run", "smoke", set, "--rounds", "1", "--json"]);
+    let set = json(&["run", "smoke", set, "--rounds", "1", "--json"]);
     let parameters = &cells(&set)[0]["parameters"];
     assert_eq!((&parameters["drive"], &parameters["file_system"]), (&"ra81".into(), &"4K/1K".into()));
     assert_eq!(set["run"]["targets"][0]["device"], "DEC RA81");

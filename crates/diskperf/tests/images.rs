@@ -1,15 +1,21 @@
 //! Targets that are more than a directory, as a user meets them: file systems on images, tuned queues, files;
 //! what bad input gets, and what is left behind.
 
+mod common {
+    pub mod document;
+    pub mod ground;
+}
+
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::document::document;
+use common::ground::ground;
 use kernel::devices::Device;
-use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use kernel::may_administer;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{Ended, has_tool, names_in, skip};
@@ -37,10 +43,6 @@ macro_rules! need {
             return skip!("{} is not installed", $tool);
         })*
     };
-}
-
-fn document(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {} {}", ended.out, ended.err))
 }
 
 /// Loop devices on files in the directory.
@@ -88,21 +90,6 @@ fn end(child: Child) -> Ended {
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
-}
-
-/// A file system of the test's own, for targets that something is to happen to. The programs that this thread
-/// starts see it.
-fn ground(folder: &Path) -> Image {
-    let spec = ImageSpec {
-        file_system: "ext4".to_owned(),
-        bytes: Bytes::mib(32),
-        directory: folder.to_owned(),
-        block: None,
-        mount_options: Vec::new(),
-        mkfs_options: Vec::new(),
-    };
-    let mounts = PrivateMounts::enter().expect("mounts of our own");
-    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
 }
 
 fn attribute(device: &Device, name: &str) -> String {
@@ -303,7 +290,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
 fn after_kill_nothing_is_left() {
     need!("mkfs.ext4");
     let scratch = scratch();
-    let ground = ground(scratch.path());
+    let ground = ground(scratch.path(), Bytes::mib(32));
     let free = || rustix::fs::statvfs(ground.path()).expect("space").f_bfree;
     let before = free();
     for round in 0..24u64 {
@@ -379,7 +366,7 @@ fn a_kept_image_has_a_name() {
 fn a_queue_is_tuned_only_for_its_target_and_restored() {
     need!("mkfs.ext4");
     let scratch = scratch();
-    let ground = ground(scratch.path());
+    let ground = ground(scratch.path(), Bytes::mib(32));
     let device = ground.device();
     let before = (attribute(device, "scheduler"), attribute(device, "read_ahead_kb"));
     let path = ground.path().display();
@@ -397,7 +384,7 @@ fn a_queue_is_tuned_only_for_its_target_and_restored() {
 fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
     need!("mkfs.ext4");
     let scratch = scratch();
-    let ground = ground(scratch.path());
+    let ground = ground(scratch.path(), Bytes::mib(32));
     let device = ground.device();
     let before = attribute(device, "read_ahead_kb");
     let target = format!("{},tune=read_ahead_kb:68", ground.path().display());
@@ -420,7 +407,7 @@ fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
 fn a_target_that_goes_away_ends_the_run_with_the_reason() {
     need!("mkfs.ext4", "umount");
     let scratch = scratch();
-    let ground = ground(scratch.path());
+    let ground = ground(scratch.path(), Bytes::mib(32));
     let folder = scratch.path().join("folder");
     fs::create_dir(&folder).expect("a folder");
     let gone = scratch.path().join("gone");

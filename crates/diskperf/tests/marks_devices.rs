@@ -1,13 +1,17 @@
 //! Marks about caches and devices, each on a device or a file that was prepared to make the claim false, and none
 //! where nothing was prepared.
 
+mod common {
+    pub mod ground;
+}
+
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use common::ground::ground;
+use kernel::may_administer;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::calls::{SYNCS, WELL, run_answered};
@@ -204,25 +208,11 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
     }
 }
 
-/// A file system of the test's own: whoever syncs that of the temporary folder would write what is in it too.
-fn ground(folder: &Path) -> Image {
-    let spec = ImageSpec {
-        file_system: "ext4".to_owned(),
-        bytes: Bytes::mib(192),
-        directory: folder.to_owned(),
-        block: None,
-        mount_options: Vec::new(),
-        mkfs_options: Vec::new(),
-    };
-    let mounts = PrivateMounts::enter().expect("mounts of our own");
-    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
-}
-
 #[test]
 fn data_that_no_sync_wrote_are_marked_dirty() {
     need!("mkfs.ext4");
     let folder = scratch();
-    let ground = ground(folder.path());
+    let ground = ground(folder.path(), Bytes::mib(192));
     let arguments = ["run", "smoke", "--size", "16MiB", "--rounds", "1", "--json"];
     let all = cells_of(&run_answered(SYNCS, WELL, &program(), ground.path(), &arguments));
     let writes = ["write_4096 write", "write_8192 write", "rewrite_8192 rewrite", "largefb write sequential"];
@@ -239,7 +229,7 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
     if is_in_memory(folder.path()) || !Path::new("/dev/fuse").exists() {
         return skip!("the temporary folder is in memory, or there is no /dev/fuse");
     }
-    let ground = ground(folder.path());
+    let ground = ground(folder.path(), Bytes::mib(192));
     let below = full_file(&ground.path().join("below"), 128 << 20);
     fs::create_dir(folder.path().join("point")).expect("a folder");
     let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");

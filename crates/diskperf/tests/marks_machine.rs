@@ -1,8 +1,12 @@
 //! The marks that tell of the machine and the run, as a user meets them: each in a situation made for it, read
 //! from the JSON of the built program; and the same without the situation.
 
+mod common {
+    pub mod document;
+    pub mod ground;
+}
+
 use std::fs::{self, OpenOptions};
-use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use common::document::document;
+use common::ground::ground;
+use kernel::may_administer;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -43,19 +49,13 @@ macro_rules! need_images {
 }
 
 /// The document of a run that ended with this status.
-fn document(ended: &Ended, status: i32) -> Value {
+fn ended_with(ended: &Ended, status: i32) -> Value {
     assert_eq!(ended.status, Some(status), "{}", ended.err);
-    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.out));
-    let schema = testkit::run(&program(), Path::new("/"), &["schema"]);
-    let schema: Value = serde_json::from_str(&schema.out).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    document
+    document(ended)
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Value {
-    document(&testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat()), 0)
+    ended_with(&testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat()), 0)
 }
 
 fn cells(document: &Value) -> &Vec<Value> {
@@ -86,7 +86,7 @@ fn stop(child: Child) -> Value {
     kill_process(Pid::from_child(&child), Signal::INT).expect("the signal is sent");
     let output = child.wait_with_output().expect("its end");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    document(&Ended { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }, 4)
+    ended_with(&Ended { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }, 4)
 }
 
 fn soon(what: &str, holds: impl Fn() -> bool) {
@@ -110,20 +110,6 @@ fn rounds(store: &Path) -> usize {
 fn workspace(directory: &Path) -> Option<PathBuf> {
     let is_ours = |name: &String| name.starts_with(".diskperf-");
     names_in(directory).into_iter().find(is_ours).map(|name| directory.join(name))
-}
-
-/// A file system of the test's own. The programs that this thread starts see it.
-fn ground(folder: &Path) -> Image {
-    let spec = ImageSpec {
-        file_system: "ext4".to_owned(),
-        bytes: Bytes::mib(32),
-        directory: folder.to_owned(),
-        block: None,
-        mount_options: Vec::new(),
-        mkfs_options: Vec::new(),
-    };
-    let mounts = PrivateMounts::enter().expect("mounts of our own");
-    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
 }
 
 /// Processes that do nothing but keep processors busy; ended when dropped.
@@ -229,7 +215,7 @@ fn a_time_that_the_clock_cannot_tell_is_short() {
     let binary = program();
     let binary = binary.to_str().expect("a path in UTF-8");
     let smoke = ["--tool=none", "-q", binary, "run", "smoke", "--size", "8192", "--warm", "--json"];
-    let document = document(&testkit::run(&valgrind, folder.path(), &smoke), 0);
+    let document = ended_with(&testkit::run(&valgrind, folder.path(), &smoke), 0);
     let clock = document["run"]["calibration"]["clock_ns"].as_u64().expect("what the clock shows");
     assert!(clock > 0);
     let mut short = 0;
@@ -253,7 +239,7 @@ fn a_time_that_the_clock_cannot_tell_is_short() {
 fn a_file_that_holds_something_else_voids_the_cell() {
     // He may come too late each time, where others have the processors.
     let hit = (0..ATTEMPTS).map(|_| run_while_somebody_writes()).find(|ended| ended.status != Some(0));
-    let document = document(&hit.expect("a file that holds something else"), 1);
+    let document = ended_with(&hit.expect("a file that holds something else"), 1);
     let altered = cells(&document).iter().filter(|cell| {
         mark(cell, "error").is_some_and(|text| text.contains("what is there is not what was written there"))
     });
@@ -289,7 +275,7 @@ fn run_while_somebody_writes() -> Ended {
 fn a_setting_that_changes_in_mid_run_is_told() {
     need_images!();
     let folder = scratch();
-    let ground = ground(folder.path());
+    let ground = ground(folder.path(), Bytes::mib(32));
     let path = ground.path().to_str().expect("a plain path");
     let read_ahead = Path::new("/sys/block").join(&ground.device().name).join("queue/read_ahead_kb");
     let change_queue = || fs::write(&read_ahead, "68").expect("the queue is changed");
@@ -322,7 +308,7 @@ fn a_setting_that_changes_in_mid_run_is_told() {
 fn an_image_names_the_file_system_it_lies_in() {
     need_images!();
     let folder = scratch();
-    let ground = ground(folder.path());
+    let ground = ground(folder.path(), Bytes::mib(32));
     let document = run(folder.path(), &["a=image:ext4,size=32MiB", &format!("b={}", ground.path().display())]);
     for (index, target) in ["a", "b"].into_iter().enumerate() {
         let info = &document["run"]["targets"][index];
@@ -363,7 +349,7 @@ fn an_image_in_memory_is_both() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
     let target = format!("image:ext4,size=32MiB,dir={}", folder.path().display());
     let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--json", &target]);
-    let document = document(&ended, 0);
+    let document = ended_with(&ended, 0);
     let durable: Vec<&Value> = cells(&document).iter().filter(|cell| cell["state"]["clock"] == "durable").collect();
     assert!(!durable.is_empty());
     for cell in durable {

@@ -1,0 +1,22 @@
+//! A file system of a test's own, for what is to happen to a file system: whoever syncs that of the temporary folder
+//! would write what is in it too.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use kernel::{Image, ImageSpec, PrivateMounts};
+use units::Bytes;
+
+/// An ext4 of this size, on an image in the folder. The programs that this thread starts see it.
+pub fn ground(folder: &Path, size: Bytes) -> Image {
+    let spec = ImageSpec {
+        file_system: "ext4".to_owned(),
+        bytes: size,
+        directory: folder.to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: Vec::new(),
+    };
+    let mounts = PrivateMounts::enter().expect("mounts of our own");
+    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
+}
