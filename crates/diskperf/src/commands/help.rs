@@ -113,6 +113,7 @@ mod tests {
 
     use super::*;
     use crate::budget::Sizes;
+    use crate::machines::{Kind, Machine};
     use crate::presets::{self, Settings};
     use crate::published;
     use crate::target::Target;
@@ -137,8 +138,8 @@ mod tests {
             .map(|text| text.split_at(text.find([' ', ',', '.', ';', ')', '=', '\n']).unwrap_or(text.len())))
         {
             let outside = ["sparse", "cpus"];
-            let run = command.find_subcommand("run").expect("run");
-            let known = run.get_arguments().any(|argument| argument.get_long() == Some(option));
+            let mut arguments = command.get_subcommands().flat_map(clap::Command::get_arguments);
+            let known = arguments.any(|argument| argument.get_long() == Some(option));
             assert!(known || outside.contains(&option), "--{option}{after}");
         }
     }
@@ -169,6 +170,26 @@ mod tests {
         assert!(units.len() > 5, "{units:?}");
         for unit in units {
             assert!(Topic::Unit.entry(&unit).is_some(), "{unit}");
+        }
+    }
+
+    #[test]
+    fn every_part_and_every_unit_of_a_machine_is_explained() {
+        for kind in Kind::ALL {
+            assert!(Topic::MachinePart.entry(kind.key()).is_some(), "{kind}");
+        }
+        let fields = Machine::all().flat_map(|machine| {
+            let parts = Kind::ALL.into_iter().flat_map(|kind| machine.parts(kind).cloned().collect::<Vec<_>>());
+            parts.flat_map(|part| part.fields).collect::<Vec<_>>()
+        });
+        let mut units = BTreeSet::new();
+        for field in fields {
+            assert!(Topic::MachinePart.entry(field.source.name()).is_some(), "{}", field.source.name());
+            units.extend(field.unit);
+        }
+        assert!(units.len() > 5, "{units:?}");
+        for unit in units {
+            assert!(glossary::find(&unit).iter().any(|(topic, _)| *topic == Topic::Unit), "{unit}");
         }
     }
 

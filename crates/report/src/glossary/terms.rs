@@ -25,9 +25,36 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["interval", "confidence"],
         brief: "half the width of the 95 % interval, in % of the rate",
         says: "If everything were repeated, 95 of 100 such intervals would contain the true mean (Student's t over the \
-               rounds).",
-        when: "From two kept rounds on.",
+               rounds). A rate has no more digits than its interval supports.",
+        when: "From two kept rounds on; >100 % where the interval reaches down to nothing.",
         advice: "Two rates whose intervals overlap are not shown to differ. More rounds make it narrower.",
+    },
+    Entry {
+        word: "state",
+        also: &[],
+        brief: "what the rate claims: where data came from, or when the clock stopped",
+        says: "cold or warm for what was read, durable or data durable for what was written; returned where neither is \
+               claimed, and the clock stopped when the last call came back.",
+        when: "The column of that name; state in JSON has all of it.",
+        advice: "diskperf help states and diskperf help clocks list the words.",
+    },
+    Entry {
+        word: "rate",
+        also: &["per_second"],
+        brief: "how fast: the mean of the rounds that count",
+        says: "What a round did divided by its time, up to the moment that the state claims; of targets busy at once, \
+               the sum.",
+        when: "The column of that name. Computed from rounds in JSON, and from nothing else.",
+        advice: "Read it with its state and its interval, or not at all.",
+    },
+    Entry {
+        word: "CPU",
+        also: &["cpu_percent"],
+        brief: "of one processor: what the program took of it",
+        says: "The program's time in itself and in the kernel on its behalf, in percent of the elapsed time: the figure \
+               of 1983.",
+        when: "The column of that name. n.m. where all rounds together took less than 0.1 s.",
+        advice: "What the kernel's own threads took stands beside it, under kernel.",
     },
     Entry {
         word: "p50 / p99",
