@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Means;
-use stats::Document;
 use units::{Bytes, Nanos};
 use workload::Cache;
 use workload::programs::mckusick::Classic;
@@ -28,6 +27,7 @@ use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::layout::OutputArguments;
 use crate::machines::Sweep;
 use crate::presets::{self, Preset};
 use crate::runs::KeepArguments;
@@ -138,8 +138,11 @@ enum Command {
     Explain(ExplainArguments),
     /// List the stored runs, the latest last.
     List(ListArguments),
-    /// Print a stored run as it was printed when it was measured.
-    #[command(after_help = "Examples:\n  diskperf show last\n  diskperf show k3 --json     the run whose id begins so")]
+    /// Print a stored run, or one whose document lies in a file, as it was printed when it was measured.
+    #[command(
+        after_help = "Examples:\n  diskperf show last\n  diskperf show k3 --json     the run whose id begins so\n  \
+        diskperf show run.json"
+    )]
     Show(ShowArguments),
     /// Go on with a run that was interrupted or killed, where it ended.
     ///
@@ -338,7 +341,7 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
     /// Print what the machine is made of: every number with its unit and its source.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "json"])]
     pub parts: bool,
     #[command(flatten)]
     pub output: OutputArguments,
@@ -358,44 +361,6 @@ impl SimulateArguments {
             }
         }
     }
-}
-
-/// How results are printed.
-#[derive(Clone, Debug, Default, Args)]
-pub struct OutputArguments {
-    /// How to print the results.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// The same as --format json.
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Write the results to FILE.
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub file: Option<PathBuf>,
-}
-
-impl OutputArguments {
-    /// The results, as they are to be printed.
-    pub fn text(&self, document: &Document) -> String {
-        match self.format() {
-            Format::Json => serde_json::to_string_pretty(document).expect("plain data") + "\n",
-            Format::Table => report::table(document),
-        }
-    }
-
-    /// How results are printed: a table, where nothing else was asked for.
-    pub fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format.unwrap_or(Format::Table) }
-    }
-}
-
-/// How results are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Table,
-    /// One document; `diskperf schema` describes it.
-    Json,
 }
 
 /// What a schema can be of.

@@ -1,44 +1,69 @@
-//! Progress on standard error, on a terminal only: a consumer of the run's events.
+//! Progress on standard error, on a terminal only: a consumer of the run's events. The line is drawn between programs
+//! and never while one runs: a clock that ticks would take CPU from what is measured.
+
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use units::Bytes;
 
+use crate::deadline::since;
 use crate::events::Event;
+use crate::forecast::about;
+use crate::progress::Progress;
+
+/// A line that is cut where the terminal ends; what a person waits for stands first.
+const LINE: &str = "[{bar:20}] {wide_msg}";
 
 /// The progress line. Silent where standard error is no terminal.
 pub struct Display {
     bar: ProgressBar,
+    began: Instant,
+    progress: Progress,
+    /// `round 2 of 5`, where there are rounds.
+    round: String,
 }
 
 impl Display {
     /// A line that is not shown yet.
     pub fn new() -> Display {
-        Display { bar: ProgressBar::hidden() }
+        let (progress, round) = (Progress::default(), String::new());
+        Display { bar: ProgressBar::hidden(), began: Instant::now(), progress, round }
     }
 
     /// Takes notice of an event.
     pub fn show(&mut self, event: &Event) {
+        let now = since(self.began);
         match event {
             Event::ImageWritten { target, bytes, of } => {
                 if self.bar.length() != Some(*of) {
-                    self.bar = ProgressBar::new(*of);
-                    let style = ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes}  {msg}  {eta} left");
-                    self.bar.set_style(style.expect("the template is well-formed"));
-                    self.bar.set_message(format!("image for {target}"));
+                    self.bar = line(*of);
                 }
+                self.bar.set_message(format!("writing the image for {target}, {} of {}", Bytes(*bytes), Bytes(*of)));
                 self.bar.set_position(*bytes);
                 if bytes == of {
                     self.bar.finish_and_clear();
                 }
             }
             Event::Started(plan) => {
-                let runs = plan.order(1).len() as u64 * u64::from(plan.rounds);
-                self.bar = ProgressBar::new(runs);
-                let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {prefix}  {msg}  {eta} left");
-                self.bar.set_style(style.expect("the template is well-formed"));
+                (self.began, self.progress) = (Instant::now(), Progress::of(plan));
+                self.bar = line(self.progress.counted().1);
             }
-            Event::RoundStarted { round, rounds } => self.bar.set_prefix(format!("round {round} of {rounds}")),
-            Event::ProgramStarted { program, target } => self.bar.set_message(format!("{program} on {target}")),
-            Event::ProgramEnded => self.bar.inc(1),
+            Event::RoundStarted { round, rounds } => self.round = format!("round {round} of {rounds}: "),
+            Event::ProgramStarted { index, program, target } => {
+                self.progress.started(*index, now);
+                let rest = self.progress.rest(now).map_or_else(String::new, |rest| format!("{} left; ", about(rest)));
+                self.bar.set_message(format!("{rest}{}{program} on {target}", self.round));
+                // It stands there as long as the program runs.
+                self.bar.force_draw();
+            }
+            Event::ProgramEnded { index } => {
+                self.progress.ended(*index, now);
+                self.bar.set_position(self.progress.counted().0);
+                if self.round.is_empty() {
+                    let rest = self.progress.rest(now).map_or_else(String::new, |rest| format!("{} left", about(rest)));
+                    self.bar.set_message(rest);
+                }
+            }
             // Above the line, so that a person sees what comes long before the table does.
             Event::FirstFigures { cells, all } => {
                 for figure in cells.iter().filter_map(|cell| report::first_figure(cell, all)) {
@@ -48,4 +73,10 @@ impl Display {
             Event::Finished => self.bar.finish_and_clear(),
         }
     }
+}
+
+fn line(length: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template(LINE).expect("the template is well-formed");
+    // Letters that every terminal has.
+    ProgressBar::new(length).with_style(style.progress_chars("=> "))
 }

@@ -1,4 +1,4 @@
-//! A run's document, read from a file or from standard input: whole, bounded, and of this version, or told
+//! A run's document: of the store, or read from a file or from standard input: whole, bounded, and of this version, or told
 //! what it is instead.
 
 use std::fs::File;
@@ -11,6 +11,7 @@ use units::Bytes;
 
 use crate::commands::given;
 use crate::error::Error;
+use crate::runs::StoreArguments;
 
 /// The largest document that is read. A cell with its rounds has some kilobytes: no run comes near it, and
 /// a disk that is named by mistake ends here.
@@ -41,8 +42,23 @@ pub enum DocumentFault {
     Overwrites(String),
 }
 
+/// The document of a stored run, or the one in a file.
+pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
+    match stored_name(run).map(|name| store.load(name)) {
+        // Where there is no store, only a file can have been meant.
+        None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => read(run),
+        Some(loaded) => Ok(loaded?.1),
+    }
+}
+
+/// The name of a stored run, where no file is meant: what has no dot and no slash in it, as no id has, and is not
+/// there.
+fn stored_name(run: &Path) -> Option<&str> {
+    run.to_str().filter(|name| *name != "-" && !name.contains(['.', '/']) && !run.exists())
+}
+
 /// Reads the document; `-` is standard input.
-pub fn read(path: &Path) -> Result<Document, Error> {
+fn read(path: &Path) -> Result<Document, Error> {
     let unreadable = |source: io::Error| Error::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
         let bytes = bounded(io::stdin().lock(), LARGEST).map_err(unreadable)?;

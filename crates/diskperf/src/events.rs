@@ -14,10 +14,10 @@ pub enum Event<'a> {
     Started(&'a Plan),
     /// A round begins: which of how many.
     RoundStarted { round: u32, rounds: u32 },
-    /// A program begins, on a target.
-    ProgramStarted { program: &'static str, target: &'a str },
-    /// A program has ended, well or not.
-    ProgramEnded,
+    /// An alternative of the plan begins: a program, on a target.
+    ProgramStarted { index: usize, program: &'static str, target: &'a str },
+    /// One execution of an alternative is over, well or not, or will not be.
+    ProgramEnded { index: usize },
     /// The first figures of a program, one round of which is done; and all cells there will be, for their
     /// names.
     FirstFigures { cells: &'a [Cell], all: &'a [Cell] },

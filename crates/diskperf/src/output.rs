@@ -6,6 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use kernel::place::may_write;
+use report::Page;
 
 use crate::commands::given;
 use crate::error::Error;
@@ -17,6 +18,11 @@ pub fn print(text: &str) -> Result<(), Error> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|source| Error::Output { to: "standard output".to_owned(), source }),
     }
+}
+
+/// What standard output is: as wide as the terminal, where it is one.
+pub fn page() -> Page {
+    Page { columns: kernel::terminal::columns(io::stdout()) }
 }
 
 /// Says a line on standard error. Nobody may be left to hear it, and that stops nothing.

@@ -10,6 +10,7 @@
 //!   tuning: attributes of a device's queue, changed for a while
 //!   abilities: what this user can do here and what this kernel shows, tried out
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
+//!   terminal: how wide the one is that somebody looks at
 //! ```
 //!
 //! The only crate with `unsafe` in it. Never judges, never prints.
@@ -35,6 +36,7 @@ mod process;
 mod program;
 mod stack;
 pub mod storage;
+pub mod terminal;
 pub mod tuning;
 mod workers;
 mod workspace;

@@ -1,14 +1,15 @@
 //! The tables of *The Linux Programming Interface*, chapter 13: seconds per execution, a row per buffer
 //! size. Table 13-1 for every way to sync, table 13-3 with a pair of columns for each.
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use stats::execution::Execution;
 use stats::{Cell, Document, Provenance};
 
+use crate::grid::{Column, Grid, Page};
 use crate::numbers::{significant, whole};
+use crate::wrap::wrapped;
 
 /// Both tables for every target, then what was published.
-pub fn table(document: &Document) -> String {
+pub fn table(document: &Document, page: Page) -> String {
     let measured = document.run.targets.iter().map(|target| target.name.as_str());
     let published = document.cells.iter().filter(|cell| cell.provenance == Provenance::Published);
     let mut targets: Vec<&str> = Vec::new();
@@ -22,18 +23,18 @@ pub fn table(document: &Document) -> String {
             document.cells.iter().filter(|cell| cell.target == target && cell.program == program).collect()
         };
         let (copies, writes) = (here("copy"), here("write"));
-        let copies = syncs(&copies).into_iter().map(move |sync| copy_block(&with_sync(&copies, sync), sync));
-        copies.chain([write_block(&writes)]).flatten().collect::<Vec<String>>()
+        let copies = syncs(&copies).into_iter().map(move |sync| copy_block(&with_sync(&copies, sync), sync, page));
+        copies.chain([write_block(&writes, page)]).flatten().collect::<Vec<String>>()
     });
     blocks.collect::<Vec<String>>().join("\n")
 }
 
 /// Table 13-1: the book's four columns.
-fn copy_block(cells: &[&Cell], sync: &str) -> Option<String> {
-    let mut table = table_of(["BUF_SIZE", "Elapsed", "Total CPU", "User CPU", "System CPU"].into_iter());
+fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
+    let mut grid = grid_of(["BUF_SIZE", "Elapsed", "Total CPU", "User CPU", "System CPU"].into_iter());
     for cell in cells {
         let execution = Execution::of(cell);
-        table.add_row([
+        grid.row([
             buffer(cell)?.to_string(),
             elapsed(cell),
             figure(cell, execution.as_ref().and_then(|execution| execution.cpu_s)),
@@ -41,14 +42,14 @@ fn copy_block(cells: &[&Cell], sync: &str) -> Option<String> {
             split(cell, execution.as_ref().and_then(|execution| execution.system_s)),
         ]);
     }
-    Some(titled("copy", Some(sync), cells, "13-1", table))
+    Some(titled("copy", Some(sync), cells, "13-1", &grid, page))
 }
 
 /// Table 13-3: a row per buffer, elapsed and total CPU for every way to sync.
-fn write_block(cells: &[&Cell]) -> Option<String> {
+fn write_block(cells: &[&Cell], page: Page) -> Option<String> {
     let syncs = syncs(cells);
     let heads = syncs.iter().flat_map(|sync| [format!("{sync}: Elapsed"), "Total CPU".to_owned()]);
-    let mut table = table_of(["BUF_SIZE".to_owned()].into_iter().chain(heads));
+    let mut grid = grid_of(["BUF_SIZE".to_owned()].into_iter().chain(heads));
     let mut buffers: Vec<u64> = cells.iter().filter_map(|cell| buffer(cell)).collect();
     buffers.sort_unstable();
     buffers.dedup();
@@ -59,13 +60,13 @@ fn write_block(cells: &[&Cell]) -> Option<String> {
                 [elapsed(cell), figure(cell, Execution::of(cell).and_then(|execution| execution.cpu_s))]
             })
         });
-        table.add_row([size.to_string()].into_iter().chain(pairs));
+        grid.row([size.to_string()].into_iter().chain(pairs));
     }
-    Some(titled("write", None, cells, "13-3", table))
+    Some(titled("write", None, cells, "13-3", &grid, page))
 }
 
 /// `copy of 100,000,000 bytes, sync none, on . (seconds per execution; TLPI table 13-1)`
-fn titled(what: &str, sync: Option<&str>, cells: &[&Cell], number: &str, table: Table) -> String {
+fn titled(what: &str, sync: Option<&str>, cells: &[&Cell], number: &str, grid: &Grid, page: Page) -> String {
     let Some(first) = cells.first() else { return String::new() };
     let mut title = what.to_owned();
     if let Some(bytes) = first.number("file_bytes") {
@@ -80,17 +81,11 @@ fn titled(what: &str, sync: Option<&str>, cells: &[&Cell], number: &str, table: 
             format!(", on {} (seconds per execution; TLPI table {number})", first.target)
         }
     };
-    format!("{title}\n{}\n", table.trim_fmt())
+    wrapped(&format!("{title}\n"), page) + &grid.lines(page).join("\n") + "\n"
 }
 
-fn table_of(heads: impl Iterator<Item = impl Into<comfy_table::Cell>>) -> Table {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header(heads.map(Into::into).collect::<Vec<comfy_table::Cell>>());
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+fn grid_of(heads: impl Iterator<Item = impl Into<String>>) -> Grid {
+    Grid::new(heads.map(Column::figures).collect())
 }
 
 fn buffer(cell: &Cell) -> Option<u64> {

@@ -2,21 +2,22 @@
 
 use stats::{Ability, Checkup};
 
+use crate::grid::Page;
 use crate::wrap::hanging;
 
 /// Columns of the state, with what separates it from the reason.
 const STATE: usize = 8;
 
 /// A paragraph per check: what, whether, why, and how to get the rest.
-pub fn table(checkup: &Checkup) -> String {
+pub fn table(checkup: &Checkup, page: Page) -> String {
     let width = checkup.checks.iter().map(|check| check.check.chars().count()).max().unwrap_or(0) + 2;
     let mut text = format!("{}  {}\n\n", checkup.path, checkup.kernel);
     text += &format!("{:width$}{:STATE$}why\n", "check", "here");
     for check in &checkup.checks {
         let label = format!("{:width$}{}", check.check, check.state.name());
-        text += &hanging(&label, width + STATE, &check.why);
+        text += &hanging(page, &label, width + STATE, &check.why);
         if let Some(how) = &check.how {
-            text += &hanging(&format!("{:indent$}->", "", indent = width + STATE), width + STATE + 3, how);
+            text += &hanging(page, &format!("{:indent$}->", "", indent = width + STATE), width + STATE + 3, how);
         }
     }
     let count = |ability: Ability| checkup.checks.iter().filter(|check| check.state == ability).count();
@@ -55,6 +56,6 @@ a longer one  no      because of this and that
 
 1 yes, 0 partly, 1 no; -> says how to get the rest
 ";
-        assert_eq!(table(&checkup), expected);
+        assert_eq!(table(&checkup, Page::ENDLESS), expected);
     }
 }

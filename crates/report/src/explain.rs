@@ -6,12 +6,14 @@ mod breakdown;
 use std::collections::BTreeMap;
 
 use stats::limits::OWNERS;
-use stats::{Cell, ClockKind, Document, Provenance, Rate};
+use stats::{Cell, ClockKind, Document, Mark, MarkCode, Provenance, Rate};
 use units::Nanos;
 
 use crate::csv::{self, field};
 use crate::glossary::Topic;
-use crate::numbers::{significant, whole};
+use crate::grid::Page;
+use crate::numbers::{supported, whole};
+use crate::wrap::wrapped;
 use crate::{header, rows};
 
 /// How many characters stand for all of the time.
@@ -64,23 +66,58 @@ pub fn can_be_explained(cell: &Cell) -> bool {
 }
 
 /// The chosen cells of a document, one after the other, as a person reads them.
-pub fn table(document: &Document, cells: &[&Cell]) -> String {
-    let texts: Vec<String> = cells.iter().map(|cell| explained(document, cell)).collect();
-    header::lines(document) + "\n" + &texts.join("\n") + &hidden(document, cells)
+pub fn table(document: &Document, cells: &[&Cell], page: Page) -> String {
+    let meanings = longest_meaning(cells);
+    let layout = Layout {
+        bar: page.columns.map_or(BAR, |there| there.saturating_sub(FIGURES).min(BAR)),
+        has_meanings: meanings == 0 || page.columns.is_none_or(|there| FIGURES + BAR + 2 + meanings <= there),
+    };
+    let texts: Vec<String> = cells.iter().map(|cell| explained(document, cell, layout)).collect();
+    let mut text = header::lines(document) + "\n" + &texts.join("\n") + &hidden(document, cells);
+    if let (Some(columns), false) = (page.columns, layout.has_meanings) {
+        text += &format!("\n{columns} columns: left out: what each owner is. diskperf help owners lists them\n");
+    }
+    wrapped(&text, page)
 }
 
-fn explained(document: &Document, cell: &Cell) -> String {
+/// How wide a cell is explained.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// How many characters stand for all of the time.
+    bar: usize,
+    /// Whether it is said behind each bar what its owner is.
+    has_meanings: bool,
+}
+
+/// What stands to the left of the bars.
+const FIGURES: usize = 47;
+
+fn longest_meaning(cells: &[&Cell]) -> usize {
+    let of_cell = |cell: &&Cell| match &cell.breakdown {
+        Some(breakdown) => breakdown::longest_meaning(breakdown),
+        None => {
+            let owners = parts(cell).into_iter().flatten().filter(|part| part.nanos > 0);
+            owners.map(|part| meaning(&part.owner).chars().count()).max().unwrap_or(0)
+        }
+    };
+    cells.iter().map(of_cell).max().unwrap_or(0)
+}
+
+fn meaning(owner: &str) -> &'static str {
+    Topic::Owner.entry(owner).map_or("", |entry| entry.brief)
+}
+
+fn explained(document: &Document, cell: &Cell, layout: Layout) -> String {
     let mut lines = vec![heading(document, cell)];
     match (&cell.breakdown, parts(cell).filter(|_| cell.measured)) {
-        (Some(breakdown), Some(_)) => lines.extend(breakdown::lines(breakdown)),
-        (None, Some(parts)) => {
-            lines.extend(bars(&parts, |owner| Topic::Owner.entry(owner).map_or("", |entry| entry.brief)));
-        }
+        (Some(breakdown), Some(_)) => lines.extend(breakdown::lines(breakdown, layout)),
+        (None, Some(parts)) => lines.extend(bars(&parts, layout, meaning)),
         (_, None) => {}
     }
     lines.extend(beside(cell).map(|text| format!("  {text}")));
     lines.push(format!("  {}", sentence(cell)));
-    lines.extend(cell.marks.iter().map(|mark| format!("  * {}: {}", mark.code.name(), mark.text)));
+    let star = |mark: &Mark| if mark.code == MarkCode::Nested { "" } else { "* " };
+    lines.extend(cell.marks.iter().map(|mark| format!("  {}{}: {}", star(mark), mark.code.name(), mark.text)));
     lines.join("\n") + "\n"
 }
 
@@ -91,7 +128,7 @@ fn heading(document: &Document, cell: &Cell) -> String {
         text += ", simulated";
     }
     let Some(rate) = &cell.rate else { return text };
-    let star = if cell.marks.is_empty() { "" } else { "*" };
+    let star = if cell.is_suspect() { "*" } else { "" };
     text += &format!(": {}{star} until {}", in_unit(rate), clock(cell.state.clock));
     let kept = cell.kept().count();
     let rounds = if kept == 1 { "1 round".to_owned() } else { format!("{kept} rounds") };
@@ -105,7 +142,7 @@ fn name(document: &Document, cell: &Cell) -> String {
 }
 
 fn in_unit(rate: &Rate) -> String {
-    format!("{} {}", significant(rate.value, 3), rate.unit)
+    format!("{} {}", supported(rate), rate.unit)
 }
 
 fn clock(clock: ClockKind) -> &'static str {
@@ -117,7 +154,8 @@ fn clock(clock: ClockKind) -> &'static str {
 }
 
 /// A line for each owner that has any time, the sum, and who has none or was not seen.
-fn bars(parts: &[Part], meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
+fn bars(parts: &[Part], layout: Layout, meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
+    let width = layout.bar;
     let all: u64 = parts.iter().map(|part| part.nanos).sum();
     let quantum = quantum(all);
     let nanos: Vec<u64> = parts.iter().map(|part| part.nanos).collect();
@@ -130,10 +168,10 @@ fn bars(parts: &[Part], meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
             idle.push(spoken(&part.owner));
             continue;
         }
-        let bar = "#".repeat((share as usize * BAR).div_ceil(1000));
-        let meaning = meaning(&part.owner);
+        let bar = "#".repeat((share as usize * width).div_ceil(1000));
+        let meaning = if layout.has_meanings { meaning(&part.owner) } else { "" };
         let (amount, share) = (quantum.text(amount), tenths(share));
-        let line = format!("  {:<18} {amount:>12} ms {share:>6} %  {bar:<BAR$}  {meaning}", spoken(&part.owner));
+        let line = format!("  {:<18} {amount:>12} ms {share:>6} %  {bar:<width$}  {meaning}", spoken(&part.owner));
         lines.push(line.trim_end().to_owned());
     }
     let total = quantum.text(all.div_ceil(quantum.nanos));

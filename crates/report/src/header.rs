@@ -18,7 +18,7 @@ pub fn lines(document: &Document) -> String {
         memory += &format!(", {} of it for this run", size(limit));
     }
     // What is only simulated is the same on every computer.
-    if run.phases.is_none() {
+    if document.cells.is_empty() || document.cells.iter().any(|cell| cell.provenance == Provenance::Measured) {
         lines.push(format!("{}, {} CPUs{memory}", run.kernel, run.cpus));
     }
     if let Some(store) = run.store.as_ref().filter(|store| !store.under_test.is_empty()) {

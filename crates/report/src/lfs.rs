@@ -1,38 +1,32 @@
 //! The table of the preset `lfs`: a line per phase with its rate, the rate of the calls alone, the CPU, and
 //! beside them what was published for that phase.
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use stats::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
-use crate::numbers::significant;
+use crate::grid::{Column, Grid, Page};
+use crate::numbers::{significant, supported};
+use crate::wrap::wrapped;
 
 /// A line per phase. Published cells are no lines of their own: they fill the last column.
-pub fn table(document: &Document) -> String {
+pub fn table(document: &Document, page: Page) -> String {
     let (published, ours): (Vec<&Cell>, Vec<&Cell>) =
         document.cells.iter().partition(|cell| cell.provenance == Provenance::Published);
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header(["", "rate", "+-", "calls alone", "CPU", "published"]);
+    let figures = ["rate", "+-", "calls alone", "CPU", "published"].map(Column::figures);
+    let mut grid = Grid::new([Column::words("")].into_iter().chain(figures).collect());
     let several = document.run.targets.len() > 1;
     for cell in ours {
         let mut name = name(cell);
         if several {
             name = format!("{}: {name}", cell.target);
         }
-        table.add_row([name, rate(cell), interval(cell), returned(cell), cpu(cell), beside(cell, &published)]);
+        grid.row([name, rate(cell), interval(cell), returned(cell), cpu(cell), beside(cell, &published)]);
     }
-    for column in 1..=5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     let mut sources: Vec<&str> = published.iter().map(|cell| cell.target.as_str()).collect();
     sources.dedup();
-    lines.push(format!("published: {}, in our units; MB is 2^20 bytes", sources.join(", ")));
-    lines.join("\n") + "\n"
+    let sources = format!("published: {}, in our units; MB is 2^20 bytes\n", sources.join(", "));
+    grid.lines(page).join("\n") + "\n" + &wrapped(&sources, page)
 }
 
 /// Program, phase and size: `smallfb creat, 10000 of 1 KiB`.
@@ -49,7 +43,7 @@ fn name(cell: &Cell) -> String {
 
 fn rate(cell: &Cell) -> String {
     let star = if cell.is_suspect() { "*" } else { "" };
-    cell.rate.as_ref().map_or_else(|| "n.m.".to_owned(), |rate| format!("{} {}{star}", figure(rate.value), rate.unit))
+    cell.rate.as_ref().map_or_else(|| "n.m.".to_owned(), |rate| format!("{} {}{star}", supported(rate), rate.unit))
 }
 
 fn interval(cell: &Cell) -> String {

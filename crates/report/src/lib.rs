@@ -5,6 +5,7 @@ pub mod csv;
 pub mod doctor;
 pub mod explain;
 pub mod glossary;
+mod grid;
 mod header;
 pub mod lab;
 mod lfs;
@@ -17,24 +18,26 @@ pub mod runs;
 mod simulated;
 pub mod wrap;
 
+pub use grid::Page;
 pub use markdown::markdown;
 pub use numbers::significant;
 pub use rows::first_figure;
 use stats::Document;
 
 /// The table that a person reads: in the layout of the preset, with a line about the machine above it and
-/// the marks explained below.
-pub fn table(document: &Document) -> String {
+/// the marks explained below. On a narrow page lines are broken, and what is left out of the table is said.
+pub fn table(document: &Document, page: Page) -> String {
     let body = match document.run.preset.as_deref() {
-        Some("classic1983") if document.run.phases.is_some() => simulated::table(document),
-        Some("classic1983") => paper::table(document),
-        Some("lfs") => lfs::table(document),
-        Some("tlpi") => book::table(document),
-        _ => rows::table(document),
+        Some("classic1983") if document.run.phases.is_some() => simulated::table(document, page),
+        Some("classic1983") => paper::table(document, page),
+        Some("lfs") => lfs::table(document, page),
+        Some("tlpi") => book::table(document, page),
+        _ => rows::table(document, page),
     };
-    let mut text = header::lines(document) + "\n" + &body;
+    let mut below = String::new();
     for finding in &document.run.findings {
-        text += &format!("\n{finding}");
+        below += &format!("\n{finding}");
     }
-    text + &header::footnotes(document)
+    below += &header::footnotes(document);
+    wrap::wrapped(&header::lines(document), page) + "\n" + &body + &wrap::wrapped(&below, page)
 }

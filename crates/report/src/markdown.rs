@@ -10,10 +10,13 @@ pub fn markdown(name: &str, document: &Document) -> String {
     for line in header::lines(document).lines() {
         text += &format!("- {}\n", escaped(line));
     }
-    let headings = rows::headings(document);
-    text += &format!("\n| {} |\n| --- |{} --- | --- |\n", headings.join(" | "), " ---: |".repeat(headings.len() - 3));
+    let columns = rows::columns(document);
+    let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));
+    text += "\n";
+    text += &line(columns.iter().map(|column| column.heading().to_owned()).collect());
+    text += &line(columns.iter().map(|column| if column.is_right() { "---:" } else { "---" }.to_owned()).collect());
     for cell in &document.cells {
-        text += &format!("| {} |\n", rows::row(document, cell).map(|word| escaped(&word)).join(" | "));
+        text += &line(rows::row(document, cell).iter().map(|word| escaped(word)).collect());
     }
     text += "\n";
     for line in document.run.findings.iter().map(String::as_str).chain(header::footnotes(document).lines()) {

@@ -1,5 +1,7 @@
 //! Numbers as people read them: as many digits as mean something, thousands set apart.
 
+use stats::Rate;
+
 /// So many significant digits, thousands set apart by commas: `1,240`, `12.4`, `0.00312`.
 pub fn significant(value: f64, digits: i32) -> String {
     if !value.is_finite() {
@@ -10,6 +12,20 @@ pub fn significant(value: f64, digits: i32) -> String {
     }
     let (rounded, decimals) = rounded(value, digits);
     if decimals > 0 { format!("{rounded:.*}", decimals as usize) } else { grouped(rounded) }
+}
+
+/// A rate with the digits that its interval supports.
+pub fn supported(rate: &Rate) -> String {
+    significant(rate.value, supported_digits(rate))
+}
+
+/// How many digits of a rate its interval supports: the last one is worth no less than the first of half the
+/// interval. Two at least, so that no reader has to guess what was rounded away; three at most, and where there is no
+/// interval.
+pub fn supported_digits(rate: &Rate) -> i32 {
+    let half = rate.high.map(|high| high - rate.per_second).filter(|half| *half > 0.0);
+    let place = |value: f64| value.abs().log10().floor() as i32;
+    half.filter(|_| rate.per_second > 0.0).map_or(3, |half| (place(rate.per_second) - place(half) + 1).clamp(2, 3))
 }
 
 /// So many significant digits and at most so many decimals, thousands not set apart: `12140`, `7.860`.
@@ -53,11 +69,37 @@ pub fn whole(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use stats::RateBase;
+
     use super::*;
 
     #[test]
     fn whole_numbers_keep_all_digits() {
         assert_eq!([0, 999, 1000, 100_000_000].map(whole), ["0", "999", "1,000", "100,000,000"]);
+    }
+
+    #[test]
+    fn a_rate_has_the_digits_that_its_interval_supports() {
+        let text = |per_second: f64, half: Option<f64>| {
+            supported(&Rate {
+                per_second,
+                base: RateBase::Ops,
+                value: per_second,
+                unit: "ops/sec".to_owned(),
+                low: half.map(|half| per_second - half),
+                high: half.map(|half| per_second + half),
+                confidence: 0.95,
+                rounds: 5,
+            })
+        };
+        assert_eq!(text(1240.0, Some(74.0)), "1,240");
+        assert_eq!(text(1723.0, Some(757.0)), "1,700");
+        assert_eq!(text(653.0, Some(253.0)), "650");
+        assert_eq!(text(34.31, Some(0.7)), "34.3");
+        assert_eq!(text(34.31, Some(0.0001)), "34.3");
+        assert_eq!(text(12_345.0, None), "12,300");
+        assert_eq!(text(12_345.0, Some(0.0)), "12,300");
+        assert_eq!(text(0.0, Some(1.0)), "0");
     }
 
     #[test]

@@ -1,44 +1,39 @@
 //! The table of Kridle & McKusick 1983: `RATE (CPU%)` in Kbytes/sec, a `*` on what is suspect, `n.m.` for
 //! what was not measured; one drive and all at once. Below it, what each drive alone allows them together.
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use stats::bounds::{self, Solo};
 use stats::{Cell, Document, Provenance};
 
-use crate::numbers::significant;
+use crate::grid::{Column, Grid, Page};
+use crate::numbers::{significant, supported};
+use crate::wrap::wrapped;
 
 /// A row per program, a column per target and one for all at once, and the bounds.
-pub fn table(document: &Document) -> String {
+pub fn table(document: &Document, page: Page) -> String {
     let cells = &document.cells;
     let columns = different(cells.iter().map(|cell| cell.target.as_str()));
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header([""].iter().chain(&columns));
+    let headings = columns.iter().map(|column| Column::figures(*column));
+    let mut grid = Grid::new([Column::words("")].into_iter().chain(headings).collect());
     if cells.iter().any(|cell| cell.together) {
         let drives = columns.iter().map(|column| {
             let busy = cells.iter().find(|cell| cell.target == *column).map_or(1, |cell| cell.targets);
             if busy == 1 { "1 Drive".to_owned() } else { format!("{busy} Drives") }
         });
-        table.add_row([String::new()].into_iter().chain(drives));
+        grid.row([String::new()].into_iter().chain(drives));
     }
     for program in programs(cells) {
         let figure = |column: &&str| find(cells, program, column).map_or_else(String::new, figure);
-        table.add_row([program.to_owned()].into_iter().chain(columns.iter().map(figure)));
-    }
-    for column in 1..=columns.len() {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+        grid.row([program.to_owned()].into_iter().chain(columns.iter().map(figure)));
     }
     let mut lines = vec!["Logically Sequential Transfers (Kbytes/sec.)".to_owned()];
-    lines.extend(table.lines().map(|line| line.trim_end().to_owned()));
+    lines.extend(grid.lines(page));
     let bounds: Vec<String> = programs(cells).into_iter().filter_map(|program| bound(document, program)).collect();
     if !bounds.is_empty() {
         lines.push(String::new());
         lines.extend(bounds);
     }
-    lines.extend(letter(document));
-    lines.join("\n") + "\n"
+    let letter = letter(document).map_or_else(String::new, |letter| wrapped(&letter, page));
+    lines.join("\n") + "\n" + &letter
 }
 
 /// What is to be known where the file is small for the memory, as the eight megabytes of 1983 are today.
@@ -49,7 +44,7 @@ fn letter(document: &Document) -> Option<String> {
     (file < IN_1983 * memory).then(|| {
         format!(
             "\nThe file is {} of the memory it ran in; in 1983 it was twice the memory. Nothing of these rates need \
-             have come from a disk.",
+             have come from a disk.\n",
             if file < memory {
                 format!("{} %", significant(100.0 * file as f64 / memory as f64, 2))
             } else {
@@ -113,5 +108,5 @@ fn figure(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
     let star = if cell.is_suspect() { "*" } else { "" };
-    format!("{}{cpu}{star}", significant(rate.value, 3))
+    format!("{}{cpu}{star}", supported(rate))
 }

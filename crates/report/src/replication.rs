@@ -1,51 +1,44 @@
 //! Published tables with the simulated figures under the printed ones.
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use stats::replication::{Comparison, Errors, Published, Simulated, Summary};
 
+use crate::grid::{Column, Grid, Page};
 use crate::numbers::significant;
+use crate::wrap::wrapped;
 
 /// A published table, half by half: under each printed row what the simulated machine gives, how far that lies
 /// off, and what limits it there. A figure that was not measured, or that was suspect, is compared with nothing:
 /// there the simulated machine says what healthy hardware would have given.
-pub fn table(title: &str, cells: &[&Comparison]) -> String {
-    let mut lines = vec![title.to_owned()];
+pub fn table(title: &str, cells: &[&Comparison], page: Page) -> String {
+    let mut lines = vec![wrapped(title, page).trim_end().to_owned()];
     for file_system in different(cells, |cell| &cell.file_system) {
         let half: Vec<&Comparison> = cells.iter().copied().filter(|cell| cell.file_system == file_system).collect();
-        lines.push(format!("\nLogically Sequential Transfers from an {file_system} 4.2BSD File System (Kbytes/sec.)"));
-        lines.push(part(&half));
+        let heading =
+            format!("\nLogically Sequential Transfers from an {file_system} 4.2BSD File System (Kbytes/sec.)");
+        lines.push(wrapped(&heading, page).trim_end().to_owned());
+        lines.push(part(&half, page));
     }
     lines.join("\n") + "\n"
 }
 
 /// One half of a table: the cells of one file system.
-fn part(cells: &[&Comparison]) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
+fn part(cells: &[&Comparison], page: Page) -> String {
     let columns: Vec<(&str, u32)> = {
         let first = cells.first().map(|cell| &cell.test);
         let row = cells.iter().filter(|cell| Some(&cell.test) == first);
         row.map(|cell| (cell.configuration.as_str(), cell.drives)).collect()
     };
-    let headings = columns.iter().map(|(configuration, drives)| match drives {
-        1 => configuration.replace(" / ", "\n"),
-        _ => String::new(),
-    });
-    table.set_header([String::new()].into_iter().chain(headings));
+    let headings = columns.iter().map(|(configuration, _)| configuration.replace(" / ", "\n"));
+    let mut grid = Grid::new([Column::words("")].into_iter().chain(headings.map(Column::figures)).collect());
     let drives = columns.iter().map(|(_, drives)| format!("{drives} Drive{}", if *drives == 1 { "" } else { "s" }));
-    table.add_row(["Test".to_owned()].into_iter().chain(drives));
+    grid.row(["Test".to_owned()].into_iter().chain(drives));
     for test in different(cells, |cell| &cell.test) {
         let row = || cells.iter().filter(|cell| cell.test == test);
-        table.add_row([test.to_owned()].into_iter().chain(row().map(|cell| printed(&cell.published))));
-        table.add_row(["  simulated".to_owned()].into_iter().chain(row().map(|cell| computed(&cell.simulated))));
-        table.add_row([String::new()].into_iter().chain(row().map(|cell| difference(cell))));
+        grid.row([test.to_owned()].into_iter().chain(row().map(|cell| printed(&cell.published))));
+        grid.row(["  simulated".to_owned()].into_iter().chain(row().map(|cell| computed(&cell.simulated))));
+        grid.row([String::new()].into_iter().chain(row().map(|cell| difference(cell))));
     }
-    for column in 1..=columns.len() {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>().join("\n")
+    grid.lines(page).join("\n")
 }
 
 /// How far the cells that judge lie from what is printed.
@@ -147,7 +140,7 @@ pub struct Verdict<'a> {
 }
 
 /// Claims, one after the other.
-pub fn verdicts(claims: &[Verdict]) -> String {
+pub fn verdicts(claims: &[Verdict], page: Page) -> String {
     let mut text = String::new();
     for (index, claim) in claims.iter().enumerate() {
         text += &format!("{:2}. {} (section {})\n", index + 1, claim.says, claim.section);
@@ -156,26 +149,18 @@ pub fn verdicts(claims: &[Verdict]) -> String {
         }
         text += &format!("    simulated  {}\n    -> {}\n", claim.simulated, claim.verdict);
     }
-    text
+    wrapped(&text, page)
 }
 
 /// Rows of text under headings, if there are any; numbers to the right.
-pub fn grid(headings: &[String], rows: &[Vec<String>]) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    if !headings.is_empty() {
-        table.set_header(headings);
-    }
-    rows.iter().for_each(|row| {
-        table.add_row(row);
-    });
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+pub fn grid(headings: &[String], rows: &[Vec<String>], page: Page) -> String {
     let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-');
-    for index in 1..columns {
-        let are_numbers = rows.iter().filter_map(|row| row.get(index)).all(is_number);
-        if let Some(column) = table.column_mut(index).filter(|_| are_numbers) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    let columns = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).map(|index| {
+        let heading = headings.get(index).cloned().unwrap_or_default();
+        let are_numbers = index > 0 && rows.iter().filter_map(|row| row.get(index)).all(is_number);
+        if are_numbers { Column::figures(heading) } else { Column::words(heading) }
+    });
+    let mut grid = Grid::new(columns.collect());
+    rows.iter().for_each(|row| grid.row(row.iter().map(String::as_str)));
+    grid.lines(page).join("\n") + "\n"
 }

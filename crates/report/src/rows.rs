@@ -1,44 +1,147 @@
-//! The plain table: a row per cell.
+//! The plain table: a row per cell, under what people ask for together.
 
 use std::collections::BTreeSet;
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use stats::{CacheState, Cell, ClockKind, Document, ParameterValue, Rate, summary};
 use units::{Bytes, Nanos};
 
-use crate::numbers::significant;
+use crate::grid::{Column, Grid, Page};
+use crate::numbers::{significant, supported, supported_digits, whole};
 
-/// A row per cell, in the order of the run. The target's name stands in each where there are several.
-pub fn table(document: &Document) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header(headings(document));
-    for cell in &document.cells {
-        table.add_row(row(document, cell));
-    }
-    for column in 1..=5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
+/// A row per cell. What is asked for together stands together, in the order of the run, and what several targets did
+/// at the same stands below each other.
+pub fn table(document: &Document, page: Page) -> String {
+    let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
+    let mut grid = Grid::new(columns(document)).leading(leading);
+    let questions = questions(&document.cells);
+    for (question, cells) in &questions {
+        if questions.len() > 1 {
+            grid.title(title(*question, cells));
+        }
+        let mut before = String::new();
+        for cell in cells {
+            let mut row = row(document, cell);
+            // A name stands once for all targets below each other.
+            if row[0] == before {
+                row[0].clear();
+            } else {
+                before.clone_from(&row[0]);
+            }
+            grid.row(row);
         }
     }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n"
+    grid.lines(page).join("\n") + "\n"
 }
 
-/// What the columns hold.
-pub fn headings(document: &Document) -> [&'static str; 8] {
-    let timed = document.cells.iter().any(|cell| cell.latency_ns.is_some());
-    let latency = if timed { "p50 / p99" } else { "" };
-    ["", "rate", "+-", "CPU", "kernel", latency, "limited by", "until"]
+/// What the columns hold. Where the page is too narrow, a person misses what a figure claims and how sure it is more
+/// than what it cost.
+pub fn columns(document: &Document) -> Vec<Column> {
+    let mut columns = vec![Column::words("")];
+    if document.run.targets.len() > 1 {
+        columns.push(Column::words("target"));
+    }
+    columns.extend([
+        Column::words("state"),
+        Column::figures("rate"),
+        Column::figures("+-").left_out(0),
+        Column::figures("CPU").left_out(1),
+        Column::figures("kernel").left_out(5),
+        Column::figures("p50 / p99").left_out(3),
+        Column::words("limited by").left_out(2),
+        Column::figures("calls alone").left_out(4),
+    ]);
+    columns
 }
 
 /// A cell, in the words of the columns.
-pub fn row(document: &Document, cell: &Cell) -> [String; 8] {
-    let mut name = name(cell, &document.cells);
+pub fn row(document: &Document, cell: &Cell) -> Vec<String> {
+    let mut row = vec![name(cell, &document.cells)];
     if document.run.targets.len() > 1 {
-        name = format!("{}: {name}", cell.target);
+        row.push(cell.target.clone());
     }
-    [name, rate(cell), interval(cell), cpu(cell), workers(cell), latencies(cell), limit(cell), until(cell)]
+    let figures = [rate(cell), interval(cell), cpu(cell), workers(cell), latencies(cell), limit(cell), calls(cell)];
+    row.push(state(cell).to_owned());
+    row.extend(figures);
+    row
+}
+
+/// What a person asks of storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question<'a> {
+    /// How fast large files are read and written in order.
+    InOrder,
+    /// How long one block takes.
+    OneBlock,
+    /// How fast small files come and go.
+    SmallFiles,
+    /// What one large file gives, in order and at random.
+    LargeFile,
+    /// What the size of a buffer does to copying.
+    Copying,
+    /// The same of writing.
+    Writing,
+    /// Whatever else this program answers.
+    Other(&'a str),
+}
+
+impl Question<'_> {
+    fn of(cell: &Cell) -> Question<'_> {
+        match cell.program.as_str() {
+            "read_8192" | "write_4096" | "write_8192" | "rewrite_8192" => Question::InOrder,
+            "randread" | "commit" => Question::OneBlock,
+            "smallfb" => Question::SmallFiles,
+            "largefb" => Question::LargeFile,
+            "copy" => Question::Copying,
+            "write" => Question::Writing,
+            other => Question::Other(other),
+        }
+    }
+}
+
+/// The cells by what they answer, in the order of the first of each; in it, cells of one name below each other.
+fn questions(cells: &[Cell]) -> Vec<(Question<'_>, Vec<&Cell>)> {
+    let mut questions: Vec<(Question, Vec<&Cell>)> = Vec::new();
+    for cell in cells {
+        let question = Question::of(cell);
+        let place = match questions.iter().position(|(other, _)| *other == question) {
+            Some(place) => place,
+            None => {
+                questions.push((question, Vec::new()));
+                questions.len() - 1
+            }
+        };
+        let same = &mut questions[place].1;
+        let name = name(cell, cells);
+        let last = same.iter().rposition(|other| self::name(other, cells) == name);
+        same.insert(last.map_or(same.len(), |last| last + 1), cell);
+    }
+    questions
+}
+
+/// The question in words, with the sizes that all its rows have.
+fn title(question: Question, cells: &[&Cell]) -> String {
+    let common = |name: &str| {
+        let mut numbers = cells.iter().map(|cell| cell.number(name));
+        let first = numbers.next()??;
+        numbers.all(|number| number == Some(first)).then_some(first)
+    };
+    let file = common("file_bytes").map(|bytes| Bytes(bytes).to_string());
+    let with = |words: &str, detail: Option<String>| {
+        let detail = detail.map_or_else(String::new, |detail| format!(", {detail}"));
+        format!("{words}{detail}")
+    };
+    match question {
+        Question::InOrder => with("files read and written in order", file.map(|bytes| format!("{bytes} each"))),
+        Question::OneBlock => "single blocks".to_owned(),
+        Question::SmallFiles => {
+            let files = common("files").zip(file).map(|(files, bytes)| format!("{} of {bytes}", whole(files)));
+            with("small files", files)
+        }
+        Question::LargeFile => with("one large file, in order and at random", file),
+        Question::Copying => with("copying a file", file),
+        Question::Writing => with("writing a file", file),
+        Question::Other(program) => program.to_owned(),
+    }
 }
 
 /// Program and phase, and whatever tells this cell from others of that name: `copy, buffer 64 B`.
@@ -65,7 +168,12 @@ pub fn name(cell: &Cell, all: &[Cell]) -> String {
 /// What a person sees of a cell before the table: ` write_8192  734 MiB/s  4.36 us / 9.99 us`.
 pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
     cell.rate.as_ref()?;
-    Some(format!(" {:<28} {:>20}  {}", name(cell, all), rate(cell).trim_end_matches('*'), latencies(cell)))
+    let mut name = name(cell, all);
+    if all.iter().any(|other| other.target != cell.target) {
+        name += &format!(" on {}", cell.target);
+    }
+    let line = format!(" {name:<28} {:>20}  {}", rate(cell).trim_end_matches('*'), latencies(cell));
+    Some(line.trim_end().to_owned())
 }
 
 fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
@@ -75,17 +183,17 @@ fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
 fn rate(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let star = if cell.is_suspect() { "*" } else { "" };
-    format!("{}{star}", in_unit(rate.value, rate))
-}
-
-fn in_unit(value: f64, rate: &Rate) -> String {
-    format!("{} {}", significant(value, 3), rate.unit)
+    format!("{} {}{star}", supported(rate), rate.unit)
 }
 
 /// Half the width of the interval, in percent of the rate.
 fn interval(cell: &Cell) -> String {
     let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
-    cell.rate.as_ref().and_then(half).map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half))
+    match cell.rate.as_ref().and_then(half) {
+        // The interval reaches down to nothing.
+        Some(half) if half > 1.0 => ">100 %".to_owned(),
+        half => half.map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half)),
+    }
 }
 
 fn cpu(cell: &Cell) -> String {
@@ -98,11 +206,16 @@ fn workers(cell: &Cell) -> String {
     workers.map_or_else(String::new, |percent| format!("+{percent:.0}%"))
 }
 
-/// Half of the units of work took no longer than the first, 99 % no longer than the second.
+/// Half of the units of work took no longer than the first, 99 % no longer than the second. A unit that both have is
+/// printed once.
 fn latencies(cell: &Cell) -> String {
     let Some(latency) = cell.latency_ns else { return String::new() };
-    let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
-    format!("{} / {p99}", Nanos(latency.p50))
+    let p50 = Nanos(latency.p50).to_string();
+    let Some(p99) = latency.p99.map(|nanos| Nanos(nanos).to_string()) else { return format!("{p50} / n.m.") };
+    match (p50.split_once(' '), p99.split_once(' ')) {
+        (Some((half, unit)), Some((_, other))) if unit == other => format!("{half} / {p99}"),
+        _ => format!("{p50} / {p99}"),
+    }
 }
 
 /// What kept the rate from being higher; nothing where nothing tells.
@@ -110,27 +223,29 @@ fn limit(cell: &Cell) -> String {
     cell.limited_by.as_ref().map_or_else(String::new, |limit| limit.what.clone())
 }
 
-/// Where the clock stopped; and the rate of the calls alone, where that is another.
-fn until(cell: &Cell) -> String {
-    let Some(rate) = &cell.rate else { return cell.reason.clone().unwrap_or_default() };
-    if cell.state.clock == ClockKind::DataDurable {
-        return "data durable".to_owned();
+/// What the rate claims: where the clock stopped, or where the data came from.
+fn state(cell: &Cell) -> &'static str {
+    match (&cell.rate, cell.state.clock, cell.state.cache) {
+        (None, ..) => "",
+        (_, ClockKind::Durable, _) => "durable",
+        (_, ClockKind::DataDurable, _) => "data durable",
+        (_, ClockKind::Returned, CacheState::Cold) => "cold",
+        (_, ClockKind::Returned, CacheState::Warm) => "warm",
+        (_, ClockKind::Returned, CacheState::Unknown) => "returned",
     }
-    if cell.state.clock == ClockKind::Returned {
-        return match cell.state.cache {
-            CacheState::Cold => "returned; cold",
-            CacheState::Warm => "returned; warm",
-            CacheState::Unknown => "returned",
-        }
-        .to_owned();
-    }
+}
+
+/// The rate until the last call returned, in the unit of the other, where the clock went on after it.
+fn calls(cell: &Cell) -> String {
+    let durable = cell.rate.as_ref().filter(|_| cell.state.clock == ClockKind::Durable);
+    let Some(rate) = durable else { return String::new() };
     let returned: Option<Vec<f64>> =
         cell.kept().map(|round| summary::round_rate(round, rate.base, ClockKind::Returned)).collect();
     match returned.filter(|rates| !rates.is_empty()) {
         Some(rates) => {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-            format!("durable; calls alone {}", in_unit(mean * rate.value / rate.per_second, rate))
+            significant(mean * rate.value / rate.per_second, supported_digits(rate))
         }
-        None => "durable".to_owned(),
+        None => String::new(),
     }
 }

@@ -1,7 +1,8 @@
 //! The list of runs.
 
-use comfy_table::{Table, TableStyle};
 use units::Civil;
+
+use crate::grid::{Column, Grid, Page};
 
 /// A run as the list shows it.
 #[derive(Clone, Debug)]
@@ -23,10 +24,15 @@ pub struct Run<'a> {
 }
 
 /// A line per run, in their order.
-pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header(["run", "began (UTC)", "preset", "targets", "cells", "state"]);
+pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>, page: Page) -> String {
+    let columns = ["run", "began (UTC)", "preset", "targets", "cells", "state"];
+    // By when it began a run is found, and by its targets.
+    let rank = |heading| match heading {
+        "cells" => Column::words(heading).left_out(2),
+        "preset" => Column::words(heading).left_out(1),
+        _ => Column::words(heading),
+    };
+    let mut grid = Grid::new(columns.into_iter().map(rank).collect());
     for run in runs {
         let began = Civil::from_unix(run.started_unix_s).to_string();
         let cells = if run.measured == run.cells {
@@ -35,8 +41,7 @@ pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>) -> String {
             format!("{} of {}", run.measured, run.cells)
         };
         let targets = run.targets.join(" ");
-        table.add_row([run.name, &began, run.preset, &targets, &cells, run.state]);
+        grid.row([run.name, &began, run.preset, &targets, &cells, run.state]);
     }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n"
+    grid.lines(page).join("\n") + "\n"
 }

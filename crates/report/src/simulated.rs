@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use comfy_table::{CellAlignment, Table, TableStyle};
 use stats::{Cell, Document, ParameterValue};
 
+use crate::grid::{Column, Grid, Page};
 use crate::numbers::significant;
+use crate::wrap::wrapped;
 
 /// A table for each file system.
-pub fn table(document: &Document) -> String {
+pub fn table(document: &Document, page: Page) -> String {
     let cells = &document.cells;
     let swept = swept(cells);
     let halves = different(cells.iter().map(|cell| cell.word("file_system").unwrap_or_default()));
@@ -18,7 +19,7 @@ pub fn table(document: &Document) -> String {
             cells.iter().filter(|cell| cell.word("file_system").unwrap_or_default() == *half).collect();
         let unit = cells.iter().find_map(|cell| Some(cell.rate.as_ref()?.unit.as_str())).unwrap_or("n.m.");
         let title = format!("Logically Sequential Transfers from an {half} 4.2BSD File System ({unit}.)\n");
-        title + &if swept.is_empty() { programs(&cells) } else { values(&cells, &swept) }
+        wrapped(&title, page) + &if swept.is_empty() { programs(&cells, page) } else { values(&cells, &swept, page) }
     });
     texts.collect::<Vec<_>>().join("\n")
 }
@@ -37,7 +38,7 @@ fn swept(cells: &[Cell]) -> Vec<&str> {
 const PARTS: [&str; 5] = ["cpu", "kernel", "bus", "controller", "drive"];
 
 /// A row per program, a column per number of drives.
-fn programs(cells: &[&Cell]) -> String {
+fn programs(cells: &[&Cell], page: Page) -> String {
     let columns = drives(cells);
     let header = [String::new()].into_iter().chain(columns.iter().map(|drives| heading(*drives)));
     let rows = different(cells.iter().map(|cell| cell.program.as_str())).into_iter().map(|program| {
@@ -46,11 +47,11 @@ fn programs(cells: &[&Cell]) -> String {
         };
         [program.to_owned()].into_iter().chain(columns.iter().map(figure)).collect()
     });
-    lines(header.collect(), rows.collect(), 1)
+    lines(header.collect(), rows.collect(), None, page)
 }
 
 /// A row per combination of values, a column per program and number of drives.
-fn values(cells: &[&Cell], swept: &[&str]) -> String {
+fn values(cells: &[&Cell], swept: &[&str], page: Page) -> String {
     let programs = different(cells.iter().map(|cell| cell.program.as_str()));
     let drives = drives(cells);
     let columns: Vec<(&str, u32)> =
@@ -70,7 +71,7 @@ fn values(cells: &[&Cell], swept: &[&str]) -> String {
     let header = names.chain(columns.iter().map(|(program, _)| (*program).to_owned())).collect();
     let second = swept.iter().map(|_| String::new()).chain(columns.iter().map(|(_, drives)| heading(*drives)));
     rows.insert(0, second.collect());
-    lines(header, rows, 0)
+    lines(header, rows, Some(swept.len()), page)
 }
 
 fn heading(drives: u32) -> String {
@@ -102,19 +103,13 @@ fn figure(cell: Option<&Cell>) -> String {
     format!("{}{cpu}{star}", significant(rate.value, 3))
 }
 
-/// The lines of a table, all but the first columns to the right.
-fn lines(header: Vec<String>, rows: Vec<Vec<String>>, left: usize) -> String {
-    let columns = header.len();
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row);
-    }
-    for column in left..columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+/// The lines of a table: a row per program, whose names are words, or per combination of so many values.
+fn lines(header: Vec<String>, rows: Vec<Vec<String>>, values: Option<usize>, page: Page) -> String {
+    let column = |(place, heading)| match (place, values) {
+        (0, None) => Column::words(heading),
+        _ => Column::figures(heading),
+    };
+    let mut grid = Grid::new(header.into_iter().enumerate().map(column).collect()).leading(values.unwrap_or(1));
+    rows.into_iter().for_each(|row| grid.row(row));
+    grid.lines(page).join("\n") + "\n"
 }

@@ -1,31 +1,63 @@
-//! Paragraphs that stand behind a label, broken into lines.
+//! Paragraphs that stand behind a label, and lines that are longer than a page, broken into lines.
 
-/// Columns of a terminal that has not been made smaller.
+use crate::grid::Page;
+
+/// Columns of a terminal that has not been made smaller: longer lines are tiring to read, however wide the page is.
 pub const COLUMNS: usize = 80;
 
-/// The words behind the label, beginning at a column and going on there in the next line. A word that is longer than a line is not broken. A label that reaches so far
-/// gets a line of its own.
-pub fn hanging(label: &str, indent: usize, words: &str) -> String {
+/// The words behind the label, beginning at a column and going on there in the next line. A word that is longer than a
+/// line is not broken. A label that reaches so far gets a line of its own.
+pub fn hanging(page: Page, label: &str, indent: usize, words: &str) -> String {
+    let columns = page.columns.map_or(COLUMNS, |columns| columns.min(COLUMNS));
     let length = label.chars().count();
     let mut text = label.to_owned();
     if length >= indent {
         text.push('\n');
     }
     text += &" ".repeat(if length >= indent { indent } else { indent - length });
-    let mut column = indent;
-    for (index, word) in words.split_whitespace().enumerate() {
+    text += &flowing(words, indent, indent, columns);
+    text.trim_end().to_owned() + "\n"
+}
+
+/// Lines as they are; those that are longer than the page go on in the next, two columns to the right of where they
+/// begin.
+pub fn wrapped(text: &str, page: Page) -> String {
+    let Some(columns) = page.columns else { return text.to_owned() };
+    let line = |line: &str| {
+        let words = line.trim_start();
+        let begins = line.chars().count() - words.chars().count();
+        match line.chars().count() {
+            length if length <= columns => format!("{line}\n"),
+            _ => format!("{:begins$}{}\n", "", flowing(words, begins, begins + 2, columns)),
+        }
+    };
+    text.lines().map(line).collect()
+}
+
+/// The words, the first of them at a column; lines after the first are indented.
+fn flowing(words: &str, begins: usize, indent: usize, columns: usize) -> String {
+    let mut text = String::new();
+    let mut column = begins;
+    // Spaces that set a part apart stay, but for those where a line ends.
+    let mut spaces = 0;
+    for word in words.split(' ') {
         let length = word.chars().count();
-        if index > 0 && column + 1 + length > COLUMNS {
+        if length == 0 {
+            spaces += 1;
+            continue;
+        }
+        if spaces > 0 && column + spaces + length > columns {
             text += &format!("\n{:indent$}", "");
             column = indent;
-        } else if index > 0 {
-            text.push(' ');
-            column += 1;
+        } else {
+            text += &" ".repeat(spaces);
+            column += spaces;
         }
         text += word;
         column += length;
+        spaces = 1;
     }
-    text.trim_end().to_owned() + "\n"
+    text
 }
 
 #[cfg(test)]
@@ -34,11 +66,21 @@ mod tests {
 
     #[test]
     fn a_long_paragraph_hangs_and_a_long_label_stands_alone() {
-        assert_eq!(hanging("  a", 6, "b c"), "  a   b c\n");
-        assert_eq!(hanging("  label", 4, "b"), "  label\n    b\n");
-        let text = hanging("x", 2, &"word ".repeat(40));
+        assert_eq!(hanging(Page::ENDLESS, "  a", 6, "b c"), "  a   b c\n");
+        assert_eq!(hanging(Page::ENDLESS, "  label", 4, "b"), "  label\n    b\n");
+        let text = hanging(Page::ENDLESS, "x", 2, &"word ".repeat(40));
         assert!(text.lines().count() > 2 && text.lines().all(|line| line.len() <= COLUMNS));
         assert!(text.lines().skip(1).all(|line| line.starts_with("  word")));
-        assert_eq!(hanging("x", 4, ""), "x\n");
+        assert_eq!(hanging(Page { columns: Some(40) }, "x", 4, ""), "x\n");
+    }
+
+    #[test]
+    fn what_is_longer_than_the_page_goes_on_below() {
+        let page = |columns| Page { columns: Some(columns) };
+        assert_eq!(wrapped("a bc  d\n\n e\n", page(4)), "a bc\n  d\n\n e\n");
+        assert_eq!(wrapped("a bc  d\n\n e\n", page(7)), "a bc  d\n\n e\n");
+        assert_eq!(wrapped("a  b cd\n", page(5)), "a  b\n  cd\n");
+        assert_eq!(wrapped("a very long line\n", Page::ENDLESS), "a very long line\n");
+        assert_eq!(wrapped("  unbreakable word", page(5)), "  unbreakable\n    word\n");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use report::Page;
 use report::explain::{csv, markdown, table};
 use stats::{
     CacheState, Cell, ClockKind, CpuSeconds, Document, Environment, LimitedBy, Mark, MarkCode, ParameterValue,
@@ -113,7 +114,7 @@ fn document(cells: Vec<Cell>) -> Document {
 
 fn explained(cell: Cell) -> String {
     let document = document(vec![cell]);
-    table(&document, &document.cells.iter().collect::<Vec<_>>())
+    table(&document, &document.cells.iter().collect::<Vec<_>>(), Page::ENDLESS)
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use report::Page;
 use report::glossary::{self, Topic};
 use schemars::JsonSchema;
 use stats::limits::{Limit, OWNERS};
@@ -105,7 +106,7 @@ fn an_entry_says_all_it_should_and_a_word_stands_once_in_its_topic() {
 fn lines_are_short_and_lose_no_word() {
     for topic in Topic::ALL {
         for entry in topic.entries() {
-            let text = glossary::text(topic, entry);
+            let text = glossary::text(topic, entry, Page::ENDLESS);
             assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
             let flowed: Vec<&str> = text.split_whitespace().collect();
             let flowed = flowed.join(" ");

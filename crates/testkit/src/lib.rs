@@ -8,6 +8,7 @@ pub mod disk;
 pub mod fuse;
 pub mod group;
 pub mod power;
+pub mod terminal;
 
 use std::env;
 use std::fs::OpenOptions;

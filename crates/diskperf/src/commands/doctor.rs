@@ -9,10 +9,9 @@ use stats::{CHECKUP_SCHEMA, Checkup};
 
 use super::given;
 use crate::checks::checks;
-use crate::cli::{Format, OutputArguments};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::output;
+use crate::layout::{Format, OutputArguments, json};
 
 /// What `diskperf doctor` takes.
 #[derive(Clone, Debug, Args)]
@@ -27,7 +26,7 @@ pub struct DoctorArguments {
 /// Runs the command. What cannot be had is an answer and no failure.
 pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
     let path = &arguments.path;
-    output::check(arguments.output.file.as_deref())?;
+    arguments.output.check()?;
     if !given::existing(path)?.is_dir() {
         return Err(Error::NotADirectory(path.clone()));
     }
@@ -39,10 +38,10 @@ pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
         path: path.display().to_string(),
         checks: checks(&found),
     };
-    let text = match arguments.output.format() {
-        Format::Json => serde_json::to_string_pretty(&checkup).expect("plain data") + "\n",
-        Format::Table => report::doctor::table(&checkup),
+    let text = match arguments.output.layout() {
+        Format::Json => json(&checkup),
+        Format::Table => report::doctor::table(&checkup, arguments.output.page()),
     };
-    output::deliver(&text, arguments.output.file.as_deref())?;
+    arguments.output.deliver(&text)?;
     Ok(Exit::Done)
 }

@@ -13,7 +13,7 @@ use crate::commands::simulate::again;
 use crate::document::{self, DocumentFault};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::output;
+use crate::layout::{Layout, OutputArguments, json};
 use crate::runs::StoreArguments;
 
 /// What `diskperf explain` takes.
@@ -26,23 +26,17 @@ pub struct ExplainArguments {
     /// Which cells: programs (smallfb), phases (smallfb.read) and targets; all, where none is named.
     #[arg(value_name = "CELL")]
     words: Vec<String>,
-    /// How to print it; json is the document itself with these cells only.
-    #[arg(long, value_enum, default_value = "table")]
-    format: Layout,
-    /// The same as --format json.
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Write it to FILE.
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArguments<Explanation>,
     #[command(flatten)]
     store: StoreArguments,
 }
 
 /// How an explanation is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Layout {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Explanation {
     /// For people: a bar for each owner of time.
+    #[default]
     Table,
     /// For other programs: the run's document with the chosen cells.
     Json,
@@ -52,47 +46,38 @@ enum Layout {
     Csv,
 }
 
+impl Layout for Explanation {
+    const JSON: Explanation = Explanation::Json;
+}
+
 /// Runs the command.
 pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
-    let to = arguments.output.as_deref();
-    output::check(to)?;
-    if let Some(to) = to.filter(|to| is_same(&arguments.run, to)) {
+    arguments.output.check()?;
+    if let Some(to) = arguments.output.file.as_deref().filter(|to| is_same(&arguments.run, to)) {
         return Err(DocumentFault::Overwrites(to.display().to_string()).into());
     }
-    let stored = stored_name(&arguments.run).map(|name| arguments.store.load(name));
-    let mut document = match stored {
-        // Where there is no store, only a file can have been meant.
-        None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => document::read(&arguments.run)?,
-        Some(loaded) => loaded?.1,
-    };
+    let mut document = document::named(&arguments.run, &arguments.store)?;
     let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.to_string_lossy() };
     document.cells.retain(explain::can_be_explained);
     let mut chosen: Vec<Cell> = choose(&document, &arguments.words, &name)?.into_iter().cloned().collect();
-    let layout = if arguments.json { Layout::Json } else { arguments.format };
+    let layout = arguments.output.layout();
     // The other two have no place for it.
-    let is_told = matches!(layout, Layout::Table | Layout::Json);
+    let is_told = matches!(layout, Explanation::Table | Explanation::Json);
     if is_told && !again::speed_up(&document.run, &mut chosen)? {
         return Ok(Exit::Interrupted);
     }
     let chosen: Vec<&Cell> = chosen.iter().collect();
     let text = match layout {
-        Layout::Table => explain::table(&document, &chosen),
-        Layout::Markdown => explain::markdown(&document, &chosen),
-        Layout::Csv => explain::csv(&chosen),
-        Layout::Json => {
+        Explanation::Table => explain::table(&document, &chosen, arguments.output.page()),
+        Explanation::Markdown => explain::markdown(&document, &chosen),
+        Explanation::Csv => explain::csv(&chosen),
+        Explanation::Json => {
             let cells = chosen.into_iter().cloned().collect();
-            let document = Document { cells, ..document };
-            serde_json::to_string_pretty(&document).expect("plain data") + "\n"
+            json(&Document { cells, ..document })
         }
     };
-    output::deliver(&text, to)?;
+    arguments.output.deliver(&text)?;
     Ok(Exit::Done)
-}
-
-/// The name of a stored run, where no file is meant: what has no dot and no slash in it, as no id has, and is not
-/// there.
-fn stored_name(run: &Path) -> Option<&str> {
-    run.to_str().filter(|name| *name != "-" && !name.contains(['.', '/']) && !run.exists())
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -1,7 +1,8 @@
 //! `diskperf help [WORD]...`: the first screen, the help of a command, or a word explained.
 
+use report::Page;
 use report::glossary::{self, Topic};
-use report::wrap::hanging;
+use report::wrap::{hanging, wrapped};
 
 use crate::cli;
 use crate::error::Error;
@@ -27,15 +28,16 @@ const INDENT: usize = 16;
 /// Runs the command: `words` are a command's name, or a word of the tables.
 pub fn run(words: &[String]) -> Result<Exit, Error> {
     let word = words.join(" ");
-    let text = if word.trim().is_empty() { first_screen() } else { explained(words, &word)? };
+    let text = if word.trim().is_empty() { first_screen(output::page()) } else { explained(words, &word)? };
     output::print(&text)?;
     Ok(Exit::Done)
 }
 
 fn explained(words: &[String], word: &str) -> Result<String, Error> {
+    let page = output::page();
     let mut texts: Vec<String> = command(words).into_iter().collect();
-    texts.extend(Topic::named(word).map(glossary::list));
-    texts.extend(glossary::find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry)));
+    texts.extend(Topic::named(word).map(|topic| glossary::list(topic, page)));
+    texts.extend(glossary::find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry, page)));
     if texts.is_empty() {
         return Err(Error::UnknownWord { word: word.to_owned(), near: near(word) });
     }
@@ -65,11 +67,11 @@ fn near(word: &str) -> Vec<String> {
 }
 
 /// What `diskperf --help` and `diskperf help` print.
-pub fn first_screen() -> String {
+pub fn first_screen(page: Page) -> String {
     let command = cli::command();
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("{about}\n\nUsage: diskperf [COMMAND]\n\n");
-    text += &hanging("  diskperf", INDENT, "measures the file system you stand in: diskperf run quick .");
+    let mut text = wrapped(&format!("{about}\n"), page) + "\nUsage: diskperf [COMMAND]\n\n";
+    text += &hanging(page, "  diskperf", INDENT, "measures the file system you stand in: diskperf run quick .");
     let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     for (group, names) in GROUPS {
         let others = command.get_subcommands().filter(|known| names.is_empty() && !listed.contains(&known.get_name()));
@@ -78,7 +80,7 @@ pub fn first_screen() -> String {
             .chain(others)
             .map(|known| {
                 let about = known.get_about().map(ToString::to_string).unwrap_or_default();
-                hanging(&format!("  {}", known.get_name()), INDENT, &about)
+                hanging(page, &format!("  {}", known.get_name()), INDENT, &about)
             })
             .collect();
         if !lines.is_empty() {
@@ -87,16 +89,16 @@ pub fn first_screen() -> String {
     }
     text += "\nTargets\n";
     for entry in Topic::Target.entries() {
-        text += &hanging(&format!("  {}", entry.word), INDENT, entry.brief);
+        text += &hanging(page, &format!("  {}", entry.word), INDENT, entry.brief);
     }
     text += "\nWords\n";
-    text += &hanging("  help WORD", INDENT, "explains any word of a table: help noise, help durable, help dirty");
+    text += &hanging(page, "  help WORD", INDENT, "explains any word of a table: help noise, help durable, help dirty");
     let topics = Topic::ALL.map(Topic::plural).join(", ");
-    text += &hanging("  help TOPIC", INDENT, &format!("lists them: {topics}"));
+    text += &hanging(page, "  help TOPIC", INDENT, &format!("lists them: {topics}"));
     let exits: Vec<String> =
         Topic::Exit.entries().iter().map(|entry| format!("{} {}", entry.word, short(entry.brief))).collect();
     text += "\nExit status\n";
-    text += &hanging("", 2, &exits.join(", "));
+    text += &hanging(page, "", 2, &exits.join(", "));
     // Here both spellings of the option print the same.
     let options = command.help_template("{options}").render_help().to_string().replace(" (see more with '--help')", "");
     text + &format!("\nOptions\n{}\n", options.trim_end())

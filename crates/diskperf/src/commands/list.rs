@@ -1,58 +1,37 @@
 //! `diskperf list`: the stored runs.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 use store::Listed;
 
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::output;
+use crate::layout::{self, Format, OutputArguments};
 use crate::runs::{self, StoreArguments};
 
 /// What `diskperf list` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ListArguments {
-    /// How to print the list.
-    #[arg(long, value_enum, default_value = "table")]
-    format: Layout,
-    /// The same as --format json.
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Write it to FILE.
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArguments,
     #[command(flatten)]
     store: StoreArguments,
 }
 
-/// How the list is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Layout {
-    /// For people.
-    Table,
-    /// For other programs: an array with an object for each run.
-    Json,
-}
-
 /// Runs the command.
 pub fn run(arguments: &ListArguments) -> Result<Exit, Error> {
-    let to = arguments.output.as_deref();
-    output::check(to)?;
+    arguments.output.check()?;
     let listed = arguments.store.to_read()?.map(|store| store.list()).transpose()?.unwrap_or_default();
     if listed.is_empty() {
         remark!("no run is stored yet");
     }
-    let text = match if arguments.json { Layout::Json } else { arguments.format } {
-        Layout::Table if listed.is_empty() => String::new(),
-        Layout::Table => report::runs::table(listed.iter().map(line)),
-        Layout::Json => {
-            let runs: Vec<_> = listed.iter().map(object).collect();
-            serde_json::to_string_pretty(&runs).expect("plain data") + "\n"
-        }
+    let text = match arguments.output.layout() {
+        Format::Table if listed.is_empty() => String::new(),
+        Format::Table => report::runs::table(listed.iter().map(line), arguments.output.page()),
+        // An array with an object for each run.
+        Format::Json => layout::json(&listed.iter().map(object).collect::<Vec<_>>()),
     };
-    output::deliver(&text, to)?;
+    arguments.output.deliver(&text)?;
     Ok(Exit::Done)
 }
 

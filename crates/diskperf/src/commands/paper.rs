@@ -1,15 +1,14 @@
 //! `diskperf paper`: the tables of 1983 beside the simulated ones, the questions, the claims.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
-use report::replication as layout;
+use clap::Args;
+use report::wrap::wrapped;
+use report::{Page, replication};
 use stats::replication::{Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, summary};
 
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::layout::{self, Format, OutputArguments};
 use crate::machines::MachineFault;
-use crate::output;
 use crate::paper::{Answer, Claim, QUESTIONS, Question, claims, comparisons};
 use crate::published::vax::{DRIVES, DriveTable, FOOTNOTE, RATES};
 
@@ -19,24 +18,8 @@ pub struct PaperArguments {
     /// Which: T1 to T5 and D1, D2 (all tables, where nothing is named), questions or Q1 to Q8, claims.
     #[arg(value_name = "PART")]
     parts: Vec<String>,
-    /// How to print it.
-    #[arg(long, value_enum, default_value = "table")]
-    format: Layout,
-    /// The same as --format json.
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Write it to FILE.
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-/// How it is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Layout {
-    /// For people, as the paper has it.
-    Table,
-    /// For other programs.
-    Json,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 /// What can be asked for.
@@ -50,12 +33,13 @@ enum Part {
 
 /// Runs the command.
 pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
-    let to = arguments.output.as_deref();
-    output::check(to)?;
+    arguments.output.check()?;
     let parts = parts(&arguments.parts)?;
-    let is_json = arguments.json || arguments.format == Layout::Json;
-    let text = if is_json { json(&parts)? } else { text(&parts)? };
-    output::deliver(&text, to)?;
+    let text = match arguments.output.layout() {
+        Format::Json => layout::json(&document(&parts)?),
+        Format::Table => text(&parts, arguments.output.page())?,
+    };
+    arguments.output.deliver(&text)?;
     Ok(Exit::Done)
 }
 
@@ -110,58 +94,55 @@ fn cells(parts: &[Part]) -> Result<Vec<Comparison>, MachineFault> {
     if parts.iter().any(|part| matches!(part, Part::Rates(_))) { comparisons() } else { Ok(Vec::new()) }
 }
 
-fn text(parts: &[Part]) -> Result<String, MachineFault> {
+fn text(parts: &[Part], page: Page) -> Result<String, MachineFault> {
     let cells = cells(parts)?;
     let mut texts = Vec::new();
     for part in parts {
         texts.push(match part {
-            Part::Rates(index) => rates(*index, &cells),
-            Part::Drive(drive) => characteristics(drive),
-            Part::Question(question) => answer(question, &question.answer()?),
-            Part::Claims => layout::verdicts(&claims()?.iter().map(told).collect::<Vec<_>>()),
+            Part::Rates(index) => rates(*index, &cells, page),
+            Part::Drive(drive) => characteristics(drive, page),
+            Part::Question(question) => answer(question, &question.answer()?, page),
+            Part::Claims => replication::verdicts(&claims()?.iter().map(told).collect::<Vec<_>>(), page),
         });
     }
     // Of some tables alone, the rest would judge what is not shown.
     let all = parts.iter().filter(|part| matches!(part, Part::Rates(_))).count() == RATES.len();
     if let Some(summary) = summary(&cells).filter(|_| all) {
-        texts.push(layout::summary(&summary));
+        texts.push(wrapped(&replication::summary(&summary), page));
     }
     Ok(texts.join("\n"))
 }
 
 /// A table of rates, with what else is printed about it.
-fn rates(index: usize, cells: &[Comparison]) -> String {
+fn rates(index: usize, cells: &[Comparison], page: Page) -> String {
     let table = &RATES[index];
     let own: Vec<&Comparison> = cells.iter().filter(|cell| cell.table == table.id).collect();
-    let mut text = layout::table(&format!("{}  {}", table.id, table.title), &own);
+    let mut text = replication::table(&format!("{}  {}", table.id, table.title), &own, page);
     if own.iter().any(|cell| cell.published.suspect) {
-        text += &format!("\n{FOOTNOTE}\n");
+        text += &wrapped(&format!("\n{FOOTNOTE}\n"), page);
     }
-    text + &layout::twins(&own, cells)
+    text + &wrapped(&replication::twins(&own, cells), page)
 }
 
-fn characteristics(drive: &DriveTable) -> String {
+fn characteristics(drive: &DriveTable, page: Page) -> String {
     let rows = drive.rows.map(|(what, value, unit)| vec![what.to_owned(), format!("{value} {unit}").trim().to_owned()]);
-    format!("{}  {}\n\n{}", drive.id, drive.title, layout::grid(&[], &rows))
+    format!("{}  {}\n\n{}", drive.id, drive.title, replication::grid(&[], &rows, page))
 }
 
-fn answer(question: &Question, answer: &Answer) -> String {
+fn answer(question: &Question, answer: &Answer, page: Page) -> String {
     let (effect, spread) = (&answer.effect.0, &answer.effect.1);
     let most = spread.most.as_ref().map_or_else(String::new, |most| format!("; {most} moves it most"));
-    format!(
-        "{}  {}\n\n{}\n{}\nHow sure: {effect} {:.2}, from {:.2} to {:.2} with any fitted constant a tenth off{most}.\n",
-        question.id,
-        question.asks,
-        layout::grid(&answer.headings, &answer.rows),
-        answer.sentence,
-        spread.value,
-        spread.low,
-        spread.high,
-    )
+    let asks = format!("{}  {}\n\n", question.id, question.asks);
+    let sentences = format!(
+        "\n{}\nHow sure: {effect} {:.2}, from {:.2} to {:.2} with any fitted constant a tenth off{most}.\n",
+        answer.sentence, spread.value, spread.low, spread.high,
+    );
+    let grid = replication::grid(&answer.headings, &answer.rows, page);
+    wrapped(&asks, page) + &grid + &wrapped(&sentences, page)
 }
 
-fn told(claim: &Claim) -> layout::Verdict<'_> {
-    layout::Verdict {
+fn told(claim: &Claim) -> replication::Verdict<'_> {
+    replication::Verdict {
         section: claim.section,
         says: claim.says,
         printed: &claim.printed,
@@ -171,7 +152,7 @@ fn told(claim: &Claim) -> layout::Verdict<'_> {
 }
 
 /// One document: tables as their schema says, questions and claims beside them where they are asked for.
-fn json(parts: &[Part]) -> Result<String, MachineFault> {
+fn document(parts: &[Part]) -> Result<PaperDocument, MachineFault> {
     let all = cells(parts)?;
     let wanted = |cell: &Comparison| {
         parts.iter().any(|part| matches!(part, Part::Rates(index) if RATES[*index].id == cell.table))
@@ -188,15 +169,14 @@ fn json(parts: &[Part]) -> Result<String, MachineFault> {
         }
     }
     let cells: Vec<Comparison> = all.iter().filter(|cell| wanted(cell)).cloned().collect();
-    let document = PaperDocument {
+    Ok(PaperDocument {
         schema: PAPER_SCHEMA.to_owned(),
         summary: summary(&all),
         cells,
         drives,
         questions,
         claims: judged,
-    };
-    Ok(serde_json::to_string_pretty(&document).expect("plain data") + "\n")
+    })
 }
 
 fn listed(drive: &DriveTable) -> Drive {

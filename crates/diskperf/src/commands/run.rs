@@ -12,7 +12,7 @@ use super::session::{Resumed, Session, document};
 use crate::budget::{Cost, Limits, Sizes};
 use crate::calibrate;
 use crate::cells::{self, History, Scene};
-use crate::cli::{Data, Format, OutputArguments, RunArguments};
+use crate::cli::{Data, RunArguments};
 use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
 use crate::error::Error;
@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices, about};
 use crate::judge;
 use crate::keeper::Keeper;
+use crate::layout::{Format, OutputArguments};
 use crate::output;
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::{Preset, Settings};
@@ -61,7 +62,7 @@ pub fn go_on(arguments: &RunArguments, words: &[OsString], resumed: Resumed) -> 
 }
 
 fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) -> Result<Exit, Error> {
-    output::check(arguments.output.file.as_deref())?;
+    arguments.output.check()?;
     let mut session = Session::new(arguments, words);
     let mut plan = None;
     let mut targets = Vec::new();
@@ -78,7 +79,7 @@ fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) ->
 
 /// Shows what was measured, and says how it ended.
 pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), Error>) -> Result<Exit, Error> {
-    let (is_empty, is_json) = (document.cells.is_empty(), shown.format() == Format::Json);
+    let (is_empty, is_json) = (document.cells.is_empty(), shown.layout() == Format::Json);
     if document.run.interrupted && is_empty && !is_json {
         remark!("stopped before anything was measured");
     } else if is_empty && !is_json {
@@ -86,7 +87,7 @@ pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), 
         ended?;
         return Ok(Exit::Failed);
     } else {
-        output::deliver(&shown.text(document), shown.file.as_deref())?;
+        shown.deliver(&shown.text(document))?;
     }
     ended?;
     if document.run.interrupted {
@@ -473,21 +474,18 @@ fn run_rounds(
                 return Ok(());
             }
             // A failed program would fail again, and its cell is void already.
-            if histories[index].failure().is_some() {
-                continue;
-            }
+            let is_void = histories[index].failure().is_some();
             // By an earlier process, before it was interrupted.
-            if histories[index].has(round) {
-                notify(Event::ProgramEnded);
-                continue;
-            }
+            let is_done = histories[index].has(round);
             // A device may be slower than it was in the trial.
-            if deadline.is_some_and(|deadline| !deadline.holds(lasted[index])) {
+            let is_late = deadline.is_some_and(|deadline| !deadline.holds(lasted[index]));
+            if is_void || is_done || is_late {
+                notify(Event::ProgramEnded { index });
                 continue;
             }
             let began = Instant::now();
             let Alternative { targets: busy, row } = &plan.alternatives[index];
-            notify(Event::ProgramStarted { program: row.program.name, target: &names(busy, targets) });
+            notify(Event::ProgramStarted { index, program: row.program.name, target: &names(busy, targets) });
             let program = row.program.in_round(round);
             let performance = match &row.raw {
                 Some(raw) => {
@@ -503,7 +501,7 @@ fn run_rounds(
                 let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
                 keeper.keep(index, &histories[index], plan.first_cell(index), cells);
             }
-            notify(Event::ProgramEnded);
+            notify(Event::ProgramEnded { index });
             if round == 1 {
                 let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
                 notify(Event::FirstFigures { cells: &cells, all: &all });

@@ -1,18 +1,22 @@
-//! `diskperf show RUN`: a stored run, as it was printed.
+//! `diskperf show RUN|FILE`: a run as it was printed when it was measured.
+
+use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::OutputArguments;
+use crate::document;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::output;
+use crate::layout::OutputArguments;
 use crate::runs::StoreArguments;
 
 /// What `diskperf show` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArguments {
-    /// Its id, the beginning of one, or last.
-    run: String,
+    /// A stored run (its id, the beginning of one, or last), or the document of one in a file (`diskperf run ...
+    /// --json -o FILE`); - is standard input.
+    #[arg(value_name = "RUN|FILE")]
+    run: PathBuf,
     #[command(flatten)]
     output: OutputArguments,
     #[command(flatten)]
@@ -21,9 +25,8 @@ pub struct ShowArguments {
 
 /// Runs the command.
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Error> {
-    let to = arguments.output.file.as_deref();
-    output::check(to)?;
-    let (_, document) = arguments.store.load(&arguments.run)?;
-    output::deliver(&arguments.output.text(&document), to)?;
+    arguments.output.check()?;
+    let document = document::named(&arguments.run, &arguments.store)?;
+    arguments.output.deliver(&arguments.output.text(&document))?;
     Ok(Exit::Done)
 }

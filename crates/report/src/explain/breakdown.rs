@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stats::{Breakdown, ResourceTime};
 
-use super::{Part, bars, quantum, shared_out, spoken, tenths};
+use super::{Layout, Part, bars, quantum, shared_out, spoken, tenths};
 
 /// What an owner of a program's time does: what it computes, what it waits for.
 const MEANINGS: [(&str, &str); 22] = [
@@ -38,8 +38,14 @@ fn meaning(owner: &str) -> &'static str {
     MEANINGS.iter().find(|(known, _)| *known == owner).map_or("", |(_, meaning)| meaning)
 }
 
+/// How wide the widest meaning of an owner is that has any time.
+pub(super) fn longest_meaning(breakdown: &Breakdown) -> usize {
+    let owners = breakdown.all_programs().owners.into_iter().filter(|(_, nanos)| *nanos > 0);
+    owners.map(|(owner, _)| meaning(&owner).chars().count()).max().unwrap_or(0)
+}
+
 /// Both ways, and the sentence.
-pub(super) fn lines(breakdown: &Breakdown) -> Vec<String> {
+pub(super) fn lines(breakdown: &Breakdown, layout: Layout) -> Vec<String> {
     let mut parts: Vec<Part> =
         breakdown.all_programs().owners.into_iter().map(|(owner, nanos)| Part { owner, nanos }).collect();
     // The largest first; of equals, as they are called.
@@ -48,7 +54,7 @@ pub(super) fn lines(breakdown: &Breakdown) -> Vec<String> {
         1 => "  by program".to_owned(),
         count => format!("  by program, all {count} together"),
     }];
-    lines.extend(bars(&parts, meaning));
+    lines.extend(bars(&parts, layout, meaning));
     lines.push("  by resource".to_owned());
     lines.extend(breakdown.resources.iter().map(resource));
     lines.push(format!("  {}", sentence(breakdown)));

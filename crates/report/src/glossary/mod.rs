@@ -17,6 +17,7 @@ mod targets;
 mod terms;
 mod units;
 
+use crate::grid::Page;
 use crate::wrap::hanging;
 
 /// A word, explained.
@@ -207,19 +208,19 @@ fn plain(word: &str) -> String {
 }
 
 /// One meaning of a word, as it is read on a terminal.
-pub fn text(topic: Topic, entry: &Entry) -> String {
+pub fn text(topic: Topic, entry: &Entry, page: Page) -> String {
     let also = if entry.also.is_empty() { String::new() } else { format!(" (also {})", entry.also.join(", ")) };
     let mut text = format!("{}{also}: {}\n", entry.word, topic.singular());
     for (label, words) in [("says", entry.says), ("when", entry.when), ("do", entry.advice)] {
-        text += &hanging(&format!("  {label}"), INDENT, words);
+        text += &hanging(page, &format!("  {label}"), INDENT, words);
     }
     text
 }
 
 /// All words of a topic, a line each.
-pub fn list(topic: Topic) -> String {
+pub fn list(topic: Topic, page: Page) -> String {
     let width = topic.entries().iter().map(|entry| entry.word.chars().count()).max().unwrap_or(0);
-    let line = |entry: &Entry| hanging(&format!("  {}", entry.word), width + 4, entry.brief);
+    let line = |entry: &Entry| hanging(page, &format!("  {}", entry.word), width + 4, entry.brief);
     format!("{}\n", topic.about()) + &topic.entries().iter().map(line).collect::<String>()
 }
 

@@ -13,7 +13,7 @@ pub fn side_by_side<T: Send>(
     threads: NonZeroUsize,
     stop: &(dyn Fn() -> bool + Sync),
     job: &(dyn Fn(usize) -> T + Sync),
-    mut ended: impl FnMut(),
+    mut ended: impl FnMut(usize),
 ) -> Vec<Option<T>> {
     let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
     let next = AtomicUsize::new(0);
@@ -33,7 +33,7 @@ pub fn side_by_side<T: Send>(
         drop(sender);
         for (index, result) in receiver {
             results[index] = Some(result);
-            ended();
+            ended(index);
         }
     });
     results
@@ -48,7 +48,7 @@ mod tests {
         for threads in [1, 2, 7] {
             let threads = NonZeroUsize::new(threads).expect("some");
             let mut heard = 0;
-            let squares = side_by_side(50, threads, &|| false, &|index| index * index, || heard += 1);
+            let squares = side_by_side(50, threads, &|| false, &|index| index * index, |_| heard += 1);
             assert_eq!(squares, (0..50).map(|index| Some(index * index)).collect::<Vec<_>>());
             assert_eq!(heard, 50);
         }
@@ -57,6 +57,6 @@ mod tests {
     #[test]
     fn who_is_told_to_stop_leaves_the_rest_out() {
         let threads = NonZeroUsize::new(2).expect("some");
-        assert_eq!(side_by_side(3, threads, &|| true, &|index| index, || ()), [None, None, None]);
+        assert_eq!(side_by_side(3, threads, &|| true, &|index| index, |_| ()), [None, None, None]);
     }
 }

@@ -47,17 +47,17 @@ const USUAL: Sizes =
 
 /// Runs the command.
 pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Error> {
+    arguments.output.check()?;
     let Some(name) = &arguments.machine else {
-        output::print(&parts::list(Machine::all()))?;
+        arguments.output.deliver(&parts::list(Machine::all()))?;
         return Ok(Exit::Done);
     };
     if arguments.parts {
         let machine = machine(name, arguments)?;
         machine.describe(1, 0)?;
-        output::print(&parts::parts(&machine))?;
+        arguments.output.deliver(&parts::parts(&machine))?;
         return Ok(Exit::Done);
     }
-    output::check(arguments.output.file.as_deref())?;
     if let Some(path) = &arguments.timeline {
         timeline::Format::of(path)?;
         output::check(Some(path))?;
@@ -232,7 +232,7 @@ fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, s
     };
     let threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let count = order.len() * phases as usize;
-    let ended = || display.show(&Event::ProgramEnded);
+    let ended = |job: usize| display.show(&Event::ProgramEnded { index: order[job / phases as usize] });
     let performances = jobs::side_by_side(count, threads, &|| stop.requested(), &job, ended);
     display.show(&Event::Finished);
     let mut histories = vec![History::default(); plan.alternatives.len()];

@@ -1,0 +1,85 @@
+//! In which layout a command prints its results, and where to: arguments that commands share.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use report::Page;
+use stats::Document;
+
+use crate::error::Error;
+use crate::output;
+
+/// The layouts of a command. The default is what is printed where nothing is asked for.
+pub trait Layout: ValueEnum + Clone + Copy + Debug + Default + Send + Sync + 'static {
+    /// The one for other programs.
+    const JSON: Self;
+}
+
+/// How results are printed, and where to.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OutputArguments<L: Layout = Format> {
+    /// How to print the results.
+    #[arg(long, value_enum)]
+    format: Option<L>,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write the results to FILE.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+impl<L: Layout> OutputArguments<L> {
+    /// How results are printed.
+    pub fn layout(&self) -> L {
+        if self.json { L::JSON } else { self.format.unwrap_or_default() }
+    }
+
+    /// What they are printed on: as wide as the terminal, where it is one.
+    pub fn page(&self) -> Page {
+        match self.file {
+            Some(_) => Page::ENDLESS,
+            None => output::page(),
+        }
+    }
+
+    /// Refuses a file that could not be written later.
+    pub fn check(&self) -> Result<(), Error> {
+        output::check(self.file.as_deref())
+    }
+
+    /// Prints the text, or writes it to the file.
+    pub fn deliver(&self, text: &str) -> Result<(), Error> {
+        output::deliver(text, self.file.as_deref())
+    }
+}
+
+impl OutputArguments {
+    /// The results of a run, as they are to be printed.
+    pub fn text(&self, document: &Document) -> String {
+        match self.layout() {
+            Format::Json => json(document),
+            Format::Table => report::table(document, self.page()),
+        }
+    }
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people; as wide as the terminal, and all of it where there is none.
+    #[default]
+    Table,
+    /// For other programs; `diskperf schema` describes it.
+    Json,
+}
+
+impl Layout for Format {
+    const JSON: Format = Format::Json;
+}
+
+/// Plain data as other programs read it.
+pub fn json(data: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(data).expect("plain data") + "\n"
+}

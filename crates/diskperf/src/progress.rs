@@ -1,0 +1,135 @@
+//! How far a run is and how long the rest takes, told by its events alone: a pure function of them and of when they
+//! came.
+//!
+//! Policy, how long the rest takes:
+//!   1. an execution takes as long as the last one of the same program on the same targets;
+//!   2. one that was not run yet, as long as those that were, on average; where executions go on side by side, as long
+//!      as one took of all the time so far;
+//!   3. what goes on now has taken some of its time already;
+//!   4. a run that has a time of its own ends with it.
+
+use units::Nanos;
+
+use crate::plan::Plan;
+
+/// How far a run is. Moments are counted from its beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Executions of each alternative that are still to come, the one that goes on included.
+    to_come: Vec<u32>,
+    /// How long the last one took.
+    lasted: Vec<Option<Nanos>>,
+    /// Which goes on, since when.
+    running: Option<(usize, Nanos)>,
+    /// Executions that have ended.
+    ended: u64,
+    /// When the run ends at the latest.
+    latest: Option<Nanos>,
+}
+
+impl Progress {
+    /// At the beginning of the rounds.
+    pub fn of(plan: &Plan) -> Progress {
+        let times = |omitted: bool| if omitted { 0 } else { plan.rounds };
+        Progress {
+            to_come: plan.alternatives.iter().map(|alternative| times(alternative.row.omitted.is_some())).collect(),
+            lasted: vec![None; plan.alternatives.len()],
+            latest: plan.budget.or(plan.limits.and_then(|limits| limits.time)),
+            ..Progress::default()
+        }
+    }
+
+    /// An execution begins.
+    pub fn started(&mut self, index: usize, now: Nanos) {
+        self.running = Some((index, now));
+    }
+
+    /// An execution is over, or will not be: it was done by an earlier process, or makes no sense any more.
+    pub fn ended(&mut self, index: usize, now: Nanos) {
+        if let Some((_, began)) = self.running.take_if(|(running, _)| *running == index) {
+            self.lasted[index] = Some(now.saturating_sub(began));
+        }
+        self.to_come[index] = self.to_come[index].saturating_sub(1);
+        self.ended += 1;
+    }
+
+    /// Of how many executions so many have ended.
+    pub fn counted(&self) -> (u64, u64) {
+        (self.ended, self.ended + self.to_come.iter().map(|count| u64::from(*count)).sum::<u64>())
+    }
+
+    /// How long the rest takes; nothing while nothing is known.
+    pub fn rest(&self, now: Nanos) -> Option<Nanos> {
+        let known: Vec<Nanos> = self.lasted.iter().copied().flatten().collect();
+        // 2.
+        let usual = match known.len() as u64 {
+            0 if self.ended == 0 => return self.latest.map(|latest| latest.saturating_sub(now)),
+            0 => now.0 / self.ended,
+            count => known.iter().copied().sum::<Nanos>().0 / count,
+        };
+        // 1.
+        let each = |index: usize| self.lasted[index].map_or(usual, |lasted| lasted.0);
+        let rest: u64 = self.to_come.iter().enumerate().map(|(index, count)| u64::from(*count) * each(index)).sum();
+        // 3.
+        let spent = self.running.map_or(0, |(index, began)| now.saturating_sub(began).0.min(each(index)));
+        let rest = Nanos(rest.saturating_sub(spent));
+        // 4.
+        Some(self.latest.map_or(rest, |latest| rest.min(latest.saturating_sub(now))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Nanos = Nanos::from_secs;
+
+    fn progress(to_come: &[u32], latest: Option<u64>) -> Progress {
+        Progress {
+            to_come: to_come.to_vec(),
+            lasted: vec![None; to_come.len()],
+            latest: latest.map(S),
+            ..Progress::default()
+        }
+    }
+
+    #[test]
+    fn the_rest_takes_as_long_as_the_same_took_before() {
+        let mut progress = progress(&[2, 2, 0], None);
+        assert_eq!((progress.rest(S(0)), progress.counted()), (None, (0, 4)));
+        progress.started(0, S(0));
+        assert_eq!(progress.rest(S(5)), None);
+        progress.ended(0, S(10));
+        assert_eq!(progress.rest(S(10)), Some(S(30)));
+        progress.started(1, S(10));
+        assert_eq!(progress.rest(S(14)), Some(S(26)));
+        progress.ended(1, S(12));
+        // 10 s and 2 s, as before.
+        assert_eq!((progress.rest(S(12)), progress.counted()), (Some(S(12)), (2, 4)));
+        // Longer than before: what follows is still to come.
+        progress.started(1, S(12));
+        assert_eq!(progress.rest(S(40)), Some(S(10)));
+    }
+
+    #[test]
+    fn a_run_that_has_a_time_of_its_own_ends_with_it() {
+        let mut progress = progress(&[10], Some(60));
+        assert_eq!(progress.rest(S(1)), Some(S(59)));
+        progress.started(0, S(0));
+        progress.ended(0, S(20));
+        assert_eq!(progress.rest(S(20)), Some(S(40)));
+        assert_eq!(progress.rest(S(90)), Some(S(0)));
+    }
+
+    #[test]
+    fn side_by_side_all_the_time_counts() {
+        let mut progress = progress(&[3, 1], None);
+        progress.ended(0, S(4));
+        progress.ended(1, S(4));
+        assert_eq!(progress.rest(S(4)), Some(S(4)));
+        // Done by an earlier process: it took no time of this one.
+        progress.ended(0, S(4));
+        progress.ended(0, S(4));
+        assert_eq!((progress.rest(S(4)), progress.counted()), (Some(S(0)), (4, 4)));
+    }
+}

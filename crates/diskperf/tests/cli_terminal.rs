@@ -1,0 +1,199 @@
+//! What a person sees on a terminal: progress, tables as wide as it is, what Ctrl-C leaves; and what stays away where
+//! nobody looks.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use testkit::terminal::{Watched, watch};
+use testkit::{Ended, names_in};
+
+/// What begins everything that moves a cursor, clears a line or colours letters.
+const ESCAPE: char = '\u{1b}';
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+    command.args(arguments).current_dir(folder);
+    command
+}
+
+/// A command on a terminal of so many columns, to its end.
+fn seen(columns: u16, folder: &Path, arguments: &[&str]) -> Ended {
+    watch(command(folder, arguments), columns).end()
+}
+
+/// The same into pipes.
+fn piped(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+}
+
+/// Waits until something holds of a running command.
+fn soon(watched: &mut Watched, what: &str, holds: impl Fn(&Watched) -> bool) {
+    let began = Instant::now();
+    while !holds(watched) {
+        assert!(!watched.has_ended(), "it ended before {what}: {}", watched.said());
+        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}: {}", watched.said());
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() {
+    let ended = seen(80, scratch().path(), &["run", "smoke", "--only", "commit", "--only", "smallfb"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    for word in ["round 1 of 2: ", "round 2 of 2: ", "commit on .", "smallfb on .", " left; "] {
+        assert!(ended.err.contains(word), "{word}: {}", ended.err);
+    }
+    // Before the table the first figures are there, and the line itself is cleared.
+    assert!(ended.err.contains("ops/sec"), "{}", ended.err);
+    let last = ended.err.rsplit(['\r', '\n']).find(|line| !line.is_empty()).expect("a line");
+    assert!(!last.contains("round"), "{last:?}");
+    assert!(ended.out.contains("commit") && !ended.out.contains(ESCAPE), "{}", ended.out);
+}
+
+#[test]
+fn nobody_who_does_not_look_is_shown_progress() {
+    let ended = piped(scratch().path(), &["run", "smoke", "--only", "commit"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(!ended.err.contains(ESCAPE) && !ended.err.contains('\r') && !ended.err.contains(" left"), "{}", ended.err);
+    let mut dumb = command(scratch().path(), &["run", "smoke", "sim:flat"]);
+    dumb.current_dir("/").stdout(Stdio::null());
+    let ended = watch_as("dumb", dumb);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+}
+
+/// The command on a terminal that calls itself so.
+fn watch_as(term: &str, command: Command) -> Ended {
+    let mut through = Command::new("env");
+    through.arg(format!("TERM={term}")).arg(format!("{}=none", testkit::STORE)).arg(command.get_program());
+    through.args(command.get_args());
+    watch(through, 80).end()
+}
+
+#[test]
+fn colour_is_only_where_it_is_wanted_and_says_nothing() {
+    let plain = piped(Path::new("/"), &["run", "nonsense"]);
+    assert!(!plain.err.contains(ESCAPE), "{}", plain.err);
+    let mut quiet = command(Path::new("/"), &["run", "nonsense"]);
+    quiet.env("NO_COLOR", "1");
+    let quiet = watch(quiet, 80).end();
+    assert_eq!((quiet.status, quiet.err.as_str()), (Some(2), plain.err.as_str()));
+    for arguments in [&["help"][..], &["help", "marks"], &["run", "smoke", "sim:flat"], &["paper", "D1"]] {
+        let mut quiet = command(Path::new("/"), arguments);
+        quiet.env("NO_COLOR", "1");
+        assert!(!watch(quiet, 80).end().out.contains(ESCAPE), "{arguments:?}");
+    }
+}
+
+/// The lines that are wider than the terminal.
+fn too_wide(ended: &Ended, columns: u16) -> Vec<&str> {
+    ended.out.lines().filter(|line| line.chars().count() > usize::from(columns)).collect()
+}
+
+#[test]
+fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
+    let folder = scratch();
+    let made = piped(folder.path(), &["run", "smoke", "sim:flat", "left=sim:flat", "--json", "-o", "run.json"]);
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    let show = ["show", "run.json"];
+    let all = piped(folder.path(), &show);
+    assert!(!all.out.contains("columns:"), "{}", all.out);
+    let headings = ["target", "state", "rate", "+-", "CPU", "kernel", "p50 / p99", "limited by", "calls alone"];
+    for (columns, missing) in [(200, &[][..]), (100, &["kernel"]), (60, &["kernel", "limited by", "CPU"])] {
+        let ended = seen(columns, folder.path(), &show);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert_eq!(too_wide(&ended, columns), [""; 0]);
+        let said = ended.out.lines().find(|line| line.contains(" columns: left out: "));
+        assert_eq!(said.is_some(), !missing.is_empty(), "{}", ended.out);
+        let table = ended.out.lines().find(|line| line.contains("rate")).expect("headings");
+        for heading in headings {
+            let is_there = table.contains(heading);
+            // What is left out is said, over two lines perhaps.
+            let is_named = ended.out.replace("\n  ", " ").contains(&format!("left out: {heading}"))
+                || ended.out.replace("\n  ", " ").contains(&format!(", {heading}"));
+            assert!(is_there != is_named || heading == "rate", "{columns}: {heading}: {}", ended.out);
+        }
+        for heading in missing {
+            assert!(!table.contains(heading), "{columns}: {heading}: {table}");
+        }
+        // Every row is there, whatever else is not.
+        let rows = ended.out.lines().skip_while(|line| !line.starts_with(" write_8192 ")).take(2);
+        let targets: Vec<&str> = rows
+            .flat_map(|row| row.split_whitespace().find(|word| word.ends_with("flat") || *word == "left"))
+            .collect();
+        assert_eq!(targets, ["sim:flat", "left"], "{}", ended.out);
+    }
+    // To a file everything goes, from whatever terminal.
+    assert_eq!(seen(60, folder.path(), &["show", "run.json", "-o", "table"]).status, Some(0));
+    assert_eq!(fs::read_to_string(folder.path().join("table")).expect("the file"), all.out);
+}
+
+#[test]
+fn other_tables_fit_too() {
+    let folder = scratch();
+    let made = piped(folder.path(), &["run", "smoke", "sim:flat", "--json", "-o", "run.json"]);
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    for arguments in [
+        &["explain", "run.json"][..],
+        &["simulate", "vax780-sc780", "--phases", "1"],
+        &["paper", "D1", "T4"],
+        &["doctor"],
+        &["help"],
+        &["help", "marks"],
+    ] {
+        for columns in [100, 60] {
+            let ended = seen(columns, folder.path(), arguments);
+            assert_eq!(ended.status, Some(0), "{}", ended.err);
+            assert_eq!(too_wide(&ended, columns), [""; 0], "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_shows_what_is_finished_and_says_how_to_go_on() {
+    let folder = scratch();
+    let store = scratch();
+    let store = store.path().join("runs.sqlite");
+    let store = store.to_str().expect("a plain path");
+    let mut watched = watch(command(folder.path(), &["run", "smoke", "--rounds", "100000", "--store", store]), 80);
+    soon(&mut watched, "the second round", |watched| watched.said().contains("round 2 of 100000"));
+    watched.interrupt();
+    let ended = watched.end();
+    assert_eq!(ended.status, Some(4), "{}", ended.err);
+    assert!(ended.out.contains("interrupted") && ended.out.contains("write_8192"), "{}", ended.out);
+    let last = ended.err.trim_end().lines().last().expect("a line");
+    let run = last.split("diskperf resume ").nth(1).and_then(|rest| rest.split(' ').next()).expect("the resume line");
+    assert!(last.contains("interrupted; ") && last.ends_with("goes on with it"), "{last:?}");
+    assert_eq!(names_in(folder.path()), [""; 0]);
+    // Each cell is whole: of every round either all that it says, or nothing.
+    let shown = piped(folder.path(), &["show", run, "--json", "--store", store]);
+    let document: serde_json::Value = serde_json::from_str(&shown.out).expect("a document");
+    assert_eq!(document["run"]["interrupted"], true);
+    let rounds = |cell: &serde_json::Value| cell["rounds"].as_array().expect("rounds").len();
+    let measured = document["cells"].as_array().expect("cells").iter().filter(|cell| cell["measured"] == true);
+    let counts: Vec<usize> = measured.map(rounds).collect();
+    let (least, most) = (counts.iter().min().expect("cells"), counts.iter().max().expect("cells"));
+    assert!(*least > 0 && most - least <= 1, "{counts:?}");
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_ends_nothing() {
+    let folder = scratch();
+    let mut child = command(folder.path(), &["run", "smoke", "--json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("its end");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
