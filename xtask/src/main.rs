@@ -1,10 +1,12 @@
 //! The project's own tasks, run as `cargo xtask TASK`.
 //!
-//! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `prove`
-//! measures what is promised and takes longer; `dist` makes what is handed out. No task touches anything outside the target folder and the
-//! temporary one, but for the packages that `test` installs.
+//! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `docs` has the
+//! documents show what the program prints; `prove` measures what is promised and takes longer; `dist` makes what is
+//! handed out. No task touches anything outside the target folder and the temporary one, but for the packages that
+//! `test` installs, and the documents that `docs` writes.
 
 mod dist;
+mod docs;
 mod libtest;
 mod packages;
 mod process;
@@ -50,6 +52,18 @@ enum Task {
     /// Needs musl-gcc (of the package musl-tools), and the Rust target x86_64-unknown-linux-musl, which rustup is asked
     /// for where it is missing.
     Dist,
+    /// Whether the documents show what the program prints: README.md, CONTRIBUTING.md and docs/.
+    ///
+    /// Runs every command that stands in a block of theirs. What is computed is compared letter by letter, what is
+    /// measured by its rows, columns and words.
+    Docs {
+        /// Write anew what is no longer so. Look at what changed: the words around a block may have to follow.
+        #[arg(long)]
+        write: bool,
+        /// The same, and measure again what was measured: on a machine with nothing else to do.
+        #[arg(long)]
+        measure: bool,
+    },
     /// The figures that are promised, measured; takes minutes and wants a machine with nothing else to do.
     ///
     /// Keeps what was measured under target/prove and goes on there where it was interrupted. Prints a table
@@ -68,6 +82,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
+        Task::Docs { write, measure } => docs::run(write, measure),
         Task::Prove { names, again } => prove::run(&names, again),
         Task::Dist => dist::run(),
     };

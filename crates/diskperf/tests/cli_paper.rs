@@ -73,7 +73,7 @@ fn parts_stand_once_and_drives_are_documents() {
     assert_eq!(twice.status, Some(0), "{}", twice.err);
     assert_eq!(twice.out.matches("DEC RA81 Disk Drive Characteristics").count(), 1, "{}", twice.out);
     assert_eq!(twice.out.matches("Fujitsu 2351A Disk Drive Characteristics").count(), 1, "{}", twice.out);
-    let document = document(&["paper", "D1", "d1", "--json"]);
+    let document = json(&["paper", "D1", "d1", "--json"]);
     let drives = document["drives"].as_array().expect("drives");
     assert_eq!((drives.len(), drives[0]["rows"].as_array().map(Vec::len)), (1, Some(9)));
     let speed = &drives[0]["rows"][1];

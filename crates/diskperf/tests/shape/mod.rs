@@ -1,0 +1,152 @@
+//! What stays the same when something is measured again, on another machine: which rows and columns a table has, and
+//! the words of lines; not figures, nor units that follow them, nor which disk it is, nor what was suspect this time.
+//!
+//! Policy:
+//!   1. what stands before the first empty line tells of the machine, but for remarks about what will be done;
+//!   2. lines that tell what was suspect or not measured are left out, as are those that say where it is stored;
+//!   3. of the headings of a table, those that not every machine fills are left out;
+//!   4. of a row, the name and the unit of its rate are compared; a row that is `n.m.` on one side has any unit;
+//!   5. in other lines figures are alike, and so are units of sizes and times.
+
+/// How lines begin that depend on how it went.
+const LEFT_OUT: [&str; 9] =
+    ["* ", "noise: ", "nested: ", "n.m. ", "cache: n.m. ", "stored as ", "about ", "the store lies on ", "beside them"];
+
+/// Headings of columns that may be empty.
+const OPTIONAL: [&str; 6] = ["+-", "CPU", "kernel", "p50 / p99", "limited by", "calls alone"];
+
+/// Units that follow figures, and grow and shrink with them.
+const UNITS: [&str; 14] = ["ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "%"];
+
+/// Units of rates.
+const RATES: [&str; 8] = ["MiB/s", "MB/s", "ops/sec", "files/sec", "Kbytes/sec", "KB/sec", "MB/sec", "seconds"];
+
+/// The first line in which two texts differ by their shape.
+pub fn difference(said: &str, printed: &str) -> Option<String> {
+    let (said, printed) = (shape(said), shape(printed));
+    let place = (0..said.len().max(printed.len())).find(|&place| !match (said.get(place), printed.get(place)) {
+        (Some(one), Some(other)) => one.is_like(other),
+        _ => false,
+    })?;
+    let [said, printed] = [&said, &printed].map(|lines| format!("{:?}", lines.get(place)));
+    Some(format!("  the page says  {said}\n  and printed is {printed}"))
+}
+
+/// A line, without what may differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Shape {
+    /// Something of the machine.
+    Machine,
+    /// The headings of a table.
+    Headings(Vec<String>),
+    /// A row: its name and the unit of its rate, where it has one.
+    Row(String, Option<String>),
+    /// Anything else.
+    Words(String),
+}
+
+impl Shape {
+    fn is_like(&self, other: &Shape) -> bool {
+        match (self, other) {
+            // 4.
+            (Shape::Row(name, one), Shape::Row(other_name, other)) => {
+                name == other_name && (one.is_none() || other.is_none() || one == other)
+            }
+            _ => self == other,
+        }
+    }
+}
+
+fn shape(text: &str) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    let has_machine = text.lines().any(|line| line.starts_with("Linux "));
+    let mut is_before = has_machine;
+    let mut is_table = false;
+    for line in text.lines() {
+        if line.is_empty() {
+            is_before = is_before && !shapes.contains(&Shape::Machine);
+            is_table = false;
+        }
+        // 2.
+        if line.is_empty() || LEFT_OUT.iter().any(|begin| line.trim_start().starts_with(begin)) {
+            continue;
+        }
+        let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|column| !column.is_empty()).collect();
+        let is_remark = ["writes ", "reads "].iter().any(|begin| line.starts_with(begin));
+        let shape = if line.contains("(seed ") {
+            // Rounds may be fewer, and what follows are clauses that not every run has.
+            Shape::Words("rounds".to_owned())
+        } else if is_before && !is_remark {
+            // 1.
+            Shape::Machine
+        } else if line.starts_with("  ") && columns.contains(&"rate") {
+            // 3.
+            is_table = true;
+            let always = columns.into_iter().filter(|column| !OPTIONAL.contains(column));
+            Shape::Headings(always.map(str::to_owned).collect())
+        } else if is_table && line.starts_with(' ') {
+            let unit = RATES.iter().find(|unit| line.split([' ', '*']).any(|word| word == **unit));
+            Shape::Row(columns[0].to_owned(), unit.map(|unit| (*unit).to_owned()))
+        } else {
+            Shape::Words(words(line))
+        };
+        if shape != Shape::Machine || shapes.last() != Some(&Shape::Machine) {
+            shapes.push(shape);
+        }
+    }
+    shapes
+}
+
+/// 5.
+fn words(line: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for word in line.split_whitespace() {
+        let bare = word.trim_matches(|c: char| ",;:.()*".contains(c));
+        let word = if bare.contains(|c: char| c.is_ascii_digit()) && !bare.contains('_') || bare == "n.m" {
+            "#"
+        } else {
+            word
+        };
+        let is_unit = UNITS.contains(&bare) && words.last() == Some(&"#");
+        let is_repeated = word == "#" && words.last() == Some(&"#");
+        if !is_unit && !is_repeated {
+            words.push(word);
+        }
+    }
+    words.join(" ")
+}
+
+#[test]
+fn only_what_may_differ_is_alike() {
+    let one = "\
+writes up to 1.12 GiB in ., at most 32 MiB at a time, in up to 60 s; Ctrl-C leaves nothing behind
+.  ext4 rw  on  vda 256 GiB
+Linux 6.18, 2 CPUs
+
+              state              rate   +-  kernel
+ read_8192    cold        1,720 MiB/s  4 %  +1%
+ randread     cold     12,400 ops/sec  1 %
+
+5 rounds, each in an order of its own (seed 1); 95 % intervals within +-44 %
+* noise: somebody was at work   diskperf help noise
+";
+    let other = "\
+writes up to 900 MiB in ., at most 4 MiB at a time, in up to 60 s; Ctrl-C leaves nothing behind
+.  xfs rw, 8 % full  on  sda 1 TiB, write back cache
+Linux 6.1, 8 CPUs
+
+              state                    rate   +-  limited by
+ read_8192    until returned     90.1 MiB/s  4 %  device
+ randread                              n.m.
+
+5 rounds, each in an order of its own (seed 1)
+n.m. there is no page cache (randread)
+";
+    assert_eq!(difference(one, other), None);
+    for (word, instead) in [("read_8192", "read_4096"), ("MiB/s", "MB/s"), ("rate", "speed"), ("at most", "about")] {
+        assert!(difference(one, &other.replace(word, instead)).is_some(), "{word}");
+    }
+    let last = one.lines().count() - 5;
+    let shorter: Vec<&str> = one.lines().take(last).collect();
+    assert!(difference(one, &shorter.join("\n")).is_some());
+}
