@@ -1,6 +1,7 @@
 //! Progress on standard error, on a terminal only: a consumer of the run's events. The line is drawn between programs
 //! and never while one runs: a clock that ticks would take CPU from what is measured.
 
+use std::io;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,8 +12,12 @@ use crate::events::Event;
 use crate::forecast::about;
 use crate::progress::Progress;
 
-/// A line that is cut where the terminal ends; what a person waits for stands first.
-const LINE: &str = "[{bar:20}] {wide_msg}";
+/// What a person waits for stands first.
+const LINE: &str = "[{bar:20}] {msg}";
+
+/// Columns that the message has to leave free: for the bar, and for the ^C that a terminal shows. Where that does not
+/// fit, it begins a line of its own, and the progress line would stay behind.
+const BESIDE: usize = 23 + 3;
 
 /// The progress line. Silent where standard error is no terminal.
 pub struct Display {
@@ -38,7 +43,7 @@ impl Display {
                 if self.bar.length() != Some(*of) {
                     self.bar = line(*of);
                 }
-                self.bar.set_message(format!("writing the image for {target}, {} of {}", Bytes(*bytes), Bytes(*of)));
+                self.say(format!("writing the image for {target}, {} of {}", Bytes(*bytes), Bytes(*of)));
                 self.bar.set_position(*bytes);
                 if bytes == of {
                     self.bar.finish_and_clear();
@@ -52,7 +57,7 @@ impl Display {
             Event::ProgramStarted { index, program, target } => {
                 self.progress.started(*index, now);
                 let rest = self.progress.rest(now).map_or_else(String::new, |rest| format!("{} left; ", about(rest)));
-                self.bar.set_message(format!("{rest}{}{program} on {target}", self.round));
+                self.say(format!("{rest}{}{program} on {target}", self.round));
                 // It stands there as long as the program runs.
                 self.bar.force_draw();
             }
@@ -61,7 +66,7 @@ impl Display {
                 self.bar.set_position(self.progress.counted().0);
                 if self.round.is_empty() {
                     let rest = self.progress.rest(now).map_or_else(String::new, |rest| format!("{} left", about(rest)));
-                    self.bar.set_message(rest);
+                    self.say(rest);
                 }
             }
             // Above the line, so that a person sees what comes long before the table does.
@@ -72,6 +77,12 @@ impl Display {
             }
             Event::Finished => self.bar.finish_and_clear(),
         }
+    }
+
+    /// Puts a message behind the bar, cut where the terminal ends.
+    fn say(&self, message: String) {
+        let room = kernel::terminal::columns(io::stderr()).map_or(usize::MAX, |columns| columns.saturating_sub(BESIDE));
+        self.bar.set_message(message.chars().take(room).collect::<String>());
     }
 }
 

@@ -51,6 +51,9 @@ fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() 
     for word in ["round 1 of 2: ", "round 2 of 2: ", "commit on .", "smallfb on .", " left; "] {
         assert!(ended.err.contains(word), "{word}: {}", ended.err);
     }
+    // Where a ^C would begin a new line, the line that is to be cleared would stay.
+    let widest = ended.err.split(['\r', '\n', ESCAPE]).filter(|line| line.contains("round")).map(str::len).max();
+    assert!(widest.is_some_and(|widest| widest < 80), "{widest:?}: {}", ended.err);
     // Before the table the first figures are there, and the line itself is cleared.
     assert!(ended.err.contains("ops/sec"), "{}", ended.err);
     let last = ended.err.rsplit(['\r', '\n']).find(|line| !line.is_empty()).expect("a line");
