@@ -94,7 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &[],
         brief: "more was at work besides the program than for other cells",
         says: "Other programs, other virtual machines or the kernel were at work, and this cell had more of that than \
-               the rest of the run. What all cells had is one line in the head of the table.",
+               the rest of the run. What all cells had is one line below the table.",
         when: "Over twice the usual of the run of any of: devices 2 % more than ours, CPU pressure 10 % of the time, 2 \
                % of the CPU time waited, 1 % stolen, a sleep 5 ms too long, I/O pressure 1 % before, caches dropped, 2 \
                % of the bytes refetched.",
