@@ -90,7 +90,8 @@ impl Program {
         let Some(remount) = &mut self.remount else { return Ok(()) };
         self.process.leave();
         remount().map_err(Fault::Remount)?;
-        if let Some(workspace) = &self.workspace {
+        if let Some(workspace) = &mut self.workspace {
+            workspace.find_again()?;
             self.process.enter(workspace.open()?);
             // An image may come back on another loop device.
             self.devices = devices_under(workspace);

@@ -1,13 +1,16 @@
-//! The private folder that a program stands in. Everything below it is ours; nothing outside is touched.
+//! The private folder that a program stands in. Everything below it is ours; nothing outside is touched, also
+//! where somebody puts another folder or a link in its place.
 //! Every place that deletes something is listed in `xtask/src/tidy/places.rs`, with its reason.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::fault::Fault;
@@ -19,6 +22,8 @@ const PREFIX: &str = ".diskperf-";
 #[derive(Debug)]
 pub struct Workspace {
     folder: TempDir,
+    /// The number of the folder in its file system.
+    inode: u64,
 }
 
 impl Workspace {
@@ -33,14 +38,20 @@ impl Workspace {
     }
 
     fn with_prefix(parent: &Path, prefix: &str) -> Result<Workspace, Fault> {
-        // TempDir makes it with mode 0700 and refuses a name that exists.
-        let made = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
+        // TempDir refuses a name that exists.
+        let private = fs::Permissions::from_mode(0o700);
+        let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir_in(parent);
         let folder = made.map_err(|source| Fault::Folder {
             action: "make a folder in",
             path: parent.to_owned(),
             source: plain(source),
         })?;
-        Ok(Workspace { folder })
+        let metadata = fs::symlink_metadata(folder.path()).map_err(|source| Fault::Folder {
+            action: "look at",
+            path: folder.path().to_owned(),
+            source,
+        })?;
+        Ok(Workspace { folder, inode: metadata.ino() })
     }
 
     /// The directory that it is in.
@@ -53,10 +64,21 @@ impl Workspace {
         self.folder.path()
     }
 
+    /// Opens it; fails where it is not the folder any more that was made.
     pub(crate) fn open(&self) -> Result<OwnedFd, Fault> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::open(self.path(), flags, Mode::empty())
-            .map_err(|errno| self.fault("open", self.path(), errno.into()))
+        let fault = |errno: Errno| self.fault("open", self.path(), errno.into());
+        let opened = rustix::fs::open(self.path(), flags, Mode::empty()).map_err(fault)?;
+        let inode = rustix::fs::fstat(&opened).map_err(fault)?.st_ino;
+        if inode == self.inode { Ok(opened) } else { Err(fault(Errno::STALE)) }
+    }
+
+    /// Takes the folder that is there now for ours: a file system that was mounted anew may number it otherwise.
+    pub(crate) fn find_again(&mut self) -> Result<(), Fault> {
+        let metadata =
+            fs::symlink_metadata(self.path()).map_err(|source| self.fault("look at", self.path(), source))?;
+        self.inode = metadata.ino();
+        Ok(())
     }
 
     /// An empty file for reading and writing, whose name is gone already.
@@ -83,7 +105,9 @@ impl Workspace {
 
     /// Removes all it holds. `remove_dir_all` of the standard library follows no link.
     pub(crate) fn clear(&self) -> Result<(), Fault> {
-        for entry in entries(self.path())? {
+        // Through the open folder: by its path it might be another one by now.
+        let folder = self.open()?;
+        for entry in entries(Path::new(&format!("/proc/self/fd/{}", folder.as_raw_fd())))? {
             let path = entry.path();
             let kind = entry.file_type().map_err(|source| self.fault("look at", &path, source))?;
             let removed = if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -94,6 +118,15 @@ impl Workspace {
 
     fn fault(&self, action: &'static str, path: &Path, source: io::Error) -> Fault {
         Fault::Folder { action, path: PathBuf::from(path), source }
+    }
+}
+
+/// What has taken its place is left alone.
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if self.open().is_err() {
+            self.folder.disable_cleanup(true);
+        }
     }
 }
 
@@ -136,6 +169,29 @@ fn plain(error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_takes_its_place_is_left_alone() {
+        for is_link in [true, false] {
+            let parent = tempfile::tempdir().expect("a folder");
+            let others = parent.path().join("others");
+            fs::create_dir(&others).and_then(|()| fs::write(others.join("mine"), "mine")).expect("a folder of others");
+            let ours = Workspace::inside(parent.path()).expect("a folder");
+            assert_eq!(ours.path().metadata().expect("it is there").mode() & 0o777, 0o700);
+            let path = ours.path().to_owned();
+            fs::rename(&path, parent.path().join("moved")).expect("moved away");
+            let placed = if is_link { std::os::unix::fs::symlink(&others, &path) } else { fs::rename(&others, &path) };
+            placed.expect("something else in its place");
+            assert!(ours.clear().is_err() && ours.open().is_err());
+            drop(ours);
+            assert_eq!(names(&path), ["mine"]);
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = entries(folder).expect("names");
+        entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
 
     #[test]
     fn only_folders_with_the_label_are_removed() {
