@@ -25,6 +25,7 @@ use crate::commands::paper::PaperArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
+use crate::consent::ConsentArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::OutputArguments;
@@ -217,13 +218,18 @@ pub struct RunArguments {
     /// What to run.
     #[arg(value_parser = PresetParser)]
     pub preset: &'static Preset,
-    /// Where: PATH, image:FSTYPE, file:PATH or sim:MACHINE; the directory you stand in, where none is named.
+    /// Where: PATH, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE; the directory you stand in, where
+    /// none is named.
     ///
     /// PATH: a directory, in which a private folder is made and removed.
     ///
     /// image:FSTYPE[,KEY=VALUE]...: a fresh file system on an image that nobody else sees and that is gone
     /// afterwards (needs root). FSTYPE is ext4, xfs, btrfs or any other with a mkfs; the keys are size, dir
     /// (where the image lies), block, mount and mkfs (options for them).
+    ///
+    /// new:FSTYPE[,KEY=VALUE]...@DEVICE: a fresh file system on a device (needs root), erased afterwards; the keys
+    /// are block, mount and mkfs. A device that is in use is refused, and one that holds anything: then
+    /// --destroy-data and --confirm say that it may go.
     ///
     /// file:PATH: an existing file, for programs that only read.
     ///
@@ -278,12 +284,14 @@ pub struct RunArguments {
     /// directories are cold too. Slows down everybody on this machine; needs root.
     #[arg(long)]
     pub drop_caches: bool,
-    /// Give the images a name in their directories, and leave them there.
+    /// Give the images a name in their directories, and leave them there; leave file systems on devices too.
     #[arg(long)]
     pub keep: bool,
     /// Say what would be run, in which order and about how long, and write nothing.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub consent: ConsentArguments,
     #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
@@ -394,6 +402,7 @@ impl RunArguments {
             drop_caches: false,
             keep: false,
             dry_run: false,
+            consent: ConsentArguments::default(),
             store,
             output,
         }

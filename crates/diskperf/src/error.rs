@@ -1,6 +1,7 @@
 //! What a command can fail of: what happened, to which thing, what to try, and the exit status.
 
 mod document;
+mod guard;
 mod image;
 mod store;
 mod tuning;
@@ -40,6 +41,10 @@ pub enum Error {
     Changed { path: PathBuf, bytes: Bytes },
     #[error("{0} is a device, and this would overwrite it")]
     WouldOverwrite(PathBuf),
+    #[error("{path} is what {device} shows, and this would overwrite it")]
+    WouldOverwriteLoop { path: PathBuf, device: String },
+    #[error("{path} {why}; nothing was written there")]
+    RarelyMeant { path: PathBuf, why: &'static str },
     #[error("{path} holds {holds}, and {program} needs {needs}")]
     TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
     #[error("{path} holds {holds} whole MiB, and {needed} would be read")]
@@ -66,7 +71,7 @@ pub enum Error {
     OnlyRead { path: PathBuf, preset: &'static str },
     #[error("the programs need {needed}, and the image has {size}")]
     SmallImage { size: Bytes, needed: Bytes },
-    #[error("no target is an image, so there is nothing to keep")]
+    #[error("no file system is made for any target, so there is nothing to keep")]
     NothingToKeep,
     #[error("{word} is no command and no word that is explained")]
     UnknownWord { word: String, near: Vec<String> },
@@ -88,6 +93,8 @@ pub enum Error {
     NothingIsStored(&'static str),
     #[error(transparent)]
     Image(#[from] kernel::ImageFault),
+    #[error(transparent)]
+    Guard(#[from] kernel::guard::GuardFault),
     #[error(transparent)]
     Tuning(#[from] kernel::tuning::TuningFault),
     #[error(transparent)]
@@ -154,6 +161,8 @@ impl Error {
             | Error::UnknownWord { .. }
             | Error::BadSize { .. } => Exit::Usage,
             Error::WouldOverwrite(_)
+            | Error::WouldOverwriteLoop { .. }
+            | Error::RarelyMeant { .. }
             | Error::SameFile { .. }
             | Error::StillRuns { .. }
             | Error::Elsewhere { .. }
@@ -168,6 +177,7 @@ impl Error {
             Error::Document(fault) => document::exit(fault),
             Error::Store(error) => store::exit(error),
             Error::Image(fault) => image::exit(fault),
+            Error::Guard(fault) => guard::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
@@ -192,7 +202,10 @@ impl Error {
             },
             Error::IsADevice(path) => {
                 let device = shell::word(path);
-                format!("name a directory on it; `diskperf bw -b {device}` and `-l {device}` read the device itself")
+                format!(
+                    "name a directory on it; `diskperf bw -b {device}` and `-l {device}` read the device itself, and \
+                     new:ext4@{device} makes a file system on one that holds nothing"
+                )
             }
             Error::NoPath => "name the directory to measure, as in . for the one you stand in".to_owned(),
             Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").display()),
@@ -200,6 +213,12 @@ impl Error {
             Error::SameFile { .. } => "name another file for the copy; nothing was touched".to_owned(),
             Error::Changed { .. } => "copy it while nobody writes to it".to_owned(),
             Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
+            Error::WouldOverwriteLoop { device, .. } => {
+                format!("name another file; losetup --detach /dev/{device} lets this one go")
+            }
+            Error::RarelyMeant { .. } => {
+                "name another directory, or say --yes where it is meant: diskperf run quick PATH --yes".to_owned()
+            }
             Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", shell::word(path)),
             Error::TooSmall { most: 0, .. } => "name a larger file or device".to_owned(),
             Error::TooSmall { most, .. } => format!("ask for at most {most}"),
@@ -208,7 +227,8 @@ impl Error {
             Error::NoRoom { .. } => "free some space; `diskperf run` asks for less with --size".to_owned(),
             Error::Unreadable { .. } => "run as a user who may read it".to_owned(),
             Error::UnknownTarget(_) => {
-                "a target is a directory, image:FSTYPE, file:PATH or sim:MACHINE, with an optional name= before it"
+                "a target is a directory, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE, with an optional \
+                 name= before it"
                     .to_owned()
             }
             Error::NotAtOnce => "run them in turn: --solo".to_owned(),
@@ -217,6 +237,7 @@ impl Error {
             Error::OnlyRead { .. } => "name a directory to write in".to_owned(),
             Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
+            Error::Guard(fault) => return guard::hint(fault),
             Error::Document(fault) => return document::hint(fault),
             Error::Store(error) => store::hint(error),
             Error::NowhereToStore => "name one: --store PATH, or DISKPERF_STORE".to_owned(),

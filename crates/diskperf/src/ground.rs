@@ -1,5 +1,5 @@
-//! What a target stands on while it is measured: the directory, or the image that is made for it, and the queue
-//! that is tuned.
+//! What a target stands on while it is measured: the directory, or the file system that is made for it, and the
+//! queue that is tuned.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -8,23 +8,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::place::Place;
 use kernel::tuning::{Tuned, Tuning};
-use kernel::{Image, ImageSpec, PrivateMounts, Remount, Station, Workspace};
+use kernel::{Image, ImageSpec, PrivateMounts, Remount, Station, Volume, Workspace};
 use stats::{ImageInfo, TargetInfo};
 use units::Bytes;
 
 use crate::error::Error;
 use crate::events::Event;
+use crate::made::Made;
 use crate::plan::Before;
 use crate::signals::Stop;
-use crate::target::{Site, Target};
+use crate::target::{Site, Target, VolumeArgument};
 
 /// Mounts or makes a file system anew. No program may stand on it.
 pub type Renewal = Box<dyn FnMut() -> Result<(), Error> + Send>;
 
-/// What a target stands on. Dropped, it is as before: the image is gone.
+/// What a target stands on. Dropped, it is as before: the image is gone, the device holds nothing.
 pub struct Ground {
     site: Site,
-    image: Option<Arc<Mutex<Image>>>,
+    made: Option<Arc<Mutex<Made>>>,
     tuning: Option<Tuning>,
     info: TargetInfo,
     /// What the names of private folders hold, so that they are found if this process is killed.
@@ -40,19 +41,20 @@ impl Ground {
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Ground, Error> {
-        let image = match &target.site {
+        let made = match &target.site {
             Site::Image { image, .. } => Some(make(&image.spec(needed), needed, stop, &mut |bytes, of| {
                 notify(Event::ImageWritten { target: &target.name, bytes, of });
             })?),
+            Site::Volume(volume) => Some(make_on_device(volume, needed)?),
             _ => None,
         };
-        let tuning = plan_tuning(target, image.as_ref())?;
+        let tuning = plan_tuning(target, made.as_ref())?;
         if let Some(tuning) = &tuning {
             tuning.apply().and_then(Tuned::restore)?;
         }
-        let info = info(target, image.as_ref())?;
-        let image = image.map(|image| Arc::new(Mutex::new(image)));
-        Ok(Ground { site: target.site.clone(), image, tuning, info, label: label.map(str::to_owned) })
+        let info = info(target, made.as_ref())?;
+        let made = made.map(|made| Arc::new(Mutex::new(made)));
+        Ok(Ground { site: target.site.clone(), made, tuning, info, label: label.map(str::to_owned) })
     }
 
     /// A place for one program.
@@ -62,36 +64,36 @@ impl Ground {
             None => Workspace::inside(path),
         };
         let mut station = Station::default();
-        match (&self.site, &self.image) {
-            (_, Some(image)) => station.workspace = Some(inside(locked(image).path())?),
+        match (&self.site, &self.made) {
+            (_, Some(made)) => station.workspace = Some(inside(locked(made).path())?),
             (Site::Directory { path, .. }, _) => station.workspace = Some(inside(path)?),
             (Site::File { path, .. }, _) => station.given.push(path.clone()),
-            (Site::Image { .. } | Site::Simulated(_), None) => {}
+            (Site::Image { .. } | Site::Volume(_) | Site::Simulated(_), None) => {}
         }
         Ok(station)
     }
 
     /// How its file system is mounted anew, where that is ours.
     pub fn remount(&self) -> Option<Remount> {
-        let image = Arc::clone(self.image.as_ref()?);
-        Some(Box::new(move || locked(&image).remount().map_err(io::Error::other)))
+        let made = Arc::clone(self.made.as_ref()?);
+        Some(Box::new(move || locked(&made).remount().map_err(io::Error::other)))
     }
 
     /// What is done to its file system before every execution, where that is ours.
     pub fn renewal(&self, before: Before) -> Option<Renewal> {
-        let image = Arc::clone(self.image.as_ref()?);
+        let made = Arc::clone(self.made.as_ref()?);
         match before {
             Before::Nothing => None,
-            Before::Mount => Some(Box::new(move || Ok(locked(&image).remount()?))),
-            Before::Make => Some(Box::new(move || Ok(locked(&image).fresh()?))),
+            Before::Mount => Some(Box::new(move || Ok(locked(&made).remount()?))),
+            Before::Make => Some(Box::new(move || Ok(locked(&made).fresh()?))),
         }
     }
 
     /// What is done before every execution, in words, where a preset wants it.
     pub fn before_each(&self, before: Before) -> Option<String> {
         let words = match (before, &self.site) {
-            (Before::Mount, Site::Image { .. }) => "mounted anew before each program",
-            (Before::Make, Site::Image { .. }) => "made anew before each program",
+            (Before::Mount, Site::Image { .. } | Site::Volume(_)) => "mounted anew before each program",
+            (Before::Make, Site::Image { .. } | Site::Volume(_)) => "made anew before each program",
             // As near to it as one comes on a file system that others use.
             (Before::Mount, Site::Directory { .. }) => "files taken out of memory instead of mounted anew",
             _ => return None,
@@ -99,9 +101,9 @@ impl Ground {
         Some(words.to_owned())
     }
 
-    /// The device of its image.
+    /// The device of what was made for it.
     pub fn node(&self) -> Option<PathBuf> {
-        self.image.as_ref().map(|image| locked(image).device().node())
+        self.made.as_ref().map(|made| locked(made).device().node())
     }
 
     /// How its queue is tuned, where it is.
@@ -114,21 +116,30 @@ impl Ground {
         &self.info
     }
 
-    /// Leaves the image behind under a name, where there is one. Nothing may stand on it any more.
+    /// Leaves what was made behind, under a name, where something was. Nothing may stand on it any more.
     pub fn keep(self, target: &Target) -> Result<Option<PathBuf>, Error> {
-        let Some(image) = self.image.and_then(Arc::into_inner) else { return Ok(None) };
-        let image = image.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some(image.keep(&kept_name(target))?))
+        let Some(made) = self.into_made() else { return Ok(None) };
+        Ok(Some(made.keep(&kept_name(target))?))
+    }
+
+    /// Takes away what was made, and says where that failed. Nothing may stand on it any more.
+    pub fn finish(self) -> Result<(), Error> {
+        Ok(self.into_made().map_or(Ok(()), Made::finish)?)
+    }
+
+    fn into_made(self) -> Option<Made> {
+        let made = self.made.and_then(Arc::into_inner)?;
+        Some(made.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A panic elsewhere leaves an image as good as any other.
-fn locked(image: &Mutex<Image>) -> MutexGuard<'_, Image> {
-    image.lock().unwrap_or_else(PoisonError::into_inner)
+/// A panic elsewhere leaves a file system as good as any other.
+fn locked(made: &Mutex<Made>) -> MutexGuard<'_, Made> {
+    made.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes an image in which so many bytes have room.
-fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64, u64)) -> Result<Image, Error> {
+fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64, u64)) -> Result<Made, Error> {
     let of = spec.file_bytes().0;
     let image = Image::make(spec, &PrivateMounts::enter()?, |bytes| {
         progress(bytes, of);
@@ -139,14 +150,26 @@ fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64
     if free < needed {
         return Err(Error::SmallImage { size: Bytes(free), needed: Bytes(needed) });
     }
-    Ok(image)
+    Ok(Made::Image(Box::new(image)))
 }
 
-fn plan_tuning(target: &Target, image: Option<&Image>) -> Result<Option<Tuning>, Error> {
+/// Makes a file system on a device, in which so many bytes have room.
+fn make_on_device(argument: &VolumeArgument, needed: u64) -> Result<Made, Error> {
+    let VolumeArgument { spec, inspected, leave } = argument;
+    let volume = Volume::make(spec, inspected, leave, &PrivateMounts::enter()?)?;
+    let free = look(volume.path())?.free_bytes;
+    let needed = needed.saturating_add(needed / 20);
+    if free < needed {
+        return Err(Error::NoRoom { path: inspected.node(), free: Bytes(free), needed: Bytes(needed) });
+    }
+    Ok(Made::Volume(Box::new(volume)))
+}
+
+fn plan_tuning(target: &Target, made: Option<&Made>) -> Result<Option<Tuning>, Error> {
     if target.tuning.is_empty() {
         return Ok(None);
     }
-    match image.map(Image::device).or(target.place().and_then(|place| place.device.as_ref())) {
+    match made.map(Made::device).or(target.place().and_then(|place| place.device.as_ref())) {
         Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?)),
         None => {
             let why = "there is no device to be seen that could be tuned".to_owned();
@@ -168,11 +191,11 @@ fn kept_name(target: &Target) -> String {
 }
 
 /// What is to be said about a target, before anything was made for it or afterwards.
-pub fn info(target: &Target, image: Option<&Image>) -> Result<TargetInfo, Error> {
-    let made = image.map(|image| look(image.path())).transpose()?;
-    let place = made.as_ref().or(target.place());
+pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, Error> {
+    let ground = made.map(|made| look(made.path())).transpose()?;
+    let place = ground.as_ref().or(target.place());
     let device = place.and_then(|place| place.device.as_ref());
-    let image = image.map(|image| -> Result<ImageInfo, Error> {
+    let image = made.and_then(Made::image).map(|image| -> Result<ImageInfo, Error> {
         Ok(ImageInfo {
             bytes: image.bytes().0,
             block_bytes: image.block()?.0,

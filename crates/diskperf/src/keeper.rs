@@ -230,10 +230,11 @@ fn under_test(store: &Path, targets: &[Target]) -> Vec<String> {
     let mut devices: Vec<String> = Vec::new();
     for target in targets {
         let under = match &target.site {
-            Site::Image { host, .. } => Some(host),
-            _ => target.place(),
+            Site::Image { host, .. } => host.device.as_ref(),
+            Site::Volume(volume) => Some(volume.inspected.device()),
+            _ => target.place().and_then(|place| place.device.as_ref()),
         };
-        devices.extend(under.map(|under| place.shared_devices(under)).unwrap_or_default());
+        devices.extend(under.map(|under| place.shared_with(under)).unwrap_or_default());
     }
     devices.sort_unstable();
     devices.dedup();

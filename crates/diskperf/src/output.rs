@@ -45,7 +45,8 @@ pub fn check(to: Option<&Path>) -> Result<(), Error> {
     match &known {
         Some(metadata) if metadata.is_dir() => return Err(Error::IsADirectory(path.to_owned())),
         Some(metadata) if metadata.file_type().is_block_device() => return Err(Error::WouldOverwrite(path.to_owned())),
-        _ => {}
+        Some(_) => given::shown_by_no_device(path)?,
+        None => {}
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let touched = if known.is_some() { path } else { parent };

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kernel::ImageFault;
+use kernel::guard::Leave;
 use kernel::place::{Place, is_under_dev, may_write, takes_direct};
 use kernel::storage::Storage;
 use kernel::tuning::Setting;
@@ -18,13 +19,13 @@ use units::Bytes;
 
 use crate::error::Error;
 
-pub use keys::ImageArgument;
+pub use keys::{ImageArgument, VolumeArgument};
 pub use simulated::{Described, Simulated};
 
 /// What begins the tuning of a target's queue.
 const TUNE: &str = ",tune=";
 
-/// A target as it was typed: `PATH`, `image:FSTYPE`, `file:PATH`, `sim:MACHINE`, each with an optional `name=`
+/// A target as it was typed: `PATH`, `image:FSTYPE`, `new:FSTYPE@DEVICE`, `file:PATH`, `sim:MACHINE`, each with an optional `name=`
 /// before it and an optional `,tune=` behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetArgument {
@@ -45,6 +46,8 @@ pub enum TargetKind {
     Directory(PathBuf),
     /// A fresh file system on an image: its type and its keys.
     Image(String),
+    /// A fresh file system on a device: its type, its keys and the device.
+    Volume(String),
     /// An existing file, only read.
     File(PathBuf),
     /// A simulated machine.
@@ -62,11 +65,16 @@ impl FromStr for TargetArgument {
         let named = typed.split_once('=').filter(|(name, rest)| is_name(name) && !rest.is_empty());
         let (name, rest) = named.map_or((typed, typed), |(name, rest)| (name, rest));
         let (rest, tune) = match rest.rsplit_once(TUNE) {
-            Some((rest, tune)) if !rest.starts_with("image:") => (rest, Some(tune.to_owned())),
+            // Of these it may be a key.
+            Some((rest, _)) if rest.starts_with("image:") || rest.starts_with("new:") && !rest.contains('@') => {
+                (named.map_or(typed, |(_, rest)| rest), None)
+            }
+            Some((rest, tune)) => (rest, Some(tune.to_owned())),
             _ => (rest, None),
         };
         let kind = match rest.split_once(':') {
             Some(("image", image)) => TargetKind::Image(image.to_owned()),
+            Some(("new", volume)) => TargetKind::Volume(volume.to_owned()),
             Some(("file", path)) => TargetKind::File(PathBuf::from(path)),
             Some(("sim", machine)) => TargetKind::Simulated(machine.to_owned()),
             _ => TargetKind::Directory(PathBuf::from(rest)),
@@ -95,6 +103,8 @@ pub enum Site {
     Directory { path: PathBuf, place: Place },
     /// On an image that will be made; `host` is what lies under its directory.
     Image { image: Box<ImageArgument>, host: Place },
+    /// On a device, in a file system that will be made there.
+    Volume(Box<VolumeArgument>),
     /// In one file that is only read.
     File { path: PathBuf, place: Place, bytes: u64 },
     /// On a simulated machine.
@@ -124,6 +134,20 @@ impl Target {
                 image.spec(0).check()?;
                 let host = directory(image.directory(), "")?;
                 Site::Image { image: Box::new(image), host }
+            }
+            TargetKind::Volume(text) => {
+                let (spec, device, settings) = keys::volume(text, typed)?;
+                match (settings.is_empty(), tuning.is_empty()) {
+                    (false, false) => {
+                        let why = "tune is given twice".to_owned();
+                        return Err(Error::BadTuning { typed: typed.clone(), why });
+                    }
+                    (false, true) => tuning = settings,
+                    (true, _) => {}
+                }
+                spec.check()?;
+                let inspected = kernel::guard::inspect(device)?;
+                Site::Volume(Box::new(VolumeArgument { spec, inspected, leave: Leave::None }))
             }
             TargetKind::File(path) => {
                 let (place, bytes) = file(path)?;
@@ -160,8 +184,8 @@ impl Target {
         let Some(first) = targets.next() else { return true };
         targets.all(|target| match (&first.site, &target.site) {
             (Site::Simulated(one), Site::Simulated(other)) => one.is_same(other),
-            (Site::Directory { .. } | Site::Image { .. }, Site::Directory { .. } | Site::Image { .. }) => true,
-            _ => false,
+            (Site::Simulated(_) | Site::File { .. }, _) | (_, Site::Simulated(_) | Site::File { .. }) => false,
+            _ => true,
         })
     }
 
@@ -169,7 +193,7 @@ impl Target {
     pub fn refuses_writes(&self) -> Option<String> {
         match &self.site {
             Site::File { path, .. } => Some(format!("{} is only read", path.display())),
-            Site::Directory { .. } | Site::Image { .. } | Site::Simulated(_) => None,
+            Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
         }
     }
 
@@ -185,7 +209,7 @@ impl Target {
                 Ok(Some(storage)) if !storage.direct => Some(takes_no_direct(place)),
                 _ => None,
             },
-            Site::Directory { .. } | Site::Image { .. } | Site::Simulated(_) => None,
+            Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
         }
     }
 
@@ -206,6 +230,7 @@ impl Target {
     pub fn file_system(&self) -> Option<String> {
         match &self.site {
             Site::Image { image, .. } => Some(image.file_system().to_owned()),
+            Site::Volume(volume) => Some(volume.spec.file_system.clone()),
             Site::Simulated(simulated) => simulated.file_system(),
             _ => self.place()?.file_system.clone(),
         }
@@ -217,16 +242,16 @@ impl Target {
         settings.collect::<Vec<_>>().join("+")
     }
 
-    /// Whether an image is made for it.
-    pub fn is_image(&self) -> bool {
-        matches!(self.site, Site::Image { .. })
+    /// Whether a file system is made for it.
+    pub fn is_made(&self) -> bool {
+        matches!(self.site, Site::Image { .. } | Site::Volume(_))
     }
 
     /// What is known of the place before anything is made there.
     pub fn place(&self) -> Option<&Place> {
         match &self.site {
             Site::Directory { place, .. } | Site::File { place, .. } => Some(place),
-            Site::Image { .. } | Site::Simulated(_) => None,
+            Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
         }
     }
 
@@ -240,6 +265,10 @@ impl Target {
                 Some(size) if size < programs => return Err(Error::SmallImage { size, needed: programs }),
                 _ => (image.directory(), host, image.spec(needed).file_bytes()),
             },
+            Site::Volume(volume) => {
+                let (path, free) = (volume.inspected.node(), Bytes(volume.inspected.bytes()));
+                return if free < programs { Err(Error::NoRoom { path, free, needed: programs }) } else { Ok(()) };
+            }
             Site::Simulated(simulated) => return simulated.check(1, needed),
             Site::File { .. } => return Ok(()),
         };
@@ -349,6 +378,11 @@ mod tests {
         assert_eq!(typed("file:/x,tune=a:b").kind, TargetKind::File("/x".into()));
         assert_eq!(typed("image:xfs,tune=a:b,size=1GiB").kind, TargetKind::Image("xfs,tune=a:b,size=1GiB".to_owned()));
         let refused = |text: &str| Target::resolve(&typed(text)).expect_err(text).to_string();
+        let twice = typed("v=new:ext4,tune=a:b@/dev/x,tune=c:d");
+        assert_eq!(twice.tune.as_deref(), Some("c:d"));
+        assert_eq!(twice.kind, TargetKind::Volume("ext4,tune=a:b@/dev/x".to_owned()));
+        let inside = typed("new:ext4,tune=a:b@/dev/x");
+        assert_eq!((inside.kind, inside.tune), (TargetKind::Volume("ext4,tune=a:b@/dev/x".to_owned()), None));
         assert!(refused("sim:flat,tune=scheduler:none").contains("no queue"));
         assert!(refused(".,tune=scheduler").contains("no attribute:value"));
     }

@@ -91,7 +91,13 @@ impl Worlds {
         Ok(&mut self.worlds[index].1)
     }
 
-    /// Leaves the images behind; says for each target under which name, where there is one.
+    /// Takes away what was made for the targets, and says where that failed.
+    pub fn finish(self) -> Result<(), Error> {
+        drop(self.worlds);
+        self.grounds.into_iter().map(Ground::finish).fold(Ok(()), Result::and)
+    }
+
+    /// Leaves what was made behind; says for each target under which name, where there is something.
     pub fn keep(self, targets: &[Target]) -> Result<Vec<Option<PathBuf>>, Error> {
         drop(self.worlds);
         self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target)).collect()

@@ -12,11 +12,11 @@ use rustix::process::{Resource, getrlimit};
 use units::Nanos;
 
 use crate::caches::{DROP_CACHES, Probe, Sight};
-use crate::cleared::Cleared;
 use crate::clocks::now;
 pub use crate::counters::{GroupsSeen, Reach};
 use crate::counters::{Source, groups_seen, ready_time};
 use crate::devices::Device;
+use crate::guard::Cleared;
 use crate::image::{ImageFault, PrivateMounts, UnnamedFile, knows, may_administer, tool};
 use crate::machine::Host;
 use crate::memory_limit::{LimitError, MemoryLimit};

@@ -9,6 +9,10 @@ use workload::{DeviceBytes, DeviceUse, WriteCache};
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
 
+/// Where SCSI keeps the serial number: page 0x80 of the vital product data, behind a header of four bytes (SPC-4,
+/// 7.8.15).
+const VITAL_PRODUCT_DATA: &str = "device/vpd_pg80";
+
 /// A block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -45,6 +49,35 @@ impl Device {
     pub fn bytes(&self) -> Option<u64> {
         let sectors: u64 = fs::read_to_string(self.sys.join("size")).ok()?.trim().parse().ok()?;
         Some(sectors * SECTOR)
+    }
+
+    /// Whether the kernel knows partitions of it.
+    pub(crate) fn has_partitions(&self) -> bool {
+        let below = fs::read_dir(&self.sys).into_iter().flatten().flatten();
+        below.map(|entry| entry.path().join("partition")).any(|file| file.exists())
+    }
+
+    /// What its maker calls it; a partition has its disk's.
+    pub(crate) fn model(&self) -> Option<String> {
+        self.printed(&["device/model", "device/name"])
+    }
+
+    /// Its serial number; a partition has its disk's.
+    pub(crate) fn serial(&self) -> Option<String> {
+        self.printed(&["serial", "device/serial", VITAL_PRODUCT_DATA])
+    }
+
+    /// What the first of these files says that says anything, of it or of its disk.
+    fn printed(&self, files: &[&str]) -> Option<String> {
+        let places = files.iter().flat_map(|file| [self.sys.join(file), self.sys.join("..").join(file)]);
+        let printed = |path: PathBuf| {
+            let bytes = fs::read(&path).ok()?;
+            let header = if path.ends_with(VITAL_PRODUCT_DATA) { 4 } else { 0 };
+            let text = String::from_utf8_lossy(bytes.get(header..)?);
+            let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            Some(text.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
+        };
+        places.into_iter().find_map(printed)
     }
 
     /// `write back` or `write through`, as the kernel believes; a partition has its disk's.
@@ -144,7 +177,7 @@ mod tests {
     }
 
     /// A device of these files, in a folder that is gone with the first.
-    fn recorded(files: &[(&str, &str)]) -> (impl AsRef<Path>, Device) {
+    fn recorded(files: &[(&str, &str)]) -> (impl AsRef<Path> + use<>, Device) {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let disk = folder.path().join("disk");
         for (path, text) in files {
@@ -187,6 +220,27 @@ mod tests {
         let used = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") }.used().expect("seen");
         assert_eq!(used.moved, DeviceBytes { read: 4096, written: 8192, flushes: 7 });
         assert_eq!(used.flushing, Some(Nanos::from_millis(8)));
+    }
+
+    #[test]
+    fn model_and_serial_number_are_those_printed_on_the_disk() {
+        for (files, model, serial) in [
+            (
+                &[("device/model", "WDC WD40EFRX  \n"), ("device/vpd_pg80", "\0\u{1}\0\u{5}WX12 ")][..],
+                "WDC WD40EFRX",
+                "WX12",
+            ),
+            (&[("device/model", "Samsung SSD\n"), ("device/serial", " S6Z1\n")], "Samsung SSD", "S6Z1"),
+        ] {
+            let (_folder, disk) = recorded(&[files, &[("disk1/partition", "1\n")]].concat());
+            let partition = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") };
+            assert!(disk.has_partitions() && !partition.has_partitions());
+            for device in [disk, partition] {
+                assert_eq!((device.model().as_deref(), device.serial().as_deref()), (Some(model), Some(serial)));
+            }
+        }
+        let (_folder, disk) = recorded(&[("serial", "\n")]);
+        assert_eq!((disk.model(), disk.serial()), (None, None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! where only this process sees it.
 //!
 //! ```text
-//!   directory ── UnnamedFile ── Cleared (loop device) ── Mkfs ── Mounted in PrivateMounts ── path()
+//!   directory ── UnnamedFile ── Cleared (loop device) ── Standing: Mkfs ── Mounted in PrivateMounts ── path()
 //! ```
 //!
 //! Each holds the one before it, and the kernel takes all of them away when the process ends, however it ends.
@@ -11,24 +11,24 @@ mod fault;
 mod file;
 mod mkfs;
 mod mounts;
+mod standing;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
 use units::Bytes;
 
-use crate::cleared::Cleared;
 use crate::devices::Device;
+use crate::guard::Cleared;
 use crate::place::Place;
+use crate::volume::VolumeSpec;
 
 pub use fault::ImageFault;
 pub(crate) use file::UnnamedFile;
-use mkfs::Mkfs;
 pub(crate) use mkfs::tool;
 pub(crate) use mounts::knows;
-use mounts::{Mounted, NotMounted};
 pub use mounts::{PrivateMounts, may_administer};
+pub(crate) use standing::Standing;
 
 /// Sizes are rounded up to a multiple of this.
 const GRAIN: u64 = 4096;
@@ -53,7 +53,9 @@ pub struct ImageSpec {
 impl ImageSpec {
     /// Says what cannot be, as far as it shows without rights and without touching anything.
     pub fn check(&self) -> Result<(), ImageFault> {
-        self.plan().map(drop)
+        let volume = self.volume();
+        volume.check()?;
+        volume.check_size(self.file_bytes())
     }
 
     /// The size of the file, which is a multiple of the largest sector.
@@ -61,17 +63,14 @@ impl ImageSpec {
         Bytes(self.bytes.0.next_multiple_of(GRAIN))
     }
 
-    fn plan(&self) -> Result<Mkfs, ImageFault> {
-        if let Some(option) = self.mount_options.iter().find(|option| mkfs::leads_elsewhere(option)) {
-            return Err(ImageFault::Elsewhere(option.clone()));
+    /// What is made on it.
+    fn volume(&self) -> VolumeSpec {
+        VolumeSpec {
+            file_system: self.file_system.clone(),
+            block: self.block,
+            mount_options: self.mount_options.clone(),
+            mkfs_options: self.mkfs_options.clone(),
         }
-        let mkfs = Mkfs::plan(&self.file_system, self.block, &self.mkfs_options)?;
-        let (bytes, minimum) = (self.file_bytes(), mkfs::minimum(&self.file_system));
-        // Options may change what is possible; then mkfs says it.
-        if self.mkfs_options.is_empty() && bytes < minimum {
-            return Err(ImageFault::TooSmall { file_system: self.file_system.clone(), bytes, minimum });
-        }
-        Ok(mkfs)
     }
 }
 
@@ -79,12 +78,9 @@ impl ImageSpec {
 #[derive(Debug)]
 pub struct Image {
     // Dropped from the first to the last: unmounted, detached, gone.
-    mounted: Option<Mounted>,
+    standing: Standing,
     cleared: Cleared,
     file: UnnamedFile,
-    mkfs: Mkfs,
-    mounts: PrivateMounts,
-    folder: PathBuf,
     spec: ImageSpec,
     host: Place,
 }
@@ -99,56 +95,50 @@ impl Image {
         mounts: &PrivateMounts,
         progress: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Result<Image, ImageFault> {
-        let mkfs = spec.plan()?;
-        if !mounts::knows(&spec.file_system) {
-            return Err(ImageFault::Unsupported(spec.file_system.clone()));
-        }
+        spec.check()?;
+        let mut standing = Standing::new(&spec.volume(), mounts)?;
         let directory = &spec.directory;
         let fault = |action| move |source| ImageFault::File { action, directory: directory.clone(), source };
         let host = Place::under(directory).map_err(fault("look at what lies under a file"))?;
         let file = UnnamedFile::make(directory, spec.file_bytes().0)?;
-        let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "make a folder", source })?;
-        let attached = |file: UnnamedFile| -> Result<Image, ImageFault> {
-            let cleared = Cleared::on_own_file(&file)?;
-            let (mkfs, mounts, folder) = (mkfs.clone(), mounts.clone(), folder.clone());
-            let (spec, host) = (spec.clone(), host.clone());
-            Ok(Image { mounted: None, cleared, file, mkfs, mounts, folder, spec, host })
-        };
         // 1:
-        let mut trial = attached(file)?;
-        trial.make_file_system()?;
-        trial.mount()?;
-        let file = trial.detach()?;
+        let mut cleared = Cleared::on_own_file(&file)?;
+        standing.make(&mut cleared, None)?;
+        standing.mount(&mut cleared)?;
+        standing.unmount()?;
+        drop(cleared);
         // 2:
         file.fill(progress)?;
         // 3:
-        let mut image = attached(file)?;
+        let cleared = Cleared::on_own_file(&file)?;
+        let mut image = Image { standing, cleared, file, spec: spec.clone(), host };
         image.fresh()?;
         Ok(image)
     }
 
     /// Unmounts it, makes the file system anew, and mounts it. Nothing in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
-        self.unmount()?;
-        self.make_file_system()?;
+        self.standing.unmount()?;
+        self.standing.make(&mut self.cleared, None)?;
         self.file.close_holes()?;
-        self.mount()
+        self.standing.mount(&mut self.cleared)
     }
 
     /// Unmounts it and mounts it again, so that not even its metadata are in memory. Nothing in it may be open.
     pub fn remount(&mut self) -> Result<(), ImageFault> {
-        self.unmount()?;
-        self.mount()
+        self.standing.unmount()?;
+        self.standing.mount(&mut self.cleared)
     }
 
     /// Unmounts it and gives its file a name: `NAME.img` in its directory. Says which.
-    pub fn keep(self, name: &str) -> Result<PathBuf, ImageFault> {
-        self.detach()?.give_name(name)
+    pub fn keep(mut self, name: &str) -> Result<PathBuf, ImageFault> {
+        self.standing.unmount()?;
+        self.file.give_name(name)
     }
 
     /// Where it is mounted.
     pub fn path(&self) -> &Path {
-        &self.folder
+        self.standing.path()
     }
 
     /// The loop device under it.
@@ -170,56 +160,12 @@ impl Image {
 
     /// The size of its blocks, as the mounted file system says.
     pub fn block(&self) -> Result<Bytes, ImageFault> {
-        let space = rustix::fs::statvfs(&self.folder).map_err(|errno| self.mount_fault("look at", errno.into()))?;
-        Ok(Bytes(space.f_bsize))
+        self.standing.block()
     }
 
     /// The size of its file.
     pub fn bytes(&self) -> Bytes {
         self.spec.file_bytes()
-    }
-
-    fn make_file_system(&self) -> Result<(), ImageFault> {
-        self.mkfs.run(&self.cleared, &self.file, &self.folder)
-    }
-
-    fn mount(&mut self) -> Result<(), ImageFault> {
-        self.cleared.verify(&self.file)?;
-        let file_system = &self.spec.file_system;
-        let options = mkfs::mount_options(file_system, &self.spec.mount_options);
-        let mounted = self.mounts.mount(&self.cleared, file_system, &options, &self.folder);
-        self.mounted = Some(mounted.map_err(|refusal| self.refusal(refusal))?);
-        Ok(())
-    }
-
-    /// A block that is larger than a page is what the kernel says "invalid argument" to, or "not implemented".
-    fn refusal(&self, refusal: NotMounted) -> ImageFault {
-        let page = Bytes(rustix::param::page_size() as u64);
-        match (refusal.errno, self.spec.block) {
-            (Errno::INVAL | Errno::NOSYS, Some(block)) if block > page && refusal.words.is_none() => {
-                ImageFault::BlockSize { file_system: self.spec.file_system.clone(), block, page }
-            }
-            _ => self.mount_fault("mount", refusal),
-        }
-    }
-
-    fn unmount(&mut self) -> Result<(), ImageFault> {
-        if let Some(mounted) = &mut self.mounted {
-            let unmounted = mounted.unmount();
-            unmounted.map_err(|errno| self.mount_fault("unmount", errno.into()))?;
-        }
-        self.mounted = None;
-        Ok(())
-    }
-
-    fn detach(mut self) -> Result<UnnamedFile, ImageFault> {
-        self.unmount()?;
-        Ok(self.file)
-    }
-
-    fn mount_fault(&self, action: &'static str, refusal: NotMounted) -> ImageFault {
-        let file_system = self.spec.file_system.clone();
-        ImageFault::Mount { action, file_system, words: refusal.words, source: refusal.errno.into() }
     }
 }
 

@@ -6,7 +6,8 @@
 //!        ├── laid ──> extents: what lies behind the bytes of files
 //!        └── watch ──> counters, workers, devices and the stack of them: on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
-//!   Image: a fresh file system on a loop device, gone with the process; Cleared: leave to overwrite a device
+//!   guard: what forbids to overwrite a device; Cleared: leave to do it, made nowhere else
+//!   Image: a fresh file system on a loop device, gone with the process; Volume: one on a device of somebody's
 //!   tuning: attributes of a device's queue, changed for a while
 //!   abilities: what this user can do here and what this kernel shows, tried out
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
@@ -17,7 +18,6 @@
 
 pub mod abilities;
 mod caches;
-mod cleared;
 mod clocks;
 mod content;
 mod counters;
@@ -25,6 +25,7 @@ mod data;
 pub mod devices;
 mod extents;
 mod fault;
+pub mod guard;
 mod image;
 mod incarnation;
 mod loops;
@@ -34,21 +35,25 @@ pub mod place;
 mod posix;
 mod process;
 mod program;
+#[cfg(test)]
+mod recorded;
 mod stack;
 pub mod storage;
 pub mod terminal;
 pub mod tuning;
+mod volume;
 mod workers;
 mod workspace;
 
 pub use caches::Means;
-pub use cleared::Cleared;
 pub use clocks::now;
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use fault::Fault;
+pub use guard::Cleared;
 pub use image::{Image, ImageFault, ImageSpec, PrivateMounts, may_administer};
 pub use incarnation::{Incarnation, NoProcess};
 pub use memory_limit::{LimitError, MemoryLimit};
 pub use posix::Posix;
 pub use program::{Remount, Station};
+pub use volume::{Volume, VolumeSpec};
 pub use workspace::{Workspace, remove_left};

@@ -1,15 +1,17 @@
 //! Loop devices: a file seen as a block device. One detaches itself when nobody holds it open or mounted any
 //! more, so that none outlives its process, however that ends.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use crate::devices::Device;
 use crate::image::ImageFault;
+use crate::place;
 
 // From linux/loop.h.
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
@@ -139,14 +141,48 @@ impl LoopDevice {
     }
 
     /// Whether its path leads to it, and it to the file.
-    pub(crate) fn is_on(&self, file: BorrowedFd) -> Result<bool, ImageFault> {
-        let looked = || {
-            let ours = self.device.metadata()?.rdev() == self.node().metadata()?.rdev();
-            let (status, file) = (status(self.device.as_raw_fd())?, rustix::fs::fstat(file)?);
-            Ok(ours && status.device == file.st_dev && status.inode == file.st_ino)
-        };
-        looked().map_err(|source| ImageFault::Loop { action: "look at a loop device", source })
+    pub(crate) fn is_on(&self, file: &Backing) -> io::Result<bool> {
+        let is_ours = self.device.metadata()?.rdev() == self.node().metadata()?.rdev();
+        Ok(is_ours && Backing::said(&status(self.device.as_raw_fd())?) == *file)
     }
+}
+
+/// What a loop device lies on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Backing {
+    /// A block device.
+    Device((u32, u32)),
+    /// A file, told by its number on the device with that number, whatever its names are.
+    File { device: u64, inode: u64 },
+}
+
+impl Backing {
+    fn said(info: &Info) -> Backing {
+        // The device that a node is of, which a file is not: then none, or again that of its file system.
+        if info.raw_device == 0 || info.raw_device == info.device {
+            return Backing::File { device: info.device, inode: info.inode };
+        }
+        Backing::Device((rustix::fs::major(info.raw_device), rustix::fs::minor(info.raw_device)))
+    }
+}
+
+/// What an attached loop device lies on; nothing where this user may not look, and its file's name leads nowhere.
+pub(crate) fn backing(device: &Device) -> Option<Backing> {
+    let info = File::open(device.node()).and_then(|node| status(node.as_raw_fd()));
+    match info {
+        Ok(info) => Some(Backing::said(&info)),
+        Err(_) => {
+            let path = fs::read_to_string(device.sys.join("loop/backing_file")).ok()?;
+            backing_at(Path::new(path.trim_end_matches('\n')))
+        }
+    }
+}
+
+/// What a loop device on this path lies on.
+pub(crate) fn backing_at(path: &Path) -> Option<Backing> {
+    let metadata = path.metadata().ok()?;
+    let number = place::block_number(path).map(Backing::Device);
+    number.or(Some(Backing::File { device: metadata.dev(), inode: metadata.ino() }))
 }
 
 /// Whether a free device was free no more: in use, on its way out, or not there yet.

@@ -62,11 +62,12 @@ impl Place {
         })
     }
 
-    /// The names of the devices below that another place stands on as well, down to the lowest that can be seen.
-    pub fn shared_devices(&self, other: &Place) -> Vec<String> {
-        let below = |place: &Place| place.device.as_ref().map(stack::under).unwrap_or_default();
-        let others = below(other);
-        let shared = below(self).into_iter().filter(|(device, _)| others.iter().any(|(other, _)| other == device));
+    /// The names of the devices below that another device is or stands on as well, down to the lowest that can be
+    /// seen.
+    pub fn shared_with(&self, other: &Device) -> Vec<String> {
+        let own = self.device.as_ref().map(stack::under).unwrap_or_default();
+        let others = stack::under(other);
+        let shared = own.into_iter().filter(|(device, _)| others.iter().any(|(other, _)| other == device));
         shared.map(|(device, _)| device.name).collect()
     }
 
@@ -82,6 +83,12 @@ impl Place {
 /// The block device of this number, as metadata have it.
 pub(crate) fn numbered(number: u64) -> Option<Device> {
     Device::numbered(rustix::fs::major(number), rustix::fs::minor(number))
+}
+
+/// The number of the block device at a path, where there is one.
+pub(crate) fn block_number(path: &Path) -> Option<(u32, u32)> {
+    let metadata = path.metadata().ok().filter(|metadata| metadata.file_type().is_block_device())?;
+    Some((rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev())))
 }
 
 /// The mount that the path lies in: of those that contain it, the deepest; of equals, the last mounted. A
@@ -188,8 +195,9 @@ mod tests {
     #[test]
     fn a_place_shares_its_devices_with_itself() {
         let here = Place::under(Path::new("/")).expect("a place");
-        assert_eq!(here.shared_devices(&here).first(), here.device.as_ref().map(|device| &device.name));
+        let device = here.device.clone().expect("the root has a device");
+        assert_eq!(here.shared_with(&device).first(), Some(&device.name));
         let nowhere = Place { device: None, ..here.clone() };
-        assert_eq!(here.shared_devices(&nowhere), [""; 0]);
+        assert_eq!(nowhere.shared_with(&device), [""; 0]);
     }
 }

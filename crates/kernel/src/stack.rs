@@ -90,14 +90,14 @@ fn device_of(file: &Path) -> Option<u64> {
 }
 
 /// The number that a device's folder names.
-fn number_in(folder: &Path) -> Option<Number> {
+pub(crate) fn number_in(folder: &Path) -> Option<Number> {
     let text = fs::read_to_string(folder.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// What a folder holds, in order; nothing where there is no such folder.
-fn folders(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     entries.sort_unstable();
@@ -106,50 +106,11 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
+    use crate::recorded::Recorded;
 
-    /// A recorded /sys, in a folder that is gone with it.
-    struct Recorded<F>(F);
-
-    fn recorded() -> Recorded<impl AsRef<Path>> {
-        Recorded(tempfile::tempdir().expect("a scratch folder"))
-    }
-
-    impl<F: AsRef<Path>> Recorded<F> {
-        fn sys(&self) -> &Path {
-            self.0.as_ref()
-        }
-
-        /// A device whose folder is `devices/PLACE`, with these files in it besides the usual ones.
-        fn add(&self, place: &str, number: &str, files: &[(&str, &str)]) -> Device {
-            let folder = self.sys().join("devices").join(place);
-            let name = place.rsplit('/').next().expect("a name");
-            let all = [("dev", number.to_owned()), ("uevent", format!("DEVNAME={name}\n"))];
-            let given = files.iter().map(|(file, text)| (*file, (*text).to_owned()));
-            for (file, text) in all.into_iter().chain(given) {
-                let path = folder.join(file);
-                fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
-                fs::write(path, text).expect("a file");
-            }
-            let blocks = self.sys().join("dev/block");
-            fs::create_dir_all(&blocks).expect("folders");
-            symlink(&folder, blocks.join(number)).expect("a link");
-            let (major, minor) = number.split_once(':').expect("a number");
-            Device::in_sys(self.sys(), major.parse().expect("a number"), minor.parse().expect("a number"))
-                .expect("the device")
-        }
-
-        fn link(&self, place: &str, from: &str) {
-            let link = self.sys().join(from);
-            fs::create_dir_all(link.parent().expect("a folder")).expect("folders");
-            symlink(self.sys().join("devices").join(place), link).expect("a link");
-        }
-
-        fn under(&self, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(String, u32)> {
-            under_in(self.sys(), top, device_of).into_iter().map(|(device, depth)| (device.name, depth)).collect()
-        }
+    fn under(recorded: &Recorded, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(String, u32)> {
+        under_in(recorded.sys(), top, device_of).into_iter().map(|(device, depth)| (device.name, depth)).collect()
     }
 
     fn nowhere(_: &Path) -> Option<Number> {
@@ -162,13 +123,13 @@ mod tests {
 
     #[test]
     fn a_loop_device_lies_on_the_disk_of_its_file() {
-        let recorded = recorded();
+        let recorded = Recorded::new();
         recorded.add("pci/vda", "254:0", &[]);
         recorded.add("pci/vda/vda1", "254:1", &[("partition", "1\n")]);
         let top = recorded.add("virtual/loop3", "7:3", &[("loop/backing_file", "/images/a b.img\n")]);
         let on_partition = |file: &Path| (file == Path::new("/images/a b.img")).then_some((254, 1));
-        assert_eq!(recorded.under(&top, &on_partition), layers(&[("loop3", 0), ("vda1", 1), ("vda", 2)]));
-        assert_eq!(recorded.under(&top, &nowhere), layers(&[("loop3", 0)]));
+        assert_eq!(under(&recorded, &top, &on_partition), layers(&[("loop3", 0), ("vda1", 1), ("vda", 2)]));
+        assert_eq!(under(&recorded, &top, &nowhere), layers(&[("loop3", 0)]));
     }
 
     #[test]
@@ -180,24 +141,24 @@ mod tests {
 
     #[test]
     fn a_mirror_is_made_of_several_and_a_shared_disk_counts_once() {
-        let recorded = recorded();
+        let recorded = Recorded::new();
         recorded.add("pci/sda", "8:0", &[]);
         recorded.add("pci/sda/sda1", "8:1", &[("partition", "1\n")]);
         recorded.add("pci/sda/sda2", "8:2", &[("partition", "2\n")]);
         let top = recorded.add("virtual/dm-0", "253:0", &[]);
         recorded.link("pci/sda/sda1", "devices/virtual/dm-0/slaves/sda1");
         recorded.link("pci/sda/sda2", "devices/virtual/dm-0/slaves/sda2");
-        assert_eq!(recorded.under(&top, &nowhere), layers(&[("dm-0", 0), ("sda1", 1), ("sda2", 1), ("sda", 2)]));
+        assert_eq!(under(&recorded, &top, &nowhere), layers(&[("dm-0", 0), ("sda1", 1), ("sda2", 1), ("sda", 2)]));
     }
 
     #[test]
     fn a_btrfs_may_have_many_members() {
-        let recorded = recorded();
+        let recorded = Recorded::new();
         let top = recorded.add("pci/sda", "8:0", &[]);
         recorded.add("pci/sdb", "8:16", &[]);
         recorded.link("pci/sda", "fs/btrfs/0b1c/devices/sda");
         recorded.link("pci/sdb", "fs/btrfs/0b1c/devices/sdb");
         fs::create_dir_all(recorded.sys().join("fs/btrfs/features")).expect("folders");
-        assert_eq!(recorded.under(&top, &nowhere), layers(&[("sda", 0), ("sdb", 0)]));
+        assert_eq!(under(&recorded, &top, &nowhere), layers(&[("sda", 0), ("sdb", 0)]));
     }
 }

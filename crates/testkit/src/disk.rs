@@ -23,6 +23,11 @@ impl LoopDisk {
         LoopDisk::attach_with(file, "--direct-io=off")
     }
 
+    /// The same, so that it can only be read.
+    pub fn attach_read_only(file: &Path) -> Result<LoopDisk, String> {
+        LoopDisk::attach_with(file, "--read-only")
+    }
+
     fn attach_with(file: &Path, option: &str) -> Result<LoopDisk, String> {
         let losetup = tool("losetup").ok_or("losetup is not installed")?;
         let file = file.to_str().ok_or("a path that is no text")?;

@@ -1,5 +1,5 @@
-//! Where other programs are run and where things are deleted. A tool that people run as root on disks they
-//! care for does both in few places, each known.
+//! Where other programs are run, where things are deleted, and where devices are had exclusively. A tool that people
+//! run as root on disks they care for does all three in few places, each known.
 
 use super::Finding;
 use super::source::{File, has_word};
@@ -13,13 +13,15 @@ enum Deed {
     Delete,
     /// Makes a folder and deletes it with all it holds when dropped.
     Scratch,
+    /// Opens a device exclusively, as who wants to write to it does.
+    Hold,
 }
 
-use Deed::{Delete, Run, Scratch};
+use Deed::{Delete, Hold, Run, Scratch};
 
 /// The words that give a deed away. Unit tests make their scratch folders through the function
 /// `tempfile::tempdir`, which is no such word.
-const WORDS: [(&str, Deed); 10] = [
+const WORDS: [(&str, Deed); 12] = [
     ("Command::new", Run),
     ("posix_spawn", Run),
     ("execve", Run),
@@ -30,13 +32,17 @@ const WORDS: [(&str, Deed); 10] = [
     ("libc::unlink", Delete),
     ("unlinkat", Delete),
     ("TempDir", Scratch),
+    ("OFlags::EXCL", Hold),
+    ("O_EXCL", Hold),
 ];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 20] = [
+const PLACES: [(&str, &[Deed], &str); 22] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
+    ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
+    ("crates/kernel/src/guard/mod.rs", &[Hold], "whether somebody else holds a device; for reading, let go at once"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
     ("crates/kernel/src/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
     ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
@@ -57,7 +63,7 @@ const PLACES: [(&str, &[Deed], &str); 20] = [
 ];
 
 /// Files under `tests` and `benches`, and the testkit, exist to run the program, in scratch folders.
-const IN_TESTS: [Deed; 2] = [Run, Scratch];
+const IN_TESTS: [Deed; 3] = [Run, Scratch, Hold];
 
 /// Places that are not on the list, and lines of the list that no place needs.
 pub fn check(files: &[File]) -> Vec<Finding> {

@@ -41,6 +41,9 @@ fn check(classic: Classic, path: &Path) -> Result<(), Error> {
     if given::is_device(&metadata) && classic != Classic::Read8192 {
         return Err(Error::WouldOverwrite(path.to_owned()));
     }
+    if classic != Classic::Read8192 {
+        given::shown_by_no_device(path)?;
+    }
     if !metadata.is_file() && !given::is_device(&metadata) {
         return Err(Error::NotAFile(path.to_owned()));
     }

@@ -100,7 +100,7 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
 
 /// What the original does not look at, before anything is touched:
 ///   1. OLD is a regular file, whose size is known;
-///   2. NEW is no directory, no device and not OLD itself, by whatever name;
+///   2. NEW is no directory, no device, no file that one shows and not OLD itself, by whatever name;
 ///   3. there is room for the copy, counting what an old NEW gives back.
 fn check(old: &Path, new: &Path) -> Result<Copying, Error> {
     // 1.
@@ -112,6 +112,7 @@ fn check(old: &Path, new: &Path) -> Result<Copying, Error> {
         if given::is_device(target) {
             return Err(Error::WouldOverwrite(new.to_owned()));
         }
+        given::shown_by_no_device(new)?;
         regular(new, target)?;
         if (source.dev(), source.ino()) == (target.dev(), target.ino()) {
             return Err(Error::SameFile { old: old.to_owned(), new: new.to_owned() });

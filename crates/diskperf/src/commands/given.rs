@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use kernel::guard::shown_by;
 use kernel::place::is_under_dev;
 
 use crate::error::Error;
@@ -43,6 +44,14 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, Error> {
 pub fn is_device(metadata: &Metadata) -> bool {
     let kind = metadata.file_type();
     kind.is_block_device() || kind.is_char_device()
+}
+
+/// Refuses a file that a loop device shows, as a device of its own or as what is mounted from it.
+pub fn shown_by_no_device(path: &Path) -> Result<(), Error> {
+    match shown_by(path).into_iter().next() {
+        Some(device) => Err(Error::WouldOverwriteLoop { path: path.to_owned(), device }),
+        None => Ok(()),
+    }
 }
 
 fn missing(path: &Path) -> Error {

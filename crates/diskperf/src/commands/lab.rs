@@ -12,6 +12,7 @@ use units::{Bytes, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
 
+use crate::consent::{self, YesArguments};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output;
@@ -110,11 +111,14 @@ pub struct Benchmark<'a> {
     pub line: &'a dyn Fn(&Phase, Nanos) -> String,
 }
 
-/// Refuses what would not fit into the directory one stands in.
-pub fn check_room(bytes: u64, files: u64) -> Result<(), Error> {
+/// Refuses what would not fit into the directory one stands in, and one that is rarely meant.
+pub fn check_room(bytes: u64, files: u64, said: &YesArguments) -> Result<(), Error> {
     let Ok(argument) = HERE.parse();
     let here = Target::resolve(&argument)?;
     here.check_room(bytes)?;
+    if let Site::Directory { path, place } = &here.site {
+        consent::ask_place(said, path, place)?;
+    }
     match &here.site {
         Site::Directory { path, place } if place.free_files.is_some_and(|free| free < files) => {
             let free = place.free_files.unwrap_or(0);

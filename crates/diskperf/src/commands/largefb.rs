@@ -7,6 +7,7 @@ use workload::Placing;
 use workload::programs::lab::{LARGE_CALL, LargeFile};
 
 use super::lab::{self, Benchmark, FlushArguments};
+use crate::consent::YesArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 
@@ -38,6 +39,8 @@ pub struct LargefbArguments {
     seed: u64,
     #[command(flatten)]
     flush: FlushArguments,
+    #[command(flatten)]
+    place: YesArguments,
     /// As the lab printed: six decimals. Its largefb showed no flush file.
     #[arg(long)]
     classic: bool,
@@ -79,7 +82,7 @@ impl LargefbArguments {
 /// Runs the command.
 pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
     let large = arguments.settings()?;
-    lab::check_room(large.space(), 2)?;
+    lab::check_room(large.space(), 2, &arguments.place)?;
     if !matches!(large.placing, Placing::Stride(_)) {
         crate::output::remark(&format!("seed {}", large.seed));
     }

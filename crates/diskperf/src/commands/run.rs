@@ -13,6 +13,7 @@ use crate::budget::{Cost, Limits, Sizes};
 use crate::calibrate;
 use crate::cells::{self, History, Scene};
 use crate::cli::{Data, RunArguments};
+use crate::consent;
 use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
 use crate::error::Error;
@@ -29,7 +30,7 @@ use crate::published;
 use crate::shell::on_store;
 use crate::signals::Stop;
 use crate::sizing::{self, Costs, Wishes};
-use crate::target::{Site, Target};
+use crate::target::{Site, Target, VolumeArgument};
 use crate::worlds::{AnyWorld, Worlds};
 
 /// What a run left in hand.
@@ -127,11 +128,12 @@ fn carry_out(
             return Err(error);
         }
     }
-    let has_image = targets.iter().any(Target::is_image);
-    if arguments.keep && !has_image {
+    let is_made = targets.iter().any(Target::is_made);
+    if arguments.keep && !is_made {
         return Err(Error::NothingToKeep);
     }
-    if has_image && !arguments.dry_run {
+    consent::ask(&arguments.consent, targets, arguments.dry_run)?;
+    if is_made && !arguments.dry_run {
         // On the first thread, before there is any other.
         PrivateMounts::enter()?;
     }
@@ -303,6 +305,17 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                     "writes an image of {size} in {directory}{host}, then up to {writes} to {file_system} on it{time}; {after}"
                 );
             }
+            Site::Volume(volume) => {
+                let VolumeArgument { spec, inspected, .. } = &**volume;
+                let (device, file_system) = (inspected.described(), &spec.file_system);
+                let line = spec.mkfs_line().unwrap_or_default();
+                let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
+                if !holds.is_empty() {
+                    remark!("destroys what is on {device}: {}", holds.join("; "));
+                }
+                let after = if keep { "the file system stays there" } else { "its signature is erased afterwards" };
+                remark!("makes {file_system} on {device} ({line}), then writes up to {writes} to it{time}; {after}");
+            }
             Site::File { path, .. } => remark!("reads {}", path.display()),
             Site::Simulated(_) => {}
         }
@@ -419,9 +432,8 @@ fn measure(
     results.interrupted = interrupted;
     results.findings = (session.arguments.preset.findings)(&results.cells);
     notify(Event::Finished);
-    if session.arguments.keep {
-        ended = keep(worlds, targets, &mut results.targets).and(ended);
-    }
+    let left = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
+    ended = left.and(ended);
     ended
 }
 
@@ -434,12 +446,16 @@ fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) ->
     }
 }
 
-/// Gives the images their names, and says which.
+/// Gives the images their names, leaves file systems on devices, and says which.
 fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<(), Error> {
     for ((path, target), info) in worlds.keep(targets)?.into_iter().zip(targets).zip(infos) {
-        if let (Some(path), Some(image)) = (path, &mut info.image) {
-            remark!("kept the image of {target} as {}", path.display());
-            image.kept_as = Some(path.display().to_string());
+        match (path, &mut info.image) {
+            (Some(path), Some(image)) => {
+                remark!("kept the image of {target} as {}", path.display());
+                image.kept_as = Some(path.display().to_string());
+            }
+            (Some(path), None) => remark!("kept the file system of {target} on {}", path.display()),
+            (None, _) => {}
         }
     }
     Ok(())

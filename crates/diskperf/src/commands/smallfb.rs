@@ -7,6 +7,7 @@ use workload::programs::lab::{SmallFiles, SmallSync};
 use workload::{Layout, Order};
 
 use super::lab::{self, Benchmark, FlushArguments};
+use crate::consent::YesArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 
@@ -50,6 +51,8 @@ pub struct SmallfbArguments {
     seed: u64,
     #[command(flatten)]
     flush: FlushArguments,
+    #[command(flatten)]
+    place: YesArguments,
     /// As the lab printed: six decimals, and a flush file, of 128 MB where --flush-file names no size.
     #[arg(long)]
     classic: bool,
@@ -121,7 +124,7 @@ impl SmallfbArguments {
 /// Runs the command.
 pub fn run(arguments: &SmallfbArguments) -> Result<Exit, Error> {
     let small = arguments.settings()?;
-    lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1)?;
+    lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, &arguments.place)?;
     if arguments.order == OrderChoice::Random {
         crate::output::remark(&format!("seed {}", small.seed));
     }

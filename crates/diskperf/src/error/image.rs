@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use kernel::ImageFault;
 
-use super::lacks_rights;
+use super::{guard, lacks_rights};
 use crate::exit::Exit;
 use crate::shell;
 
@@ -26,6 +26,7 @@ pub fn exit(fault: &ImageFault) -> Exit {
         | ImageFault::NoRoom { .. }
         | ImageFault::NoUnnamed(_)
         | ImageFault::NotOurs(_) => Exit::Refused,
+        ImageFault::Guard(fault) => guard::exit(fault),
         ImageFault::File { source, .. } | ImageFault::Loop { source, .. } if lacks_rights(source) => Exit::Refused,
         ImageFault::Loop { source, .. } if is_unknown(source) => Exit::Refused,
         ImageFault::File { .. }
@@ -39,9 +40,8 @@ pub fn exit(fault: &ImageFault) -> Exit {
 /// What to try.
 pub fn hint(fault: &ImageFault) -> Option<String> {
     Some(match fault {
-        ImageFault::NoRights { is_root: false } => {
-            format!("run it as root: sudo {}", shell::line(std::env::args_os()))
-        }
+        ImageFault::NoRights { is_root: false } => as_root(),
+        ImageFault::Guard(fault) => return guard::hint(fault),
         ImageFault::Confined { source, .. } | ImageFault::Loop { source, .. } if is_unknown(source) => {
             "images need Linux 5.8 or later, and no sandbox that hides its calls; measure a directory instead"
                 .to_owned()
@@ -56,12 +56,15 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
             format!("install it: apt-get install {package} (other systems may call the package otherwise)")
         }
         ImageFault::Unsupported(_) => "/proc/filesystems lists what it can mount without further modules".to_owned(),
-        ImageFault::TooSmall { minimum, .. } => format!("ask for {minimum} or more with size="),
+        ImageFault::TooSmall { minimum, .. } => {
+            format!("ask for {minimum} or more with size=, or name a larger device")
+        }
         ImageFault::BlockSize { page, .. } => format!("ask for blocks of at most {page}, or leave block= out"),
         ImageFault::NoRoom { .. } => "ask for less with size=, or put the image elsewhere with dir=".to_owned(),
         ImageFault::NoUnnamed(_) => {
             "put the image elsewhere with dir=; ext4, xfs, btrfs and tmpfs can hold it".to_owned()
         }
+        ImageFault::Elsewhere(_) => "leave it out: one file system on one device is made".to_owned(),
         ImageFault::Mkfs { tool, .. } => format!("mkfs= is passed on to {tool} word by word"),
         ImageFault::Mount { words: Some(_), .. } => "mount= is passed on to the file system".to_owned(),
         ImageFault::File { source, .. } if lacks_rights(source) => {
@@ -72,6 +75,11 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// The same command, as root.
+pub fn as_root() -> String {
+    format!("run it as root: sudo {}", shell::line(std::env::args_os()))
 }
 
 /// Whether the kernel does not know the call. Older ones call a request to a loop device that they do not know

@@ -88,6 +88,13 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
             let storage = Storage { bytes, block_bytes: SECTOR, direct: true, in_memory: false, device: None };
             return Ok((Raw::OfImage, storage));
         }
+        Site::Volume(volume) => {
+            let node = volume.inspected.node();
+            return match Storage::at(&node) {
+                Ok(Some(storage)) => Ok((Raw::OfImage, storage)),
+                _ => Err(format!("{} cannot be read", node.display())),
+            };
+        }
         Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
         Site::Simulated(_) => return Err(format!("{target} is simulated: it has no raw device to read")),
     };

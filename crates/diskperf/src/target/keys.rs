@@ -3,14 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::ImageSpec;
+use kernel::guard::{Inspected, Leave};
 use kernel::tuning::Setting;
+use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
 
 use crate::error::Error;
 
 /// The keys of an image.
 pub const IMAGE_KEYS: &str = "size, dir, block, mount, mkfs, tune";
+
+/// The keys of a file system on a device.
+pub const VOLUME_KEYS: &str = "block, mount, mkfs, tune";
 
 /// Images are at least this large where no size is given: every file system that we know is at ease in it.
 const SIZE: Bytes = Bytes::mib(512);
@@ -45,22 +49,60 @@ impl ImageArgument {
     }
 }
 
+/// A fresh file system on a device, as it was asked for.
+#[derive(Clone, Debug)]
+pub struct VolumeArgument {
+    /// What is made there.
+    pub spec: VolumeSpec,
+    /// The device, as it was when it was looked at.
+    pub inspected: Inspected,
+    /// What was said about what it holds.
+    pub leave: Leave,
+}
+
+/// What follows `image:` or `new:`.
+struct Keys {
+    volume: VolumeSpec,
+    size: Option<Bytes>,
+    directory: Option<PathBuf>,
+    tuning: Vec<Setting>,
+}
+
 /// Reads `FSTYPE[,key=value]...` of the target that was typed: the image, and how its queue is tuned.
 pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), Error> {
-    let mut pieces = text.split(',');
-    let mut image = ImageArgument {
-        spec: ImageSpec {
-            file_system: pieces.next().unwrap_or_default().to_owned(),
-            bytes: Bytes(0),
-            directory: PathBuf::from("."),
-            block: None,
-            mount_options: Vec::new(),
-            mkfs_options: Vec::new(),
-        },
-        size: None,
+    let Keys { volume, size, directory, tuning } = keys(text, typed, IMAGE_KEYS)?;
+    let spec = ImageSpec {
+        file_system: volume.file_system,
+        bytes: Bytes(0),
+        directory: directory.unwrap_or_else(|| PathBuf::from(".")),
+        block: volume.block,
+        mount_options: volume.mount_options,
+        mkfs_options: volume.mkfs_options,
     };
-    let bad = |why: String| Error::BadKey { typed: typed.to_owned(), why, keys: IMAGE_KEYS };
-    let mut settings = Vec::new();
+    Ok((ImageArgument { spec, size }, tuning))
+}
+
+/// Reads `FSTYPE[,key=value]...@DEVICE` of the target that was typed: what is made, where, and how its queue is
+/// tuned.
+pub fn volume<'a>(text: &'a str, typed: &str) -> Result<(VolumeSpec, &'a Path, Vec<Setting>), Error> {
+    let Some((text, device)) = text.split_once('@').filter(|(_, device)| !device.is_empty()) else {
+        let why = "no device is named; write new:ext4@DEVICE".to_owned();
+        return Err(Error::BadKey { typed: typed.to_owned(), why, keys: VOLUME_KEYS });
+    };
+    let Keys { volume, tuning, .. } = keys(text, typed, VOLUME_KEYS)?;
+    Ok((volume, Path::new(device), tuning))
+}
+
+fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, Error> {
+    let mut pieces = text.split(',');
+    let volume = VolumeSpec {
+        file_system: pieces.next().unwrap_or_default().to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: Vec::new(),
+    };
+    let mut keys = Keys { volume, size: None, directory: None, tuning: Vec::new() };
+    let bad = |why: String| Error::BadKey { typed: typed.to_owned(), why, keys: known };
     let mut seen = Vec::new();
     for piece in pieces {
         let Some((key, value)) = piece.split_once('=').filter(|(_, value)| !value.is_empty()) else {
@@ -70,18 +112,22 @@ pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), E
             return Err(bad(format!("{key} is given twice")));
         }
         seen.push(key);
+        if !known.split(", ").any(|known| known == key) {
+            return Err(bad(format!("there is no key {key}")));
+        }
         let bytes = || value.parse::<Bytes>().map_err(|error| bad(format!("{key}={value}: {error}")));
         match key {
-            "size" => image.size = Some(bytes()?),
-            "block" => image.spec.block = Some(bytes()?),
-            "dir" => image.spec.directory = PathBuf::from(value),
-            "mount" => image.spec.mount_options = value.split('+').map(str::to_owned).collect(),
-            "mkfs" => image.spec.mkfs_options = value.replace('+', ",").split_whitespace().map(str::to_owned).collect(),
-            "tune" => settings = tuning(value, typed)?,
-            _ => return Err(bad(format!("there is no key {key}"))),
+            "size" => keys.size = Some(bytes()?),
+            "block" => keys.volume.block = Some(bytes()?),
+            "dir" => keys.directory = Some(PathBuf::from(value)),
+            "mount" => keys.volume.mount_options = value.split('+').map(str::to_owned).collect(),
+            "mkfs" => {
+                keys.volume.mkfs_options = value.replace('+', ",").split_whitespace().map(str::to_owned).collect();
+            }
+            _ => keys.tuning = tuning(value, typed)?,
         }
     }
-    Ok((image, settings))
+    Ok(keys)
 }
 
 /// Reads `scheduler:none+read_ahead_kb:4096`.
@@ -146,6 +192,23 @@ mod tests {
             ("ext4,", "\"\" is no key=value"),
         ] {
             let error = read(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_device_is_named_behind_an_at_sign() {
+        let (spec, device, tuning) =
+            volume("xfs,block=4KiB,mkfs=-m crc=1,tune=scheduler:none@/dev/disk/by-id/a@b", "").expect("fine");
+        assert_eq!((spec.file_system.as_str(), spec.block), ("xfs", Some(Bytes(4096))));
+        assert_eq!((device, tuning.len()), (Path::new("/dev/disk/by-id/a@b"), 1));
+        for (text, why) in [
+            ("ext4", "no device is named"),
+            ("ext4@", "no device is named"),
+            ("ext4,size=1GiB@/dev/x", "no key size"),
+            ("ext4,dir=x@/dev/x", "no key dir"),
+        ] {
+            let error = volume(text, text).expect_err(text).to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

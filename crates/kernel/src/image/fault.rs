@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use units::Bytes;
 
+use crate::guard::GuardFault;
+
 /// Why a file system on an image could not be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageFault {
@@ -37,7 +39,7 @@ pub enum ImageFault {
     #[error("this kernel cannot mount {0}")]
     Unsupported(String),
     /// The image would be too small for the file system.
-    #[error("{file_system} needs at least {minimum}, and the image would have {bytes}")]
+    #[error("{file_system} needs at least {minimum}, and there would be {bytes}")]
     TooSmall {
         /// Which.
         file_system: String,
@@ -67,7 +69,7 @@ pub enum ImageFault {
         page: Bytes,
     },
     /// An option that would let mkfs or the file system write elsewhere.
-    #[error("the option {0} names a path or a device; nothing but the image is written to")]
+    #[error("the option {0} names a path or a device; nothing but the target is written to")]
     Elsewhere(String),
     /// The directory's file system is too full.
     #[error("{} has {free} left, and the image needs {needed}", directory.display())]
@@ -131,6 +133,9 @@ pub enum ImageFault {
         /// What it said in a number.
         source: io::Error,
     },
+    /// The guard gave no leave, or the device is not what it was.
+    #[error(transparent)]
+    Guard(#[from] GuardFault),
     /// Told to stop while the image was written.
     #[error("stopped while the image was written")]
     Stopped,

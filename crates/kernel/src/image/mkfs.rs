@@ -1,8 +1,8 @@
 //! Making file systems: which program makes which, with which options, and how it is run.
 //!
-//! Our options: nothing is asked, nothing discarded (the image was written in full and must stay so), nothing
+//! Our options: nothing is asked, nothing discarded (an image was written in full and must stay so), nothing
 //! left to be done after mounting. Those of the user follow. None may name a path or another device: then mkfs
-//! can write to the image alone.
+//! can write to its target alone.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use units::Bytes;
 
-use super::{ImageFault, UnnamedFile};
-use crate::cleared::Cleared;
+use super::ImageFault;
+use crate::guard::{Cleared, Uuid};
 
 /// Where such programs are, whatever the user's own search path says.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -22,6 +22,8 @@ struct Maker {
     options: &'static [&'static str],
     /// How its mkfs takes a block size, where that is known.
     block: Option<Block>,
+    /// How its mkfs takes the number by which the file system is told from others, where that is known.
+    uuid: Option<Block>,
     /// The block size where none is asked for and the choice of mkfs would be a bad one.
     usual_block: Option<u64>,
     /// Options to mount it with: nothing is discarded later either.
@@ -30,7 +32,7 @@ struct Maker {
     minimum: u64,
 }
 
-/// How a block size is written.
+/// How a block size, or another value, is written.
 enum Block {
     /// `-b 4096`
     Number(&'static str),
@@ -46,6 +48,7 @@ const MAKERS: [Maker; 4] = [
         names: &["ext2", "ext3", "ext4"],
         options: &["-q", "-F"],
         block: Some(Block::Number("-b")),
+        uuid: Some(Block::Number("-U")),
         // Below 512 MiB mkfs takes 1024, which is what nobody's real file system has.
         usual_block: Some(4096),
         ..OTHER
@@ -54,6 +57,7 @@ const MAKERS: [Maker; 4] = [
         names: &["xfs"],
         options: &["-q", "-f", "-K"],
         block: Some(Block::Size("-b")),
+        uuid: Some(Block::Size("-m")),
         // mkfs.xfs 6.1: "Filesystem must be larger than 300MB."
         minimum: 300 << 20,
         ..OTHER
@@ -62,6 +66,7 @@ const MAKERS: [Maker; 4] = [
         names: &["btrfs"],
         options: &["-q", "-f", "-K"],
         block: Some(Block::Number("-s")),
+        uuid: Some(Block::Number("-U")),
         // By default it discards what is freed, where the device takes that.
         mount: &["nodiscard"],
         // mkfs.btrfs 6.2: "minimum size for each btrfs device is 114294784"
@@ -72,7 +77,8 @@ const MAKERS: [Maker; 4] = [
 ];
 
 /// How a file system is made that we know nothing of.
-const OTHER: Maker = Maker { names: &[], options: &[], block: None, usual_block: None, mount: &[], minimum: 1 << 20 };
+const OTHER: Maker =
+    Maker { names: &[], options: &[], block: None, uuid: None, usual_block: None, mount: &[], minimum: 1 << 20 };
 
 /// The packages of Debian and its descendants that bring the programs.
 const PACKAGES: [(&str, &str); 14] = [
@@ -95,6 +101,7 @@ const PACKAGES: [(&str, &str); 14] = [
 /// A file system as it will be made.
 #[derive(Clone, Debug)]
 pub(crate) struct Mkfs {
+    file_system: String,
     name: String,
     program: PathBuf,
     arguments: Vec<String>,
@@ -112,16 +119,33 @@ impl Mkfs {
         let folders = FOLDERS.map(Path::new);
         let program = folders.iter().map(|folder| folder.join(&name)).find(|program| program.is_file());
         match program {
-            Some(program) => Ok(Mkfs { name, program, arguments }),
+            Some(program) => Ok(Mkfs { file_system: file_system.to_owned(), name, program, arguments }),
             None => Err(ImageFault::NoTool { tool: name, package: package(file_system) }),
         }
     }
 
-    /// Makes the file system. The program stands in `empty`, from where a name that is no path leads nowhere.
-    pub(crate) fn run(&self, cleared: &Cleared, file: &UnnamedFile, empty: &Path) -> Result<(), ImageFault> {
-        cleared.verify(file)?;
+    /// Whether it can be told which number the file system is to have.
+    pub(crate) fn takes_uuid(&self) -> bool {
+        maker(&self.file_system).uuid.is_some()
+    }
+
+    /// What it is called with, but for the number and the device.
+    pub(crate) fn line(&self) -> String {
+        [std::slice::from_ref(&self.name), &self.arguments[..]].concat().join(" ")
+    }
+
+    /// Makes the file system, with that number where one is given and it takes one. Directly before, the device
+    /// is let go, which mkfs wants for itself. The program stands in `empty`, from where a name that is no path
+    /// leads nowhere.
+    pub(crate) fn run(&self, cleared: &mut Cleared, uuid: Option<Uuid>, empty: &Path) -> Result<(), ImageFault> {
+        let uuid = uuid.and_then(|uuid| match maker(&self.file_system).uuid.as_ref()? {
+            Block::Number(option) => Some([(*option).to_owned(), uuid.to_string()]),
+            Block::Size(option) => Some([(*option).to_owned(), format!("uuid={uuid}")]),
+        });
+        cleared.release()?;
         let output = Command::new(&self.program)
             .args(&self.arguments)
+            .args(uuid.into_iter().flatten())
             .arg(cleared.node())
             .env_clear()
             .env("PATH", FOLDERS.join(":"))

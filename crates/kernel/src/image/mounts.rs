@@ -22,7 +22,7 @@ use rustix::mount::{
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::ImageFault;
-use crate::cleared::Cleared;
+use crate::guard::Cleared;
 
 /// What the tmpfs lies over.
 const GROUND: &str = "/proc/driver";

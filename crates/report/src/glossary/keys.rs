@@ -24,7 +24,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["block="],
         brief: "the block size of the file system",
         says: "Bytes of a block, given to mkfs, as in block=1KiB.",
-        when: "Of image: only; ext2 to ext4, xfs and btrfs.",
+        when: "Of image: and new: only; ext2 to ext4, xfs and btrfs.",
         advice: "Blocks larger than a page of memory can be made but mostly not mounted.",
     },
     Entry {
@@ -32,7 +32,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["mount="],
         brief: "options to mount the file system with",
         says: "As mount(8) has them, with + for a comma: mount=noatime+data=journal.",
-        when: "Of image: only.",
+        when: "Of image: and new: only.",
         advice: "Options that lead to another device are refused.",
     },
     Entry {
@@ -40,7 +40,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["mkfs="],
         brief: "options for the program that makes the file system",
         says: "Passed on word by word, with + for a comma: 'mkfs=-O ^has_journal'.",
-        when: "Of image: only.",
+        when: "Of image: and new: only.",
         advice: "Quote the target for the shell where there are spaces.",
     },
     Entry {

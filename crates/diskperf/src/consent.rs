@@ -1,0 +1,160 @@
+//! What a person is asked before anything is written: whether a place is meant where a benchmark is rarely wanted,
+//! and whether a device is meant that holds something.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::Args;
+use kernel::guard::{GuardFault, Inspected, Leave};
+use kernel::place::Place;
+
+use crate::error::Error;
+use crate::target::{Site, Target};
+
+/// File systems whose files are elsewhere: others wait for them, and pay for them.
+const NETWORK: [&str; 17] = [
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "coda",
+    "fuse.glusterfs",
+    "fuse.s3fs",
+    "fuse.sshfs",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "nfs",
+    "nfs4",
+    "orangefs",
+    "smb3",
+    "smbfs",
+];
+
+/// What can be said beforehand to a question about a place.
+#[derive(Clone, Debug, Default, Args)]
+pub struct YesArguments {
+    /// Write also where a benchmark is rarely meant: in / and /boot themselves, and on a file system of the network.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// What can be said beforehand to all questions.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ConsentArguments {
+    #[command(flatten)]
+    pub place: YesArguments,
+    /// Let go what the devices hold that new: names. What is in use is refused all the same.
+    #[arg(long)]
+    destroy_data: bool,
+    /// Which device is meant, with --destroy-data: its model and serial number as `lsblk -o NAME,MODEL,SERIAL,SIZE`
+    /// shows them, or its size where it has neither. Once for each device; asked for on a terminal where it is left
+    /// out.
+    #[arg(long, value_name = "WORDS", requires = "destroy_data")]
+    confirm: Vec<String>,
+}
+
+/// Asks what has to be asked of these targets, and notes what was said:
+///   1. a directory where a benchmark is rarely meant: --yes, or yes on a terminal;
+///   2. a device that must not be overwritten: refused, whatever is said;
+///   3. a device that holds something: --destroy-data, and what is printed on it, given or typed.
+///
+/// Nobody is asked where only the plan is wanted, but 2. holds, and --destroy-data is missed.
+pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Result<(), Error> {
+    for target in targets {
+        match &mut target.site {
+            // 1.
+            Site::Directory { path, place } if !is_plan => ask_place(&said.place, path, place)?,
+            // 2. and 3.
+            Site::Volume(volume) => {
+                if !said.destroy_data || !volume.inspected.asks() {
+                    volume.inspected.check(&Leave::None)?;
+                } else if !is_plan {
+                    volume.leave = Leave::Destroy(confirmation(&said.confirm, &volume.inspected)?);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Asks whether this directory is meant.
+pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), Error> {
+    let Some(why) = rarely_meant(path, place.file_system.as_deref()).filter(|_| !said.yes) else { return Ok(()) };
+    let is_meant = |answer: &str| matches!(answer, "y" | "yes");
+    match typed(&format!("{} {why}; write there? [y/N] ", path.display())) {
+        Some(answer) if is_meant(&answer) => Ok(()),
+        _ => Err(Error::RarelyMeant { path: path.to_owned(), why }),
+    }
+}
+
+/// Why a benchmark is rarely meant there.
+fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if path == Path::new("/") {
+        return Some("is the root of all files");
+    }
+    if ["/boot", "/efi"].iter().any(|boot| path.starts_with(boot)) {
+        return Some("is what this machine starts from");
+    }
+    let is_network = file_system.is_some_and(|file_system| NETWORK.contains(&file_system));
+    is_network.then_some("lies on another machine")
+}
+
+/// What names the device: of the words that were given those that do, else what is typed.
+fn confirmation(given: &[String], inspected: &Inspected) -> Result<String, Error> {
+    if let Some(words) = given.iter().find(|words| inspected.confirm(words).is_ok()) {
+        return Ok(words.clone());
+    }
+    let not_confirmed = |typed: String| GuardFault::NotConfirmed {
+        device: inspected.described(),
+        typed,
+        what: inspected.identity_is(),
+    };
+    if let Some(words) = given.first() {
+        return Err(not_confirmed(words.clone()).into());
+    }
+    let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
+    let (device, what) = (inspected.described(), inspected.identity_is());
+    let typed = typed(&format!("{device}: {}. Type its {what} to destroy that: ", holds.join("; ")));
+    let typed = typed.ok_or_else(|| not_confirmed(String::new()))?;
+    inspected.confirm(&typed)?;
+    Ok(typed)
+}
+
+/// A line that a person types; nothing where nobody can.
+fn typed(question: &str) -> Option<String> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return None;
+    }
+    let mut error = io::stderr();
+    write!(error, "{question}").and_then(|()| error.flush()).ok()?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).ok()?;
+    Some(line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_where_a_benchmark_is_rarely_meant_are_known() {
+        for (path, file_system, asks) in [
+            ("/", "ext4", true),
+            ("/.", "ext4", true),
+            ("/boot", "ext4", true),
+            ("/boot/efi", "vfat", true),
+            ("/bootless", "ext4", false),
+            ("/home", "ext4", false),
+            ("/home", "nfs4", true),
+            ("/home", "fuse.sshfs", true),
+            ("/home", "fuse", false),
+        ] {
+            assert_eq!(rarely_meant(Path::new(path), Some(file_system)).is_some(), asks, "{path} {file_system}");
+        }
+        assert_eq!(rarely_meant(Path::new("/home"), None), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Leave to overwrite a device: the one type that can be had from the guard only.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::signatures::{self, OfFile, Signature};
+use super::{GuardFault, Inspected, Leave, Reason, again, forget, forget_partitions, look, open, sequence};
+use crate::devices::Device;
+use crate::image::{ImageFault, UnnamedFile};
+use crate::loops::{Backing, LoopDevice};
+use crate::place;
+
+/// How often what was erased is looked for again: a copy may show itself only when the first is gone. Guess; two
+/// were always enough.
+const ROUNDS: usize = 8;
+
+/// Leave to overwrite one device. Holding it keeps the device there; dropping it lets the device go.
+#[derive(Debug)]
+pub struct Cleared {
+    device: Device,
+    holding: Holding,
+}
+
+/// What keeps a device there.
+#[derive(Debug)]
+enum Holding {
+    /// A loop device that this process has attached to an unnamed file of its own, so that nothing of anybody's
+    /// can be lost.
+    Own { loop_device: LoopDevice, file: Backing },
+    /// A device that was looked at.
+    Other(Held),
+}
+
+/// A device of somebody's, whose data may go.
+#[derive(Debug)]
+struct Held {
+    number: (u32, u32),
+    sequence: Option<u64>,
+    bytes: u64,
+    /// Open for reading as long as this lives, so that the device cannot become another under its name.
+    kept: File,
+    /// Open for writing, and exclusively: nobody can mount it meanwhile. mkfs and mount want that themselves, so it
+    /// is let go directly before they are called.
+    claim: Option<File>,
+}
+
+impl Cleared {
+    /// A loop device on a file that has no name and that this process has just made.
+    pub(crate) fn on_own_file(file: &UnnamedFile) -> Result<Cleared, ImageFault> {
+        let loop_device = LoopDevice::attach(file.descriptor())?;
+        let (major, minor) = loop_device.number();
+        let device = Device::numbered(major, minor).ok_or(ImageFault::NotOurs(loop_device.node()))?;
+        let file = identity(file.descriptor())
+            .map_err(|source| ImageFault::Loop { action: "look at the file of a loop device", source })?;
+        let cleared = Cleared { device, holding: Holding::Own { loop_device, file } };
+        cleared.verify()?;
+        Ok(cleared)
+    }
+
+    /// The device that was looked at:
+    ///   1. it is opened again, and must still be the same;
+    ///   2. everything is looked at again, and must be allowed;
+    ///   3. it is opened exclusively, and everything is looked at once more: from here on nobody can mount it.
+    pub fn over(inspected: &Inspected, leave: &Leave) -> Result<Cleared, GuardFault> {
+        let (path, node) = (&inspected.path, inspected.node());
+        let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };
+        // 1.
+        let kept = open(path, OFlags::RDONLY).map_err(unreadable)?;
+        let now = look(path, &kept, false)?;
+        if (now.number, now.sequence) != (inspected.number, inspected.sequence) {
+            return Err(GuardFault::Changed(path.clone(), "another device has its name"));
+        }
+        // 2.
+        now.check(leave)?;
+        // 3.
+        let claim = again(&kept, OFlags::RDWR | OFlags::EXCL).map_err(|source| match source.raw_os_error() {
+            Some(libc::EBUSY) => {
+                let (device, reasons) = (now.described(), vec![Reason::Claimed]);
+                GuardFault::Refused { device, reasons, identity: now.identity() }
+            }
+            _ => GuardFault::Failed { action: "open", device: node.clone(), source },
+        })?;
+        look(path, &claim, true)?.check(leave)?;
+        let (number, sequence, bytes) = (now.number, now.sequence, now.bytes);
+        let held = Held { number, sequence, bytes, kept, claim: Some(claim) };
+        let cleared = Cleared { device: now.device, holding: Holding::Other(held) };
+        cleared.verify()?;
+        Ok(cleared)
+    }
+
+    /// Looks again whether the path still leads to the device, and the device is still the same: between two uses
+    /// another program may have changed either.
+    pub(crate) fn verify(&self) -> Result<(), GuardFault> {
+        let changed = |why| Err(GuardFault::Changed(self.node(), why));
+        match &self.holding {
+            Holding::Own { loop_device, file } => {
+                let is_on = loop_device.is_on(file).map_err(|source| self.failed("look at", source))?;
+                if is_on { Ok(()) } else { changed("it is not on our file") }
+            }
+            Holding::Other(held) if place::block_number(&self.node()) != Some(held.number) => {
+                changed("another device has its name")
+            }
+            Holding::Other(held) if sequence(&held.kept) != held.sequence => changed("another disk took its place"),
+            Holding::Other(_) => Ok(()),
+        }
+    }
+
+    /// The path of the device, for the program that makes a file system and for mounting.
+    pub(crate) fn node(&self) -> PathBuf {
+        self.device.node()
+    }
+
+    /// The device, for its counters.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Whether what is written reaches the file of an image without passing through the page cache.
+    pub fn is_direct(&self) -> bool {
+        matches!(&self.holding, Holding::Own { loop_device, .. } if loop_device.is_direct())
+    }
+
+    /// Lets others have it exclusively, as mkfs and mount want it. The device stays the one it is.
+    pub(crate) fn release(&mut self) -> Result<(), GuardFault> {
+        self.verify()?;
+        if let Holding::Other(held) = &mut self.holding {
+            held.claim = None;
+        }
+        Ok(())
+    }
+
+    /// Has it exclusively again.
+    pub(crate) fn claim(&mut self) -> Result<(), GuardFault> {
+        self.verify()?;
+        let node = self.node();
+        if let Holding::Other(held) = &mut self.holding
+            && held.claim.is_none()
+        {
+            let claim = again(&held.kept, OFlags::RDWR | OFlags::EXCL);
+            held.claim = Some(claim.map_err(|source| GuardFault::Failed { action: "hold", device: node, source })?);
+        }
+        Ok(())
+    }
+
+    /// What it holds now; nothing of an image of our own, which nobody else can have written to.
+    pub(crate) fn signatures(&self) -> Result<Vec<Signature>, GuardFault> {
+        let Holding::Other(held) = &self.holding else { return Ok(Vec::new()) };
+        let found = forget(&held.kept).and_then(|()| signatures::find(&OfFile(&held.kept, held.bytes)));
+        found.map_err(|source| self.failed("read", source))
+    }
+
+    /// Erases everything by which somebody would take what it holds for something, through the descriptor that
+    /// has it exclusively.
+    pub(crate) fn erase(&mut self) -> Result<(), GuardFault> {
+        self.claim()?;
+        let Holding::Other(Held { claim: Some(claim), bytes, .. }) = &self.holding else { return Ok(()) };
+        let erased = || {
+            for _ in 0..ROUNDS {
+                let found = signatures::find(&OfFile(claim, *bytes))?;
+                if found.is_empty() {
+                    return Ok(());
+                }
+                for Signature { at, length, .. } in found {
+                    claim.write_all_at(&vec![0; length], at)?;
+                }
+                claim.sync_all()?;
+            }
+            Err(io::Error::other("signatures come back"))
+        };
+        erased().map_err(|source| self.failed("erase the signatures of", source))?;
+        if self.device.has_partitions() {
+            forget_partitions(claim).map_err(|source| self.failed("forget the partitions of", source))?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, action: &'static str, source: io::Error) -> GuardFault {
+        GuardFault::Failed { action, device: self.node(), source }
+    }
+
+    /// Whether the files of that folder lie on it.
+    pub(crate) fn lies_under(&self, folder: &Path) -> bool {
+        let place = place::Place::under(folder).ok().and_then(|place| place.device);
+        place.is_some_and(|device| device == self.device)
+    }
+}
+
+fn identity(file: BorrowedFd) -> io::Result<Backing> {
+    let stat = rustix::fs::fstat(file)?;
+    Ok(Backing::File { device: stat.st_dev, inode: stat.st_ino })
+}

@@ -1,0 +1,327 @@
+//! What forbids to overwrite a device, decided from what was seen of it and of its machine. Touches nothing.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use units::Bytes;
+
+use super::machine::{Block, Machine, Mount, Number};
+use super::signatures::Signature;
+use crate::loops::Backing;
+
+/// What was seen of a device that is to be overwritten.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) number: Number,
+    /// Whether it can only be read.
+    pub(crate) read_only: bool,
+    /// Whether somebody else had it open exclusively; nothing where that was not tried.
+    pub(crate) is_claimed: Option<bool>,
+    pub(crate) signatures: Vec<Signature>,
+}
+
+/// One thing that forbids to overwrite a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Somebody uses it, or something that shares bytes with it.
+    Used {
+        /// What is used.
+        what: Relative,
+        /// How.
+        by: Use,
+    },
+    /// Another loop device shows the same file.
+    SameFile(String),
+    /// It can only be read.
+    ReadOnly,
+    /// Somebody has it open exclusively, and nothing that can be seen says who.
+    Claimed,
+    /// What uses it cannot be seen.
+    Unseen,
+    /// It holds something.
+    Holds(Signature),
+    /// It has partitions.
+    Partitions(Vec<String>),
+}
+
+/// A device that shares bytes with the one that is to be overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relative {
+    /// What it is to that one.
+    pub kind: Kinship,
+    /// Its name.
+    pub name: String,
+}
+
+/// What a device is to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinship {
+    /// The same.
+    Itself,
+    /// The disk that it is a partition of, or another device below.
+    Below,
+    /// A partition of it.
+    Partition,
+    /// A device that lies on it, or on a partition of it.
+    Above,
+}
+
+/// How a device is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A file system on it is mounted.
+    Mounted {
+        /// Where.
+        at: PathBuf,
+        /// Which.
+        file_system: String,
+        /// Whether in another mount namespace than ours.
+        is_elsewhere: bool,
+    },
+    /// The kernel has a file system on it in use that is mounted nowhere to be seen.
+    Alive(String),
+    /// It is swapped to.
+    Swap,
+    /// It is a member of a btrfs in use.
+    Btrfs(String),
+    /// It is the log or journal of a file system on another device.
+    Journal,
+    /// Another device is made of it: a mapped one, a RAID, a cache.
+    Held(String),
+    /// A loop device lies on it.
+    Loop(String),
+}
+
+impl Reason {
+    /// Whether a person may say that it does not matter. What is in use never does not.
+    pub fn can_be_lifted(&self) -> bool {
+        matches!(self, Reason::Holds(_) | Reason::Partitions(_))
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> String {
+        match self {
+            Reason::Used { by: Use::Mounted { is_elsewhere: true, .. }, .. } => {
+                "a container or a service has it mounted: `findmnt --task PID` shows what a process sees".to_owned()
+            }
+            Reason::Used { by: Use::Mounted { at, .. }, .. } => format!("unmount it: umount {}", plain(at)),
+            Reason::Used { by: Use::Alive(_), .. } => {
+                "it was unmounted while files in it were open: end the programs that hold them".to_owned()
+            }
+            Reason::Used { by: Use::Swap, what } => format!("stop swapping to it: swapoff /dev/{}", what.name),
+            Reason::Used { by: Use::Btrfs(_) | Use::Journal, .. } => "unmount the file system it belongs to".to_owned(),
+            Reason::Used { by: Use::Held(by), .. } => {
+                format!("take {by} apart first (dmsetup, vgchange, mdadm, cryptsetup), or name it as the target")
+            }
+            Reason::Used { by: Use::Loop(by), .. } | Reason::SameFile(by) => {
+                format!("detach the other loop device: losetup --detach /dev/{by}")
+            }
+            Reason::ReadOnly => "lsblk shows which devices can be written (RO)".to_owned(),
+            Reason::Claimed => "another program, ZFS or a mount that cannot be seen from here holds it".to_owned(),
+            Reason::Unseen => "mount /proc, and run it as root".to_owned(),
+            Reason::Holds(_) | Reason::Partitions(_) => {
+                "is it the right device? lsblk --fs shows what all hold".to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Used { what, by } => match by {
+                Use::Mounted { at, file_system, is_elsewhere } => {
+                    let space = if *is_elsewhere { " in another mount namespace" } else { "" };
+                    write!(f, "{what} is mounted at {}{space} ({file_system})", plain(at))
+                }
+                Use::Alive(file_system) => {
+                    write!(f, "{what} has a file system in use ({file_system}) that is mounted nowhere to be seen")
+                }
+                Use::Swap => write!(f, "{what} is swapped to"),
+                Use::Btrfs(uuid) => write!(f, "{what} is a member of a btrfs in use ({uuid})"),
+                Use::Journal => write!(f, "{what} is the journal of a file system in use"),
+                Use::Held(by) => write!(f, "{what} is part of {by}"),
+                Use::Loop(by) => write!(f, "{what} has {by} on it"),
+            },
+            Reason::SameFile(other) => write!(f, "{other} shows the same file"),
+            Reason::ReadOnly => write!(f, "it can only be read"),
+            Reason::Claimed => write!(f, "somebody has it open exclusively"),
+            Reason::Unseen => write!(f, "what is mounted cannot be seen"),
+            Reason::Holds(Signature { format, label: Some(label), .. }) => write!(f, "it holds {format} {label:?}"),
+            Reason::Holds(Signature { format, .. }) => write!(f, "it holds {format}"),
+            Reason::Partitions(names) => write!(f, "it has partitions ({})", names.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Relative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kinship::Itself => write!(f, "it"),
+            Kinship::Below => write!(f, "{}, which it lies on,", self.name),
+            Kinship::Partition => write!(f, "its partition {}", self.name),
+            Kinship::Above => write!(f, "{}, which lies on it,", self.name),
+        }
+    }
+}
+
+/// A path without what a terminal would take for a command.
+fn plain(path: &std::path::Path) -> String {
+    path.to_string_lossy().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// All that forbids to overwrite the device:
+///   1. of it, of what it lies on, and of what lies on it, whatever is mounted, alive, swapped to, a member, a
+///      journal;
+///   2. whoever is made of it or of its partitions, and loop devices on them; of its disk too, since a partition
+///      has that one's bytes;
+///   3. another loop device on the same file;
+///   4. it can only be read;
+///   5. mounts cannot be seen, or somebody holds it and none of these says who;
+///   6. what it holds, and its partitions.
+pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let relatives = relatives(seen.number, machine);
+    // 1. and 2.
+    for relative in &relatives {
+        let what = Relative { kind: relative.kind, name: relative.block.name.clone() };
+        let uses = uses(relative, &relatives, machine).into_iter();
+        reasons.extend(uses.map(|by| Reason::Used { what: what.clone(), by }));
+    }
+    // 3.
+    let own = machine.blocks.iter().find(|block| block.number == seen.number);
+    if let Some(Block { backing: backing @ Some(Backing::File { .. }), .. }) = own {
+        let others = machine.blocks.iter().filter(|block| block.number != seen.number && block.backing == *backing);
+        reasons.extend(others.map(|other| Reason::SameFile(other.name.clone())));
+    }
+    // 4.
+    if seen.read_only {
+        reasons.push(Reason::ReadOnly);
+    }
+    // 5.
+    if machine.mounts.is_none() || own.is_none() {
+        reasons.push(Reason::Unseen);
+    }
+    let is_explained = reasons.iter().any(|reason| matches!(reason, Reason::Used { .. }));
+    if seen.is_claimed == Some(true) && !is_explained {
+        let holds_journal = seen.signatures.iter().any(|one| ["ext4 journal", "xfs log"].contains(&one.format));
+        let what = Relative { kind: Kinship::Itself, name: own.map_or_else(String::new, |own| own.name.clone()) };
+        reasons.push(if holds_journal { Reason::Used { what, by: Use::Journal } } else { Reason::Claimed });
+    }
+    // 6.
+    for signature in &seen.signatures {
+        let is_same = |reason: &Reason| matches!(reason, Reason::Holds(other) if other.format == signature.format);
+        if !reasons.iter().any(is_same) {
+            reasons.push(Reason::Holds(signature.clone()));
+        }
+    }
+    let partitions = machine.blocks.iter().filter(|block| block.disk == Some(seen.number));
+    let partitions: Vec<String> = partitions.map(|block| block.name.clone()).collect();
+    if !partitions.is_empty() {
+        reasons.push(Reason::Partitions(partitions));
+    }
+    reasons
+}
+
+/// A device that shares bytes with the one that is to be overwritten.
+struct Related<'a> {
+    block: &'a Block,
+    kind: Kinship,
+    /// Whether whoever is made of it has bytes of that one. Two volumes of one group share no bytes.
+    shares: bool,
+}
+
+/// The device itself, all below it, and all above it.
+fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
+    let find = |number: Number| machine.blocks.iter().find(|block| block.number == number);
+    let Some(own) = find(number) else { return Vec::new() };
+    let mut related = vec![Related { block: own, kind: Kinship::Itself, shares: true }];
+    let mut below = vec![(own, true)];
+    while let Some((block, shares)) = below.pop() {
+        let backing = match block.backing {
+            Some(Backing::Device(number)) => Some(number),
+            _ => None,
+        };
+        let whole = block.disk.into_iter().chain(backing).map(|number| (number, shares));
+        let parts = block.slaves.iter().map(|number| (*number, false));
+        for (number, shares) in whole.chain(parts) {
+            if let Some(block) = find(number)
+                && related.iter().all(|known| known.block.number != number)
+            {
+                related.push(Related { block, kind: Kinship::Below, shares });
+                below.push((block, shares));
+            }
+        }
+    }
+    let mut above = vec![own];
+    while let Some(block) = above.pop() {
+        for other in &machine.blocks {
+            let lies_on = other.disk == Some(block.number)
+                || other.slaves.contains(&block.number)
+                || other.backing == Some(Backing::Device(block.number))
+                || block.holders.contains(&other.name);
+            if lies_on && related.iter().all(|known| known.block.number != other.number) {
+                let kind = if other.disk == Some(number) { Kinship::Partition } else { Kinship::Above };
+                related.push(Related { block: other, kind, shares: true });
+                above.push(other);
+            }
+        }
+    }
+    related
+}
+
+/// How a device is used, other than by being what those that lie on it are made of.
+fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
+    let Block { name, number, holders, .. } = relative.block;
+    let is_between = |name: &str| {
+        let between = all.iter().filter(|other| matches!(other.kind, Kinship::Itself | Kinship::Below));
+        relative.kind == Kinship::Below && between.into_iter().any(|other| other.block.name == name)
+    };
+    let mounts = machine.mounts.iter().flatten();
+    let is_of_it = |mount: &&Mount| mount.number == Some(*number) || mount.source == Some(*number);
+    let mut uses: Vec<Use> = Vec::new();
+    for Mount { at, file_system, is_elsewhere, .. } in mounts.clone().filter(is_of_it) {
+        let is_known = |known: &Use| matches!(known, Use::Mounted { at: other, .. } if other == at);
+        // What is mounted in our namespace is mounted in copies of it too, and is said once.
+        if !uses.iter().any(is_known) {
+            let (at, file_system) = (at.clone(), file_system.clone());
+            uses.push(Use::Mounted { at, file_system, is_elsewhere: *is_elsewhere });
+        }
+    }
+    let members = machine.btrfs.iter().filter(|(_, members)| members.contains(number));
+    uses.extend(members.map(|(uuid, _)| Use::Btrfs(uuid.clone())));
+    let alive = machine.alive.iter().filter(|(_, device)| device == name);
+    if uses.is_empty() {
+        uses.extend(alive.map(|(file_system, _)| Use::Alive(file_system.clone())));
+    }
+    if machine.swaps.contains(number) {
+        uses.push(Use::Swap);
+    }
+    if machine.journals.contains(name) || mounts.clone().any(|mount| mount.log == Some(*number)) {
+        uses.push(Use::Journal);
+    }
+    if relative.shares {
+        let holders = holders.iter().filter(|holder| !is_between(holder));
+        uses.extend(holders.map(|holder| Use::Held(called(holder, machine))));
+        let loops = machine.blocks.iter().filter(|other| other.backing == Some(Backing::Device(*number)));
+        uses.extend(loops.filter(|other| !is_between(&other.name)).map(|other| Use::Loop(other.name.clone())));
+    }
+    uses
+}
+
+/// A holder by its name, and by what it is called where it is a mapped device.
+fn called(holder: &str, machine: &Machine) -> String {
+    let block = machine.blocks.iter().find(|block| block.name == holder);
+    match block.and_then(|block| block.called.as_deref()) {
+        Some(called) => format!("{holder} ({called})"),
+        None => holder.to_owned(),
+    }
+}
+
+/// How much a size is, as a person types it.
+pub(crate) fn is_size(typed: &str, bytes: u64) -> bool {
+    typed.parse() == Ok(Bytes(bytes)) || typed == Bytes(bytes).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! What is decided of machines that none of ours is: their /sys and /proc, recorded.
+
+use std::path::Path;
+
+use super::super::machine::Eyes;
+use super::*;
+use crate::devices::Device;
+use crate::recorded::Recorded;
+
+/// The root of every recorded machine, and the mount of a second disk in it.
+const ROOT: &str = "1 0 254:0 / / rw - ext4 /dev/vda rw";
+
+/// A machine that stands on vda, with a disk sda of two partitions besides.
+fn machine() -> Recorded {
+    let recorded = Recorded::new();
+    recorded.add("pci/vda", "254:0", &[]);
+    recorded.add("pci/sda", "8:0", &[("device/model", "WDC WD40\n"), ("device/serial", "WX12\n")]);
+    recorded.add("pci/sda/sda1", "8:1", &[("partition", "1\n")]);
+    recorded.add("pci/sda/sda2", "8:2", &[("partition", "2\n")]);
+    recorded.mounts("thread-self", "mnt:[1]", &[ROOT]);
+    recorded.write("proc/swaps", "Filename Type Size Used Priority\n");
+    recorded
+}
+
+/// The number of each node under /dev that is named somewhere.
+fn number_of(path: &Path) -> Option<Number> {
+    let numbers = [("vda", (254, 0)), ("sda", (8, 0)), ("sda1", (8, 1)), ("sda2", (8, 2)), ("sdb", (8, 16))];
+    let name = path.strip_prefix("/dev").ok()?.to_str()?;
+    numbers.into_iter().find(|(known, _)| *known == name).map(|(_, number)| number)
+}
+
+fn backing(device: &Device) -> Option<Backing> {
+    match device.name.as_str() {
+        "loop1" | "loop2" => Some(Backing::File { device: 1, inode: 2 }),
+        "loop3" => Some(Backing::Device((8, 0))),
+        _ => None,
+    }
+}
+
+fn all(recorded: &Recorded, seen: &Seen) -> Vec<Reason> {
+    let eyes = Eyes { sys: recorded.sys(), proc: &recorded.proc(), number_of: &number_of, backing: &backing };
+    reasons(seen, &Machine::seen_by(&eyes))
+}
+
+/// All that forbids to overwrite the device of that number, in words.
+fn refusals(recorded: &Recorded, number: Number) -> Vec<String> {
+    all(recorded, &Seen { number, ..Seen::default() }).iter().map(Reason::to_string).collect()
+}
+
+#[test]
+fn a_disk_that_nobody_uses_is_free_and_one_with_partitions_asks() {
+    let recorded = machine();
+    recorded.add("pci/sdb", "8:16", &[]);
+    assert_eq!(refusals(&recorded, (8, 16)), [""; 0]);
+    assert_eq!(refusals(&recorded, (8, 1)), [""; 0]);
+    let seen = Seen { number: (8, 0), ..Seen::default() };
+    let found = all(&recorded, &seen);
+    assert_eq!(found, [Reason::Partitions(vec!["sda1".to_owned(), "sda2".to_owned()])]);
+    assert!(found[0].can_be_lifted());
+}
+
+#[test]
+fn the_disk_of_a_mounted_partition_is_refused() {
+    let recorded = machine();
+    recorded.mounts("7/task/7", "mnt:[1]", &[]);
+    recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, "2 1 8:1 / /srv/my\\040data rw - xfs /dev/sda1 rw"]);
+    let found = refusals(&recorded, (8, 0));
+    assert_eq!(found[0], "its partition sda1 is mounted at /srv/my data in another mount namespace (xfs)");
+    assert_eq!(refusals(&recorded, (8, 2)), [""; 0], "its neighbour is free");
+    assert_eq!(refusals(&recorded, (254, 0)), ["it is mounted at / (ext4)"]);
+}
+
+#[test]
+fn a_partition_of_a_mounted_disk_is_refused() {
+    let recorded = machine();
+    recorded.mounts("9/task/11", "mnt:[3]", &["2 1 8:0 / /mnt rw - ext4 /dev/sda rw"]);
+    let said = "sda, which it lies on, is mounted at /mnt in another mount namespace (ext4)";
+    assert_eq!(refusals(&recorded, (8, 1)), [said]);
+}
+
+#[test]
+fn a_volume_of_lvm_has_its_disks_and_leaves_its_neighbours_free() {
+    let recorded = machine();
+    for (name, number, called) in [("dm-0", "253:0", "vg-home\n"), ("dm-1", "253:1", "vg-scratch\n")] {
+        recorded.add(&format!("virtual/{name}"), number, &[("dm/name", called)]);
+        recorded.stack(&format!("virtual/{name}"), "pci/sda/sda2");
+    }
+    recorded.mounts("9/task/9", "mnt:[2]", &["2 1 253:0 / /home rw - ext4 /dev/mapper/vg-home rw"]);
+    let found = refusals(&recorded, (8, 2));
+    assert!(found.contains(&"it is part of dm-0 (vg-home)".to_owned()), "{found:?}");
+    assert!(found.contains(&"it is part of dm-1 (vg-scratch)".to_owned()), "{found:?}");
+    assert!(found.iter().any(|one| one.starts_with("dm-0, which lies on it, is mounted at /home")), "{found:?}");
+    let disk = refusals(&recorded, (8, 0));
+    assert!(disk.contains(&"its partition sda2 is part of dm-0 (vg-home)".to_owned()), "{disk:?}");
+    assert_eq!(refusals(&recorded, (253, 1)), [""; 0], "another volume of the group shares no bytes");
+    assert_eq!(refusals(&recorded, (253, 0)).len(), 1);
+}
+
+#[test]
+fn a_member_of_a_raid_is_refused_and_the_raid_is_not() {
+    let recorded = machine();
+    recorded.add("virtual/md0", "9:0", &[("md/level", "raid1\n")]);
+    recorded.add("pci/sdb", "8:16", &[]);
+    recorded.stack("virtual/md0", "pci/sdb");
+    recorded.stack("virtual/md0", "pci/sda/sda1");
+    assert_eq!(refusals(&recorded, (8, 16)), ["it is part of md0"]);
+    assert_eq!(refusals(&recorded, (8, 1)), ["it is part of md0"]);
+    assert_eq!(refusals(&recorded, (9, 0)), [""; 0]);
+    recorded.write("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb partition 1 0 -2\n");
+    assert_eq!(refusals(&recorded, (9, 0)), ["sdb, which it lies on, is swapped to"]);
+}
+
+#[test]
+fn both_disks_of_a_bcache_are_refused() {
+    let recorded = machine();
+    recorded.add("virtual/bcache0", "252:0", &[]);
+    recorded.add("pci/sdb", "8:16", &[]);
+    recorded.stack("virtual/bcache0", "pci/sdb");
+    // The caching device is held, and is no slave.
+    recorded.link("virtual/bcache0", "devices/pci/sda/sda1/holders/bcache0");
+    recorded.mounts("9/task/9", "mnt:[2]", &["2 1 252:0 / /data rw - xfs /dev/bcache0 rw"]);
+    for number in [(8, 16), (8, 1)] {
+        let found = refusals(&recorded, number);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0], "it is part of bcache0");
+        assert!(found[1].starts_with("bcache0, which lies on it, is mounted at /data"), "{found:?}");
+    }
+}
+
+#[test]
+fn an_encrypted_partition_in_use_is_refused() {
+    let recorded = machine();
+    recorded.add("virtual/dm-0", "253:0", &[("dm/name", "luks-3f\n"), ("dm/uuid", "CRYPT-LUKS2-3f\n")]);
+    recorded.stack("virtual/dm-0", "pci/sda/sda1");
+    assert_eq!(refusals(&recorded, (8, 1)), ["it is part of dm-0 (luks-3f)"]);
+}
+
+#[test]
+fn a_partition_under_several_paths_is_refused() {
+    let recorded = machine();
+    recorded.add("virtual/dm-0", "253:0", &[("dm/name", "mpatha\n")]);
+    recorded.stack("virtual/dm-0", "pci/sda");
+    assert_eq!(refusals(&recorded, (8, 1)), ["sda, which it lies on, is part of dm-0 (mpatha)"]);
+}
+
+#[test]
+fn a_loop_device_on_a_disk_has_that_ones_bytes() {
+    let recorded = machine();
+    recorded.add("virtual/loop3", "7:3", &[("loop/backing_file", "/dev/sda\n")]);
+    assert_eq!(refusals(&recorded, (8, 0))[0], "it has loop3 on it");
+    assert_eq!(refusals(&recorded, (8, 1)), ["sda, which it lies on, has loop3 on it"]);
+    assert_eq!(refusals(&recorded, (7, 3)), [""; 0]);
+    recorded.mounts("9/task/9", "mnt:[2]", &["2 1 8:0 / /mnt rw - ext4 /dev/sda rw"]);
+    assert!(refusals(&recorded, (7, 3))[0].starts_with("sda, which it lies on, is mounted"));
+}
+
+#[test]
+fn two_loop_devices_on_one_file_are_told_by_its_inode() {
+    let recorded = machine();
+    recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/images/a\n")]);
+    assert_eq!(refusals(&recorded, (7, 1)), [""; 0]);
+    recorded.add("virtual/loop2", "7:2", &[("loop/backing_file", "/other/link (deleted)\n")]);
+    assert_eq!(refusals(&recorded, (7, 1)), ["loop2 shows the same file"]);
+}
+
+#[test]
+fn what_the_kernel_has_in_use_is_refused_though_nothing_shows_it_mounted() {
+    let recorded = machine();
+    recorded.add("pci/sdb", "8:16", &[]);
+    recorded.write("fs/ext4/sdb/session_write_kbytes", "1\n");
+    let alive = "it has a file system in use (ext4) that is mounted nowhere to be seen";
+    assert_eq!(refusals(&recorded, (8, 16)), [alive]);
+
+    let recorded = machine();
+    recorded.add("pci/sdb", "8:16", &[]);
+    recorded.link("pci/sdb", "fs/btrfs/0b1c/devices/sdb");
+    recorded.link("pci/sda/sda1", "fs/btrfs/0b1c/devices/sda1");
+    assert_eq!(refusals(&recorded, (8, 16)), ["it is a member of a btrfs in use (0b1c)"]);
+    assert_eq!(refusals(&recorded, (8, 1)), ["it is a member of a btrfs in use (0b1c)"]);
+
+    let recorded = machine();
+    recorded.add("pci/sdb", "8:16", &[]);
+    recorded.write("proc/fs/jbd2/sdb/info", "\n");
+    recorded.mounts("9/task/9", "mnt:[2]", &["2 1 253:0 / /x rw - xfs /dev/none rw,logdev=/dev/sda2"]);
+    assert_eq!(refusals(&recorded, (8, 16)), ["it is the journal of a file system in use"]);
+    assert_eq!(refusals(&recorded, (8, 2)), ["it is the journal of a file system in use"]);
+}
+
+#[test]
+fn who_holds_it_exclusively_is_named_where_that_can_be_told() {
+    let recorded = machine();
+    let seen = Seen { number: (8, 1), is_claimed: Some(true), ..Seen::default() };
+    assert_eq!(all(&recorded, &seen), [Reason::Claimed]);
+    recorded.write("proc/swaps", "Filename Type Size Used Priority\n/dev/sda1 partition 1 0 -2\n");
+    let found = all(&recorded, &seen);
+    assert!(matches!(&found[..], [Reason::Used { by: Use::Swap, .. }]), "{found:?}");
+}
+
+#[test]
+fn where_nothing_can_be_seen_nothing_is_allowed() {
+    let recorded = Recorded::new();
+    recorded.add("pci/sdb", "8:16", &[]);
+    assert_eq!(refusals(&recorded, (8, 16)), ["what is mounted cannot be seen"]);
+    assert_eq!(refusals(&machine(), (8, 99)), ["what is mounted cannot be seen"]);
+}
+
+#[test]
+fn only_what_is_held_can_be_lifted_and_every_reason_has_a_hint() {
+    let what = Relative { kind: Kinship::Itself, name: "sda".to_owned() };
+    let signature = Signature { format: "ext4", label: None, is_table: false, uuid: None, at: 0, length: 2 };
+    let mounted = |is_elsewhere| Use::Mounted { at: "/\u{1b}[2J".into(), file_system: "ext4".to_owned(), is_elsewhere };
+    let by = [
+        mounted(true),
+        mounted(false),
+        Use::Alive("xfs".to_owned()),
+        Use::Swap,
+        Use::Btrfs("0b1c".to_owned()),
+        Use::Journal,
+        Use::Held("dm-0".to_owned()),
+        Use::Loop("loop1".to_owned()),
+    ];
+    let never = by.into_iter().map(|by| Reason::Used { what: what.clone(), by });
+    let never: Vec<Reason> = never
+        .chain([Reason::SameFile("loop1".to_owned()), Reason::ReadOnly, Reason::Claimed, Reason::Unseen])
+        .collect();
+    let asked = [Reason::Holds(signature), Reason::Partitions(vec!["sda1".to_owned()])];
+    assert!(never.iter().all(|reason| !reason.can_be_lifted()) && asked.iter().all(Reason::can_be_lifted));
+    for reason in never.iter().chain(&asked) {
+        assert!(!reason.hint().is_empty());
+        assert!(!reason.to_string().contains(char::is_control) && !reason.hint().contains(char::is_control));
+    }
+}
+
+#[test]
+fn a_size_is_what_a_person_types_for_it() {
+    for typed in ["64MiB", "64 MiB", "67108864"] {
+        assert!(is_size(typed, 64 << 20), "{typed}");
+    }
+    for typed in ["", "64", "64 MB", "65MiB"] {
+        assert!(!is_size(typed, 64 << 20), "{typed}");
+    }
+    assert!(is_size(&Bytes(1_000_204_886_016).to_string(), 1_000_204_886_016));
+}

@@ -1,0 +1,83 @@
+//! Why a device is not overwritten.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::Reason;
+
+/// Why the guard gives no leave to overwrite a device.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardFault {
+    /// There is nothing of that name; nothing was created.
+    #[error("there is no device {0}; nothing was created")]
+    Missing(PathBuf),
+    /// A directory, a file, a pipe.
+    #[error("{0} is no block device; nothing was written to it")]
+    NotADevice(PathBuf),
+    /// This user may not look at it.
+    #[error("cannot look at {device}: {source}")]
+    Unreadable {
+        /// The device.
+        device: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Something forbids it. Nothing was written.
+    #[error("{device} is not overwritten: {}", list(.reasons))]
+    Refused {
+        /// Which device: its path, and what it is.
+        device: String,
+        /// All that forbids it.
+        reasons: Vec<Reason>,
+        /// What a person types to say that it is this device that is meant.
+        identity: String,
+    },
+    /// What was typed is not what the device is. Nothing was written.
+    #[error("{device} is not overwritten: {typed:?} is not its {what}")]
+    NotConfirmed {
+        /// Which device: its path, and what it is.
+        device: String,
+        /// What was typed; empty where nothing was.
+        typed: String,
+        /// `model and serial number`, or `size`.
+        what: &'static str,
+    },
+    /// Between the look and the use another device, or another file system, took its place.
+    #[error("{0} is not what was looked at any more: {1}; it was left as it is")]
+    Changed(PathBuf, &'static str),
+    /// Writing or flushing failed.
+    #[error("cannot {action} {device}: {source}")]
+    Failed {
+        /// What was tried.
+        action: &'static str,
+        /// The device.
+        device: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// So many reasons are said; a disk may be mounted in a hundred containers.
+const SAID: usize = 6;
+
+fn list(reasons: &[Reason]) -> String {
+    let mut said: Vec<String> = reasons.iter().take(SAID).map(Reason::to_string).collect();
+    match reasons.len().saturating_sub(SAID) {
+        0 => {}
+        more => said.push(format!("and {more} more such things")),
+    }
+    said.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_of_many_reasons_are_said() {
+        assert_eq!(list(&[Reason::ReadOnly, Reason::Claimed]), format!("{}; {}", Reason::ReadOnly, Reason::Claimed));
+        let many = list(&vec![Reason::ReadOnly; 8]);
+        assert!(many.ends_with("; and 2 more such things"), "{many}");
+        assert_eq!(many.matches("it can only be read").count(), SAID);
+    }
+}

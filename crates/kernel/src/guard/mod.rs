@@ -1,0 +1,262 @@
+//! The guard. Whatever makes a file system, mounts a device or writes to one takes a [`Cleared`], and only this
+//! module makes one. No other function of the program takes a device by its path to write to it.
+//!
+//! ```text
+//!   inspect(path) ── what it is (signatures), what its machine does with it (machine) ──> Inspected
+//!   reasons (decide) ── all that forbids to overwrite it, each with a hint; pure
+//!   Cleared::over(inspected, leave) ── held exclusively, looked at again ──> leave to write
+//! ```
+//!
+//! What is in use is never overwritten. What only holds something is, where a person says so ([`Leave`]) and names
+//! the device by what is printed on it.
+
+mod cleared;
+mod decide;
+mod fault;
+mod machine;
+mod signatures;
+mod uuid;
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Advice, Mode, OFlags};
+use rustix::io::Errno;
+use units::Bytes;
+
+pub use cleared::Cleared;
+pub use decide::{Kinship, Reason, Relative, Use};
+pub use fault::GuardFault;
+pub use signatures::Signature;
+pub(crate) use uuid::Uuid;
+
+use crate::devices::Device;
+use crate::loops::{backing, backing_at};
+use crate::place;
+use crate::stack::{folders, number_in};
+use decide::Seen;
+use machine::{Machine, Number};
+use signatures::OfFile;
+
+// From linux/fs.h.
+const BLKROGET: libc::c_ulong = 0x125E;
+const BLKRRPART: libc::c_ulong = 0x125F;
+const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
+const BLKGETDISKSEQ: libc::c_ulong = 0x8008_1280;
+
+/// What a person says about a device that holds something.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Leave {
+    /// Nothing: what it holds stays.
+    #[default]
+    None,
+    /// What it holds may go, if the device is what was typed: its model and serial number, or its size.
+    Destroy(String),
+}
+
+/// A device that was looked at. Nothing was written to it.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    path: PathBuf,
+    device: Device,
+    number: Number,
+    /// Counted up whenever another disk takes the place of this one; nothing before Linux 5.15.
+    sequence: Option<u64>,
+    bytes: u64,
+    model: Option<String>,
+    serial: Option<String>,
+    reasons: Vec<Reason>,
+}
+
+/// Looks at what lies at the path, which must be a block device, and at what this machine does with it.
+pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
+    let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(GuardFault::Missing(path.to_owned())),
+        metadata => metadata.map_err(unreadable)?,
+    };
+    // Asked before opening: a pipe would wait, a tape would rewind.
+    let Some(device) = place::numbered(metadata.rdev()).filter(|_| metadata.file_type().is_block_device()) else {
+        return Err(GuardFault::NotADevice(path.to_owned()));
+    };
+    match open(path, OFlags::RDONLY) {
+        Ok(file) => look(path, &file, false),
+        Err(source) => Err(in_use(device, metadata.rdev()).unwrap_or_else(|| unreadable(source))),
+    }
+}
+
+/// Why a device must not be overwritten that cannot even be opened, where its use tells.
+fn in_use(device: Device, number: u64) -> Option<GuardFault> {
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
+    if reasons.iter().all(Reason::can_be_lifted) {
+        return None;
+    }
+    let (bytes, model, serial) = (device.bytes().unwrap_or(0), device.model(), device.serial());
+    let path = device.node();
+    let inspected = Inspected { path, device, number, sequence: None, bytes, model, serial, reasons };
+    inspected.check(&Leave::None).err()
+}
+
+impl Inspected {
+    /// Its path under /dev, whatever it was called by.
+    pub fn node(&self) -> PathBuf {
+        self.device.node()
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// All that forbids to overwrite it.
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// Whether nothing forbids it that a person cannot lift, and something does that a person can.
+    pub fn asks(&self) -> bool {
+        !self.reasons.is_empty() && self.reasons.iter().all(Reason::can_be_lifted)
+    }
+
+    /// What a person types to say that this device is meant: its model and serial number; its size where it has
+    /// neither.
+    pub fn identity(&self) -> String {
+        let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).collect();
+        if words.is_empty() { Bytes(self.bytes).to_string() } else { words.join(" ") }
+    }
+
+    /// What [`Inspected::identity`] is.
+    pub fn identity_is(&self) -> &'static str {
+        match (&self.model, &self.serial) {
+            (Some(_), Some(_)) => "model and serial number",
+            (Some(_), None) => "model",
+            (None, Some(_)) => "serial number",
+            (None, None) => "size",
+        }
+    }
+
+    /// Its path and what it is, for a person to recognise: `/dev/sdb (Samsung SSD 860, S3Z9NB0K, 465.76 GiB)`.
+    pub fn described(&self) -> String {
+        let size = Bytes(self.bytes).to_string();
+        let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).chain([&*size]).collect();
+        format!("{} ({})", self.node().display(), words.join(", "))
+    }
+
+    /// Whether it may be overwritten: nothing forbids it, or only what the leave lifts.
+    pub fn check(&self, leave: &Leave) -> Result<(), GuardFault> {
+        if self.reasons.is_empty() {
+            return Ok(());
+        }
+        match leave {
+            Leave::Destroy(typed) if self.asks() => self.confirm(typed),
+            _ => {
+                let (device, reasons) = (self.described(), self.reasons.clone());
+                Err(GuardFault::Refused { device, reasons, identity: self.identity() })
+            }
+        }
+    }
+
+    /// Whether what was typed names this device.
+    pub fn confirm(&self, typed: &str) -> Result<(), GuardFault> {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_size = self.model.is_none() && self.serial.is_none() && decide::is_size(&words(typed), self.bytes);
+        if is_size || words(typed) == words(&self.identity()) {
+            return Ok(());
+        }
+        let (device, what) = (self.described(), self.identity_is());
+        Err(GuardFault::NotConfirmed { device, typed: typed.to_owned(), what })
+    }
+}
+
+/// The names of loop devices that show this file: writing to it would change them.
+pub fn shown_by(file: &Path) -> Vec<String> {
+    let Some(wanted) = backing_at(file) else { return Vec::new() };
+    let folders = folders(Path::new("/sys/block")).into_iter();
+    let devices = folders.filter_map(|folder| number_in(&folder)).filter_map(|(major, minor)| {
+        // Only those that lie on something: this is asked by programs that must start as fast as those of 1983.
+        Device::numbered(major, minor).filter(Device::is_file)
+    });
+    devices.filter(|device| backing(device).as_ref() == Some(&wanted)).map(|device| device.name).collect()
+}
+
+/// Looks at an open device. `is_ours` says that we have it exclusively; else that is tried where nothing else
+/// forbids to overwrite it.
+fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault> {
+    let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.file_type().is_block_device() {
+        return Err(GuardFault::NotADevice(path.to_owned()));
+    }
+    let number = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
+    let device = Device::numbered(number.0, number.1)
+        .ok_or_else(|| unreadable(io::Error::new(ErrorKind::NotFound, "/sys does not show it")))?;
+    let bytes = ask(file, BLKGETSIZE64).map_err(unreadable)?;
+    if is_ours {
+        forget(file).map_err(unreadable)?;
+    }
+    let mut seen = Seen {
+        number,
+        // The kernel writes an int, the lower half of what is read.
+        read_only: ask(file, BLKROGET).map_err(unreadable)? != 0,
+        is_claimed: is_ours.then_some(false),
+        signatures: signatures::find(&OfFile(file, bytes)).map_err(unreadable)?,
+    };
+    let machine = Machine::this();
+    let mut reasons = decide::reasons(&seen, &machine);
+    if !is_ours && reasons.iter().all(Reason::can_be_lifted) {
+        seen.is_claimed = Some(match again(file, OFlags::RDONLY | OFlags::EXCL) {
+            Ok(_) => false,
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => true,
+            Err(source) => return Err(unreadable(source)),
+        });
+        reasons = decide::reasons(&seen, &machine);
+    }
+    let (model, serial) = (device.model(), device.serial());
+    let sequence = sequence(file);
+    Ok(Inspected { path: path.to_owned(), device, number, sequence, bytes, model, serial, reasons })
+}
+
+/// Opens what exists; never creates, never waits.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(rustix::fs::open(path, flags, Mode::empty()).map_err(|errno: Errno| io::Error::from(errno))?.into())
+}
+
+/// Opens once more what is open already, whatever its name leads to meanwhile.
+fn again(file: &File, flags: OFlags) -> io::Result<File> {
+    open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), flags)
+}
+
+/// Has the page cache forget what it knows of a device, so that the device itself is read: another machine, or
+/// whoever is below, may have changed it.
+fn forget(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+/// Has the kernel read the partition table again, which is gone: what it knew of partitions goes too.
+fn forget_partitions(file: &File) -> io::Result<()> {
+    // SAFETY: this request takes no argument.
+    let done = unsafe { libc::ioctl(file.as_raw_fd(), BLKRRPART as _) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn sequence(file: &File) -> Option<u64> {
+    ask(file, BLKGETDISKSEQ).ok()
+}
+
+/// Asks a device for a number.
+fn ask(file: &File, request: libc::c_ulong) -> io::Result<u64> {
+    let mut answer = 0_u64;
+    // SAFETY: each of these requests writes at most eight bytes, which are exclusively ours.
+    let done = unsafe { libc::ioctl(file.as_raw_fd(), request as _, &raw mut answer) };
+    if done == 0 { Ok(answer) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,345 @@
+//! What a device says it holds: the well-known numbers that file systems, partition tables, volume managers and
+//! swap write at known places, so that others keep off.
+//!
+//! Places and numbers are those of the formats' own definitions: the headers of Linux (`include/uapi/linux`,
+//! `fs/*`), the UEFI specification for GPT, LUKS and LVM2 on-disk formats. Where a format has copies, every copy
+//! is found, so that erasing leaves none.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// A signature that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// `ext4`, `GPT`, `LUKS`, ...
+    pub format: &'static str,
+    /// The name that somebody gave to what is there.
+    pub label: Option<String>,
+    /// Whether it divides the device instead of filling it.
+    pub is_table: bool,
+    /// The number by which the file system is told from all others.
+    pub(crate) uuid: Option<[u8; 16]>,
+    /// Where the telling bytes are.
+    pub(crate) at: u64,
+    /// How many they are.
+    pub(crate) length: usize,
+}
+
+/// From which end of the device a place is counted.
+#[derive(Clone, Copy)]
+enum Side {
+    Start(u64),
+    End(u64),
+}
+
+use Side::{End, Start};
+
+const KIB: u64 = 1 << 10;
+
+/// Bytes that tell a format by themselves, and where they are.
+const MAGICS: &[(&str, Side, &[u8])] = &[
+    ("xfs", Start(0), b"XFSB"),
+    ("xfs log", Start(0), &[0xFE, 0xED, 0xBA, 0xBE]),
+    ("btrfs", Start(64 * KIB + 0x40), b"_BHRfS_M"),
+    ("btrfs", Start(64 * KIB * KIB + 0x40), b"_BHRfS_M"),
+    ("btrfs", Start(256 * KIB * KIB * KIB + 0x40), b"_BHRfS_M"),
+    ("bcachefs", Start(4 * KIB + 24), &BCACHEFS),
+    ("bcache", Start(4 * KIB + 24), &BCACHE),
+    ("f2fs", Start(KIB), &[0x10, 0x20, 0xF5, 0xF2]),
+    ("f2fs", Start(5 * KIB), &[0x10, 0x20, 0xF5, 0xF2]),
+    ("nilfs2", Start(KIB + 6), &[0x34, 0x34]),
+    ("jfs", Start(32 * KIB), b"JFS1"),
+    ("reiserfs", Start(64 * KIB + 0x34), b"ReIsEr"),
+    ("gfs2", Start(64 * KIB), &[0x01, 0x16, 0x19, 0x70]),
+    ("ocfs2", Start(KIB), b"OCFSV2"),
+    ("ocfs2", Start(2 * KIB), b"OCFSV2"),
+    ("ocfs2", Start(4 * KIB), b"OCFSV2"),
+    ("ocfs2", Start(8 * KIB), b"OCFSV2"),
+    ("minix", Start(KIB + 16), &[0x7F, 0x13]),
+    ("minix", Start(KIB + 16), &[0x8F, 0x13]),
+    ("minix", Start(KIB + 16), &[0x68, 0x24]),
+    ("minix", Start(KIB + 16), &[0x78, 0x24]),
+    ("minix", Start(KIB + 24), &[0x5A, 0x4D]),
+    ("hfs", Start(KIB), b"BD"),
+    ("hfs+", Start(KIB), b"H+"),
+    ("hfs+", Start(KIB), b"HX"),
+    ("apfs", Start(32), b"NXSB"),
+    ("squashfs", Start(0), b"hsqs"),
+    ("erofs", Start(KIB), &[0xE2, 0xE1, 0xF5, 0xE0]),
+    ("iso9660", Start(32 * KIB + 1), b"CD001"),
+    ("udf", Start(32 * KIB + 1), b"BEA01"),
+    ("udf", Start(34 * KIB + 1), b"NSR0"),
+    ("udf", Start(36 * KIB + 1), b"NSR0"),
+    ("vfat", Start(0x36), b"FAT12   "),
+    ("vfat", Start(0x36), b"FAT16   "),
+    ("vfat", Start(0x52), b"FAT32   "),
+    ("exfat", Start(3), b"EXFAT   "),
+    ("ntfs", Start(3), b"NTFS    "),
+    ("refs", Start(3), b"ReFS\0\0\0\0"),
+    ("BitLocker", Start(3), b"-FVE-FS-"),
+    // The last ten bytes of a page, of each size that a page has.
+    ("swap", Start(4 * KIB - 10), b"SWAPSPACE2"),
+    ("swap", Start(8 * KIB - 10), b"SWAPSPACE2"),
+    ("swap", Start(16 * KIB - 10), b"SWAPSPACE2"),
+    ("swap", Start(64 * KIB - 10), b"SWAPSPACE2"),
+    ("swap", Start(4 * KIB - 10), b"SWAP-SPACE"),
+    ("hibernated system", Start(4 * KIB - 10), b"S1SUSPEND"),
+    ("LUKS", Start(0), b"LUKS\xba\xbe"),
+    // The second header of LUKS2, at each place that it may have.
+    ("LUKS", Start(16 * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(32 * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(64 * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(128 * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(256 * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(512 * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(KIB * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(2 * KIB * KIB), b"SKUL\xba\xbe"),
+    ("LUKS", Start(4 * KIB * KIB), b"SKUL\xba\xbe"),
+    // The label of a physical volume is in one of the first four sectors.
+    ("LVM", Start(0), b"LABELONE"),
+    ("LVM", Start(512), b"LABELONE"),
+    ("LVM", Start(1024), b"LABELONE"),
+    ("LVM", Start(1536), b"LABELONE"),
+    ("md RAID", Start(0), &MD),
+    ("md RAID", Start(4 * KIB), &MD),
+    ("Stratis", Start(516), b"!Stra0tis\x86\xff\x02^\x41rh"),
+    ("VDO", Start(0), b"dmvdo001"),
+    ("Ceph", Start(0), b"bluestore block device"),
+    ("Oracle ASM", Start(32), b"ORCLDISK"),
+    ("VMFS", Start(KIB * KIB), &[0x0D, 0xD0, 0x01, 0xC0]),
+    ("Intel RAID", End(KIB), b"Intel Raid ISM Cfg Sig. "),
+    ("DDF RAID", End(512), &[0xDE, 0x11, 0xDE, 0x11]),
+];
+
+/// Tables that divide a device. That of GPT is in the second sector and in the last, whatever a sector has.
+const TABLES: &[(&str, Side, &[u8])] = &[
+    ("GPT", Start(512), b"EFI PART"),
+    ("GPT", Start(4 * KIB), b"EFI PART"),
+    ("GPT", End(512), b"EFI PART"),
+    ("GPT", End(4 * KIB), b"EFI PART"),
+    ("MBR partition table or boot sector", Start(510), &[0x55, 0xAA]),
+    ("BSD disk label", Start(0), &[0x57, 0x45, 0x56, 0x82]),
+    ("BSD disk label", Start(512), &[0x57, 0x45, 0x56, 0x82]),
+    ("Apple partition map", Start(512), b"PM\0\0"),
+    ("SGI disk label", Start(0), &[0x0B, 0xE5, 0xA9, 0x41]),
+    ("Sun disk label", Start(508), &[0xDA, 0xBE]),
+];
+
+const BCACHE: [u8; 16] =
+    [0xC6, 0x85, 0x73, 0xF6, 0x4E, 0x1A, 0x45, 0xCA, 0x82, 0x65, 0xF5, 0x7F, 0x48, 0xBA, 0x6D, 0x81];
+const BCACHEFS: [u8; 16] =
+    [0xC6, 0x85, 0x73, 0xF6, 0x66, 0xCE, 0x90, 0xA9, 0xD9, 0x6A, 0x60, 0xCF, 0x80, 0x3D, 0xF7, 0xEF];
+const MD: [u8; 4] = 0xA92B_4EFC_u32.to_le_bytes();
+/// The first word of a ZFS uberblock, as machines of either kind write it.
+const UBERBLOCKS: [[u8; 8]; 2] = [0x00BA_B10C_u64.to_le_bytes(), 0x00BA_B10C_u64.to_be_bytes()];
+
+/// What can be read of a device.
+pub(crate) trait Bytes {
+    /// How many bytes it has.
+    fn bytes(&self) -> u64;
+    /// Fills the buffer from there on; all of it lies on the device.
+    fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<()>;
+}
+
+/// A device, or a file, of that many bytes.
+pub(crate) struct OfFile<'a>(pub(crate) &'a File, pub(crate) u64);
+
+impl Bytes for OfFile<'_> {
+    fn bytes(&self) -> u64 {
+        self.1
+    }
+
+    fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(buffer, at)
+    }
+}
+
+/// All signatures, from the first byte to the last. What cannot be read is an error: what is there is then unknown.
+pub(crate) fn find(device: &dyn Bytes) -> io::Result<Vec<Signature>> {
+    let mut found = Vec::new();
+    for (is_table, magics) in [(false, MAGICS), (true, TABLES)] {
+        for &(format, from, magic) in magics {
+            if let Some(at) = place(device, from)
+                && piece(device, at, magic.len())?.as_deref() == Some(magic)
+            {
+                found.push(Signature { format, label: None, is_table, uuid: None, at, length: magic.len() });
+            }
+        }
+    }
+    found.extend(ext(device)?);
+    md_at_the_end(device, &mut found)?;
+    zfs(device, &mut found)?;
+    for signature in &mut found {
+        describe(device, signature)?;
+    }
+    found.sort_by_key(|signature| (signature.at, signature.format));
+    found.dedup();
+    Ok(found)
+}
+
+fn place(device: &dyn Bytes, from: Side) -> Option<u64> {
+    match from {
+        Start(at) => Some(at),
+        End(before) => device.bytes().checked_sub(before),
+    }
+}
+
+/// Some bytes; nothing where they would not all lie on the device.
+fn piece(device: &dyn Bytes, at: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+    if at.checked_add(length as u64).is_none_or(|end| end > device.bytes()) {
+        return Ok(None);
+    }
+    let mut buffer = vec![0; length];
+    device.read(at, &mut buffer)?;
+    Ok(Some(buffer))
+}
+
+/// The superblock of ext2 to ext4 is at 1024 (fs/ext4/ext4.h): its number at 0x38, what it can do at 0x5C and
+/// 0x60.
+fn ext(device: &dyn Bytes) -> io::Result<Option<Signature>> {
+    const HAS_JOURNAL: u32 = 4;
+    const JOURNAL_DEVICE: u32 = 8;
+    // Extents, 64 bits, groups of groups.
+    const EXT4: u32 = 0x40 | 0x80 | 0x200;
+    let Some(block) = piece(device, KIB, 0x88)?.filter(|block| block[0x38..0x3A] == [0x53, 0xEF]) else {
+        return Ok(None);
+    };
+    let word = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
+    let format = match (word(0x5C), word(0x60)) {
+        (_, incompatible) if incompatible & JOURNAL_DEVICE != 0 => "ext4 journal",
+        (_, incompatible) if incompatible & EXT4 != 0 => "ext4",
+        (compatible, _) if compatible & HAS_JOURNAL != 0 => "ext3",
+        _ => "ext2",
+    };
+    Ok(Some(Signature { format, label: None, is_table: false, uuid: None, at: KIB + 0x38, length: 2 }))
+}
+
+/// Versions 0.90 and 1.0 of md's superblock are at the end: 64 KiB before the last multiple of 64 KiB, and 8 KiB
+/// before the end on a multiple of 4 KiB (drivers/md/md.c).
+fn md_at_the_end(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
+    let bytes = device.bytes();
+    let old = (bytes / (64 * KIB) * (64 * KIB)).checked_sub(64 * KIB);
+    let new = bytes.checked_sub(8 * KIB).map(|at| at / (4 * KIB) * (4 * KIB));
+    for at in [old, new].into_iter().flatten() {
+        let reversed = MD.iter().rev().copied().collect::<Vec<u8>>();
+        if let Some(four) = piece(device, at, MD.len())?
+            && (four == MD || four == reversed)
+        {
+            found.push(Signature { format: "md RAID", label: None, is_table: false, uuid: None, at, length: 4 });
+        }
+    }
+    Ok(())
+}
+
+/// ZFS has four labels of 256 KiB, two at each end; the second half of each is a ring of uberblocks of 1 KiB or
+/// more.
+fn zfs(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
+    const LABEL: u64 = 256 * KIB;
+    let end = device.bytes() / LABEL * LABEL;
+    for label in [Some(0), Some(LABEL), end.checked_sub(2 * LABEL), end.checked_sub(LABEL)].into_iter().flatten() {
+        let Some(ring) = piece(device, label + LABEL / 2, LABEL as usize / 2)? else { continue };
+        for (index, slot) in ring.chunks_exact(KIB as usize).enumerate() {
+            if UBERBLOCKS.iter().any(|magic| slot[..8] == *magic) {
+                let at = label + LABEL / 2 + index as u64 * KIB;
+                found.push(Signature { format: "zfs", label: None, is_table: false, uuid: None, at, length: 8 });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a format keeps its number and its label, from where its telling bytes are, and how long the label is.
+fn describe(device: &dyn Bytes, signature: &mut Signature) -> io::Result<()> {
+    let (uuid, label, length): (u64, u64, usize) = match signature.format {
+        "ext2" | "ext3" | "ext4" | "ext4 journal" => (KIB + 0x68, KIB + 0x78, 16),
+        "xfs" => (32, 108, 12),
+        "btrfs" if signature.at < KIB * KIB => (64 * KIB + 0x20, 64 * KIB + 0x12B, 256),
+        "f2fs" if signature.at == KIB => (KIB + 0x6C, u64::MAX, 0),
+        "swap" => (KIB + 12, KIB + 28, 16),
+        _ => return Ok(()),
+    };
+    signature.uuid = piece(device, uuid, 16)?.and_then(|bytes| bytes.try_into().ok());
+    signature.label = piece(device, label, length)?.and_then(|bytes| {
+        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        let text: String = String::from_utf8_lossy(text).chars().filter(|c| !c.is_control()).collect();
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device in memory.
+    struct InMemory(Vec<u8>);
+
+    impl Bytes for InMemory {
+        fn bytes(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
+            buffer.copy_from_slice(&self.0[at as usize..at as usize + buffer.len()]);
+            Ok(())
+        }
+    }
+
+    fn formats(device: &InMemory) -> Vec<&'static str> {
+        let mut formats: Vec<_> = find(device).expect("readable").iter().map(|one| one.format).collect();
+        formats.dedup();
+        formats
+    }
+
+    #[test]
+    fn every_format_is_told_at_each_of_its_places() {
+        let bytes = 8 << 20;
+        for &(format, from, magic) in MAGICS.iter().chain(TABLES) {
+            let mut device = InMemory(vec![0; bytes]);
+            assert_eq!(formats(&device), [""; 0]);
+            let at = place(&device, from).expect("there") as usize;
+            if at + magic.len() <= bytes {
+                device.0[at..at + magic.len()].copy_from_slice(magic);
+                assert_eq!(formats(&device), [format], "at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_told_at_the_end_is_found_on_devices_of_any_size() {
+        for bytes in [1 << 20, (1 << 20) + 512, (1 << 20) + 70_000 / 512 * 512] {
+            let mut old = InMemory(vec![0; bytes]);
+            old.0[(bytes & !0xFFFF) - 0x1_0000..][..4].copy_from_slice(&MD);
+            assert_eq!(formats(&old), ["md RAID"]);
+            let mut new = InMemory(vec![0; bytes]);
+            new.0[(bytes - 8192) & !0xFFF..][..4].copy_from_slice(&MD);
+            assert_eq!(formats(&new), ["md RAID"]);
+            let mut pool = InMemory(vec![0; bytes]);
+            pool.0[(bytes & !0x3_FFFF) - 0x4_0000 + 0x2_0000 + 3 * 1024..][..8].copy_from_slice(&UBERBLOCKS[0]);
+            assert_eq!(formats(&pool), ["zfs"]);
+        }
+    }
+
+    #[test]
+    fn ext_is_told_by_what_it_can_do() {
+        for (compatible, incompatible, format) in
+            [(0, 2, "ext2"), (4, 2, "ext3"), (4, 0x42, "ext4"), (0, 8, "ext4 journal")]
+        {
+            let mut device = InMemory(vec![0; 1 << 20]);
+            device.0[0x438..0x43A].copy_from_slice(&[0x53, 0xEF]);
+            device.0[0x45C] = compatible;
+            device.0[0x460] = incompatible;
+            device.0[0x478..0x47D].copy_from_slice(b"home\n");
+            let found = find(&device).expect("readable");
+            assert_eq!((found[0].format, found[0].label.as_deref()), (format, Some("home")));
+        }
+    }
+
+    #[test]
+    fn a_device_of_no_size_holds_nothing() {
+        for bytes in [0, 1, 511, 512, 1024, 4096] {
+            assert_eq!(formats(&InMemory(vec![0; bytes])), [""; 0]);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A fresh file system on a device of somebody's. Made only where the guard gave leave; at the end nothing is on
+//! the device that others would take for a file system, so that the next run finds it as this one did.
+
+use std::path::Path;
+
+use units::Bytes;
+
+use crate::devices::Device;
+use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid};
+use crate::image::{ImageFault, PrivateMounts, Standing};
+
+/// What file system is to be made, and how it is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeSpec {
+    /// `ext4`, `xfs`, `btrfs`, or any other that has a mkfs and that the kernel can mount.
+    pub file_system: String,
+    /// The size of a block; the choice of mkfs where none is given.
+    pub block: Option<Bytes>,
+    /// Options to mount it with, as mount(8) knows them.
+    pub mount_options: Vec<String>,
+    /// Options for mkfs, after our own.
+    pub mkfs_options: Vec<String>,
+}
+
+/// A file system on a device, fresh from mkfs when made.
+///
+/// mkfs and mount want the device for themselves, so that it cannot be held exclusively meanwhile. It is then kept
+/// open otherwise, and afterwards looked at through that: still the same disk, with the file system on it that has
+/// the number we chose.
+#[derive(Debug)]
+pub struct Volume {
+    // Dropped from the first to the last: unmounted, let go.
+    standing: Standing,
+    cleared: Cleared,
+    bytes: Bytes,
+    /// The number of the file system, where it can be chosen.
+    uuid: Option<Uuid>,
+    /// Whether what is on the device is ours.
+    is_made: bool,
+}
+
+impl Volume {
+    /// Makes it on a device that was looked at.
+    pub fn make(
+        spec: &VolumeSpec,
+        inspected: &Inspected,
+        leave: &Leave,
+        mounts: &PrivateMounts,
+    ) -> Result<Volume, ImageFault> {
+        let bytes = Bytes(inspected.bytes());
+        spec.check_size(bytes)?;
+        let standing = Standing::new(spec, mounts)?;
+        let mut cleared = Cleared::over(inspected, leave)?;
+        // So that nothing of it comes back when ours is gone: the copy of a partition table at the end.
+        cleared.erase()?;
+        let mut volume = Volume { standing, cleared, bytes, uuid: None, is_made: false };
+        volume.fresh()?;
+        Ok(volume)
+    }
+
+    /// Unmounts it, makes the file system anew, and mounts it. Nothing in it may be open.
+    pub fn fresh(&mut self) -> Result<(), ImageFault> {
+        self.standing.unmount()?;
+        self.take()?;
+        let uuid = if self.standing.takes_uuid() {
+            let random = |source| ImageFault::Confined { action: "get a random number", source };
+            Some(Uuid::random().map_err(random)?)
+        } else {
+            None
+        };
+        // From here on what is on the device is ours, also where mkfs ends half-way.
+        (self.uuid, self.is_made) = (None, true);
+        self.standing.make(&mut self.cleared, uuid)?;
+        self.uuid = uuid;
+        self.is_ours()?;
+        self.mount()
+    }
+
+    /// Unmounts it and mounts it again, so that not even its metadata are in memory. Nothing in it may be open.
+    pub fn remount(&mut self) -> Result<(), ImageFault> {
+        self.standing.unmount()?;
+        self.take()?;
+        self.mount()
+    }
+
+    /// Unmounts it and erases what tells of it, so that the device is as if nothing had been made.
+    pub fn finish(mut self) -> Result<(), ImageFault> {
+        self.undo()
+    }
+
+    /// Unmounts it and leaves it on the device.
+    pub fn keep(mut self) -> Result<(), ImageFault> {
+        self.is_made = false;
+        self.standing.unmount()
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.standing.path()
+    }
+
+    /// The device under it.
+    pub fn device(&self) -> &Device {
+        self.cleared.device()
+    }
+
+    /// The size of its blocks, as the mounted file system says.
+    pub fn block(&self) -> Result<Bytes, ImageFault> {
+        self.standing.block()
+    }
+
+    /// The size of the device.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    fn mount(&mut self) -> Result<(), ImageFault> {
+        self.standing.mount(&mut self.cleared)?;
+        let mounted = if self.cleared.lies_under(self.standing.path()) {
+            self.is_ours()
+        } else {
+            Err(GuardFault::Changed(self.cleared.node(), "what was mounted lies on another device").into())
+        };
+        if mounted.is_err() {
+            self.standing.unmount()?;
+        }
+        mounted
+    }
+
+    /// Has the device exclusively, with nothing on it that is not ours.
+    fn take(&mut self) -> Result<(), ImageFault> {
+        self.cleared.claim()?;
+        if self.is_made { self.is_ours() } else { Ok(()) }
+    }
+
+    /// Whether the device is the same, and what is on it is what we have made.
+    fn is_ours(&self) -> Result<(), ImageFault> {
+        self.cleared.verify()?;
+        let Some(uuid) = self.uuid else { return Ok(()) };
+        let is_it = |one: &Signature| one.uuid == Some(uuid.0);
+        if self.cleared.signatures()?.iter().any(is_it) {
+            return Ok(());
+        }
+        Err(GuardFault::Changed(self.cleared.node(), "it does not hold the file system that was made on it").into())
+    }
+
+    fn undo(&mut self) -> Result<(), ImageFault> {
+        if !std::mem::take(&mut self.is_made) {
+            return Ok(());
+        }
+        self.standing.unmount()?;
+        self.cleared.claim()?;
+        self.is_ours()?;
+        Ok(self.cleared.erase()?)
+    }
+}
+
+/// Undoes what can be undone; whoever wants to know calls [`Volume::finish`].
+impl Drop for Volume {
+    fn drop(&mut self) {
+        let _ = self.undo();
+    }
+}
