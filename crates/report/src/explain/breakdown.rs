@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn both_ways_are_told_and_the_largest_owner_first() {
-        let lines = lines(&breakdown());
+        let lines = lines(&breakdown(), Layout { bar: 20, has_meanings: true });
         assert!(lines[1].contains("waiting rotation") && lines[1].contains("700.0 ms"), "{lines:#?}");
         let cpu = "  cpu                     1,000.0 ms: 30.1 % busy (copy 30.0, call 0.1), 0.0 % blocked, 69.9 % idle";
         assert!(lines.contains(&cpu.to_owned()), "{lines:#?}");
