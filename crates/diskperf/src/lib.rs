@@ -25,6 +25,7 @@ mod document;
 mod error;
 mod events;
 mod exit;
+pub mod fitting;
 mod forecast;
 mod ground;
 mod judge;

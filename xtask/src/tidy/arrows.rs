@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The simulator and the kernel have never heard of each other, and nothing depends on diskperf but
-//! `overhead`, which measures it and is not installed. What tests depend on is held to the same arrows: a
+//! `overhead`, which measures it, and `calibration`, which fits its machines: neither is installed. What tests depend on is held to the same arrows: a
 //! test that sees both worlds belongs to diskperf.
 
 use cargo_metadata::{DependencyKind, Package};
@@ -14,7 +14,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// Each crate, and those of ours that it may depend on.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
@@ -24,6 +24,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("store", &["units", "workload", "stats"]),
     ("diskperf", &["units", "workload", "simulator", "kernel", "stats", "report", "store"]),
     ("overhead", &["units", "workload", "kernel", "stats", "diskperf"]),
+    ("calibration", &["stats", "diskperf"]),
     ("testkit", &[]),
     ("xtask", &[FOR_TESTS]),
 ];

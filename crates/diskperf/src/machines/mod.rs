@@ -16,7 +16,7 @@ mod sheet;
 mod sweep;
 
 pub use faster::{RESOURCES, Resource};
-pub use fault::MachineFault;
+pub use fault::{MachineFault, Place};
 pub use machine::Machine;
 pub use part::{Kind, Part};
 pub use sweep::Sweep;

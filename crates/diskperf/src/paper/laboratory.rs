@@ -8,6 +8,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use simulator::description::Invalid;
 use simulator::{Activity, Cause, Chance, Description, Experiment, ProgramTime};
 use stats::replication::Simulated;
 use workload::programs::lab::LargeFile;
@@ -167,48 +168,64 @@ impl Figure {
     }
 }
 
-/// Measures all of them, on as many processors as there are; the figures come in the order of the setups.
+/// Measures all of them; the figures come in the order of the setups.
 pub fn measure(setups: &[Setup]) -> Result<Vec<Figure>, MachineFault> {
-    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(setups.len());
+    each(setups, figure).into_iter().collect()
+}
+
+/// Asks the same of all of these, on as many processors as there are; the answers come in their order.
+pub fn each<T: Sync, A: Send>(all: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(all.len());
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(setup) = setups.get(index) else { return done };
-            done.push((index, figure(setup)));
+            let Some(one) = all.get(index) else { return done };
+            done.push((index, ask(one)));
         }
     };
-    let mut figures: Vec<(usize, Result<Figure, MachineFault>)> = thread::scope(|scope| {
+    let mut answers: Vec<(usize, A)> = thread::scope(|scope| {
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("no experiment panics")).collect()
     });
-    figures.sort_by_key(|(index, _)| *index);
-    figures.into_iter().map(|(_, figure)| figure).collect()
+    answers.sort_by_key(|(index, _)| *index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// Measures one.
 fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
     let machine = setup.load()?;
     let description = machine.describe(setup.drives as u32, FILE_BYTES)?;
-    let (prepare, steps) = setup.test.streams();
+    over_phases(&description, setup.half, setup.drives, setup.test, PHASES)
+        .map_err(|invalid| machine.impossible(&invalid, None))
+}
+
+/// The mean over so many ways in which the platters stand.
+pub fn over_phases(
+    description: &Description,
+    half: usize,
+    drives: usize,
+    test: Test,
+    phases: u32,
+) -> Result<Figure, Invalid> {
+    let (prepare, steps) = test.streams();
     let experiment = Experiment {
-        description: &description,
-        file_system: &description.file_systems[setup.half],
-        drives: setup.drives,
+        description,
+        file_system: &description.file_systems[half],
+        drives,
         prepare: &prepare,
         steps: &steps,
         bytes: FILE_BYTES,
     };
     let (mut rate, mut cpu) = (0, 0);
     let mut time = ProgramTime::default();
-    let mut drives = [0; Activity::COUNT];
+    let mut spent = [0; Activity::COUNT];
     let mut processor = [0; Cause::COUNT];
     let mut elapsed = 0;
     let mut around_reads = (0, 0);
-    for phase in 0..PHASES {
-        let chance = Chance { phase, phases: PHASES, ..Chance::default() };
-        let outcome = experiment.run(chance).map_err(|invalid| machine.impossible(&invalid, None))?;
+    for phase in 0..phases {
+        let outcome = experiment.run(Chance { phase, phases, ..Chance::default() })?;
         rate += outcome.milli_kbytes_per_second();
         cpu += outcome.cpu_permille();
         outcome.programs.iter().for_each(|program| time.add(program));
@@ -220,13 +237,13 @@ fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
         for (sum, part) in processor.iter_mut().zip(outcome.parts.cpu.busy) {
             *sum += part.0;
         }
-        for (sum, part) in drives.iter_mut().zip(transposed(&outcome.parts.drives)) {
+        for (sum, part) in spent.iter_mut().zip(transposed(&outcome.parts.drives)) {
             *sum += part;
         }
     }
-    let mean = |sum: u64, unit: f64| sum as f64 / unit / f64::from(PHASES);
+    let mean = |sum: u64, unit: f64| sum as f64 / unit / f64::from(phases);
     let simulated = Simulated { kbytes_per_sec: mean(rate, 1000.0), cpu_percent: mean(cpu, 10.0) };
-    Ok(Figure { simulated, time, processor, elapsed, drives, around_reads })
+    Ok(Figure { simulated, time, processor, elapsed, drives: spent, around_reads })
 }
 
 /// Of several drives' times, the sums by activity.

@@ -9,5 +9,7 @@ mod questions;
 mod tables;
 
 pub use claims::{Claim, claims};
+pub use columns::Column;
+pub use laboratory::{FILE_BYTES, Test, each, over_phases};
 pub use questions::{Answer, QUESTIONS, Question};
 pub use tables::comparisons;

@@ -1,0 +1,114 @@
+//! A table without a machine in it: the logarithm of a rate as a sum of numbers, one for each configuration with its
+//! drives, one for the file system, one for each test, and then for single pairs of these. With as many numbers as the
+//! simulation has constants, it shows what is to be had without understanding anything.
+
+use std::collections::BTreeSet;
+
+use diskperf::fitting::Cell;
+
+use crate::loss::mean;
+
+/// A number stands in the sum of the cells of which this holds.
+type Holds = Vec<bool>;
+
+/// Rounds in which errors lose their squares: what is compared is the mean error, so that is what is made small.
+const ROUNDS: usize = 25;
+
+/// The mean error in percent of the best such table with so many numbers: pairs are taken one by one, always the one
+/// that helps most.
+pub fn mean_error(cells: &[Cell], numbers: usize) -> f64 {
+    let column = |holds: &dyn Fn(&Cell) -> bool| -> Holds { cells.iter().map(holds).collect() };
+    let configurations: BTreeSet<(&str, usize)> = cells.iter().map(|cell| (cell.machine, cell.drives)).collect();
+    let own: Vec<Holds> = configurations
+        .iter()
+        .map(|(machine, drives)| column(&|cell| cell.machine == *machine && cell.drives == *drives))
+        .collect();
+    let tests: Vec<Holds> = (1..4).map(|test| column(&|cell| cell.test == test)).collect();
+    let half = column(&|cell| cell.half == 1);
+    let machines: BTreeSet<&str> = cells.iter().map(|cell| cell.machine).collect();
+    let machines = machines.iter().map(|machine| column(&|cell| cell.machine == *machine));
+    let wide: Vec<Holds> = own.iter().cloned().chain(machines).chain([column(&|cell| cell.drives == 2)]).collect();
+    let and = |a: &Holds, b: &Holds| -> Holds { a.iter().zip(b).map(|(a, b)| *a && *b).collect() };
+    let mut pairs: Vec<Holds> =
+        wide.iter().flat_map(|wide| tests.iter().chain([&half]).map(|one| and(wide, one))).collect();
+    pairs.extend(tests.iter().map(|test| and(test, &half)));
+
+    let mut sum: Vec<Holds> = own.into_iter().chain(tests).chain([half]).collect();
+    let error = |sum: &[Holds]| fit(cells, sum);
+    while sum.len() < numbers {
+        let with = |pair: &Holds| [sum.as_slice(), std::slice::from_ref(pair)].concat();
+        let best = pairs.iter().map(|pair| error(&with(pair))).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((best, _)) = best else { break };
+        sum.push(pairs.swap_remove(best));
+    }
+    error(&sum)
+}
+
+/// The mean error in percent of the best numbers for these columns.
+fn fit(cells: &[Cell], columns: &[Holds]) -> f64 {
+    let wanted: Vec<f64> = cells.iter().map(|cell| cell.kbytes_per_sec.ln()).collect();
+    let mut weights = vec![1.0; cells.len()];
+    let mut least = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let numbers = solve(columns, &wanted, &weights);
+        let sum = |row: usize| -> f64 {
+            columns.iter().zip(&numbers).filter(|(holds, _)| holds[row]).map(|(_, number)| number).sum()
+        };
+        let errors: Vec<f64> = (0..cells.len()).map(|row| wanted[row] - sum(row)).collect();
+        least = least.min(100.0 * mean(errors.iter().map(|error| ((-error).exp() - 1.0).abs())));
+        weights = errors.iter().map(|error| 1.0 / error.abs().max(1e-3)).collect();
+    }
+    least
+}
+
+/// The numbers with the least weighted squares: the normal equations, by elimination. Columns that say the same share
+/// what they say.
+fn solve(columns: &[Holds], wanted: &[f64], weights: &[f64]) -> Vec<f64> {
+    const RIDGE: f64 = 1e-9;
+    let count = columns.len();
+    let of = |rows: &dyn Fn(usize) -> bool, value: &dyn Fn(usize) -> f64| -> f64 {
+        (0..wanted.len()).filter(|row| rows(*row)).map(|row| weights[row] * value(row)).sum()
+    };
+    let mut matrix: Vec<Vec<f64>> = (0..count)
+        .map(|i| {
+            let products = (0..count).map(|j| of(&|row| columns[i][row] && columns[j][row], &|_| 1.0));
+            products.chain([of(&|row| columns[i][row], &|row| wanted[row])]).collect()
+        })
+        .collect();
+    for (i, row) in matrix.iter_mut().enumerate() {
+        row[i] += RIDGE;
+    }
+    for i in 0..count {
+        let pivot = matrix[i].clone();
+        for (_, row) in matrix.iter_mut().enumerate().filter(|(j, _)| *j != i) {
+            let factor = row[i] / pivot[i];
+            row.iter_mut().zip(&pivot).for_each(|(value, pivot)| *value -= factor * pivot);
+        }
+    }
+    (0..count).map(|i| matrix[i][count] / matrix[i][i]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_a_sum_is_found_exactly() {
+        let mut cells = Cell::all();
+        for cell in &mut cells {
+            let machine = cell.machine.len() as f64;
+            cell.kbytes_per_sec = (5.0
+                + machine / 10.0
+                + cell.drives as f64 / 7.0
+                + cell.half as f64 * 0.3
+                + [0.0, 0.2, -0.1, 0.4][cell.test])
+                .exp();
+        }
+        assert!(mean_error(&cells, 0) < 1e-3);
+        // One cell that is not: more numbers help.
+        cells[3].kbytes_per_sec *= 2.0;
+        cells[4].kbytes_per_sec *= 0.5;
+        let (few, more) = (mean_error(&cells, 0), mean_error(&cells, 20));
+        assert!(few > 0.5 && more <= few, "{few} {more}");
+    }
+}

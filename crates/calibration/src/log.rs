@@ -1,0 +1,261 @@
+//! What a fit tells: its constants and how much depends on each, the errors by group, and how much of it is skill.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use diskperf::fitting::{Cell, Machines};
+use stats::replication::{Errors, Simulated};
+
+use crate::additive;
+use crate::loss::{cpu_error, loss, mean, rate_percent};
+use crate::priors::{Constant, Priors};
+use crate::search::{Effort, MOVE, PHASES, Search};
+use crate::written::MARK;
+
+/// A constant is not to be had from cells whose loss does not change by more than this part when it is moved by 5 %.
+const BLIND: f64 = 0.001;
+
+/// Rates are printed in tens of Kbytes: what differs by no more may be the same.
+const ROUNDING: f64 = 10.0;
+
+/// What becomes of the loss where one constant is 5 % less, and 5 % more.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    best: f64,
+    less: f64,
+    more: f64,
+}
+
+impl Moved {
+    /// How much the better of the two improves it, of the loss: 0 where none does.
+    pub fn gain(self) -> f64 {
+        ((self.best - self.less.min(self.more)) / self.best).max(0.0)
+    }
+
+    fn changes(self) -> [f64; 2] {
+        [self.less, self.more].map(|loss| 100.0 * (loss / self.best - 1.0))
+    }
+}
+
+/// How much depends on each constant.
+pub fn sensitivity(search: &Search, values: &[f64]) -> Vec<Moved> {
+    let best = search.loss(values, PHASES);
+    let moved = |index: usize, factor: f64| search.loss(&search.moved(values, index, factor), PHASES);
+    let one = |index: usize| Moved { best, less: moved(index, 1.0 - MOVE), more: moved(index, 1.0 + MOVE) };
+    (0..values.len()).map(one).collect()
+}
+
+/// A fit and what came of it.
+pub struct Log<'a> {
+    /// What was believed before.
+    pub priors: &'a Priors,
+    /// The cells that judge.
+    pub cells: &'a [Cell],
+    /// The constants.
+    pub values: &'a [f64],
+    /// The cells with them.
+    pub simulated: &'a [Simulated],
+    /// How much depends on each.
+    pub sensitivity: Vec<Moved>,
+    /// How it was searched.
+    pub effort: Effort,
+}
+
+impl Log<'_> {
+    /// All of it.
+    pub fn text(&self) -> String {
+        let constants = self.priors.constant.len() + self.priors.setting.len();
+        let mut text = format!(
+            "{} constants and {} settings, for {} rates and {} CPU shares; loss {:.5}\n\n",
+            self.priors.constant.len(),
+            self.priors.setting.len(),
+            self.cells.len(),
+            self.cells.iter().filter(|cell| cell.cpu_percent.is_some()).count(),
+            loss(self.cells, self.simulated),
+        );
+        text += &self.constants();
+        text += "\nsettings of columns\n";
+        for setting in &self.priors.setting {
+            let _ = writeln!(text, "  {} (not {}): {}", setting.what, setting.others.join(" or "), setting.why);
+        }
+        text += "\nerrors by group\n";
+        text += &groups(self.cells, self.simulated);
+        text += "\nlargest errors\n";
+        text += &worst(self.cells, self.simulated, 12);
+        text += &self.skill(constants);
+        text += "\n";
+        for change in self.priors.changes(self.values) {
+            let _ = writeln!(text, "{MARK}{} {} {}", change.file, change.field, change.value);
+        }
+        text
+    }
+
+    fn constants(&self) -> String {
+        let mut text = format!(
+            "{:<31}{:>8} {:>8} {:<9}{:>16}  {}\n",
+            "constant", "guess", "fitted", "unit", "loss at -5 +5 %", "what it is"
+        );
+        for ((constant, value), moved) in self.priors.constant.iter().zip(self.values).zip(&self.sensitivity) {
+            let Constant { field, guess, unit, means, .. } = constant;
+            let [less, more] = moved.changes();
+            let _ = writeln!(text, "{field:<31}{guess:>8} {value:>8} {unit:<9}{less:>+7.1} {more:>+7.1} %  {means}");
+            let _ = writeln!(text, "{:<31}{:>8}-{} because {}", "", constant.least, constant.most, constant.why);
+        }
+        text
+    }
+
+    /// Against a table that understands nothing, and whether what is faster is faster.
+    fn skill(&self, constants: usize) -> String {
+        let errors = || self.cells.iter().zip(self.simulated).map(|(cell, one)| rate_percent(cell, *one));
+        let (own, additive) = (mean(errors().map(f64::abs)), additive::mean_error(self.cells, constants));
+        let (kept, pairs) = order(self.cells, self.simulated);
+        format!(
+            "\nskill: mean error {own:.2} %, of an additive table with {constants} numbers {additive:.2} %: {:.2} of it\n\
+             order: {kept} of {pairs} pairs within a table that differ by more than rounding ({:.1} %)\n",
+            own / additive,
+            100.0 * kept as f64 / pairs as f64,
+        )
+    }
+}
+
+/// How many of the pairs within a table that differ by more than rounding keep their order.
+fn order(cells: &[Cell], simulated: &[Simulated]) -> (usize, usize) {
+    let all: Vec<(&Cell, &Simulated)> = cells.iter().zip(simulated).collect();
+    let (mut kept, mut pairs) = (0, 0);
+    for (index, (first, of_first)) in all.iter().enumerate() {
+        for (second, of_second) in all[index + 1..].iter().filter(|(second, _)| second.table == first.table) {
+            let printed = first.kbytes_per_sec - second.kbytes_per_sec;
+            if printed.abs() > ROUNDING {
+                pairs += 1;
+                kept += usize::from((of_first.kbytes_per_sec > of_second.kbytes_per_sec) == (printed > 0.0));
+            }
+        }
+    }
+    (kept, pairs)
+}
+
+/// A line for each column with its drives, and one for all.
+fn groups(cells: &[Cell], simulated: &[Simulated]) -> String {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.drives == 1).chain(cells) {
+        if !names.contains(&(cell.machine, cell.drives)) {
+            names.push((cell.machine, cell.drives));
+        }
+    }
+    names.sort_unstable();
+    let mut text =
+        format!("  {:<44}{:>5}   {:<28}   {}\n", "", "cells", "rate: median mean largest", "CPU: median mean largest");
+    for (machine, drives) in names {
+        let of = |cell: &&Cell| cell.machine == machine && cell.drives == drives;
+        text += &line(&format!("{machine}, {drives}"), cells, simulated, of);
+    }
+    text + &line("all", cells, simulated, |_| true)
+}
+
+fn line(name: &str, cells: &[Cell], simulated: &[Simulated], of: impl Fn(&&Cell) -> bool) -> String {
+    let pairs = || cells.iter().zip(simulated).filter(|(cell, _)| of(cell));
+    let Some(rate) = Errors::of(pairs().map(|(cell, one)| rate_percent(cell, *one))) else { return String::new() };
+    let cpu = Errors::of(pairs().filter_map(|(cell, one)| cpu_error(cell, *one)));
+    let cpu = cpu.map_or("n.m.".to_owned(), |cpu| {
+        format!("{:>10.1} {:>6.1} {:>6.1} points of {}", cpu.median, cpu.mean, cpu.largest, cpu.cells)
+    });
+    format!(
+        "  {name:<44}{:>5} {:>10.1} {:>6.1} {:>6.1} %, {:>2} within 10, {:>2} within 20   {cpu}\n",
+        rate.cells, rate.median, rate.mean, rate.largest, rate.within_10, rate.within_20
+    )
+}
+
+/// The cells that lie furthest off.
+fn worst(cells: &[Cell], simulated: &[Simulated], count: usize) -> String {
+    let mut all: Vec<(&Cell, &Simulated)> = cells.iter().zip(simulated).collect();
+    all.sort_by(|a, b| rate_percent(b.0, *b.1).abs().total_cmp(&rate_percent(a.0, *a.1).abs()));
+    let line = |(cell, one): &(&Cell, &Simulated)| {
+        format!(
+            "  {:<34}{} {:<12} {} {:>5.0} -> {:>5.0} {:>+6.1} %\n",
+            cell.machine,
+            cell.file_system(),
+            cell.program(),
+            cell.drives,
+            cell.kbytes_per_sec,
+            one.kbytes_per_sec,
+            rate_percent(cell, **one)
+        )
+    };
+    all.iter().take(count).map(line).collect()
+}
+
+/// Part of the cells, and the rest.
+type Split = (&'static str, fn(&Cell) -> bool);
+
+/// What can be held out. Settings stay as they are: they were chosen before.
+const SPLITS: [Split; 4] = [
+    ("one drive -> two", |cell| cell.drives == 1),
+    ("8K -> 4K", |cell| cell.half == 0),
+    ("VAX-11/780 -> VAX-11/750", |cell| cell.machine.starts_with("vax780")),
+    ("VAX-11/750 -> VAX-11/780", |cell| cell.machine.starts_with("vax750")),
+];
+
+/// Fits a part of the cells from the guesses, and tells how far the others lie.
+pub fn holdouts(
+    machines: &Machines,
+    priors: &Priors,
+    cells: &[Cell],
+    effort: Effort,
+    journal: &dyn Fn(&str) -> PathBuf,
+) -> Result<(), String> {
+    for (index, (name, is_fitted)) in SPLITS.iter().enumerate() {
+        let (fitted, held): (Vec<Cell>, Vec<Cell>) = cells.iter().partition(|cell| is_fitted(cell));
+        let search = Search::new(machines, priors, &fitted, &journal(&format!("held-{index}-{}", effort.seed)))?;
+        let values = search.run(effort);
+        let blind: Vec<&str> = sensitivity(&search, &values)
+            .iter()
+            .zip(&priors.constant)
+            .filter(|(moved, _)| moved.changes().iter().all(|change| change.abs() < 100.0 * BLIND))
+            .map(|(_, constant)| constant.field.as_str())
+            .collect();
+        let changes = priors.changes(&values);
+        println!("{name}");
+        for (what, cells) in [("fitted", &fitted), ("held out", &held)] {
+            let simulated = machines.simulate(cells, &changes, PHASES)?;
+            print!("{}", line(what, cells, &simulated, |_| true));
+            if what == "held out" {
+                println!("  largest errors held out\n{}", worst(cells, &simulated, 6).trim_end());
+            }
+        }
+        let blind = if blind.is_empty() { "none".to_owned() } else { blind.join(", ") };
+        println!("  constants that the fitted cells cannot tell: {blind}\n");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(cells: &[Cell]) -> Vec<Simulated> {
+        let one = |cell: &Cell| Simulated {
+            kbytes_per_sec: cell.kbytes_per_sec,
+            cpu_percent: cell.cpu_percent.unwrap_or_default(),
+        };
+        cells.iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_simulation_that_gives_the_tables_keeps_all_order_and_has_no_errors() {
+        let cells = Cell::all();
+        let (kept, pairs) = order(&cells, &printed(&cells));
+        assert!(kept == pairs && pairs > 700, "{kept} of {pairs}");
+        let text = groups(&cells, &printed(&cells));
+        assert!(text.lines().count() == 2 + 13 && text.ends_with("points of 73\n"), "{text}");
+        let mut turned = printed(&cells);
+        turned[0].kbytes_per_sec *= 2.0;
+        assert!(order(&cells, &turned).0 < pairs);
+        assert!(worst(&cells, &turned, 1).contains("+100.0 %"));
+    }
+
+    #[test]
+    fn what_moving_gains_is_no_loss() {
+        let gain = |less, more| Moved { best: 1.0, less, more }.gain();
+        assert_eq!((gain(1.1, 1.2), gain(0.5, 2.0), gain(1.0, 0.75)), (0.0, 0.5, 0.25));
+    }
+}

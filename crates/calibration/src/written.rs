@@ -1,0 +1,135 @@
+//! Constants where they are kept: in the files under `machines/`, written by a fit, and in its log.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use diskperf::fitting::Change;
+
+use crate::log::Log;
+use crate::priors::Priors;
+use crate::search::Effort;
+
+/// Where the log stands, from the root.
+const LOG: &str = "crates/calibration/log.txt";
+
+/// What begins a line of the log that says what was written.
+pub const MARK: &str = "wrote ";
+
+/// Writes the constants into their files and the log beside the guesses.
+pub fn write(root: &Path, log: &Log, text: &str) -> Result<(), String> {
+    let origin = format!("cargo xtask calibrate, {}, seed {}", today(), log.effort.seed);
+    for constant in &log.priors.constant {
+        for (index, change) in
+            log.priors.changes(log.values).iter().filter(|change| is_of(constant, change)).enumerate()
+        {
+            // The first is the constant itself; what goes with it says so in its own words.
+            let origin = (index == 0).then_some(origin.as_str());
+            let path = root.join(&change.file);
+            let file = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            let file = replaced(&file, change, &constant.unit, origin)?;
+            fs::write(&path, file).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+    }
+    let Effort { evaluations, rounds, .. } = log.effort;
+    let text = format!("{origin}, --evaluations {evaluations} --rounds {rounds}\n\n{text}");
+    fs::write(root.join(LOG), text).map_err(|error| format!("cannot write {LOG}: {error}"))
+}
+
+fn is_of(constant: &crate::priors::Constant, change: &Change) -> bool {
+    let is = |file: &str, field: &str| change.file == file && change.field == field;
+    is(&constant.file, &constant.field) || constant.ties.iter().any(|tie| is(&tie.file, &tie.field))
+}
+
+/// The file with another value on the field's line, and where that one came from. Of the old origin the remark stays
+/// that follows its first sentence.
+fn replaced(file: &str, change: &Change, unit: &str, origin: Option<&str>) -> Result<String, String> {
+    let missing = || format!("{} has no line of {} in {unit}", change.file, change.field);
+    let (_, key) = change.field.split_once('.').ok_or_else(missing)?;
+    let begin = format!("{key} = {{ value = ");
+    let line = file.lines().find(|line| line.starts_with(&begin)).ok_or_else(missing)?;
+    let rest = &line[begin.len()..];
+    let (_, rest) =
+        rest.split_once(',').filter(|(_, rest)| rest.contains(&format!("\"{unit}\""))).ok_or_else(missing)?;
+    let mut new = format!("{begin}{},{rest}", number(&change.value, unit));
+    if let Some(origin) = origin {
+        let (before, from) = new.split_once("from = \"").ok_or_else(missing)?;
+        let (from, after) = from.rsplit_once('"').ok_or_else(missing)?;
+        let remark = from.split_once(". ").map_or(String::new(), |(_, remark)| format!(". {remark}"));
+        new = format!("{before}from = \"{origin}{remark}\"{after}");
+    }
+    Ok(file.replacen(line, &new, 1))
+}
+
+/// The number without its unit.
+fn number<'a>(value: &'a str, unit: &str) -> &'a str {
+    value.strip_suffix(unit).unwrap_or(value)
+}
+
+/// What the constants are in the files now.
+pub fn values(root: &Path, priors: &Priors) -> Result<Vec<f64>, String> {
+    let value = |constant: &crate::priors::Constant| {
+        let text = read(root, &constant.file, &constant.field)?;
+        number(&text, &constant.unit).parse().map_err(|_| format!("{} is no number: {text}", constant.field))
+    };
+    priors.constant.iter().map(value).collect()
+}
+
+/// A field's value in its file, with its unit.
+pub fn read(root: &Path, file: &str, field: &str) -> Result<String, String> {
+    let text = fs::read_to_string(root.join(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
+    let line = field.split_once('.').and_then(|(_, key)| {
+        let begin = format!("{key} = {{ value = ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&begin).map(str::to_owned))?;
+        let (value, rest) = line.split_once(", unit = \"")?;
+        Some(format!("{value}{}", rest.split_once('"')?.0))
+    });
+    line.ok_or_else(|| format!("{file} has no {field}"))
+}
+
+/// Today's date, by the calendar.
+fn today() -> String {
+    let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400);
+    date(days)
+}
+
+/// The date so many days after 1 January 1970.
+fn date(mut days: u64) -> String {
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let months = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while days >= months[month] {
+        days -= months[month];
+        month += 1;
+    }
+    format!("{year}-{:02}-{:02}", month + 1, days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_value_and_its_origin_are_replaced() {
+        let file = "a = 1\ncall = { value = 427.0, unit = \"us\", source = \"fitted\", from = \"a fit. Why\" }\n";
+        let change = Change { file: "f".to_owned(), field: "kernel.call".to_owned(), value: "430us".to_owned() };
+        let new = replaced(file, &change, "us", Some("a new fit")).expect("a line of it");
+        let asked = "a = 1\ncall = { value = 430, unit = \"us\", source = \"fitted\", from = \"a new fit. Why\" }\n";
+        assert_eq!(new, asked);
+        assert_eq!(replaced(file, &change, "us", None).expect("a line"), file.replace("427.0", "430"));
+        assert!(replaced(file, &change, "ms", None).is_err());
+    }
+
+    #[test]
+    fn days_are_dates() {
+        assert_eq!(
+            [0, 58, 59, 11_016, 19_782].map(date).join(" "),
+            "1970-01-01 1970-02-28 1970-03-01 2000-02-29 2024-02-29"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! The judging cells of the paper on machines whose constants are changed: what a fit asks again and again.
+
+use simulator::Description;
+use stats::replication::Simulated;
+use workload::programs::mckusick::Classic;
+
+use crate::machines::{Kind, Machine, Place};
+use crate::paper::{Column, FILE_BYTES, Test, each, over_phases};
+use crate::published::vax::{FILE_SYSTEMS, TESTS};
+
+/// A cell that judges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The table that it is judged in.
+    pub table: &'static str,
+    /// What the paper calls its column.
+    pub configuration: &'static str,
+    /// The machine that stands for it.
+    pub machine: &'static str,
+    /// Which file system: 0 with blocks of eight Kbytes, 1 with four.
+    pub half: usize,
+    /// Which test, in the order of the tables.
+    pub test: usize,
+    /// On how many drives.
+    pub drives: usize,
+    /// Kbytes a second, as printed.
+    pub kbytes_per_sec: f64,
+    /// Percent of the CPU, as printed where it judges.
+    pub cpu_percent: Option<f64>,
+}
+
+impl Cell {
+    /// All of them, in the order of the tables.
+    pub fn all() -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for column in Column::all().filter(|column| column.judges()) {
+            for half in 0..FILE_SYSTEMS.len() {
+                for test in 0..TESTS.len() {
+                    for drives in 1..=2 {
+                        let published = column.table.figure(half, test, column.index, drives);
+                        let judge = column.judge_of_cpu(drives);
+                        let cpu = judge.table.figure(half, test, judge.index, drives).cpu_percent;
+                        let Some(rate) = published.kbytes_per_sec.filter(|_| published.measured && !published.suspect)
+                        else {
+                            continue;
+                        };
+                        cells.push(Cell {
+                            table: column.table.id,
+                            configuration: column.configuration(),
+                            machine: column.machine,
+                            half,
+                            test,
+                            drives,
+                            kbytes_per_sec: rate.into(),
+                            cpu_percent: cpu.map(f64::from),
+                        });
+                    }
+                }
+            }
+        }
+        cells
+    }
+
+    /// What the paper calls its file system.
+    pub fn file_system(&self) -> &'static str {
+        FILE_SYSTEMS[self.half]
+    }
+
+    /// The program.
+    pub fn program(&self) -> &'static str {
+        TESTS[self.test]
+    }
+}
+
+/// A number of a part, set differently.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The file it is written in.
+    pub file: String,
+    /// Its dotted name.
+    pub field: String,
+    /// The new one, with its unit.
+    pub value: String,
+}
+
+/// The machines of the tables.
+#[derive(Clone, Debug)]
+pub struct Machines(Vec<Machine>);
+
+impl Machines {
+    /// As they stand in `machines/`.
+    #[expect(clippy::new_without_default, reason = "there is no default machine")]
+    pub fn new() -> Machines {
+        Machines(Machine::all().collect())
+    }
+
+    /// The machines that have a field from that file.
+    pub fn with(&self, file: &str, field: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |machine| has(machine, file, field)).map(|machine| machine.name.as_str())
+    }
+
+    /// What these cells come to, in their order, where these fields are set differently: each in every machine that
+    /// has it from that file. The mean over so many ways in which the platters stand.
+    pub fn simulate(&self, cells: &[Cell], changes: &[Change], phases: u32) -> Result<Vec<Simulated>, String> {
+        let describe = |machine: &Machine| -> Result<Description, String> {
+            let mut changed = machine.clone();
+            for change in changes.iter().filter(|change| has(machine, &change.file, &change.field)) {
+                changed.set(&format!("{}={}", change.field, change.value)).map_err(|fault| fault.to_string())?;
+            }
+            changed.describe(2, FILE_BYTES).map_err(|fault| fault.to_string())
+        };
+        let descriptions = self.0.iter().map(describe).collect::<Result<Vec<Description>, String>>()?;
+        let simulated = each(cells, |cell| {
+            let description = descriptions.iter().find(|description| description.name == cell.machine);
+            let classic = Classic::named(cell.program()).expect("the tests of the paper are the programs");
+            let description = description.expect("every column has a machine");
+            let figure = over_phases(description, cell.half, cell.drives, Test::Classic(classic), phases);
+            figure.map(|figure| figure.simulated).map_err(|invalid| format!("{}: {invalid}", cell.machine))
+        });
+        simulated.into_iter().collect()
+    }
+}
+
+fn has(machine: &Machine, file: &str, field: &str) -> bool {
+    let place = field.split_once('.').and_then(|(kind, key)| Some(&machine.part(Kind::of(kind)?)?.field(key)?.place));
+    matches!(place, Some(Place::Line { file: written, .. }) if written == file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ninety_three_cells_judge() {
+        let cells = Cell::all();
+        assert_eq!((cells.len(), cells.iter().filter(|cell| cell.cpu_percent.is_some()).count()), (93, 73));
+    }
+
+    #[test]
+    fn a_change_reaches_every_machine_that_has_the_part() {
+        let machines = Machines::new();
+        let with = |file, field| machines.with(file, field).collect::<Vec<_>>();
+        assert_eq!(with("machines/kernel/4.2bsd.toml", "kernel.call").len(), 7);
+        assert_eq!(with("machines/bus/sbi.toml", "bus.slow_down").len(), 7);
+        assert_eq!(with("machines/bus/unibus.toml", "bus.to_memory"), ["vax750-uda50", "vax780-uda50"]);
+        assert_eq!(with("machines/controller/si9900.toml", "controller.search_start"), ["vax780-si9900"]);
+        let cell = Cell::all().into_iter().find(|cell| cell.machine == "vax780-si9900").expect("a cell of it");
+        let change = |value: &str| {
+            let (file, field) = ("machines/kernel/4.2bsd.toml".to_owned(), "kernel.copy_per_kib".to_owned());
+            machines.simulate(&[cell], &[Change { file, field, value: value.to_owned() }], 1)
+        };
+        let rate = |value| change(value).expect("simulated")[0].cpu_percent;
+        assert!(rate("1200us") > rate("400us"));
+        assert!(change("1200heads").is_err());
+    }
+}
