@@ -152,8 +152,8 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
     set("drive.rpm=3600ms", &["drive.rpm cannot be told in ms", "turns/min"]);
     set("drive.rpm=fast", &["\"fast\" is no number"]);
-    set("bus.late_to_memory=5", &["bus.late_to_memory has no unit", "ppm"]);
-    let late = ["vax780-sc780", "--parts", "--set", "bus.late_to_memory=5ppm"];
+    set("bus.late_at_work=5", &["bus.late_at_work has no unit", "ppm"]);
+    let late = ["vax780-sc780", "--parts", "--set", "bus.late_at_work=5ppm"];
     refuses(here, &late, &["machines/bus/sbi.toml:1: bus.late_from_memory is missing"]);
     set("kernel.call=99999999999999999s", &["too large"]);
     // A field of another controller.

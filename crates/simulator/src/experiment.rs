@@ -24,6 +24,9 @@ pub struct Experiment<'a> {
     pub drives: usize,
     /// What makes the program's files, before any clock runs.
     pub prepare: &'a Stream,
+    /// What ran just before, and has returned: what it left in memory is still on its way to the drives when the
+    /// clocks start.
+    pub before: &'a Stream,
     /// The program.
     pub steps: &'a Stream,
     /// How much it reads or writes.
@@ -52,14 +55,11 @@ impl Experiment<'_> {
         for index in 0..self.drives {
             computer.prepare(index, self.prepare.clone()).expect("a file that fits can be made");
         }
-        let before = computer.accounts();
-        let mut streams = vec![self.steps.clone(); self.drives];
-        let mut tallies = vec![Tally::default(); self.drives];
-        let Ok(_) = computer.run(&mut streams, &mut tallies);
-        if computer.is_stuck() {
-            return Err(Invalid::new("simulation", "it does not end: some call never returns", "report this machine"));
+        if !self.before.is_empty() {
+            self.perform(&mut computer, self.before)?;
         }
-        assert!(tallies.iter().all(|tally| tally.failure.is_none()), "{tallies:?}");
+        let before = computer.accounts();
+        self.perform(&mut computer, self.steps)?;
         Ok(Outcome {
             bytes: self.bytes,
             programs: computer.programs().to_vec(),
@@ -67,6 +67,20 @@ impl Experiment<'_> {
             hash: computer.event_hash(),
             events: computer.events(),
         })
+    }
+}
+
+impl Experiment<'_> {
+    /// The same steps on every drive.
+    fn perform(&self, computer: &mut Computer, steps: &Stream) -> Result<(), Invalid> {
+        let mut streams = vec![steps.clone(); self.drives];
+        let mut tallies = vec![Tally::default(); self.drives];
+        let Ok(_) = computer.run(&mut streams, &mut tallies);
+        if computer.is_stuck() {
+            return Err(Invalid::new("simulation", "it does not end: some call never returns", "report this machine"));
+        }
+        assert!(tallies.iter().all(|tally| tally.failure.is_none()), "{tallies:?}");
+        Ok(())
     }
 }
 

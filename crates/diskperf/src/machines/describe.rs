@@ -75,9 +75,9 @@ fn written_as(field: &str) -> String {
     match field {
         "controller.search.lead_sectors" => return "controller.search_lead".to_owned(),
         "controller.search.window_sectors" => return "controller.search_window".to_owned(),
-        "bus.data_late.to_memory_ppm" => return "bus.late_to_memory".to_owned(),
+        "bus.data_late.at_work_ppm" => return "bus.late_at_work".to_owned(),
         "bus.data_late.from_memory_ppm" => return "bus.late_from_memory".to_owned(),
-        "bus.data_late.idle_permille" => return "bus.late_when_idle".to_owned(),
+        "bus.data_late.slips" => return "bus.late_slips".to_owned(),
         "kernel.clock_hertz" => return "kernel.clock_rate".to_owned(),
         _ => {}
     }
@@ -112,12 +112,12 @@ fn kernel(read: &Reader) -> Kernel {
 }
 
 fn bus(read: &Reader) -> Bus {
-    let late = ["late_to_memory", "late_from_memory", "late_when_idle"];
+    let late = ["late_at_work", "late_from_memory", "late_slips"];
     let is_late = late.iter().any(|key| read.part.field(key).is_some());
     let data_late = || DataLate {
-        to_memory_ppm: read.small(late[0], Quantity::Ppm),
+        at_work_ppm: read.small(late[0], Quantity::Ppm),
         from_memory_ppm: read.small(late[1], Quantity::Ppm),
-        idle_permille: read.small(late[2], Quantity::Share),
+        slips: read.small(late[2], Quantity::Count("slips")),
     };
     Bus {
         name: read.part.name.clone(),
@@ -165,7 +165,8 @@ fn board(read: &Reader, sort: &str) -> Controller {
         search_start: read.time("search_start"),
         command: read.time("command"),
         finish: read.time("finish"),
-        attention: read.choice("attention", &[("held", Attention::Held), ("missed", Attention::Missed)]),
+        finish_of_read: read.time("finish_of_read"),
+        attention: read.choice("attention", &[("held", Attention::Held), ("polled", Attention::Polled)]),
         buffer_sectors,
     })
 }

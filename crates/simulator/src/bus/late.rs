@@ -1,17 +1,19 @@
-//! Whether the arbitration of a bus lets a controller without buffers wait too long for a sector.
+//! Whether the arbitration of a bus grants it too late for a sector, to a controller without buffers.
 
 use units::Prng;
 
 use super::Direction;
 use crate::description::DataLate;
 
-/// The chance, in millionths: smaller while the processor does not ask for the bus itself.
+/// The chance, in millionths: smaller while the processor does not ask for the bus itself, larger where memory has to
+/// be asked first. What is read from memory takes the bus twice, once to ask and once for the answer, and meets the
+/// processor as often.
 pub(super) fn chance_ppm(late: &DataLate, direction: Direction, cpu_at_work: bool) -> u32 {
-    let chance = match direction {
-        Direction::ToMemory => late.to_memory_ppm,
-        Direction::FromMemory => late.from_memory_ppm,
+    let (asked, times) = match direction {
+        Direction::ToMemory => (0, 1),
+        Direction::FromMemory => (late.from_memory_ppm, 2),
     };
-    if cpu_at_work { chance } else { (u64::from(chance) * u64::from(late.idle_permille) / 1000) as u32 }
+    asked + if cpu_at_work { times * late.at_work_ppm } else { 0 }
 }
 
 /// Throws the dice.
@@ -23,13 +25,14 @@ pub(super) fn is_late(chance_ppm: u32, prng: &mut Prng) -> bool {
 mod tests {
     use super::*;
 
-    const LATE: DataLate = DataLate { to_memory_ppm: 20_000, from_memory_ppm: 80_000, idle_permille: 250 };
+    const LATE: DataLate = DataLate { at_work_ppm: 20_000, from_memory_ppm: 60_000, slips: 3 };
 
     #[test]
     fn an_idle_processor_leaves_the_bus_alone() {
         assert_eq!(chance_ppm(&LATE, Direction::ToMemory, true), 20_000);
-        assert_eq!(chance_ppm(&LATE, Direction::FromMemory, true), 80_000);
-        assert_eq!(chance_ppm(&LATE, Direction::FromMemory, false), 20_000);
+        assert_eq!(chance_ppm(&LATE, Direction::ToMemory, false), 0);
+        assert_eq!(chance_ppm(&LATE, Direction::FromMemory, true), 100_000);
+        assert_eq!(chance_ppm(&LATE, Direction::FromMemory, false), 60_000);
     }
 
     #[test]

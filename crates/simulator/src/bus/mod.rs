@@ -73,12 +73,12 @@ impl Bus {
         }
     }
 
-    /// Whether its arbitration can make data late at all.
-    pub(crate) fn may_be_late(&self) -> bool {
-        self.data_late.is_some()
+    /// How often within a transfer it may be granted too late before a sector is lost; nothing where it never is.
+    pub(crate) fn forgives(&self) -> Option<u32> {
+        self.data_late.as_ref().map(|late| late.slips)
     }
 
-    /// Whether this sector comes too late.
+    /// Whether it is granted too late for this sector.
     pub(crate) fn is_late(&self, direction: Direction, cpu_at_work: bool, prng: &mut Prng) -> bool {
         let Some(late) = self.data_late.as_ref().filter(|_| !faults::is_planted(Fault::NoLateData)) else {
             return false;

@@ -41,11 +41,14 @@ struct Lane {
     /// Sectors of the transfer that have passed, and those that are passing.
     passed: u16,
     passing: u16,
+    /// How often the bus was granted too late since the transfer began or went on.
+    slips: u32,
 }
 
 impl Massbus {
     pub(super) fn new(settings: description::Massbus, order: description::Queue, drives: usize) -> Massbus {
-        let lane = |_| Lane { queue: DriveQueue::new(order), active: false, calls: false, passed: 0, passing: 0 };
+        let lane =
+            |_| Lane { queue: DriveQueue::new(order), active: false, calls: false, passed: 0, passing: 0, slips: 0 };
         Massbus {
             settings,
             lanes: (0..drives).map(lane).collect(),
@@ -136,18 +139,28 @@ impl Massbus {
             hardware.interrupt(self.settings.driver.interrupt, Signal::Call(drive));
             return;
         }
+        self.lanes[usize::from(drive)].calls = true;
+        hardware.enter(drive, Activity::Path);
+    }
+
+    /// The path is free again, and a drive called meanwhile.
+    fn heard(&mut self, hardware: &mut Hardware, drive: u8) {
         let remembered = faults::is_planted(Fault::LostAttentionIgnored);
-        match if remembered { Attention::Held } else { self.settings.attention } {
-            Attention::Held => {
-                self.lanes[usize::from(drive)].calls = true;
-                hardware.enter(drive, Activity::Path);
-            }
-            Attention::Missed => {
-                let turn = hardware.drive(drive).turn();
+        if self.settings.attention == Attention::Polled
+            && !remembered
+            && let Search::Lead { lead_sectors, .. } = self.settings.search
+        {
+            let io = self.lanes[usize::from(drive)].queue.first().expect("a drive that called has a request");
+            let now = hardware.now();
+            let there = hardware.drive(drive);
+            let calls = there.reaches_before(io.sector, lead_sectors, now);
+            if calls < there.reaches(io.sector, now) {
                 hardware.enter(drive, Activity::LostTurn);
-                hardware.after(turn, Event::Calls(drive));
+                return hardware.at(calls, Event::Calls(drive));
             }
         }
+        hardware.enter(drive, Activity::Host);
+        hardware.interrupt(self.settings.driver.interrupt, Signal::Call(drive));
     }
 
     fn want_path(&mut self, hardware: &mut Hardware, drive: u8) {
@@ -180,8 +193,9 @@ impl Massbus {
     /// The next sectors of a transfer begin to pass: one after the other where each may come too late, else as many
     /// as the buffer lets pass, which is all of them where the bus is faster than the platter.
     fn pass(&mut self, hardware: &mut Hardware, drive: u8) {
-        if hardware.bus.may_be_late() {
-            return self.pass_one_by_one(hardware, drive);
+        if let Some(slips) = hardware.bus.forgives() {
+            self.lanes[usize::from(drive)].slips = 0;
+            return self.pass_one_by_one(hardware, drive, slips);
         }
         let lane = &mut self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
@@ -198,9 +212,9 @@ impl Massbus {
         hardware.after(time, Event::Passed(drive));
     }
 
-    /// Sectors pass until one comes too late, all have passed, or something else happens meanwhile, which may change
-    /// what the processor does and with it the chance of the next.
-    fn pass_one_by_one(&mut self, hardware: &mut Hardware, drive: u8) {
+    /// Sectors pass until one is lost, all have passed, or something else happens meanwhile, which may change what the
+    /// processor does and with it the chance of the next.
+    fn pass_one_by_one(&mut self, hardware: &mut Hardware, drive: u8, forgiven: u32) {
         let time = hardware.drive(drive).sector();
         let lane = &mut self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
@@ -208,7 +222,8 @@ impl Massbus {
         let at_work = hardware.processor.is_at_work();
         lane.passing = 1;
         while lane.passed < io.sectors {
-            if hardware.bus.is_late(direction, at_work, &mut hardware.engine.prng) {
+            lane.slips += u32::from(hardware.bus.is_late(direction, at_work, &mut hardware.engine.prng));
+            if lane.slips >= forgiven {
                 return self.lose_turn(hardware, drive);
             }
             if !hardware.happens_next(time, Event::Passed(drive)) {
@@ -225,8 +240,8 @@ impl Massbus {
         let sectors = lane.queue.first().expect("the request that is transferred").sectors;
         if lane.passed == sectors {
             self.finish(hardware, drive);
-        } else if hardware.bus.may_be_late() {
-            self.pass_one_by_one(hardware, drive);
+        } else if let Some(slips) = hardware.bus.forgives() {
+            self.pass_one_by_one(hardware, drive, slips);
         } else {
             self.lose_turn(hardware, drive);
         }
@@ -235,7 +250,9 @@ impl Massbus {
     fn finish(&mut self, hardware: &mut Hardware, drive: u8) {
         hardware.transfer(false);
         hardware.enter(drive, Activity::Controller);
-        hardware.after(self.settings.finish, Event::Finished(drive));
+        let reads = self.lanes[usize::from(drive)].queue.first().is_some_and(|io| io.reads);
+        let of_read = if reads { self.settings.finish_of_read } else { Nanos::ZERO };
+        hardware.after(self.settings.finish + of_read, Event::Finished(drive));
     }
 
     fn lose_turn(&mut self, hardware: &mut Hardware, drive: u8) {
@@ -263,8 +280,7 @@ impl Massbus {
         // 3
         for other in 0..self.lanes.len() as u8 {
             if core::mem::take(&mut self.lanes[usize::from(other)].calls) {
-                hardware.enter(other, Activity::Host);
-                hardware.interrupt(self.settings.driver.interrupt, Signal::Call(other));
+                self.heard(hardware, other);
             }
         }
         // 4

@@ -20,9 +20,6 @@ use crate::drive::Activity;
 use crate::faults::{self, Fault};
 use crate::queue::{DriveQueue, Waiting};
 
-/// A bus that is taken for less than this is not worth telling: the two sides hardly meet.
-const HARDLY_BUSY: Nanos = Nanos::from_micros(500);
-
 /// The controller and the driver's half of it.
 #[derive(Debug)]
 pub(crate) struct Uda {
@@ -154,12 +151,13 @@ impl Uda {
                 }
             }
         }
-        // 3
+        // 3; and another can be fetched in its place
         let lane = &mut self.lanes[usize::from(drive)];
         if lane.busy.is_none()
             && let Some(io) = lane.fetched.pop_front()
         {
             self.turn_to(hardware, io);
+            self.go_on(hardware, drive);
         }
         self.show(hardware, drive);
     }
@@ -225,7 +223,7 @@ impl Uda {
     fn turn_to(&mut self, hardware: &mut Hardware, io: Io) {
         let now = hardware.now();
         let mut turnaround = hardware.engine.jittered(self.settings.turnaround, self.settings.jitter_permille);
-        if self.bus_free > now + HARDLY_BUSY {
+        if self.buffered > self.settings.buffer_sectors / 2 {
             turnaround += self.settings.turnaround_shared;
         }
         if faults::is_planted(Fault::NoTurnaround) {

@@ -21,15 +21,18 @@ pub struct Bus {
     pub data_late: Option<DataLate>,
 }
 
-/// How often a sector comes too late over the bus, so that it must come round again.
+/// How often the bus is granted too late for a sector. A controller without buffers falls behind each time, until it
+/// has nothing left to fall back on: then the sector must come round again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataLate {
-    /// Sectors in a million of those brought to memory while the processor is at work.
-    pub to_memory_ppm: u32,
-    /// Sectors in a million of those taken from memory while the processor is at work.
+    /// Sectors in a million for which it is, because the processor is at work and asks too; twice as many of those
+    /// taken from memory, for which the bus is taken twice.
+    pub at_work_ppm: u32,
+    /// Sectors in a million of those taken from memory for which it is besides: memory has to be asked before it
+    /// can answer.
     pub from_memory_ppm: u32,
-    /// The part of that while the processor is idle, in thousandths.
-    pub idle_permille: u32,
+    /// How often within one transfer, until a sector is lost.
+    pub slips: u32,
 }
 
 impl Bus {
@@ -50,13 +53,12 @@ impl Bus {
         Invalid::unless_within("bus.other_traffic_permille", other.into(), 0, 990, "some of the bus must be left")?;
         let Some(late) = &self.data_late else { return Ok(()) };
         let hint = "a sector that is nearly always late never arrives";
-        for (field, ppm) in [
-            ("bus.data_late.to_memory_ppm", late.to_memory_ppm),
-            ("bus.data_late.from_memory_ppm", late.from_memory_ppm),
-        ] {
-            Invalid::unless_within(field, ppm.into(), 0, 900_000, hint)?;
+        for (field, ppm) in
+            [("bus.data_late.at_work_ppm", late.at_work_ppm), ("bus.data_late.from_memory_ppm", late.from_memory_ppm)]
+        {
+            Invalid::unless_within(field, ppm.into(), 0, 300_000, hint)?;
         }
-        let idle = late.idle_permille;
-        Invalid::unless_within("bus.data_late.idle_permille", idle.into(), 0, 1000, "1000 is as often as at work")
+        let hint = "1 is a buffer that forgives nothing";
+        Invalid::unless_within("bus.data_late.slips", late.slips.into(), 1, 1000, hint)
     }
 }

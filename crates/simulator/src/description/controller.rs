@@ -38,6 +38,8 @@ pub struct Massbus {
     pub command: Nanos,
     /// From the last sector to the interrupt.
     pub finish: Nanos,
+    /// How much longer that is of a read, until its last data are in memory.
+    pub finish_of_read: Nanos,
     /// What becomes of a drive that found its sector while the data path is busy.
     pub attention: Attention,
     /// Sectors it can hold between bus and drive.
@@ -62,10 +64,10 @@ pub enum Search {
 /// What becomes of a drive's call while the data path is busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// It is heard when the path is free.
+    /// It is kept, and heard when the path is free.
     Held,
-    /// It is lost, and comes again after a turn.
-    Missed,
+    /// It is looked for when the path is free: a drive whose sector has passed meanwhile calls when it comes again.
+    Polled,
 }
 
 /// A UDA50: two processors, one for the host and one for the drives, and a buffer between them.
@@ -87,7 +89,7 @@ pub struct Uda {
     pub response: Nanos,
     /// Between two commands on the side of the drives.
     pub turnaround: Nanos,
-    /// How much longer that is while the side of the host moves data.
+    /// How much longer that is while more than half of the buffer is in use: both sides look for room in it.
     pub turnaround_shared: Nanos,
     /// By how much these times are longer or shorter by chance, at most, in thousandths.
     pub jitter_permille: u32,

@@ -100,6 +100,7 @@ pub(crate) fn massbus() -> Description {
             search_start: Nanos::from_micros(50),
             command: Nanos::from_micros(450),
             finish: Nanos::from_micros(100),
+            finish_of_read: Nanos::ZERO,
             attention: Attention::Held,
             buffer_sectors: 1,
         }),
@@ -113,10 +114,10 @@ pub(crate) fn massbus() -> Description {
 pub(crate) fn early_massbus() -> Description {
     let mut description = massbus();
     description.name = String::from("early massbus");
-    description.bus.data_late = Some(DataLate { to_memory_ppm: 26_000, from_memory_ppm: 85_000, idle_permille: 220 });
+    description.bus.data_late = Some(DataLate { at_work_ppm: 100_000, from_memory_ppm: 150_000, slips: 3 });
     let Controller::Massbus(massbus) = &mut description.controller else { unreachable!("a sample") };
     massbus.search = Search::Lead { lead_sectors: 2, window_sectors: 3 };
-    massbus.attention = Attention::Missed;
+    massbus.attention = Attention::Polled;
     description
 }
 

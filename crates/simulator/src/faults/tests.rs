@@ -56,7 +56,15 @@ fn holds(fault: Fault) -> bool {
 fn run(description: &Description, drives: usize, program: Classic) -> Outcome {
     let (prepare, steps) = (program.program(FILE).prepare, program.steps(Name::root(0), FILE));
     let file_system = &description.file_systems[0];
-    let experiment = Experiment { description, file_system, drives, prepare: &prepare, steps: &steps, bytes: FILE };
+    let experiment = Experiment {
+        description,
+        file_system,
+        drives,
+        prepare: &prepare,
+        before: &Stream::empty(),
+        steps: &steps,
+        bytes: FILE,
+    };
     experiment.run(Chance::default()).expect("a computer")
 }
 
@@ -121,8 +129,8 @@ fn two_platters_do_not_stay_together() -> bool {
     moments().any(|moment| drives[0].under_heads(moment) != drives[1].under_heads(moment))
 }
 
-fn turns_lost(description: &Description, drives: usize) -> u64 {
-    let parts = run(description, drives, Classic::Read8192).parts;
+fn turns_lost(description: &Description, drives: usize, program: Classic) -> u64 {
+    let parts = run(description, drives, program).parts;
     parts.drives.iter().map(|spent| spent[Activity::LostTurn as usize].0).sum()
 }
 
@@ -139,8 +147,9 @@ fn a_lead_in_time_saves_turns() -> bool {
 fn a_lost_call_costs_turns() -> bool {
     let mut description = massbus();
     let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
-    settings.attention = Attention::Missed;
-    turns_lost(&description, 2) > 0 && turns_lost(&massbus(), 2) == 0
+    settings.attention = Attention::Polled;
+    let read = Classic::Read8192;
+    turns_lost(&description, 2, read) > 0 && turns_lost(&massbus(), 2, read) == 0
 }
 
 fn transfers_slow_the_processor_down() -> bool {
@@ -170,7 +179,7 @@ fn every_request_is_turned_to() -> bool {
 }
 
 fn a_bus_that_lets_wait_loses_turns() -> bool {
-    turns_lost(&early_massbus(), 1) > 0
+    turns_lost(&early_massbus(), 1, Classic::Rewrite8192) > 0
 }
 
 /// Of 8 Kbytes, a block is skipped for 4 ms.

@@ -50,8 +50,8 @@ fn ready(
 #[cfg(test)]
 mod tests {
     use simulator::Experiment;
-    use workload::Name;
     use workload::programs::mckusick::Classic;
+    use workload::{Name, Stream};
 
     use super::*;
     use crate::machines::Machine;
@@ -77,6 +77,7 @@ mod tests {
                     file_system,
                     drives,
                     prepare: &prepare,
+                    before: &Stream::empty(),
                     steps: &steps,
                     bytes,
                 };
