@@ -107,12 +107,15 @@ impl Log<'_> {
     /// Against a table that understands nothing, and whether what is faster is faster.
     fn skill(&self, constants: usize) -> String {
         let errors = || self.cells.iter().zip(self.simulated).map(|(cell, one)| rate_percent(cell, *one));
-        let (own, additive) = (mean(errors().map(f64::abs)), additive::mean_error(self.cells, constants));
+        let own = mean(errors().map(f64::abs));
+        let (declared, chosen) = (additive::declared(self.cells, constants), additive::chosen(self.cells, constants));
         let (kept, pairs) = order(self.cells, self.simulated);
         format!(
-            "\nskill: mean error {own:.2} %, of an additive table with {constants} numbers {additive:.2} %: {:.2} of it\n\
+            "\nskill: mean error {own:.2} %; of an additive table with {constants} numbers {declared:.2} %: {:.2} of it; \
+             where its interactions may be chosen by the cells {chosen:.2} %: {:.2} of it\n\
              order: {kept} of {pairs} pairs within a table that differ by more than rounding ({:.1} %)\n",
-            own / additive,
+            own / declared,
+            own / chosen,
             100.0 * kept as f64 / pairs as f64,
         )
     }
@@ -149,6 +152,8 @@ fn groups(cells: &[Cell], simulated: &[Simulated]) -> String {
         let of = |cell: &&Cell| cell.machine == machine && cell.drives == drives;
         text += &line(&format!("{machine}, {drives}"), cells, simulated, of);
     }
+    let is_early = |cell: &&Cell| cell.machine.starts_with("vax780-sc780-");
+    text += &line("SC780's earlier stages, by their settings", cells, simulated, is_early);
     text + &line("all", cells, simulated, |_| true)
 }
 

@@ -24,6 +24,28 @@ pub fn loss(cells: &[Cell], simulated: &[Simulated]) -> f64 {
     rates + CPU_WEIGHT * mean(shares.map(|error| error.abs() / 100.0))
 }
 
+/// An error, and how much the loss grows with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Residual {
+    /// Positive where too much was simulated: of a rate a logarithm, of a CPU share a part of the processor.
+    pub error: f64,
+    /// What the loss grows by, of the error's size.
+    pub weight: f64,
+}
+
+/// All errors of these cells.
+pub fn residuals(cells: &[Cell], simulated: &[Simulated]) -> Vec<Residual> {
+    let pairs = || cells.iter().zip(simulated);
+    let shares = pairs().filter_map(|(cell, simulated)| cpu_error(cell, *simulated));
+    let share_weight = CPU_WEIGHT / shares.clone().count().max(1) as f64;
+    let rates = pairs().map(|(cell, simulated)| {
+        let error = rate_error(cell, *simulated);
+        let weight = if error.abs() > LARGE { 1.0 + LARGE_WEIGHT } else { 1.0 };
+        Residual { error, weight: weight / cells.len() as f64 }
+    });
+    rates.chain(shares.map(|error| Residual { error: error / 100.0, weight: share_weight })).collect()
+}
+
 /// By how much the simulated rate is higher, as a logarithm.
 pub fn rate_error(cell: &Cell, simulated: Simulated) -> f64 {
     (simulated.kbytes_per_sec / cell.kbytes_per_sec).ln()

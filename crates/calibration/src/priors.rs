@@ -85,7 +85,12 @@ impl Constant {
     /// The value as finely as it is written, within its bounds.
     pub fn rounded(&self, value: f64) -> f64 {
         let scale = 10f64.powi(self.decimals as i32);
-        (value.clamp(self.least, self.most) * scale).round() / scale
+        (self.within(value) * scale).round() / scale
+    }
+
+    /// The value, or the bound that it is beyond.
+    pub fn within(&self, value: f64) -> f64 {
+        value.clamp(self.least, self.most)
     }
 
     /// It and what goes with it.

@@ -1,9 +1,9 @@
-//! The search for constants: from the guesses, by CMA-ES over their logarithms with few ways for the platters to stand,
-//! then constant by constant with all of them.
+//! The search for constants, over their logarithms: down from the guesses (`descent.rs`), then about there by CMA-ES,
+//! both with few ways for the platters to stand; then constant by constant with all of them.
 //!
-//! Everything follows from the seed. What an evaluation came to is kept in a journal, so that a search that was
-//! interrupted goes through the same evaluations again without simulating them. A journal of another program is known by
-//! its first evaluation, which is always simulated, and begun anew.
+//! Everything follows from the seed. What a machine came to is kept in a journal, so that a search that was interrupted
+//! goes the same way again without simulating it. A journal of another program is known by the first thing that is asked
+//! of it, which is always simulated, and begun anew.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,17 +16,18 @@ use cmaes::{CMAESOptions, DVector};
 use diskperf::fitting::{Cell, Change, Machines};
 use stats::replication::Simulated;
 
-use crate::loss::loss;
+use crate::descent::descend;
+use crate::loss::{loss, residuals};
 use crate::priors::Priors;
 
-/// How many ways the platters stand while searching: a third of the work, and near enough to know where to go.
-const PHASES_SEARCHING: u32 = 3;
+/// How many ways the platters stand while searching: less than half of the work, and near enough to know where to go.
+const PHASES_SEARCHING: u32 = 4;
 
 /// And where it is decided: as `diskperf paper` has them.
 pub const PHASES: u32 = 10;
 
-/// The first step: about a sixth of a constant.
-const FIRST_STEP: f64 = 0.16;
+/// The first step of CMA-ES: a twelfth of a constant.
+const FIRST_STEP: f64 = 0.08;
 
 /// How much a constant is moved to see how much depends on it.
 pub const MOVE: f64 = 0.05;
@@ -47,7 +48,9 @@ const GAIN: f64 = 0.003;
 pub struct Effort {
     /// The seed of the search.
     pub seed: u64,
-    /// Evaluations with few phases.
+    /// Steps down from the guesses, at most.
+    pub steps: usize,
+    /// Evaluations by CMA-ES.
     pub evaluations: usize,
     /// Rounds over all constants with all phases, at most.
     pub rounds: usize,
@@ -59,55 +62,64 @@ pub struct Search<'a> {
     priors: &'a Priors,
     cells: &'a [Cell],
     journal: RefCell<Journal>,
-    known: RefCell<BTreeMap<Key, Vec<Simulated>>>,
 }
-
-/// A machine, the ways its platters stand, and what was set of it.
-type Key = (&'static str, u32, Vec<String>);
 
 impl<'a> Search<'a> {
     /// Of these cells, with its journal in that file.
     pub fn new(machines: &'a Machines, priors: &'a Priors, cells: &'a [Cell], journal: &Path) -> Result<Self, String> {
-        Ok(Search {
-            machines,
-            priors,
-            cells,
-            journal: RefCell::new(Journal::open(journal)?),
-            known: RefCell::default(),
-        })
+        Ok(Search { machines, priors, cells, journal: RefCell::new(Journal::open(journal)?) })
     }
 
     /// The best constants there are.
     pub fn run(&self, effort: Effort) -> Vec<f64> {
-        let found = self.evolve(effort, &self.priors.guesses());
+        let found = self.descend(effort.steps);
+        let found = self.evolve(effort, &found);
         self.polish(found, effort.rounds)
+    }
+
+    fn descend(&self, steps: usize) -> Vec<f64> {
+        let guesses = self.priors.guesses();
+        let values = |point: &[f64]| -> Vec<f64> {
+            let constants = self.priors.constant.iter().zip(point);
+            constants.map(|(constant, x)| constant.within(x.exp())).collect()
+        };
+        let errors = |point: &[f64]| residuals(self.cells, &self.simulate(&values(point), PHASES_SEARCHING));
+        let loss = |point: &[f64]| self.loss(&values(point), PHASES_SEARCHING);
+        let found = descend(guesses.iter().map(|guess| guess.ln()).collect(), steps, errors, loss);
+        self.priors.constant.iter().zip(values(&found)).map(|(constant, value)| constant.rounded(value)).collect()
     }
 
     /// The loss of these constants.
     pub fn loss(&self, values: &[f64], phases: u32) -> f64 {
-        let changes = self.priors.changes(values);
-        let mut hasher = DefaultHasher::new();
-        (changes.iter().map(|change| &change.value).collect::<Vec<_>>(), phases).hash(&mut hasher);
-        self.journal.borrow_mut().ask(hasher.finish(), || loss(self.cells, &self.simulate(&changes, phases)))
+        loss(self.cells, &self.simulate(values, phases))
     }
 
-    /// The cells with these changes. What a machine gives without any that reaches it changed is known already.
-    fn simulate(&self, changes: &[Change], phases: u32) -> Vec<Simulated> {
-        let key = |cell: &Cell| -> Key {
-            let reaches = |change: &&Change| {
-                self.machines.with(&change.file, &change.field).any(|machine| machine == cell.machine)
-            };
-            (cell.machine, phases, changes.iter().filter(reaches).map(|change| change.value.clone()).collect())
+    /// The cells with these constants. What a machine gives without any that reaches it changed is known already.
+    pub fn simulate(&self, values: &[f64], phases: u32) -> Vec<Simulated> {
+        let changes = self.priors.changes(values);
+        let key = |machine: &str| -> u64 {
+            let reaches =
+                |change: &&Change| self.machines.with(&change.file, &change.field).any(|with| with == machine);
+            let mut hasher = DefaultHasher::new();
+            (machine, phases).hash(&mut hasher);
+            for cell in self.cells.iter().filter(|cell| cell.machine == machine) {
+                (cell.half, cell.test, cell.drives).hash(&mut hasher);
+            }
+            changes.iter().filter(reaches).for_each(|change| (&change.field, &change.value).hash(&mut hasher));
+            hasher.finish()
         };
-        let keys: BTreeMap<&str, Key> = self.cells.iter().map(|cell| (cell.machine, key(cell))).collect();
-        let mut known = self.known.borrow_mut();
-        let is_new = |cell: &&Cell| !known.contains_key(&keys[cell.machine]);
+        let machines: BTreeMap<&str, u64> = self.cells.iter().map(|cell| (cell.machine, key(cell.machine))).collect();
+        let mut journal = self.journal.borrow_mut();
+        let is_new = |cell: &&Cell| !journal.knows(machines[cell.machine]);
         let new: Vec<Cell> = self.cells.iter().filter(is_new).copied().collect();
-        let simulated = self.machines.simulate(&new, changes, phases).expect("bounds keep machines sound");
+        let simulated = self.machines.simulate(&new, &changes, phases).expect("bounds keep machines sound");
+        let mut of: BTreeMap<u64, Vec<Simulated>> = BTreeMap::new();
         for (cell, simulated) in new.iter().zip(simulated) {
-            known.entry(keys[cell.machine].clone()).or_default().push(simulated);
+            of.entry(machines[cell.machine]).or_default().push(simulated);
         }
-        let mut of: BTreeMap<&str, _> = keys.iter().map(|(machine, key)| (*machine, known[key].iter())).collect();
+        of.into_iter().for_each(|(key, simulated)| journal.keep(key, simulated));
+        let mut of: BTreeMap<&str, _> =
+            machines.iter().map(|(machine, key)| (*machine, journal.kept[key].iter())).collect();
         let next = |cell: &Cell| *of.get_mut(cell.machine).and_then(Iterator::next).expect("each cell was simulated");
         self.cells.iter().map(next).collect()
     }
@@ -146,7 +158,8 @@ impl<'a> Search<'a> {
         let middle = values(state.mean());
         drop(state);
         let (_, met, _) = best.into_inner();
-        if self.loss(&middle, PHASES) < self.loss(&met, PHASES) { middle } else { met }
+        let all = [start.to_vec(), met, middle].map(|values| (self.loss(&values, PHASES), values));
+        all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(|| start.to_vec(), |(_, values)| values)
     }
 
     /// Moves one constant after the other, as long as that gains something.
@@ -187,11 +200,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What evaluations came to, in the order in which they were asked for.
+/// What machines came to, by a number made of what was set of them.
 struct Journal {
     file: File,
-    kept: Vec<(u64, f64)>,
-    asked: usize,
+    kept: BTreeMap<u64, Vec<Simulated>>,
+    /// Something of it was simulated again, and came to the same.
+    holds: bool,
 }
 
 impl Journal {
@@ -200,43 +214,44 @@ impl Journal {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let line = |line: &str| {
-            let (key, loss) = line.split_once(' ')?;
-            Some((u64::from_str_radix(key, 16).ok()?, f64::from_bits(u64::from_str_radix(loss, 16).ok()?)))
-        };
         let text = fs::read_to_string(path).unwrap_or_default();
-        let kept = text.lines().map_while(line).collect();
+        let kept = text.lines().map_while(entry).collect();
         let file = File::options().append(true).create(true).open(path).map_err(failed)?;
-        Ok(Journal { file, kept, asked: 0 })
+        Ok(Journal { file, kept, holds: false })
     }
 
-    fn ask(&mut self, key: u64, simulate: impl FnOnce() -> f64) -> f64 {
-        let index = self.asked;
-        self.asked += 1;
-        let kept = self.kept.get(index).filter(|(kept, _)| *kept == key).map(|(_, loss)| *loss);
-        if let Some(loss) = kept.filter(|_| index > 0) {
-            return loss;
-        }
-        let loss = simulate();
-        if kept != Some(loss) {
-            let is_stale = index < self.kept.len();
-            self.kept.truncate(index);
-            self.kept.push((key, loss));
-            self.write(if is_stale { 0 } else { index });
-        }
-        loss
+    fn knows(&self, key: u64) -> bool {
+        self.holds && self.kept.contains_key(&key)
     }
 
-    /// Writes the lines from there on; from the first, instead of what the file holds. A journal that cannot be
-    /// written costs time after the next interruption, and nothing else.
-    fn write(&mut self, from: usize) {
-        if from == 0 {
-            let _ = self.file.set_len(0);
+    /// Keeps it also in the file. One that cannot be written costs time after the next interruption, and nothing else.
+    fn keep(&mut self, key: u64, simulated: Vec<Simulated>) {
+        if !self.holds {
+            if self.kept.get(&key) != Some(&simulated) {
+                self.kept.clear();
+                let _ = self.file.set_len(0);
+            }
+            self.holds = true;
         }
-        for (key, loss) in &self.kept[from..] {
-            let _ = writeln!(self.file, "{key:016x} {:016x}", loss.to_bits());
+        let number =
+            |one: &Simulated| format!(" {:016x} {:016x}", one.kbytes_per_sec.to_bits(), one.cpu_percent.to_bits());
+        if !self.kept.contains_key(&key) {
+            let _ = writeln!(self.file, "{key:016x}{}", simulated.iter().map(number).collect::<String>());
         }
+        self.kept.insert(key, simulated);
     }
+}
+
+/// A line of the journal; nothing where it was cut short.
+fn entry(line: &str) -> Option<(u64, Vec<Simulated>)> {
+    let mut numbers = line.split(' ').map(|word| (word.len() == 16).then(|| u64::from_str_radix(word, 16).ok())?);
+    let key = numbers.next()??;
+    let numbers = numbers.map(|number| number.map(f64::from_bits)).collect::<Option<Vec<f64>>>()?;
+    let pairs = numbers.chunks(2).map(|pair| match *pair {
+        [kbytes_per_sec, cpu_percent] => Some(Simulated { kbytes_per_sec, cpu_percent }),
+        _ => None,
+    });
+    Some((key, pairs.collect::<Option<Vec<Simulated>>>()?))
 }
 
 #[cfg(test)]
@@ -244,17 +259,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_journal_answers_what_it_was_asked_before() {
+    fn a_journal_holds_until_something_comes_to_something_else() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal");
+        let of = |kbytes_per_sec| vec![Simulated { kbytes_per_sec, cpu_percent: 1.0 }];
         let mut journal = Journal::open(&path).expect("a journal");
-        assert_eq!((journal.ask(1, || 0.5), journal.ask(2, || 0.25), journal.ask(3, || 0.125)), (0.5, 0.25, 0.125));
+        (1..4).for_each(|key| journal.keep(key, of(key as f64)));
         // The first is simulated again; as it is the same, the rest holds.
         let mut journal = Journal::open(&path).expect("a journal");
-        assert_eq!((journal.ask(1, || 0.5), journal.ask(2, || 9.0), journal.ask(4, || 0.75)), (0.5, 0.25, 0.75));
+        assert!(!journal.knows(2));
+        journal.keep(1, of(1.0));
+        assert!(journal.knows(2) && journal.kept[&3] == of(3.0));
         let mut journal = Journal::open(&path).expect("a journal");
-        assert_eq!((journal.ask(1, || 0.6), journal.ask(2, || 9.0)), (0.6, 9.0));
-        let mut journal = Journal::open(&path).expect("a journal");
-        assert_eq!((journal.ask(1, || 0.6), journal.ask(2, || 8.0)), (0.6, 9.0));
+        journal.keep(1, of(1.5));
+        assert!(journal.knows(1) && !journal.knows(2));
+        assert_eq!(Journal::open(&path).expect("a journal").kept.len(), 1);
+        assert!(entry("0000000000000001 0000").is_none());
     }
 }

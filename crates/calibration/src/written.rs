@@ -31,8 +31,8 @@ pub fn write(root: &Path, log: &Log, text: &str) -> Result<(), String> {
             fs::write(&path, file).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
     }
-    let Effort { evaluations, rounds, .. } = log.effort;
-    let text = format!("{origin}, --evaluations {evaluations} --rounds {rounds}\n\n{text}");
+    let Effort { steps, evaluations, rounds, .. } = log.effort;
+    let text = format!("{origin}, --steps {steps} --evaluations {evaluations} --rounds {rounds}\n\n{text}");
     fs::write(root.join(LOG), text).map_err(|error| format!("cannot write {LOG}: {error}"))
 }
 
@@ -113,6 +113,24 @@ fn date(mut days: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn root() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    /// A fitted number is not changed by hand: what stands in `machines/` is what the last fit says it wrote.
+    #[test]
+    fn machines_are_what_the_last_fit_wrote() {
+        let log = fs::read_to_string(root().join(LOG)).expect("the log of the last fit");
+        let mut lines = 0;
+        for line in log.lines().filter_map(|line| line.strip_prefix(MARK)) {
+            let [file, field, value] = line.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{line}") };
+            assert_eq!(read(&root(), file, field).as_deref(), Ok(value), "{file}: {field}");
+            lines += 1;
+        }
+        let priors = Priors::read();
+        assert_eq!(lines, priors.changes(&priors.guesses()).len());
+    }
 
     #[test]
     fn only_the_value_and_its_origin_are_replaced() {
