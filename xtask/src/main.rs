@@ -2,11 +2,13 @@
 //!
 //! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `docs` has the
 //! documents show what the program prints; `prove` measures what is promised and takes longer; `dist` makes what is
-//! handed out. No task touches anything outside the target folder and the temporary one, but for the packages that
-//! `test` installs, and the documents that `docs` writes.
+//! handed out; `calibrate` fits the machines, `golden` keeps what they give. No task touches anything outside the
+//! target folder and the temporary one, but for the packages that `test` installs, the documents that `docs` writes,
+//! `calibrate --write` (machines/) and `golden` (golden/).
 
 mod dist;
 mod docs;
+mod golden;
 mod libtest;
 mod packages;
 mod process;
@@ -76,6 +78,22 @@ enum Task {
         #[arg(long)]
         again: bool,
     },
+    /// The constants of machines/, fitted to the published tables from the guesses in
+    /// crates/calibration/priors.toml; takes a quarter of an hour. `calibrate --help` tells the rest.
+    ///
+    /// Goes on where it was interrupted. Writes nothing but what it keeps under target/calibrate, without --write.
+    #[command(disable_help_flag = true)]
+    Calibrate {
+        /// What the task takes.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// The published tables beside the simulated ones, written to golden/. Refuses where an error has grown.
+    Golden {
+        /// Write them although an error has grown: say why in the commit.
+        #[arg(long)]
+        worse: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -85,6 +103,11 @@ fn main() -> ExitCode {
         Task::Docs { write, measure } => docs::run(write, measure),
         Task::Prove { names, again } => prove::run(&names, again),
         Task::Dist => dist::run(),
+        Task::Calibrate { arguments } => {
+            let command = ["run", "--release", "--quiet", "--package", "calibration", "--"];
+            process::run(process::cargo(&command).args(arguments))
+        }
+        Task::Golden { worse } => golden::run(worse),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
