@@ -45,6 +45,7 @@ mod runs;
 mod shell;
 mod signals;
 mod sizing;
+mod status;
 mod target;
 mod worlds;
 

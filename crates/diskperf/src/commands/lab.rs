@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use indicatif::ProgressBar;
 use kernel::machine::Host;
 use kernel::{Posix, Station, Workspace};
 use report::lab::{Digits, FLUSH_FILE};
@@ -18,6 +17,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use crate::signals::Stop;
+use crate::status::StatusLine;
 use crate::target::{Site, Target};
 
 /// Where the lab's file benchmarks run: the directory one stands in.
@@ -63,36 +63,35 @@ pub fn size(text: &str) -> Result<Bytes, units::ParseBytesError> {
 
 /// What a command says, and what it is about to do, which only a terminal shows.
 pub struct Voice {
-    bar: ProgressBar,
+    line: StatusLine,
     failed: Option<Error>,
 }
 
 impl Voice {
     /// A voice that has said nothing yet.
     pub fn new() -> Voice {
-        Voice { bar: ProgressBar::new_spinner(), failed: None }
+        Voice { line: StatusLine::new(), failed: None }
     }
 
     /// A line on standard output. If it cannot be written, `end` says so.
     pub fn line(&mut self, text: &str) {
-        let printed = self.bar.suspend(|| output::print(&format!("{text}\n")));
+        let printed = self.line.aside(|| output::print(&format!("{text}\n")));
         self.failed = self.failed.take().or(printed.err());
     }
 
     /// A line on standard error.
     pub fn remark(&self, text: &str) {
-        self.bar.suspend(|| output::remark(text));
+        self.line.aside(|| output::remark(text));
     }
 
     /// What goes on from here.
     pub fn doing(&self, what: &str) {
-        self.bar.set_message(what.to_owned());
-        self.bar.tick();
+        self.line.say(what);
     }
 
     /// Clears the terminal's line. Fails where a line could not be written.
     pub fn end(self) -> Result<(), Error> {
-        self.bar.finish_and_clear();
+        self.line.clear();
         self.failed.map_or(Ok(()), Err)
     }
 }

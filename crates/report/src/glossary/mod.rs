@@ -18,7 +18,7 @@ mod terms;
 mod units;
 
 use crate::grid::Page;
-use crate::wrap::hanging;
+use crate::wrap::{hanging, wrapped};
 
 /// A word, explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +221,7 @@ pub fn text(topic: Topic, entry: &Entry, page: Page) -> String {
 pub fn list(topic: Topic, page: Page) -> String {
     let width = topic.entries().iter().map(|entry| entry.word.chars().count()).max().unwrap_or(0);
     let line = |entry: &Entry| hanging(page, &format!("  {}", entry.word), width + 4, entry.brief);
-    format!("{}\n", topic.about()) + &topic.entries().iter().map(line).collect::<String>()
+    wrapped(&format!("{}\n", topic.about()), page) + &topic.entries().iter().map(line).collect::<String>()
 }
 
 /// Where the words begin that stand behind a label.
