@@ -240,7 +240,7 @@ fn an_unknown_run_is_told_with_what_is_near() {
     scratch.refuses(&["resume", &run], 2, &["is finished", "diskperf show"]);
     scratch.refuses(&["resume"], 2, &["every stored run is finished"]);
     // All runs of a day end alike; many begin alike only with a few thousand of them.
-    scratch.refuses(&["show", ""], 2, &["there is no run"]);
+    scratch.refuses(&["export", ""], 2, &["there is no run"]);
 }
 
 #[test]
