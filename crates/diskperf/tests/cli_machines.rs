@@ -79,7 +79,7 @@ fn what_is_set_is_said_to_be_typed() {
     let swapped = ["vax780-sc780", "--parts", "--set", "drive.rpm=1000", "--set", "drive=ra81"];
     shows(here, &swapped, &["drive: DEC RA81 (ra81)", "rpm 3600 turns/min published", "heads 14 heads published"]);
     // The controller that existed for the 750 and was not tested.
-    shows(here, &["vax750-sc750", "--parts", "--set", "controller=si9900"], &["search_start 2.1 ms fitted"]);
+    shows(here, &["vax750-sc750", "--parts", "--set", "controller=si9900"], &["search_start 2.061 ms fitted"]);
     // One file system of several, or only one.
     let one = ["vax780-sc780", "--parts", "--set", "file_system.4k-1k.rotational_delay=3"];
     shows(here, &one, &["rotational_delay 4 ms published", "rotational_delay 3 ms typed"]);
@@ -148,7 +148,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("file_system.rotational_delay=16ms", &["rotational_delay: ", "longer than a turn"]);
     set("controller.search_lead=48", &["controller.search_lead: 48 is not within"]);
     set("cpu.memory=100KiB", &["cpu.memory: ", "too few"]);
-    set("controller.attention=lost", &["\"lost\" is no choice", "held, missed"]);
+    set("controller.attention=lost", &["\"lost\" is no choice", "held, polled"]);
     set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
     set("drive.rpm=3600ms", &["drive.rpm cannot be told in ms", "turns/min"]);
     set("drive.rpm=fast", &["\"fast\" is no number"]);
