@@ -56,6 +56,9 @@ pub fn run() -> Result<(), String> {
 
 /// Whether it can be made here; says why not, and how to change that.
 pub fn possible() -> Result<(), String> {
+    if std::env::consts::ARCH != "x86_64" {
+        return Err("it is made on x86-64 only".to_owned());
+    }
     if !testkit::has_tool(COMPILER) {
         return Err(format!("there is no {COMPILER}; to install it: apt-get install musl-tools"));
     }

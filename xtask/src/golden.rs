@@ -15,7 +15,7 @@ const TABLES: [&str; 5] = ["T1", "T2", "T3", "T4", "T5"];
 const ERRORS: [(&str, &str); 6] =
     [("rate", "median"), ("rate", "mean"), ("rate", "largest"), ("cpu", "median"), ("cpu", "mean"), ("cpu", "largest")];
 
-/// Writes the files, in one piece or not at all.
+/// Writes the files, once everything was simulated.
 pub fn run(worse: bool) -> Result<(), String> {
     let paper = |words: &[&str]| {
         let command = ["run", "--release", "--quiet", "--package", "diskperf", "--", "paper"];
@@ -31,11 +31,11 @@ pub fn run(worse: bool) -> Result<(), String> {
     if !grown.is_empty() && !worse {
         return Err(format!("errors have grown, nothing is written: {}", grown.join(", ")));
     }
-    let texts = TABLES.map(|table| paper(&[table]));
+    let texts: Vec<String> = TABLES.iter().map(|table| paper(&[table])).collect::<Result<_, _>>()?;
     fs::create_dir_all(&folder).map_err(|error| format!("cannot make golden/: {error}"))?;
     for (table, text) in TABLES.iter().zip(texts) {
         let path = folder.join(table).with_extension("txt");
-        fs::write(&path, text?).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     let text: String = errors.iter().map(|(name, error)| format!("{name} {error:.2}\n")).collect();
     fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))

@@ -37,8 +37,8 @@ enum Task {
     ///
     /// Installs through apt what the tests need and what is missing, as root or where sudo asks for no
     /// password; otherwise names the packages. Then, in order and up to the first step that fails:
-    /// formatting, clippy, documentation, tidy, all tests, the release build and what is counted in it,
-    /// and, as root, the command-line tests once more as an unprivileged user.
+    /// formatting, clippy, documentation, tidy, all tests and those of planted mistakes, the release build and what is
+    /// counted in it, the program to hand out, and, as root, the command-line tests once more as an unprivileged user.
     ///
     /// Ends with a line "N passed, N failed, N skipped". With CI=true a skipped test is a failure.
     Test,
@@ -49,7 +49,7 @@ enum Task {
     /// own under xtask/src/tidy, with the exceptions it knows.
     Tidy,
     /// The program as it is handed out: one static file, and a package for Debian with manual pages, completions and
-    /// licences, both in target/dist. Nothing is installed.
+    /// licences, both in target/dist. The program is installed nowhere.
     ///
     /// Needs musl-gcc (of the package musl-tools), and the Rust target x86_64-unknown-linux-musl, which rustup is asked
     /// for where it is missing.
@@ -66,7 +66,7 @@ enum Task {
         #[arg(long)]
         measure: bool,
     },
-    /// The figures that are promised, measured; takes minutes and wants a machine with nothing else to do.
+    /// The figures that are promised, measured; takes up to hours and wants a machine with nothing else to do.
     ///
     /// Keeps what was measured under target/prove and goes on there where it was interrupted. Prints a table
     /// of what was asked and what was measured, and writes it to target/prove/table.md. Fails where a figure

@@ -3,18 +3,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 #[test]
 fn the_tables_are_those_that_were_kept() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
-    let output = Command::new(env!("CARGO_BIN_EXE_diskperf"))
-        .args(["paper", "T1", "T2", "T3", "T4", "T5"])
-        .output()
-        .expect("diskperf starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let printed = String::from_utf8(output.stdout).expect("plain text");
-    let mut rest = printed.as_str();
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let ended = testkit::run(&program, Path::new("/"), &["paper", "T1", "T2", "T3", "T4", "T5"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let mut rest = ended.out.as_str();
     for table in ["T1", "T2", "T3", "T4", "T5"] {
         let path = golden.join(table).with_extension("txt");
         let kept = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -24,7 +20,11 @@ fn the_tables_are_those_that_were_kept() {
     }
     // What is left is the summary: the errors that are kept beside the tables.
     let errors = fs::read_to_string(golden.join("errors.txt")).expect("the errors that are kept");
-    let mean = errors.lines().find_map(|line| line.strip_prefix("rate-mean ")).expect("the mean of the rates' errors");
-    let mean: f64 = mean.parse().expect("a number");
-    assert!(rest.contains(&format!("mean {mean:.1} %")), "{mean}: {rest}");
+    for (name, unit) in [("rate", "%"), ("cpu", "points")] {
+        for what in ["median", "mean", "largest"] {
+            let kept = errors.lines().find_map(|line| line.strip_prefix(&format!("{name}-{what} ")));
+            let kept: f64 = kept.and_then(|text| text.parse().ok()).expect("every error is kept");
+            assert!(rest.contains(&format!("{what} {kept:.1} {unit}")), "{name} {what} {kept}: {rest}");
+        }
+    }
 }

@@ -138,9 +138,12 @@ pub fn footnotes(document: &Document) -> String {
     if run.interrupted {
         text += "; interrupted";
     }
-    if let Some(widest) = widest_interval(&document.cells) {
-        text += &format!("; {:.0} % intervals within +-{widest:.0} %", 100.0 * CONFIDENCE);
-    }
+    let confidence = 100.0 * CONFIDENCE;
+    text += &match widest_interval(&document.cells) {
+        Some(widest) if widest > 100.0 => format!("; the widest {confidence:.0} % interval reaches down to nothing"),
+        Some(widest) => format!("; {confidence:.0} % intervals within +-{widest:.0} %"),
+        None => String::new(),
+    };
     let costs = costs(document);
     if !costs.is_empty() {
         text += &format!(". {}", costs.join("; "));

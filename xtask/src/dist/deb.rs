@@ -50,7 +50,7 @@ pub fn pack(program: &Path, version: &str, licences: &str, package: &Path) -> Re
     dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(tree.0.path()).arg(package);
     // The same tree of files gives the same package.
     let time = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(process::root()).output();
-    if let Ok(time) = time {
+    if let Some(time) = time.ok().filter(|time| time.status.success()) {
         dpkg.env("SOURCE_DATE_EPOCH", String::from_utf8_lossy(&time.stdout).trim());
     }
     process::run(&mut dpkg)

@@ -21,6 +21,7 @@ pub const RESOURCES: [Resource; 6] = [
         times: &[
             "controller.command",
             "controller.finish",
+            "controller.finish_of_read",
             "controller.search_start",
             "controller.response",
             "controller.turnaround",

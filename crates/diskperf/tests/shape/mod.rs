@@ -3,7 +3,8 @@
 //!
 //! Policy:
 //!   1. what stands before the first empty line tells of the machine, but for remarks about what will be done;
-//!   2. lines that tell what was suspect or not measured are left out, as are those that say where it is stored;
+//!   2. lines that tell what was suspect or not measured are left out, as are those that say where it is stored, and
+//!      what the device did, which not every place lets one see;
 //!   3. of the headings of a table, those that not every machine fills are left out;
 //!   4. of a row, the name and the unit of its rate are compared; a row that is `n.m.` on one side has any unit;
 //!   5. in other lines figures are alike, and so are units of sizes and times.
@@ -11,6 +12,9 @@
 /// How lines begin that depend on how it went.
 const LEFT_OUT: [&str; 9] =
     ["* ", "noise: ", "nested: ", "n.m. ", "cache: n.m. ", "stored as ", "about ", "the store lies on ", "beside them"];
+
+/// Words of lines that tell what reached a device, or that none can be seen.
+const DEVICE: [&str; 3] = ["the device ", "no device can be seen", "may come from memory"];
 
 /// Headings of columns that may be empty.
 const OPTIONAL: [&str; 6] = ["+-", "CPU", "kernel", "p50 / p99", "limited by", "calls alone"];
@@ -68,7 +72,8 @@ fn shape(text: &str) -> Vec<Shape> {
             is_table = false;
         }
         // 2.
-        if line.is_empty() || LEFT_OUT.iter().any(|begin| line.trim_start().starts_with(begin)) {
+        let tells_of_device = DEVICE.iter().any(|words| line.contains(words));
+        if line.is_empty() || tells_of_device || LEFT_OUT.iter().any(|begin| line.trim_start().starts_with(begin)) {
             continue;
         }
         let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|column| !column.is_empty()).collect();

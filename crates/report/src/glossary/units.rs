@@ -142,7 +142,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "sectors",
-        also: &["blocks", "heads", "cylinders", "drives", "commands", "writes"],
+        also: &["blocks", "heads", "cylinders", "drives", "commands", "writes", "slips"],
         brief: "things that come whole, as many as it says",
         says: "A sector is 512 bytes of a track; a head reads the tracks of one surface, all heads together a cylinder.",
         when: "Numbers of simulated machines.",

@@ -126,6 +126,7 @@ impl Controller {
                 ("controller.search_start", massbus.search_start),
                 ("controller.command", massbus.command),
                 ("controller.finish", massbus.finish),
+                ("controller.finish_of_read", massbus.finish_of_read),
             ]
             .to_vec(),
             Controller::Uda(uda) => [
