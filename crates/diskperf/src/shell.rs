@@ -3,9 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// A word.
+/// A word. shlex quotes some that no shell would change inside a line, our own targets among them (`image:ext4,size=1GiB`):
+/// these stay as they are.
 pub fn word(word: impl AsRef<OsStr>) -> String {
-    let quoted = shlex::bytes::Quoter::new().allow_nul(true).quote(word.as_ref().as_bytes());
+    let bytes = word.as_ref().as_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(byte);
+    if !bytes.is_empty() && bytes[0] != b'=' && bytes.iter().all(is_plain) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    let quoted = shlex::bytes::Quoter::new().allow_nul(true).quote(bytes);
     // Only a zero byte cannot be quoted, and no word of a command has one.
     String::from_utf8_lossy(&quoted.unwrap_or_default()).into_owned()
 }
@@ -45,7 +51,8 @@ mod tests {
     #[test]
     fn words_are_quoted_where_a_shell_would_change_them() {
         assert_eq!(line(["diskperf", "run", "./a-b_c.1"]), "diskperf run ./a-b_c.1");
-        for changed in ["two words", "it's", "", "$HOME", "a;b", "*", "a\nb"] {
+        assert_eq!(word("a=image:ext4,size=64MiB"), "a=image:ext4,size=64MiB");
+        for changed in ["two words", "it's", "", "$HOME", "a;b", "*", "a\nb", "=ls", "image:ext4,mkfs=-m 0"] {
             assert_eq!(
                 shlex::split(&format!("x {} y", word(changed))),
                 Some(["x", changed, "y"].map(str::to_owned).into())
