@@ -124,12 +124,12 @@ fn each_owner_has_a_bar_and_all_sum_to_the_elapsed_time() {
 Linux 6.18, 2 CPUs
 
 read_8192 on here: 85.0 MiB/s* until the last call returned, 2 rounds
-  user                    100.0 ms    6.7 %  ###                             computing in the program itself
-  system                  300.0 ms   20.0 %  ######                          computing in the kernel, in its calls
-  ready                    12.3 ms    0.8 %  #                               could run, and no processor was free
-  device service          900.0 ms   60.0 %  ##################              the device did its work
-  rest                    187.7 ms   12.5 %  ####                            nothing that was seen explains this
-  elapsed               1,500.0 ms  100.0 %
+  user                      100.0 ms    6.7 %  ###                             computing in the program itself
+  system                    300.0 ms   20.0 %  ######                          computing in the kernel, in its calls
+  ready                      12.3 ms    0.8 %  #                               could run, and no processor was free
+  device service            900.0 ms   60.0 %  ##################              the device did its work
+  rest                      187.7 ms   12.5 %  ####                            nothing that was seen explains this
+  elapsed                 1,500.0 ms  100.0 %
   no time: flush, dirty throttling, device queue, kernel workers
   beside them, the kernel's own threads computed for 25.0 ms, for anybody
   limited by device: 60 % waiting for vda
