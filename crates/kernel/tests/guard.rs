@@ -438,10 +438,11 @@ type Piece<'a> = (i64, &'a [u8]);
 fn what_only_bytes_tell() {
     need!();
     let boot: &[u8] = &[0x55, 0xAA];
-    let images: [(&str, &[Piece]); 12] = [
+    let images: [(&str, &[Piece]); 13] = [
         ("vfat", &[(0x36, b"FAT16   "), (510, boot)]),
         ("vfat", &[(0x52, b"FAT32   "), (510, boot)]),
         ("ntfs", &[(3, b"NTFS    "), (510, boot)]),
+        ("data of no known format", &[(100_000, b"precious")]),
         ("GPT", &[(510, boot), (512, b"EFI PART"), (-512, b"EFI PART")]),
         ("GPT", &[(-512, b"EFI PART")]),
         ("MBR", &[(0x1BE, &[0x80, 0, 2, 0, 0x83]), (510, boot)]),

@@ -50,6 +50,7 @@ const MAGICS: &[(&str, Side, &[u8])] = &[
     ("f2fs", Start(5 * KIB), &[0x10, 0x20, 0xF5, 0xF2]),
     ("nilfs2", Start(KIB + 6), &[0x34, 0x34]),
     ("jfs", Start(32 * KIB), b"JFS1"),
+    ("reiserfs", Start(8 * KIB + 0x34), b"ReIsEr"),
     ("reiserfs", Start(64 * KIB + 0x34), b"ReIsEr"),
     ("gfs2", Start(64 * KIB), &[0x01, 0x16, 0x19, 0x70]),
     ("ocfs2", Start(KIB), b"OCFSV2"),
@@ -66,6 +67,14 @@ const MAGICS: &[(&str, Side, &[u8])] = &[
     ("hfs+", Start(KIB), b"HX"),
     ("apfs", Start(32), b"NXSB"),
     ("squashfs", Start(0), b"hsqs"),
+    ("cramfs", Start(0), &[0x45, 0x3D, 0xCD, 0x28]),
+    ("cramfs", Start(0), &[0x28, 0xCD, 0x3D, 0x45]),
+    ("romfs", Start(0), b"-rom1fs-"),
+    // Those of BSD, as machines of either kind write them.
+    ("ufs1", Start(8 * KIB + 0x55C), &[0x54, 0x19, 0x01, 0x00]),
+    ("ufs1", Start(8 * KIB + 0x55C), &[0x00, 0x01, 0x19, 0x54]),
+    ("ufs2", Start(64 * KIB + 0x55C), &[0x19, 0x01, 0x54, 0x19]),
+    ("ufs2", Start(64 * KIB + 0x55C), &[0x19, 0x54, 0x01, 0x19]),
     ("erofs", Start(KIB), &[0xE2, 0xE1, 0xF5, 0xE0]),
     ("iso9660", Start(32 * KIB + 1), b"CD001"),
     ("udf", Start(32 * KIB + 1), b"BEA01"),
@@ -134,6 +143,14 @@ const MD: [u8; 4] = 0xA92B_4EFC_u32.to_le_bytes();
 /// The first word of a ZFS uberblock, as machines of either kind write it.
 const UBERBLOCKS: [[u8; 8]; 2] = [0x00BA_B10C_u64.to_le_bytes(), 0x00BA_B10C_u64.to_be_bytes()];
 
+/// What is there where no format is known, and bytes are written all the same: data of a database, of a format that
+/// nobody has heard of, of a cipher without a header.
+const UNKNOWN: &str = "data of no known format";
+
+/// So far into a device data of no known format are looked for: there begin all formats of [`MAGICS`] but few, and it
+/// is read in no time.
+const BEGINNING: u64 = 128 * KIB;
+
 /// What can be read of a device.
 pub(crate) trait Bytes {
     /// How many bytes it has.
@@ -169,7 +186,11 @@ pub(crate) fn find(device: &dyn Bytes) -> io::Result<Vec<Signature>> {
     }
     found.extend(ext(device)?);
     md_at_the_end(device, &mut found)?;
+    drbd(device, &mut found)?;
     zfs(device, &mut found)?;
+    if found.is_empty() {
+        found.extend(unknown(device)?);
+    }
     for signature in &mut found {
         describe(device, signature)?;
     }
@@ -230,6 +251,28 @@ fn md_at_the_end(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<(
         }
     }
     Ok(())
+}
+
+/// DRBD keeps what it knows of a device in the last whole 4 KiB of it (drbd_meta_data.h of drbd-utils): versions 8 and
+/// 9 have their number at different places.
+fn drbd(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
+    const LOWEST: u32 = 0x8374_026B;
+    let Some(block) = (device.bytes() / (4 * KIB) * (4 * KIB)).checked_sub(4 * KIB) else { return Ok(()) };
+    for at in [block + 60, block + 20] {
+        let word = piece(device, at, 4)?.and_then(|four| four.try_into().ok()).map(u32::from_be_bytes);
+        if word.is_some_and(|word| (LOWEST..=LOWEST + 2).contains(&word)) {
+            found.push(Signature { format: "DRBD", label: None, is_table: false, uuid: None, at, length: 4 });
+        }
+    }
+    Ok(())
+}
+
+/// All of the beginning, where any byte of it is not zero.
+fn unknown(device: &dyn Bytes) -> io::Result<Option<Signature>> {
+    let length = device.bytes().min(BEGINNING) as usize;
+    let is_used = piece(device, 0, length)?.is_some_and(|bytes| bytes.iter().any(|&byte| byte != 0));
+    let unknown = Signature { format: UNKNOWN, label: None, is_table: false, uuid: None, at: 0, length };
+    Ok(is_used.then_some(unknown))
 }
 
 /// ZFS has four labels of 256 KiB, two at each end; the second half of each is a ring of uberblocks of 1 KiB or
@@ -318,7 +361,32 @@ mod tests {
             let mut pool = InMemory(vec![0; bytes]);
             pool.0[(bytes & !0x3_FFFF) - 0x4_0000 + 0x2_0000 + 3 * 1024..][..8].copy_from_slice(&UBERBLOCKS[0]);
             assert_eq!(formats(&pool), ["zfs"]);
+            for at in [20, 60] {
+                let mut mirror = InMemory(vec![0; bytes]);
+                mirror.0[(bytes & !0xFFF) - 4096 + at..][..4].copy_from_slice(&[0x83, 0x74, 0x02, 0x6B]);
+                assert_eq!(formats(&mirror), ["DRBD"]);
+            }
         }
+    }
+
+    #[test]
+    fn data_of_no_known_format_are_something_and_are_gone_when_all_that_is_found_is_erased() {
+        for (bytes, at) in [(1 << 20, 0), (1 << 20, 131_071), (512, 511), (1, 0)] {
+            let mut device = InMemory(vec![0; bytes]);
+            device.0[at] = 1;
+            assert_eq!(formats(&device), ["data of no known format"], "{at} of {bytes}");
+        }
+        // A known format says what it is, and leaves more than its telling bytes.
+        let mut device = InMemory(vec![0; 1 << 20]);
+        device.0[0x400..0x500].fill(7);
+        device.0[0x438..0x43A].copy_from_slice(&[0x53, 0xEF]);
+        let mut rounds = Vec::new();
+        while let Some(Signature { format, at, length, .. }) = find(&device).expect("readable").pop() {
+            device.0[at as usize..][..length].fill(0);
+            rounds.push(format);
+        }
+        assert_eq!(rounds.len(), 2, "{rounds:?}");
+        assert!(device.0.iter().all(|&byte| byte == 0));
     }
 
     #[test]
