@@ -31,6 +31,10 @@ const ATTEMPTS: usize = 100;
 /// Between two attempts; the node of a device that the kernel has just added appears meanwhile.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// So often a device is looked at that says it is attached to nothing while /sys names its file. Guess: a tenth of a
+/// second is long for what the kernel does between the two.
+const LOOKS: usize = 100;
+
 /// `struct loop_info64`.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -176,6 +180,25 @@ pub(crate) fn backing(device: &Device) -> Option<Backing> {
             backing_at(Path::new(path.trim_end_matches('\n')))
         }
     }
+}
+
+/// What an attached loop device lies on, as the kernel says, whatever its file's name leads to: a path may be of
+/// another mount namespace, and lead to another file here. Nothing where it does not say, for want of a node under /dev
+/// or of the right to open it; and where the device is attached to nothing any more.
+pub(crate) fn attached_to(device: &Device) -> Option<Backing> {
+    for _ in 0..LOOKS {
+        let said = File::open(device.node()).and_then(|node| {
+            let is_it = place::numbered(node.metadata()?.rdev()).as_ref() == Some(device);
+            is_it.then(|| status(node.as_raw_fd())).transpose()
+        });
+        match said {
+            Ok(info) => return info.map(|info| Backing::said(&info)),
+            // It is just being attached or detached.
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) && device.is_file() => thread::sleep(PAUSE),
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 /// What a loop device on this path lies on.

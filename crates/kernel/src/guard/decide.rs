@@ -118,7 +118,7 @@ impl Reason {
             }
             Reason::ReadOnly => "lsblk shows which devices can be written (RO)".to_owned(),
             Reason::Claimed => "another program, ZFS or a mount that cannot be seen from here holds it".to_owned(),
-            Reason::Unseen => "mount /proc, and run it as root".to_owned(),
+            Reason::Unseen => "mount /proc and all of /dev, and run it as root".to_owned(),
             Reason::Holds(_) | Reason::Partitions(_) => {
                 "is it the right device? lsblk --fs shows what all hold".to_owned()
             }
@@ -146,7 +146,7 @@ impl fmt::Display for Reason {
             Reason::SameFile(other) => write!(f, "{other} shows the same file"),
             Reason::ReadOnly => write!(f, "it can only be read"),
             Reason::Claimed => write!(f, "somebody has it open exclusively"),
-            Reason::Unseen => write!(f, "what is mounted cannot be seen"),
+            Reason::Unseen => write!(f, "what uses it cannot be seen"),
             Reason::Holds(Signature { format, label: Some(label), .. }) => write!(f, "it holds {format} {label:?}"),
             Reason::Holds(Signature { format, .. }) => write!(f, "it holds {format}"),
             Reason::Partitions(names) => write!(f, "it has partitions ({})", names.join(", ")),
@@ -177,7 +177,8 @@ fn plain(path: &std::path::Path) -> String {
 ///      has that one's bytes;
 ///   3. another loop device on the same file;
 ///   4. it can only be read;
-///   5. mounts cannot be seen, or somebody holds it and none of these says who;
+///   5. mounts cannot be seen, or what a loop device lies on, which may be any; or somebody holds it and none of these
+///      says who;
 ///   6. what it holds, and its partitions.
 pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
     let mut reasons = Vec::new();
@@ -199,7 +200,8 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
         reasons.push(Reason::ReadOnly);
     }
     // 5.
-    if machine.mounts.is_none() || own.is_none() {
+    let is_unknown = machine.blocks.iter().any(|block| block.is_unknown);
+    if machine.mounts.is_none() || own.is_none() || is_unknown {
         reasons.push(Reason::Unseen);
     }
     let is_explained = reasons.iter().any(|reason| matches!(reason, Reason::Used { .. }));

@@ -48,6 +48,8 @@ pub(crate) struct Block {
     pub(crate) called: Option<String>,
     /// What a loop device lies on.
     pub(crate) backing: Option<Backing>,
+    /// Whether it lies on something that cannot be told, and so may lie on anything.
+    pub(crate) is_unknown: bool,
 }
 
 /// Something of a device that is mounted.
@@ -82,7 +84,7 @@ impl Machine {
             sys: Path::new("/sys"),
             proc: Path::new("/proc"),
             number_of: &place::block_number,
-            backing: &loops::backing,
+            backing: &loops::attached_to,
         })
     }
 
@@ -104,6 +106,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
         let number = number_in(&folder)?;
         let device = Device::in_sys(eyes.sys, number.0, number.1)?;
         let is_partition = device.sys.join("partition").exists();
+        let backing = device.is_file().then(|| (eyes.backing)(&device)).flatten();
         let numbers = |below: &str| folders(&device.sys.join(below)).iter().filter_map(|one| number_in(one)).collect();
         Some(Block {
             number,
@@ -112,7 +115,9 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             slaves: numbers("slaves"),
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
             called: fs::read_to_string(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
-            backing: device.is_file().then(|| (eyes.backing)(&device)).flatten(),
+            // Looked at once more: one that was detached meanwhile lies on nothing.
+            is_unknown: backing.is_none() && device.is_file(),
+            backing,
             name: device.name,
         })
     };

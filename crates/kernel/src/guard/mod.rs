@@ -92,7 +92,8 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
 fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
     let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
-    if reasons.iter().all(Reason::can_be_lifted) {
+    // What cannot be seen is for want of the same rights.
+    if reasons.iter().all(|reason| reason.can_be_lifted() || *reason == Reason::Unseen) {
         return None;
     }
     let (bytes, model, serial) = (device.bytes().unwrap_or(0), device.model(), device.serial());

@@ -164,6 +164,26 @@ fn two_loop_devices_on_one_file_are_told_by_its_inode() {
 }
 
 #[test]
+fn a_loop_device_may_lie_on_any_disk_where_it_cannot_be_told_on_which() {
+    let recorded = machine();
+    recorded.add("virtual/loop8", "7:8", &[]);
+    assert_eq!(refusals(&recorded, (8, 1)), [""; 0], "it is attached to nothing");
+    recorded.add("virtual/loop9", "7:9", &[("loop/backing_file", "/of/another/namespace\n")]);
+    assert_eq!(refusals(&recorded, (8, 1)), ["what uses it cannot be seen"]);
+    let seen = Seen { number: (8, 1), ..Seen::default() };
+    assert!(!all(&recorded, &seen)[0].can_be_lifted());
+
+    // One that is detached while it is looked at lies on nothing.
+    let file = recorded.sys().join("devices/virtual/loop9/loop/backing_file");
+    let detached = |device: &Device| {
+        let _ = std::fs::rename(&file, file.with_extension("gone"));
+        backing(device)
+    };
+    let eyes = Eyes { sys: recorded.sys(), proc: &recorded.proc(), number_of: &number_of, backing: &detached };
+    assert_eq!(reasons(&seen, &Machine::seen_by(&eyes)), []);
+}
+
+#[test]
 fn what_the_kernel_has_in_use_is_refused_though_nothing_shows_it_mounted() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
@@ -200,8 +220,8 @@ fn who_holds_it_exclusively_is_named_where_that_can_be_told() {
 fn where_nothing_can_be_seen_nothing_is_allowed() {
     let recorded = Recorded::new();
     recorded.add("pci/sdb", "8:16", &[]);
-    assert_eq!(refusals(&recorded, (8, 16)), ["what is mounted cannot be seen"]);
-    assert_eq!(refusals(&machine(), (8, 99)), ["what is mounted cannot be seen"]);
+    assert_eq!(refusals(&recorded, (8, 16)), ["what uses it cannot be seen"]);
+    assert_eq!(refusals(&machine(), (8, 99)), ["what uses it cannot be seen"]);
 }
 
 #[test]
