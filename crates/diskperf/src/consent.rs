@@ -48,9 +48,9 @@ pub struct ConsentArguments {
     /// Let go what the devices hold that new: names. What is in use is refused all the same.
     #[arg(long)]
     destroy_data: bool,
-    /// Which device is meant, with --destroy-data: its model and serial number as `lsblk -o NAME,MODEL,SERIAL,SIZE`
-    /// shows them, or its size where it has neither. Once for each device; asked for on a terminal where it is left
-    /// out.
+    /// Which device is meant, with --destroy-data: its model and serial number as `lsblk -o NAME,MODEL,SERIAL` shows
+    /// them, and its size where it has no serial number or is a partition. Once for each device; asked for on a terminal
+    /// where it is left out.
     #[arg(long, value_name = "WORDS", requires = "destroy_data")]
     confirm: Vec<String>,
 }
@@ -58,10 +58,12 @@ pub struct ConsentArguments {
 /// Asks what has to be asked of these targets, and notes what was said:
 ///   1. a directory where a benchmark is rarely meant: --yes, or yes on a terminal;
 ///   2. a device that must not be overwritten: refused, whatever is said;
-///   3. a device that holds something: --destroy-data, and what is printed on it, given or typed.
+///   3. a device that holds something: --destroy-data, and what is printed on it, given or typed. What was given is
+///      used up by the device it names: another of the same words is not meant by it.
 ///
 /// Nobody is asked where only the plan is wanted, but 2. holds, and --destroy-data is missed.
 pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Result<(), Error> {
+    let mut given = said.confirm.clone();
     for target in targets {
         match &mut target.site {
             // 1.
@@ -71,7 +73,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Re
                 if !said.destroy_data || !volume.inspected.asks() {
                     volume.inspected.check(&Leave::None)?;
                 } else if !is_plan {
-                    volume.leave = Leave::Destroy(confirmation(&said.confirm, &volume.inspected)?);
+                    volume.leave = Leave::Destroy(confirmation(&mut given, &volume.inspected)?);
                 }
             }
             _ => {}
@@ -103,10 +105,10 @@ fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> 
     is_network.then_some("lies on another machine")
 }
 
-/// What names the device: of the words that were given those that do, else what is typed.
-fn confirmation(given: &[String], inspected: &Inspected) -> Result<String, Error> {
-    if let Some(words) = given.iter().find(|words| inspected.confirm(words).is_ok()) {
-        return Ok(words.clone());
+/// What names the device: of the words that were given and are not used up those that do, else what is typed.
+fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<String, Error> {
+    if let Some(index) = given.iter().position(|words| inspected.confirm(words).is_ok()) {
+        return Ok(given.remove(index));
     }
     let not_confirmed = |typed: String| GuardFault::NotConfirmed {
         device: inspected.described(),

@@ -188,7 +188,24 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
     disk.holds_nothing();
 }
 
-/// The same, where somebody can type.
+/// Two disks with the same words on them: whoever names one has not named the other.
+#[test]
+fn each_device_is_named_by_words_of_its_own() {
+    need!("mkfs.ext4");
+    let disks = [Disk::new(16 * MIB), Disk::new(16 * MIB)];
+    disks.iter().for_each(|disk| tool("mkfs.ext4", &["-q", "-F", disk.text()]));
+    let [first, second] = disks.each_ref().map(|disk| disk.target("ext4"));
+    let run = ["run", "smoke", &first, &second, "--rounds", "1", "--destroy-data"];
+    let named = ["--confirm", "16 MiB"];
+    let before = disks[1].bytes();
+    disks[0].refuses(3, &[&run[..], &named].concat(), &[disks[1].text(), "is not its size"]);
+    assert!(disks[1].bytes() == before);
+    let ended = disks[0].run(&[&run[..], &named, &named].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    disks.iter().for_each(Disk::holds_nothing);
+}
+
+/// The question, where somebody can type.
 #[test]
 fn a_person_types_what_is_printed_on_the_device() {
     need!("mkfs.ext4", "script");

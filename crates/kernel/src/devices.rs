@@ -57,6 +57,11 @@ impl Device {
         below.map(|entry| entry.path().join("partition")).any(|file| file.exists())
     }
 
+    /// Whether it is a partition of another.
+    pub(crate) fn is_partition(&self) -> bool {
+        self.sys.join("partition").exists()
+    }
+
     /// What its maker calls it; a partition has its disk's.
     pub(crate) fn model(&self) -> Option<String> {
         self.printed(&["device/model", "device/name"])
@@ -128,7 +133,7 @@ impl Device {
     pub fn used(&self) -> Option<DeviceUse> {
         let stat = |path: &str| parse_stat(&fs::read_to_string(self.sys.join(path)).ok()?);
         let mut used = stat("stat")?;
-        if self.sys.join("partition").exists() {
+        if self.is_partition() {
             let disk = stat("../stat")?;
             used.moved.flushes = disk.moved.flushes;
             used.flushing = disk.flushing;

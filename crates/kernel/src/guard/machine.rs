@@ -105,7 +105,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
     let block = |folder: PathBuf| {
         let number = number_in(&folder)?;
         let device = Device::in_sys(eyes.sys, number.0, number.1)?;
-        let is_partition = device.sys.join("partition").exists();
+        let is_partition = device.is_partition();
         let backing = device.is_file().then(|| (eyes.backing)(&device)).flatten();
         let numbers = |below: &str| folders(&device.sys.join(below)).iter().filter_map(|one| number_in(one)).collect();
         Some(Block {

@@ -53,7 +53,7 @@ pub enum Leave {
     /// Nothing: what it holds stays.
     #[default]
     None,
-    /// What it holds may go, if the device is what was typed: its model and serial number, or its size.
+    /// What it holds may go, if the device is what was typed: [`Inspected::identity`].
     Destroy(String),
 }
 
@@ -128,21 +128,33 @@ impl Inspected {
         !self.reasons.is_empty() && self.reasons.iter().all(Reason::can_be_lifted)
     }
 
-    /// What a person types to say that this device is meant: its model and serial number; its size where it has
-    /// neither.
+    /// What a person types to say that this device is meant: its model and serial number; its size too where there is
+    /// no serial number or that is its disk's, since others have the same words.
     pub fn identity(&self) -> String {
-        let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).collect();
-        if words.is_empty() { Bytes(self.bytes).to_string() } else { words.join(" ") }
+        let size = self.is_told_by_size().then(|| Bytes(self.bytes).to_string());
+        [self.printed(), size.unwrap_or_default()].join(" ").trim().to_owned()
     }
 
     /// What [`Inspected::identity`] is.
     pub fn identity_is(&self) -> &'static str {
-        match (&self.model, &self.serial) {
-            (Some(_), Some(_)) => "model and serial number",
-            (Some(_), None) => "model",
-            (None, Some(_)) => "serial number",
-            (None, None) => "size",
+        match (&self.model, &self.serial, self.is_told_by_size()) {
+            (Some(_), Some(_), true) => "model, serial number and size",
+            (Some(_), Some(_), false) => "model and serial number",
+            (Some(_), None, _) => "model and size",
+            (None, Some(_), true) => "serial number and size",
+            (None, Some(_), false) => "serial number",
+            (None, None, _) => "size",
         }
+    }
+
+    fn is_told_by_size(&self) -> bool {
+        self.serial.is_none() || self.device.is_partition()
+    }
+
+    /// The words that are printed on it.
+    fn printed(&self) -> String {
+        let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).collect();
+        words.join(" ")
     }
 
     /// Its path and what it is, for a person to recognise: `/dev/sdb (Samsung SSD 860, S3Z9NB0K, 465.76 GiB)`.
@@ -168,9 +180,14 @@ impl Inspected {
 
     /// Whether what was typed names this device.
     pub fn confirm(&self, typed: &str) -> Result<(), GuardFault> {
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let is_size = self.model.is_none() && self.serial.is_none() && decide::is_size(&words(typed), self.bytes);
-        if is_size || words(typed) == words(&self.identity()) {
+        let typed_words = typed.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rest = typed_words.strip_prefix(&self.printed());
+        let is_it = if self.is_told_by_size() {
+            rest.is_some_and(|size| decide::is_size(size.trim(), self.bytes))
+        } else {
+            rest == Some("")
+        };
+        if is_it {
             return Ok(());
         }
         let (device, what) = (self.described(), self.identity_is());
@@ -260,4 +277,43 @@ fn ask(file: &File, request: libc::c_ulong) -> io::Result<u64> {
     // SAFETY: each of these requests writes at most eight bytes, which are exclusively ours.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), request as _, &raw mut answer) };
     if done == 0 { Ok(answer) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::Recorded;
+
+    const MIB: u64 = 1 << 20;
+
+    fn inspected(device: Device, bytes: u64) -> Inspected {
+        let (path, model, serial) = (device.node(), device.model(), device.serial());
+        Inspected { path, device, number: (8, 0), sequence: None, bytes, model, serial, reasons: Vec::new() }
+    }
+
+    #[test]
+    fn the_size_is_said_too_where_other_devices_have_the_same_words() {
+        let recorded = Recorded::new();
+        let model = ("device/model", "WDC WD40\n");
+        let disk = inspected(recorded.add("pci/sda", "8:0", &[model, ("device/serial", "WX12\n")]), 64 * MIB);
+        let partition = inspected(recorded.add("pci/sda/sda1", "8:1", &[("partition", "1\n")]), 48 * MIB);
+        let without_serial = inspected(recorded.add("pci/sdb", "8:16", &[model]), 64 * MIB);
+        let plain = inspected(recorded.add("virtual/loop0", "7:0", &[]), 64 * MIB);
+        for (device, identity, what) in [
+            (&disk, "WDC WD40 WX12", "model and serial number"),
+            (&partition, "WDC WD40 WX12 48 MiB", "model, serial number and size"),
+            (&without_serial, "WDC WD40 64 MiB", "model and size"),
+            (&plain, "64 MiB", "size"),
+        ] {
+            assert_eq!((device.identity().as_str(), device.identity_is()), (identity, what));
+            let confirmed: Vec<bool> =
+                [&disk, &partition, &without_serial, &plain].map(|other| other.confirm(identity).is_ok()).into();
+            assert_eq!(confirmed.iter().filter(|is_it| **is_it).count(), 1, "{identity}");
+            assert!(device.confirm(&format!(" {} ", identity.replace(' ', "  "))).is_ok());
+        }
+        assert!(partition.confirm("WDC WD40 WX12 48MiB").is_ok());
+        for typed in ["", "WDC WD40", "WDC WD40 WX1", "WDC WD40 WX12 64 MiB", "48 MiB"] {
+            assert!(partition.confirm(typed).is_err() && disk.confirm(typed).is_err(), "{typed}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "A file system is made on the device and mounted where only this process sees it. At the end, also after \
                Ctrl-C, nothing on the device tells of it; after kill -9 the next run asks about it.",
         when: "Needs root and mkfs.FSTYPE; keys: block, mount, mkfs, tune. A device in use is refused always, and one \
-               that holds anything until --destroy-data and --confirm name it by its model and serial number, or size.",
+               that holds anything until --destroy-data and --confirm name it by its model, serial number or size.",
         advice: "See with --dry-run what would be done to which device. --keep leaves the file system there.",
     },
     Entry {
