@@ -490,9 +490,16 @@ fn replaced_between_the_look_and_the_use() {
     // It has got a file system meanwhile.
     let inspected = disk.inspect();
     ext4(disk.text());
-    let before = disk.hash();
     let outcome = Cleared::over(&inspected, &Leave::None);
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
+
+    // It has got another than the one that was shown, and named.
+    let inspected = disk.inspect();
+    run("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
+    let before = disk.hash();
+    let outcome = Cleared::over(&inspected, &Leave::Destroy(inspected.identity()));
+    assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
+    assert_eq!(disk.hash(), before);
 
     // That is mounted meanwhile, and was named before.
     let inspected = disk.inspect();

@@ -64,7 +64,8 @@ impl Cleared {
 
     /// The device that was looked at:
     ///   1. it is opened again, and must still be the same;
-    ///   2. everything is looked at again, and must be allowed;
+    ///   2. everything is looked at again, and must be allowed; the leave lifts what a person was shown, and nothing
+    ///      that has come since;
     ///   3. it is opened exclusively, and everything is looked at once more: from here on nobody can mount it.
     pub fn over(inspected: &Inspected, leave: &Leave) -> Result<Cleared, GuardFault> {
         let (path, node) = (&inspected.path, inspected.node());
@@ -76,7 +77,13 @@ impl Cleared {
             return Err(GuardFault::Changed(path.clone(), "another device has its name"));
         }
         // 2.
-        now.check(leave)?;
+        let check = |now: &Inspected| match now.check(leave) {
+            Ok(()) if !now.reasons.iter().all(|reason| inspected.reasons.contains(reason)) => {
+                Err(GuardFault::Changed(path.clone(), "it holds something else"))
+            }
+            checked => checked,
+        };
+        check(&now)?;
         // 3.
         let claim = again(&kept, OFlags::RDWR | OFlags::EXCL).map_err(|source| match source.raw_os_error() {
             Some(libc::EBUSY) => {
@@ -85,7 +92,7 @@ impl Cleared {
             }
             _ => GuardFault::Failed { action: "open", device: node.clone(), source },
         })?;
-        look(path, &claim, true)?.check(leave)?;
+        check(&look(path, &claim, true)?)?;
         let (number, sequence, bytes) = (now.number, now.sequence, now.bytes);
         let held = Held { number, sequence, bytes, kept, claim: Some(claim) };
         let cleared = Cleared { device: now.device, holding: Holding::Other(held) };
