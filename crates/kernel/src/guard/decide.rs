@@ -104,7 +104,7 @@ impl Reason {
             Reason::Used { by: Use::Mounted { is_elsewhere: true, .. }, .. } => {
                 "a container or a service has it mounted: `findmnt --task PID` shows what a process sees".to_owned()
             }
-            Reason::Used { by: Use::Mounted { at, .. }, .. } => format!("unmount it: umount {}", plain(at)),
+            Reason::Used { by: Use::Mounted { .. }, .. } => "unmount it: findmnt shows where it is mounted".to_owned(),
             Reason::Used { by: Use::Alive(_), .. } => {
                 "it was unmounted while files in it were open: end the programs that hold them".to_owned()
             }
