@@ -414,7 +414,7 @@ fn measure(
     }
     notify(Event::Started(plan));
     let keeper = &mut session.keeper;
-    let mut ended = run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, keeper, notify);
+    let ended = run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, keeper, notify);
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits, interrupted) {
         say_what_was_left_out(plan, &limits, &histories);
@@ -433,8 +433,8 @@ fn measure(
     results.findings = (session.arguments.preset.findings)(&results.cells);
     notify(Event::Finished);
     let left = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
-    ended = left.and(ended);
-    ended
+    // Why it could not be measured is what a person needs to know; what could not be cleaned up often follows from it.
+    ended.and(left)
 }
 
 /// What the clock shows where nothing is done on a real target; nothing where there is none.
