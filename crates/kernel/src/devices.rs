@@ -1,6 +1,7 @@
 //! Block devices as /sys shows them: which one lies under a number, and what it has moved.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use units::Nanos;
@@ -55,6 +56,13 @@ impl Device {
     pub(crate) fn has_partitions(&self) -> bool {
         let below = fs::read_dir(&self.sys).into_iter().flatten().flatten();
         below.map(|entry| entry.path().join("partition")).any(|file| file.exists())
+    }
+
+    /// Where on its disk it lies, in the kernel's sectors; nothing where it is no partition.
+    pub(crate) fn sectors(&self) -> Option<Range<u64>> {
+        let number = |file: &str| fs::read_to_string(self.sys.join(file)).ok()?.trim().parse::<u64>().ok();
+        let start = number("start")?;
+        Some(start..start.saturating_add(number("size")?))
     }
 
     /// Whether it is a partition of another.

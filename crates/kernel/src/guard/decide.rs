@@ -64,6 +64,8 @@ pub enum Kinship {
     Partition,
     /// A device that lies on it, or on a partition of it.
     Above,
+    /// A partition that has sectors of it, or of one below: that of Sun, SGI and BSD which has the whole disk.
+    Overlapping,
 }
 
 /// How a device is used.
@@ -161,6 +163,7 @@ impl fmt::Display for Relative {
             Kinship::Below => write!(f, "{}, which it lies on,", self.name),
             Kinship::Partition => write!(f, "its partition {}", self.name),
             Kinship::Above => write!(f, "{}, which lies on it,", self.name),
+            Kinship::Overlapping => write!(f, "{}, which shares sectors with it,", self.name),
         }
     }
 }
@@ -171,7 +174,7 @@ fn plain(path: &std::path::Path) -> String {
 }
 
 /// All that forbids to overwrite the device:
-///   1. of it, of what it lies on, and of what lies on it, whatever is mounted, alive, swapped to, a member, a
+///   1. of it, of what it lies on, of what shares sectors with it, and of what lies on it, whatever is mounted, alive, swapped to, a member, a
 ///      journal;
 ///   2. whoever is made of it or of its partitions, and loop devices on them; of its disk too, since a partition
 ///      has that one's bytes;
@@ -233,7 +236,7 @@ struct Related<'a> {
     shares: bool,
 }
 
-/// The device itself, all below it, and all above it.
+/// The device itself, all below it, partitions that have sectors of these, and all above it.
 fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     let find = |number: Number| machine.blocks.iter().find(|block| block.number == number);
     let Some(own) = find(number) else { return Vec::new() };
@@ -255,6 +258,15 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
             }
         }
     }
+    // Of who lies on those it is enough that somebody does.
+    let lines: Vec<(&Block, bool)> = related.iter().map(|one| (one.block, one.shares)).collect();
+    for (block, shares) in lines {
+        for other in machine.blocks.iter().filter(|other| overlap(block, other)) {
+            if related.iter().all(|known| known.block.number != other.number) {
+                related.push(Related { block: other, kind: Kinship::Overlapping, shares });
+            }
+        }
+    }
     let mut above = vec![own];
     while let Some(block) = above.pop() {
         for other in &machine.blocks {
@@ -270,6 +282,12 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
         }
     }
     related
+}
+
+/// Whether both are partitions of one disk, and have sectors in common.
+fn overlap(one: &Block, other: &Block) -> bool {
+    let (Some(a), Some(b)) = (&one.sectors, &other.sectors) else { return false };
+    one.disk.is_some() && one.disk == other.disk && a.start < b.end && b.start < a.end
 }
 
 /// How a device is used, other than by being what those that lie on it are made of.

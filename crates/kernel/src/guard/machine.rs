@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use procfs::FromRead;
@@ -40,6 +41,8 @@ pub(crate) struct Block {
     pub(crate) number: Number,
     /// The disk that it is a partition of.
     pub(crate) disk: Option<Number>,
+    /// Which sectors of that one it has.
+    pub(crate) sectors: Option<Range<u64>>,
     /// The devices that it is made of.
     pub(crate) slaves: Vec<Number>,
     /// The names of the devices that are made of it.
@@ -112,6 +115,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             number,
             // The folder of a partition lies in that of its disk.
             disk: is_partition.then(|| device.sys.canonicalize().ok()?.parent().and_then(number_in)).flatten(),
+            sectors: device.sectors(),
             slaves: numbers("slaves"),
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
             called: fs::read_to_string(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),

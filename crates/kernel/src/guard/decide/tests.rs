@@ -79,6 +79,34 @@ fn a_partition_of_a_mounted_disk_is_refused() {
 }
 
 #[test]
+fn a_partition_that_has_sectors_of_another_is_refused_with_that_one() {
+    let recorded = machine();
+    recorded.add("pci/sdb", "8:16", &[("size", "1000\n")]);
+    // That of a Sun disk label has the whole disk.
+    for (number, start, size) in [(1, 0, 400), (2, 400, 600), (3, 0, 1000)] {
+        let (start, size) = (format!("{start}\n"), format!("{size}\n"));
+        let files = [("partition", "1\n"), ("start", &*start), ("size", &*size)];
+        recorded.add(&format!("pci/sdb/sdb{number}"), &format!("8:{}", 16 + number), &files);
+    }
+    assert_eq!(refusals(&recorded, (8, 19)), [""; 0]);
+    recorded.mounts("9/task/9", "mnt:[2]", &["2 1 8:17 / /srv rw - xfs /dev/sdb1 rw"]);
+    let mounted = "is mounted at /srv in another mount namespace (xfs)";
+    assert_eq!(refusals(&recorded, (8, 17)), [format!("it {mounted}")]);
+    assert_eq!(refusals(&recorded, (8, 19)), [format!("sdb1, which shares sectors with it, {mounted}")]);
+    assert_eq!(refusals(&recorded, (8, 18)), [""; 0], "it shares no sectors with what is mounted");
+
+    // What somebody has made of it is held; a volume below which it lies says so too.
+    recorded.add("virtual/dm-0", "253:0", &[("dm/name", "vg-home\n")]);
+    recorded.stack("virtual/dm-0", "pci/sdb/sdb2");
+    let held = "sdb2, which shares sectors with it, is part of dm-0 (vg-home)".to_owned();
+    assert!(refusals(&recorded, (8, 19)).contains(&held), "{:?}", refusals(&recorded, (8, 19)));
+    assert_eq!(refusals(&recorded, (253, 0)), [""; 0]);
+    recorded.mounts("11/task/11", "mnt:[4]", &["2 1 8:19 / /all rw - ufs /dev/sdb3 rw"]);
+    let found = refusals(&recorded, (253, 0));
+    assert_eq!(found, ["sdb3, which shares sectors with it, is mounted at /all in another mount namespace (ufs)"]);
+}
+
+#[test]
 fn a_volume_of_lvm_has_its_disks_and_leaves_its_neighbours_free() {
     let recorded = machine();
     for (name, number, called) in [("dm-0", "253:0", "vg-home\n"), ("dm-1", "253:1", "vg-scratch\n")] {
