@@ -6,7 +6,7 @@ use std::path::Path;
 use units::Bytes;
 
 use crate::devices::Device;
-use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid};
+use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, are_same};
 use crate::image::{ImageFault, PrivateMounts, Standing};
 
 /// What file system is to be made, and how it is mounted.
@@ -26,17 +26,26 @@ pub struct VolumeSpec {
 ///
 /// mkfs and mount want the device for themselves, so that it cannot be held exclusively meanwhile. It is then kept
 /// open otherwise, and afterwards looked at through that: still the same disk, with the file system on it that has
-/// the number we chose.
+/// the number we chose; where none can be chosen, with all that told of it when it was made, and nothing else.
 #[derive(Debug)]
 pub struct Volume {
     // Dropped from the first to the last: unmounted, let go.
     standing: Standing,
     cleared: Cleared,
     bytes: Bytes,
-    /// The number of the file system, where it can be chosen.
-    uuid: Option<Uuid>,
+    /// How the file system is known again; nothing where mkfs has not ended.
+    told_by: Option<Told>,
     /// Whether what is on the device is ours.
     is_made: bool,
+}
+
+/// What tells a file system that was made from others.
+#[derive(Debug)]
+enum Told {
+    /// The number that was chosen for it.
+    Number(Uuid),
+    /// What was found on the device directly after it was made.
+    Signatures(Vec<Signature>),
 }
 
 impl Volume {
@@ -53,7 +62,7 @@ impl Volume {
         let mut cleared = Cleared::over(inspected, leave)?;
         // So that nothing of it comes back when ours is gone: the copy of a partition table at the end.
         cleared.erase()?;
-        let mut volume = Volume { standing, cleared, bytes, uuid: None, is_made: false };
+        let mut volume = Volume { standing, cleared, bytes, told_by: None, is_made: false };
         volume.fresh()?;
         Ok(volume)
     }
@@ -69,9 +78,12 @@ impl Volume {
             None
         };
         // From here on what is on the device is ours, also where mkfs ends half-way.
-        (self.uuid, self.is_made) = (None, true);
+        (self.told_by, self.is_made) = (None, true);
         self.standing.make(&mut self.cleared, uuid)?;
-        self.uuid = uuid;
+        self.told_by = Some(match uuid {
+            Some(uuid) => Told::Number(uuid),
+            None => Told::Signatures(self.cleared.signatures()?),
+        });
         self.is_ours()?;
         self.mount()
     }
@@ -136,9 +148,13 @@ impl Volume {
     /// Whether the device is the same, and what is on it is what we have made.
     fn is_ours(&self) -> Result<(), ImageFault> {
         self.cleared.verify()?;
-        let Some(uuid) = self.uuid else { return Ok(()) };
-        let is_it = |one: &Signature| one.uuid == Some(uuid.0);
-        if self.cleared.signatures()?.iter().any(is_it) {
+        let Some(told_by) = &self.told_by else { return Ok(()) };
+        let found = self.cleared.signatures()?;
+        let is_ours = match told_by {
+            Told::Number(uuid) => found.iter().any(|one| one.uuid == Some(uuid.0)),
+            Told::Signatures(made) => are_same(made, &found),
+        };
+        if is_ours {
             return Ok(());
         }
         Err(GuardFault::Changed(self.cleared.node(), "it does not hold the file system that was made on it").into())

@@ -31,6 +31,7 @@ pub use cleared::Cleared;
 pub use decide::{Kinship, Reason, Relative, Use};
 pub use fault::GuardFault;
 pub use signatures::Signature;
+pub(crate) use signatures::are_same;
 pub(crate) use uuid::Uuid;
 
 use crate::devices::Device;

@@ -199,6 +199,13 @@ pub(crate) fn find(device: &dyn Bytes) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
+/// Whether what was found is what was found before: each signature of it, and no other. Data of no known format are of
+/// no account: where nothing else tells of a file system, it may write the first of them at any time.
+pub(crate) fn are_same(before: &[Signature], now: &[Signature]) -> bool {
+    let known = |found: &[Signature]| found.iter().filter(|one| one.format != UNKNOWN).cloned().collect::<Vec<_>>();
+    known(before) == known(now)
+}
+
 fn place(device: &dyn Bytes, from: Side) -> Option<u64> {
     match from {
         Start(at) => Some(at),
@@ -300,6 +307,8 @@ fn describe(device: &dyn Bytes, signature: &mut Signature) -> io::Result<()> {
         "btrfs" if signature.at < KIB * KIB => (64 * KIB + 0x20, 64 * KIB + 0x12B, 256),
         "f2fs" if signature.at == KIB => (KIB + 0x6C, u64::MAX, 0),
         "swap" => (KIB + 12, KIB + 28, 16),
+        // A serial number of four bytes, a label of eleven, and the first of the telling bytes.
+        "vfat" => (signature.at - 15, u64::MAX, 0),
         _ => return Ok(()),
     };
     signature.uuid = piece(device, uuid, 16)?.and_then(|bytes| bytes.try_into().ok());
@@ -402,6 +411,29 @@ mod tests {
             let found = find(&device).expect("readable");
             assert_eq!((found[0].format, found[0].label.as_deref()), (format, Some("home")));
         }
+    }
+
+    #[test]
+    fn a_file_system_is_known_again_by_all_that_tells_of_it() {
+        let mut device = InMemory(vec![0; 1 << 20]);
+        device.0[0x27..0x2B].copy_from_slice(&[1, 2, 3, 4]);
+        device.0[0x36..0x3E].copy_from_slice(b"FAT16   ");
+        device.0[510..512].copy_from_slice(&[0x55, 0xAA]);
+        let made = find(&device).expect("readable");
+        assert_eq!(made.len(), 2);
+        let is_same_after = |at: usize, bytes: &[u8]| {
+            let mut used = InMemory(device.0.clone());
+            used.0[at..at + bytes.len()].copy_from_slice(bytes);
+            are_same(&made, &find(&used).expect("readable"))
+        };
+        assert!(is_same_after(0x25, &[1]) && is_same_after(4096, b"a file"), "it is used");
+        assert!(!is_same_after(0x27, &[4, 3, 2, 1]), "another of its kind");
+        assert!(!is_same_after(0x438, &[0x53, 0xEF]), "another besides");
+        assert!(!is_same_after(0x36, &[0; 8]), "it is gone");
+        let mut unheard_of = InMemory(vec![0; 1 << 20]);
+        let made = find(&unheard_of).expect("readable");
+        unheard_of.0[0] = 1;
+        assert!(are_same(&made, &find(&unheard_of).expect("readable")), "it has no known format");
     }
 
     #[test]
