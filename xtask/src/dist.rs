@@ -29,6 +29,10 @@ const COMPILER: &str = "musl-gcc";
 /// At one place in memory: a program that can be moved has a table of 300 KB of what to change then.
 const FIXED: &str = "relocation-model=static";
 
+/// What SQLite is built with and the store never asks for: search in texts and in space.
+const UNUSED_IN_SQLITE: &str =
+    "-USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS3_PARENTHESIS -USQLITE_ENABLE_FTS5 -USQLITE_ENABLE_RTREE";
+
 /// The most bytes that it may have: six megabytes.
 const MOST: u64 = 6_000_000;
 
@@ -99,6 +103,7 @@ fn build() -> Result<PathBuf, String> {
     command.args(["--", "-C", FIXED]);
     // 1
     command.env("CC_x86_64_unknown_linux_musl", COMPILER);
+    command.env("LIBSQLITE3_FLAGS", UNUSED_IN_SQLITE);
     let output = process::output(&mut command)?;
     let messages = Message::parse_stream(output.as_bytes()).filter_map(Result::ok);
     let program = messages.filter_map(|message| match message {
