@@ -7,14 +7,12 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use kernel::may_administer;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::disk::LoopDisk;
-use testkit::{Ended, names_in, skip};
+use testkit::{Ended, names_in, skip, soon};
 
 const MIB: u64 = 1 << 20;
 
@@ -417,14 +415,6 @@ fn start(disk: &Disk) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program can be started")
-}
-
-fn soon(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::document::document;
 use common::ground::ground;
@@ -18,7 +18,7 @@ use kernel::devices::Device;
 use kernel::may_administer;
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{Ended, has_tool, names_in, skip};
+use testkit::{Ended, has_tool, names_in, skip, soon};
 use units::Bytes;
 
 fn program() -> PathBuf {
@@ -53,14 +53,6 @@ fn loops_on(directory: &Path) -> Vec<PathBuf> {
         backing.is_ok_and(|backing| Path::new(backing.trim()).starts_with(directory))
     };
     blocks.filter(on_it).collect()
-}
-
-fn soon(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(120), "not within 120 s: {what}");
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Nothing of a run is left in the folder, nor in the list of mounts, nor among the loop devices.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::document::document;
 use common::ground::ground;
@@ -20,7 +20,7 @@ use kernel::may_administer;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{Ended, has_tool, names_in, skip};
+use testkit::{Ended, has_tool, names_in, skip, soon};
 use units::Bytes;
 
 fn program() -> PathBuf {
@@ -87,14 +87,6 @@ fn stop(child: Child) -> Value {
     let output = child.wait_with_output().expect("its end");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     ended_with(&Ended { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }, 4)
-}
-
-fn soon(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(120), "not within 120 s: {what}");
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// How many rounds are stored of the run that began last, of the cell that has most.

@@ -7,12 +7,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kernel::place::Place;
 use kernel::{Image, ImageFault, ImageSpec, PrivateMounts, may_administer};
 use tempfile::TempDir;
-use testkit::{has_tool, skip};
+use testkit::{has_tool, skip, soon};
 use units::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -59,16 +59,6 @@ fn loops_on(directory: &Path) -> Vec<PathBuf> {
         backing.is_ok_and(|backing| Path::new(backing.trim()).starts_with(directory))
     };
     blocks.filter(on_it).collect()
-}
-
-/// The kernel takes a dead process's mounts away a moment after its end, and a child that another test has just
-/// started holds what is ours until it runs its own program.
-fn soon(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(120), "not within 120 s: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn is_empty(directory: &Path) -> bool {

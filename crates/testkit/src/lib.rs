@@ -15,6 +15,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The environment variable that names the file to which skips are added, one line each: the test, a tab,
 /// the reason.
@@ -104,6 +106,17 @@ pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env(STORE, "none");
     command
+}
+
+/// Waits until something holds that others bring about: the kernel takes a dead process's mounts away a moment after its
+/// end, and a child that another test has just started holds what is ours until it runs its own program. Whoever waits
+/// for two minutes waits for ever.
+pub fn soon(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(120), "not within 120 s: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// Runs a program to its end, in a folder, with nothing on its standard input.
