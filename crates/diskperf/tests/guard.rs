@@ -240,7 +240,7 @@ fn without_rights_the_way_to_get_them_is_said() {
     let disk = Disk::new(16 * MIB);
     // Where another user finds the program, whatever the rights of the folders it was built in.
     let copy = disk.folder.path().join("diskperf");
-    fs::copy(program(), &copy).expect("a copy");
+    testkit::copy_of_program(&program(), &copy);
     for path in [copy.as_path(), disk.folder.path()] {
         fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("rights");
     }

@@ -241,7 +241,7 @@ fn without_rights_the_way_to_get_them_is_said() {
     let scratch = scratch();
     // Where another user finds the program, whatever the rights of the folders it was built in.
     let copy = scratch.path().join("diskperf");
-    fs::copy(program(), &copy).expect("a copy");
+    testkit::copy_of_program(&program(), &copy);
     let readable = |path: &Path| fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755));
     readable(&copy).and_then(|()| readable(scratch.path())).expect("rights");
     let as_nobody = |arguments: &[&str]| {

@@ -126,7 +126,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
     }
     // The pages of a program that runs are mapped by it: no advice removes them.
     let path = folder.path().join("sleep");
-    fs::copy(testkit::tool("sleep").expect("it is there"), &path).expect("a copy");
+    testkit::copy_of_program(&testkit::tool("sleep").expect("it is there"), &path);
     let child = Command::new(&path).arg("600").stdin(Stdio::null()).spawn().expect("it runs");
     let running = Running(child);
     let all = cells(folder.path(), &["smoke", "--rounds", "2", "--cold", "file:sleep"]);

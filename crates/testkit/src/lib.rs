@@ -119,6 +119,14 @@ pub fn soon(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// Copies a program that is to be run as that copy. Another process writes it: what a test has open for writing is open
+/// in every child that another test starts in that moment too, and the kernel runs no file that somebody may write
+/// (ETXTBSY).
+pub fn copy_of_program(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("--").args([from, to]).stdin(Stdio::null()).status();
+    assert!(copied.expect("cp can be started").success(), "{} is not copied to {}", from.display(), to.display());
+}
+
 /// Runs a program to its end, in a folder, with nothing on its standard input.
 pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
     let output = command(program)
