@@ -243,6 +243,18 @@ fn documents_show_what_is_printed() {
     }
 }
 
+/// A page says which command a recorded run is of.
+#[test]
+fn recorded_runs_are_of_the_commands_that_the_pages_name() {
+    for (name, command) in RECORDED {
+        let text = fs::read_to_string(root().join("docs").join(name)).expect("the document");
+        let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let words = document["run"]["command"].as_array().expect("words").iter();
+        let words: Vec<&str> = words.map(|word| word.as_str().expect("a word")).collect();
+        assert_eq!(words.join(" "), command, "{name}");
+    }
+}
+
 /// A block that nobody runs would say what it likes.
 #[test]
 fn what_documents_show_is_in_blocks_that_are_run() {
