@@ -50,7 +50,8 @@ fn rounded(value: f64, digits: i32) -> (f64, i32) {
 }
 
 fn grouped(value: f64) -> String {
-    let text = whole(value.abs() as u64);
+    // To the nearest: seventeen divided by a hundred-thousandth is a little less than 1,700,000.
+    let text = whole(value.abs().round() as u64);
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
@@ -106,6 +107,7 @@ mod tests {
     fn digits_end_where_they_mean_nothing() {
         assert_eq!(significant(1239.7, 4), "1,240");
         assert_eq!(significant(12_345_678.0, 4), "12,350,000");
+        assert_eq!(significant(1_700_000.0, 2), "1,700,000");
         assert_eq!(significant(12.4449, 3), "12.4");
         assert_eq!(significant(0.003_123, 3), "0.00312");
         assert_eq!(significant(0.0, 3), "0");
