@@ -342,36 +342,31 @@ fn clean(line: &Value) -> Option<Figure> {
 
 /// The line of the test `kills`: what became of runs that were killed at random moments.
 fn kills(line: &Value) -> Option<Figure> {
-    let count = |name: &str| line[name].as_u64();
-    let (kills, resumed, stored) = (count("kills")?, count("resumed")?, count("stored")?);
-    let bad = ["lost", "doubled", "unmeasured", "left_behind"].map(count);
-    let [lost, doubled, unmeasured, left_behind] = bad;
-    Some(Figure {
-        what: format!("`smoke` killed at {kills} random moments, with {stored} phases stored by then"),
-        asked: "of 200: 0 finished cells lost, 0 doubled, each completed by `resume`, nothing left behind".to_owned(),
-        measured: format!(
-            "{} lost, {} doubled, {resumed} resumed, {} cells unmeasured, {} left behind",
-            lost?, doubled?, unmeasured?, left_behind?
-        ),
-        reached: kills >= 200 && bad == [Some(0); 4],
-    })
+    let (kills, stored) = (line["kills"].as_u64()?, line["stored"].as_u64()?);
+    let what = format!("`smoke` killed at {kills} random moments, with {stored} phases stored by then");
+    let asked = "of 200: 0 finished cells lost, 0 doubled, each completed by `resume`, nothing left behind";
+    broken_off(line, what, asked, kills >= 200)
 }
 
 /// The line of the test `power`: what became of runs during which the power was cut.
 fn power(line: &Value) -> Option<Figure> {
+    let (cuts, promised) = (line["power_cuts"].as_u64()?, line["promised"].as_u64()?);
+    let what =
+        format!("power cut at {cuts} random writes and flushes, with {promised} phases told as finished by then");
+    let asked = "of 100: the store opens, 0 finished cells lost, 0 doubled, each completed by `resume`";
+    broken_off(line, what, asked, cuts >= 100 && promised > 0)
+}
+
+/// What became of runs that were broken off: nothing is lost, doubled, unmeasured or left behind.
+fn broken_off(line: &Value, what: String, asked: &str, were_enough: bool) -> Option<Figure> {
     let count = |name: &str| line[name].as_u64();
-    let (cuts, promised, resumed) = (count("power_cuts")?, count("promised")?, count("resumed")?);
     let bad = ["lost", "doubled", "unmeasured", "left_behind"].map(count);
-    let [lost, doubled, unmeasured, left_behind] = bad;
-    Some(Figure {
-        what: format!("power cut at {cuts} random writes and flushes, with {promised} phases told as finished by then"),
-        asked: "of 100: the store opens, 0 finished cells lost, 0 doubled, each completed by `resume`".to_owned(),
-        measured: format!(
-            "{} lost, {} doubled, {resumed} resumed, {} cells unmeasured, {} left behind",
-            lost?, doubled?, unmeasured?, left_behind?
-        ),
-        reached: cuts >= 100 && promised > 0 && bad == [Some(0); 4],
-    })
+    let ([lost, doubled, unmeasured, left_behind], resumed) = (bad, count("resumed")?);
+    let measured = format!(
+        "{} lost, {} doubled, {resumed} resumed, {} cells unmeasured, {} left behind",
+        lost?, doubled?, unmeasured?, left_behind?
+    );
+    Some(Figure { what, asked: asked.to_owned(), measured, reached: were_enough && bad == [Some(0); 4] })
 }
 
 /// The line of `calibration --check`: by how much a constant moved by 5 % improves the fit.

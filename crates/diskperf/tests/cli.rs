@@ -87,8 +87,7 @@ fn both_worlds_fill_one_document_with_the_same_effects() {
     for cell in cells(&document) {
         let key = ["preset", "program", "phase", "target", "parameters"].map(|name| cell[name].to_string());
         assert!(keys.insert(key.join(" ")), "{key:?} is there twice");
-        // Only a file system in memory has nothing to read past the page cache.
-        let in_memory = cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
+        let in_memory = testkit::is_of_memory_only(cell["reason"].as_str());
         assert_eq!(cell["measured"] == true, !in_memory, "{key:?}");
         assert_eq!(cell["rounds"].as_array().expect("rounds").len(), if in_memory { 0 } else { 2 }, "{key:?}");
         let provenance = if cell["target"] == "real" { "measured" } else { "simulated" };

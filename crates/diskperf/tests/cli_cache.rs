@@ -34,15 +34,10 @@ fn reads(phase: &str) -> bool {
     ["read_8192 read", "smallfb read", "largefb read", "copy copy"].iter().any(|start| phase.starts_with(start))
 }
 
-fn is_in_memory(folder: &Path) -> bool {
-    // tmpfs, as statfs(2) names it.
-    rustix::fs::statfs(folder).is_ok_and(|system| system.f_type as u64 == 0x0102_1994)
-}
-
 #[test]
 fn reads_are_cold_and_nothing_else_claims_a_state() {
     let folder = scratch();
-    if is_in_memory(folder.path()) {
+    if testkit::is_in_memory(folder.path()) {
         return testkit::skip!("the temporary folder is in memory");
     }
     for (phase, claim) in claims(folder.path(), &[]) {
@@ -53,7 +48,7 @@ fn reads_are_cold_and_nothing_else_claims_a_state() {
 #[test]
 fn a_person_may_ask_for_cold_or_warm() {
     let folder = scratch();
-    if is_in_memory(folder.path()) {
+    if testkit::is_in_memory(folder.path()) {
         return testkit::skip!("the temporary folder is in memory");
     }
     for (asked, state) in [("--cold", "cold"), ("--warm", "warm")] {
@@ -69,7 +64,7 @@ fn a_person_may_ask_for_cold_or_warm() {
 #[test]
 fn in_memory_nothing_is_ever_cold() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return testkit::skip!("no /dev/shm") };
-    if !is_in_memory(folder.path()) {
+    if !testkit::is_in_memory(folder.path()) {
         return testkit::skip!("/dev/shm is not in memory");
     }
     let all = claims(folder.path(), &["--cold"]);

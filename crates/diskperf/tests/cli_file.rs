@@ -61,8 +61,7 @@ fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
 #[test]
 fn a_file_leaves_memory_only_where_that_is_asked_for() {
     let (folder, path) = with_data(1 << 20);
-    // tmpfs, as statfs(2) names it.
-    if rustix::fs::statfs(folder.path()).is_ok_and(|system| system.f_type as u64 == 0x0102_1994) {
+    if testkit::is_in_memory(folder.path()) {
         return testkit::skip!("the temporary folder is in memory");
     }
     fs::File::open(&path).and_then(|file| file.sync_all()).expect("on its device");

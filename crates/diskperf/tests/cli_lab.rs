@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tempfile::TempDir;
+use testkit::disk::Disk;
 use testkit::{Ended, names_in, run};
 
 fn program() -> PathBuf {
@@ -453,46 +454,18 @@ fn help_teaches_units_shapes_and_source() {
     }
 }
 
-/// A loop device on an image of our own, detached when dropped.
-struct Disk {
-    folder: TempDir,
-    device: String,
-}
-
-impl Disk {
-    fn new() -> Disk {
-        let folder = scratch();
-        file(folder.path(), "image", 64);
-        let losetup = testkit::tool("losetup").expect("losetup is installed");
-        let ended = run(&losetup, folder.path(), &["--find", "--show", "image"]);
-        assert_eq!(ended.status, Some(0), "{}", ended.err);
-        Disk { device: ended.out.trim().to_owned(), folder }
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        run(Path::new("losetup"), Path::new("/"), &["--detach", &self.device]);
-    }
-}
-
 #[test]
 fn bw_reads_a_device_past_the_page_cache() {
-    if !testkit::is_root() {
-        return testkit::skip!("loop devices need root");
-    }
-    if !testkit::has_tool("losetup") {
-        return testkit::skip!("losetup is not installed");
-    }
-    let disk = Disk::new();
-    let ended = succeeds(disk.folder.path(), &["bw", "-b", &disk.device, "8"]);
-    assert!(ended.out.starts_with(&format!("Timing device {}: 8 MB in ", disk.device)), "{}", ended.out);
+    testkit::need_disk!();
+    let disk = Disk::new(64 << 20);
+    let ended = succeeds(disk.folder.path(), &["bw", "-b", disk.text(), "8"]);
+    assert!(ended.out.starts_with(&format!("Timing device {}: 8 MB in ", disk.text())), "{}", ended.out);
     assert_eq!(ended.err, "8 MiB: the device read 8 MiB for these 8 MiB\n");
-    let ended = succeeds(disk.folder.path(), &["bw", "-l", &disk.device, "16", "--seed", "3"]);
-    assert!(ended.out.starts_with(&format!("Timing 16 reads on {}: 16 reads in ", disk.device)), "{}", ended.out);
+    let ended = succeeds(disk.folder.path(), &["bw", "-l", disk.text(), "16", "--seed", "3"]);
+    assert!(ended.out.starts_with(&format!("Timing 16 reads on {}: 16 reads in ", disk.text())), "{}", ended.out);
     let expected = "reads of 512 B out of 64 MiB, seed 3\n16 reads: the device read 8 KiB for these 8 KiB\n";
     assert_eq!(ended.err, expected);
-    refuses(disk.folder.path(), &["bw", "-l", &disk.device, "1", "--size", "100"], 2, &["whole blocks of 512 B"]);
-    refuses(disk.folder.path(), &["bw", "-b", &disk.device, "65"], 2, &["holds 64 whole MiB, and 65"]);
-    refuses(disk.folder.path(), &["run", "smoke", &disk.device], 2, &["is a block device", "bw -b"]);
+    refuses(disk.folder.path(), &["bw", "-l", disk.text(), "1", "--size", "100"], 2, &["whole blocks of 512 B"]);
+    refuses(disk.folder.path(), &["bw", "-b", disk.text(), "65"], 2, &["holds 64 whole MiB, and 65"]);
+    refuses(disk.folder.path(), &["run", "smoke", disk.text()], 2, &["is a block device", "bw -b"]);
 }

@@ -5,13 +5,13 @@ mod common {
 }
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use common::document::document;
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{Ended, names_in, run};
+use testkit::disk::{Disk, Mounted};
+use testkit::{Ended, names_in, need_disk, run, use_tool};
 
 fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
     run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
@@ -93,55 +93,14 @@ fn a_simulated_machine_has_no_raw_device() {
     }
 }
 
-/// A loop device on an image of our own, with a file system where asked for, mounted; undone when dropped.
-struct Disk {
-    folder: TempDir,
-    device: String,
-}
-
-impl Disk {
-    fn new() -> Disk {
-        let folder = scratch();
-        let image = fs::File::create(folder.path().join("image")).expect("an image");
-        image.set_len(64 << 20).expect("its size");
-        let ended = tool("losetup", &["--find", "--show", &folder.path().join("image").to_string_lossy()]);
-        Disk { device: ended.out.trim().to_owned(), folder }
-    }
-
-    fn mounted(&self) -> PathBuf {
-        let mountpoint = self.folder.path().join("mnt");
-        fs::create_dir(&mountpoint).expect("a folder");
-        tool("mkfs.ext4", &["-q", "-F", "-N", "16384", &self.device]);
-        tool("mount", &[&self.device, &mountpoint.to_string_lossy()]);
-        mountpoint
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        run(Path::new("umount"), Path::new("/"), &["-q", &self.folder.path().join("mnt").to_string_lossy()]);
-        run(Path::new("losetup"), Path::new("/"), &["--detach", &self.device]);
-    }
-}
-
-fn tool(name: &str, arguments: &[&str]) -> Ended {
-    let path = testkit::tool(name).unwrap_or_else(|| PathBuf::from(name));
-    let ended = run(&path, Path::new("/"), arguments);
-    assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
-    ended
-}
-
 #[test]
 fn lfs_measures_the_device_under_its_target() {
-    if !testkit::is_root() {
-        return testkit::skip!("mounting needs root");
-    }
-    if !testkit::has_tool("mkfs.ext4") {
-        return testkit::skip!("mkfs.ext4 is not installed");
-    }
-    let disk = Disk::new();
-    let mountpoint = disk.mounted();
-    let arguments = ["run", "lfs", &mountpoint.to_string_lossy(), "--size", "1MiB", "--rounds", "1", "--json"];
+    need_disk!("mkfs.ext4", "mount", "umount");
+    let disk = Disk::new(64 << 20);
+    use_tool("mkfs.ext4", &["-q", "-F", "-N", "16384", disk.text()]);
+    let mounted = Mounted::at(disk.node(), Path::new(&disk.folder("mnt")), "rw");
+    let mountpoint = mounted.path().to_string_lossy();
+    let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json"];
     let document = document(&succeeds(disk.folder.path(), &arguments));
     let cells = document["cells"].as_array().expect("cells");
     for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
@@ -152,7 +111,6 @@ fn lfs_measures_the_device_under_its_target() {
         }
     }
     // Whatever is wanted of files, the device is neither read into memory nor removed from it.
-    let mountpoint = mountpoint.to_string_lossy();
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json", "--warm"];
     let warm = self::document(&succeeds(disk.folder.path(), &arguments));
     for cell in warm["cells"].as_array().expect("cells") {

@@ -413,7 +413,7 @@ fn what_was_interrupted_is_gone_on_with() {
     );
     assert!(after["run"]["elapsed_s"].as_f64() > before["run"]["elapsed_s"].as_f64());
     for cell in after["cells"].as_array().expect("cells") {
-        let in_memory = cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
+        let in_memory = testkit::is_of_memory_only(cell["reason"].as_str());
         let rounds: Vec<u64> =
             cell["rounds"].as_array().expect("rounds").iter().filter_map(|round| round["round"].as_u64()).collect();
         assert_eq!(rounds.len(), if in_memory { 0 } else { 10 }, "{cell}");

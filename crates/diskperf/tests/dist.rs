@@ -46,8 +46,7 @@ fn it_measures_stores_and_explains() {
     let cells = cells(&ran);
     let cells = cells.as_array().expect("cells");
     assert_eq!(cells.len(), 17);
-    // A file system in memory has nothing to read past the page cache.
-    let in_memory = |cell: &Value| cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
+    let in_memory = |cell: &Value| testkit::is_of_memory_only(cell["reason"].as_str());
     assert!(cells.iter().all(|cell| cell["measured"] == true || in_memory(cell)), "{cells:#?}");
     assert_eq!(well(&program, folder.path(), &[&["show", "last", "--json"], &store[..]].concat()).out, ran.out);
     let explained = well(&program, folder.path(), &[&["explain", "last", "commit"], &store[..]].concat());

@@ -15,10 +15,9 @@ use std::time::Duration;
 use common::document::document;
 use common::ground::ground;
 use kernel::devices::Device;
-use kernel::may_administer;
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{Ended, has_tool, names_in, skip, soon};
+use testkit::{Ended, names_in, need_disk, soon};
 use units::Bytes;
 
 fn program() -> PathBuf {
@@ -31,18 +30,6 @@ fn scratch() -> TempDir {
 
 fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
     testkit::run(&program(), folder, arguments)
-}
-
-/// Says why images cannot be made here, if they cannot.
-macro_rules! need {
-    ($($tool:expr),*) => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            return skip!("needs root and loop devices");
-        }
-        $(if !has_tool($tool) {
-            return skip!("{} is not installed", $tool);
-        })*
-    };
 }
 
 /// Loop devices on files in the directory.
@@ -91,7 +78,7 @@ fn attribute(device: &Device, name: &str) -> String {
 
 #[test]
 fn every_file_system_is_measured_on_an_image() {
-    need!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
     let scratch = scratch();
     let targets = ["image:ext4,size=64MiB", "b=image:btrfs,size=128MiB", "x=image:xfs,size=320MiB,mount=noatime"];
     let ended = diskperf(scratch.path(), &[&["run", "smoke", "--json"], &targets[..]].concat());
@@ -129,7 +116,7 @@ fn in_superblock(folder: &Path, kept: &Value, place: usize, length: usize) -> u6
 
 #[test]
 fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it_anew() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let run = |arguments: &[&str]| {
         let ended = diskperf(scratch.path(), &[&["run"], arguments, &["--keep", "--json"]].concat());
@@ -158,7 +145,7 @@ fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it
 
 #[test]
 fn the_raw_device_of_an_image_is_read() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let ended = diskperf(
         scratch.path(),
@@ -179,7 +166,7 @@ fn the_raw_device_of_an_image_is_read() {
 
 #[test]
 fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
-    need!("mkfs.ext4", "mkfs.xfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     for target in ["a=image:xfs,size=320MiB,block=8192", "a=image:ext4,size=64MiB,block=8192"] {
         let ended = diskperf(scratch.path(), &["run", "smoke", "--rounds", "1", "--json", target]);
@@ -198,7 +185,7 @@ fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
 
 #[test]
 fn bad_input_is_refused_with_the_reason() {
-    need!("mkfs.ext4", "mkfs.xfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let cases: [(&str, i32, &[&str]); 16] = [
         ("image:zzfs", 2, &["no mkfs.zzfs", "spelling"]),
@@ -237,7 +224,7 @@ fn bad_input_is_refused_with_the_reason() {
 
 #[test]
 fn without_rights_the_way_to_get_them_is_said() {
-    need!("mkfs.ext4", "setpriv");
+    need_disk!("mkfs.ext4", "setpriv");
     let scratch = scratch();
     // Where another user finds the program, whatever the rights of the folders it was built in.
     let copy = scratch.path().join("diskperf");
@@ -264,7 +251,7 @@ fn without_rights_the_way_to_get_them_is_said() {
 
 #[test]
 fn a_missing_mkfs_is_named_with_its_package() {
-    need!("mkfs.xfs", "unshare");
+    need_disk!("mkfs.xfs", "unshare");
     let scratch = scratch();
     // In a mount namespace of its own, something that is no program lies over the tool.
     let tool = testkit::tool("mkfs.xfs").expect("it is there");
@@ -280,7 +267,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
 /// Killed at moments that nobody chose: while the file is written, while mkfs runs, while programs run.
 #[test]
 fn after_kill_nothing_is_left() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let ground = ground(scratch.path(), Bytes::mib(32));
     let free = || rustix::fs::statvfs(ground.path()).expect("space").f_bfree;
@@ -298,7 +285,7 @@ fn after_kill_nothing_is_left() {
 
 #[test]
 fn stopping_leaves_nothing_and_says_so() {
-    need!("mkfs.ext4", "kill");
+    need_disk!("mkfs.ext4", "kill");
     let scratch = scratch();
     for size in ["4GiB", "8MiB"] {
         let child = start(scratch.path(), &format!("image:ext4,size={size}"));
@@ -313,7 +300,7 @@ fn stopping_leaves_nothing_and_says_so() {
 
 #[test]
 fn two_runs_on_one_target_do_not_meet() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     for target in [".", "image:ext4,size=16MiB"] {
         let ended: Vec<Ended> = thread::scope(|scope| {
@@ -331,7 +318,7 @@ fn two_runs_on_one_target_do_not_meet() {
 
 #[test]
 fn a_kept_image_has_a_name() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let folder = scratch.path().join("images");
     fs::create_dir(&folder).expect("a folder");
@@ -356,7 +343,7 @@ fn a_kept_image_has_a_name() {
 
 #[test]
 fn a_queue_is_tuned_only_for_its_target_and_restored() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let ground = ground(scratch.path(), Bytes::mib(32));
     let device = ground.device();
@@ -374,7 +361,7 @@ fn a_queue_is_tuned_only_for_its_target_and_restored() {
 
 #[test]
 fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let ground = ground(scratch.path(), Bytes::mib(32));
     let device = ground.device();
@@ -397,7 +384,7 @@ fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
 
 #[test]
 fn a_target_that_goes_away_ends_the_run_with_the_reason() {
-    need!("mkfs.ext4", "umount");
+    need_disk!("mkfs.ext4", "umount");
     let scratch = scratch();
     let ground = ground(scratch.path(), Bytes::mib(32));
     let folder = scratch.path().join("folder");

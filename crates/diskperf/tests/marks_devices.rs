@@ -8,16 +8,15 @@ mod common {
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use common::ground::ground;
-use kernel::may_administer;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::calls::{SYNCS, WELL, run_answered};
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Fsync, Knobs, OneFile};
-use testkit::{Ended, has_tool, skip};
+use testkit::{Ended, Running, has_tool, is_in_memory, need_disk, skip};
 use units::Bytes;
 
 fn program() -> PathBuf {
@@ -26,18 +25,6 @@ fn program() -> PathBuf {
 
 fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch folder")
-}
-
-/// Says why file systems cannot be made here, if they cannot.
-macro_rules! need {
-    ($($tool:expr),*) => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            return skip!("needs root and loop devices");
-        }
-        $(if !has_tool($tool) {
-            return skip!("{} is not installed", $tool);
-        })*
-    };
 }
 
 /// The cells of a run that went well.
@@ -103,21 +90,6 @@ fn full_file(path: &Path, bytes: usize) -> File {
     file
 }
 
-fn is_in_memory(folder: &Path) -> bool {
-    // tmpfs, as statfs(2) names it.
-    rustix::fs::statfs(folder).is_ok_and(|system| system.f_type as u64 == 0x0102_1994)
-}
-
-/// A program that is running, and gone with this.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_said() {
     let folder = scratch();
@@ -150,7 +122,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
 /// ext4 that keeps its data in a journal takes O_DIRECT and reads through the page cache all the same.
 #[test]
 fn direct_reads_that_come_from_memory_are_marked_cache() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let folder = scratch();
     let run = |target: &str| cells(folder.path(), &["quick", "--size", "8MiB", "--rounds", "1", target]);
     let all = run("image:ext4,size=128MiB,mount=data=journal");
@@ -163,7 +135,7 @@ fn direct_reads_that_come_from_memory_are_marked_cache() {
 /// btrfs keeps small files among its metadata, which stay in memory when the files leave it.
 #[test]
 fn cold_reads_that_come_from_memory_are_marked_cache() {
-    need!("mkfs.btrfs", "losetup", "unshare");
+    need_disk!("mkfs.btrfs", "losetup", "unshare");
     let folder = scratch();
     full_file(&folder.path().join("disk"), 256 << 20);
     let disk = LoopDisk::attach(&folder.path().join("disk")).expect("a loop device");
@@ -179,7 +151,7 @@ fn cold_reads_that_come_from_memory_are_marked_cache() {
 
 #[test]
 fn a_warm_file_under_a_loop_device_is_marked_lower() {
-    need!("mkfs.ext4", "losetup", "unshare");
+    need_disk!("mkfs.ext4", "losetup", "unshare");
     let folder = scratch();
     if is_in_memory(folder.path()) {
         return skip!("the temporary folder is in memory");
@@ -210,7 +182,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
 
 #[test]
 fn data_that_no_sync_wrote_are_marked_dirty() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let folder = scratch();
     let ground = ground(folder.path(), Bytes::mib(192));
     let arguments = ["run", "smoke", "--size", "16MiB", "--rounds", "1", "--json"];
@@ -224,7 +196,7 @@ fn data_that_no_sync_wrote_are_marked_dirty() {
 
 #[test]
 fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
-    need!("mkfs.ext4", "losetup", "unshare");
+    need_disk!("mkfs.ext4", "losetup", "unshare");
     let folder = scratch();
     if is_in_memory(folder.path()) || !Path::new("/dev/fuse").exists() {
         return skip!("the temporary folder is in memory, or there is no /dev/fuse");
@@ -248,7 +220,7 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
 
 #[test]
 fn syncs_that_flush_nothing_are_marked_noflush() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let folder = scratch();
     let run = |target: &str| cells(folder.path(), &["smoke", "--rounds", "1", target]);
     let durable = ["write_8192 write", "commit commit", "smallfb creat", "largefb write random"];
@@ -268,7 +240,7 @@ fn syncs_that_flush_nothing_are_marked_noflush() {
 
 #[test]
 fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
-    need!("unshare");
+    need_disk!("unshare");
     let filesystems = fs::read_to_string("/proc/filesystems").expect("file systems");
     if !filesystems.contains("overlay") {
         return skip!("no overlayfs here");
@@ -288,7 +260,7 @@ fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
 /// The other way round: what is as it should be has no mark, in any preset, however small.
 #[test]
 fn clean_file_systems_have_no_mark() {
-    need!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
     let folder = scratch();
     let targets = ["a=image:ext4,size=128MiB", "b=image:xfs,size=320MiB", "c=image:btrfs,size=256MiB"];
     // All presets, twenty times: `cargo xtask prove`.
@@ -329,7 +301,7 @@ fn reading_what_was_never_written_is_marked_hole() {
 
 #[test]
 fn what_a_file_system_compresses_is_marked_compress() {
-    need!("mkfs.btrfs");
+    need_disk!("mkfs.btrfs");
     let folder = scratch();
     let target = "image:btrfs,size=256MiB,mount=compress=zstd";
     let run =
@@ -347,7 +319,7 @@ fn what_a_file_system_compresses_is_marked_compress() {
 
 #[test]
 fn a_journal_that_takes_the_data_too_is_marked_amplify() {
-    need!("mkfs.ext4");
+    need_disk!("mkfs.ext4");
     let folder = scratch();
     let run = |target: &str, size: &str| cells(folder.path(), &["smoke", "--size", size, "--rounds", "1", target]);
     let journaled = "image:ext4,size=256MiB,mount=data=journal";

@@ -16,11 +16,10 @@ use std::time::Duration;
 
 use common::document::document;
 use common::ground::ground;
-use kernel::may_administer;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{Ended, has_tool, names_in, skip, soon};
+use testkit::{Ended, names_in, need_disk, skip, soon};
 use units::Bytes;
 
 fn program() -> PathBuf {
@@ -34,18 +33,6 @@ fn scratch() -> TempDir {
 /// A folder in memory where there is such a place: for what has nothing to do with a device.
 fn quick_scratch() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
-}
-
-/// Says why images cannot be made here, if they cannot.
-macro_rules! need_images {
-    () => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            return skip!("needs root and loop devices");
-        }
-        if !has_tool("mkfs.ext4") {
-            return skip!("mkfs.ext4 is not installed");
-        }
-    };
 }
 
 /// The document of a run that ended with this status.
@@ -265,7 +252,7 @@ fn run_while_somebody_writes() -> Ended {
 
 #[test]
 fn a_setting_that_changes_in_mid_run_is_told() {
-    need_images!();
+    need_disk!("mkfs.ext4");
     let folder = scratch();
     let ground = ground(folder.path(), Bytes::mib(32));
     let path = ground.path().to_str().expect("a plain path");
@@ -298,7 +285,7 @@ fn a_setting_that_changes_in_mid_run_is_told() {
 
 #[test]
 fn an_image_names_the_file_system_it_lies_in() {
-    need_images!();
+    need_disk!("mkfs.ext4");
     let folder = scratch();
     let ground = ground(folder.path(), Bytes::mib(32));
     let document = run(folder.path(), &["a=image:ext4,size=32MiB", &format!("b={}", ground.path().display())]);
@@ -337,7 +324,7 @@ fn memory_is_no_device() {
 
 #[test]
 fn an_image_in_memory_is_both() {
-    need_images!();
+    need_disk!("mkfs.ext4");
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
     let target = format!("image:ext4,size=32MiB,dir={}", folder.path().display());
     let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--json", &target]);

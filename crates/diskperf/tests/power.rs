@@ -13,7 +13,7 @@ mod broken_off;
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use broken_off::{Diskperf, Found, Rounds, Tally, rounds};
@@ -21,10 +21,10 @@ use kernel::PrivateMounts;
 use serde_json::json;
 use store::Store;
 use tempfile::TempDir;
-use testkit::disk::LoopDisk;
+use testkit::disk::{self, LoopDisk, Mounted};
 use testkit::fuse::{Knobs, OneFile};
 use testkit::power::{Fate, Moment, WriteCache};
-use testkit::{run, tool};
+use testkit::{Running, use_tool};
 use units::Prng;
 
 /// The environment variable that says how often.
@@ -81,45 +81,18 @@ impl Computer {
     /// Mounts the disk, which the file is or which is served as that file.
     fn mount(&self, file: &Path) -> Mounted {
         let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
-        let mounted = Mounted(self.path("data"));
-        done("mount", &[&device.node().to_string_lossy(), &mounted.0.to_string_lossy()]);
+        let mounted = Mounted::at(device.node(), &self.path("data"), "rw");
         device.leave();
         mounted
     }
 }
 
-/// A mounted file system, unmounted when dropped.
-struct Mounted(PathBuf);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let ended = run(&tool("umount").expect("umount"), Path::new("/"), &[&self.0.to_string_lossy()]);
-        assert!(std::thread::panicking() || ended.status == Some(0), "{}", ended.err);
-    }
-}
-
-/// A program that runs, and ends with this.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Runs a tool that must do its work.
-fn done(name: &str, arguments: &[&str]) {
-    let ended = run(&tool(name).expect(name), Path::new("/"), arguments);
-    assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
-}
-
 /// Why the power cannot be cut here.
-fn cannot() -> Option<&'static str> {
-    if !testkit::is_root() || !Path::new("/dev/fuse").exists() || !Path::new("/dev/loop-control").exists() {
-        return Some("needs root, /dev/fuse and loop devices");
+fn cannot() -> Option<String> {
+    if !Path::new("/dev/fuse").exists() {
+        return Some("needs /dev/fuse".to_owned());
     }
-    ["mkfs.ext4", "mount", "umount", "losetup"].iter().any(|name| tool(name).is_none()).then_some("needs mkfs.ext4")
+    disk::impossible(&["mkfs.ext4", "mount", "umount"])
 }
 
 /// The bytes of a disk with an empty file system on it.
@@ -127,7 +100,7 @@ fn blank() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("disk");
     File::create(&path).and_then(|file| file.set_len(DISK)).expect("a file");
-    done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
+    use_tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
     fs::read(path).expect("its bytes")
 }
 
@@ -146,7 +119,7 @@ fn told(store: &Path) -> Option<Rounds> {
 fn run_until_cut(computer: &Computer, arguments: &[&str], cache: WriteCache) -> (Rounds, u64) {
     let fuse = OneFile::mount(&computer.path("served"), computer.disk(), Knobs::default()).expect("a mount");
     let mounted = computer.mount(&fuse.file());
-    rustix::fs::syncfs(File::open(&mounted.0).expect("the mounted folder")).expect("everything is on the disk");
+    rustix::fs::syncfs(File::open(mounted.path()).expect("the mounted folder")).expect("everything is on the disk");
     fuse.put(cache);
     let diskperf = Diskperf { folder: &computer.path("measured"), store: &computer.store() };
     let mut command = diskperf.command(arguments);

@@ -7,117 +7,64 @@ mod common;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
 use common::{in_mounts_of_its_own, tool};
+use kernel::Cleared;
 use kernel::guard::{GuardFault, Inspected, Leave, inspect, shown_by};
-use kernel::{Cleared, may_administer};
 use rustix::fs::{OFlags, SeekFrom};
-use tempfile::TempDir;
-use testkit::disk::LoopDisk;
-use testkit::skip;
+use testkit::disk::{Disk, LoopDisk};
+use testkit::{need_disk, skip};
 
 const MIB: u64 = 1 << 20;
 
-/// Says why devices cannot be made here, if they cannot.
-macro_rules! need {
-    ($($tool:expr),*) => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            return skip!("needs root and loop devices");
-        }
-        $(if !testkit::has_tool($tool) {
-            return skip!("{} is not installed", $tool);
-        })*
-    };
+/// What all bytes of a disk are, in short.
+fn hash_of(disk: &Disk) -> u64 {
+    rustix::fs::sync();
+    hash(&disk.file)
 }
 
-/// A disk of the test's own: a loop device on a file with holes.
-struct Disk {
-    // Dropped from the first to the last: detached, gone.
-    device: LoopDisk,
-    file: PathBuf,
-    folder: TempDir,
+fn look_at(disk: &Disk) -> Inspected {
+    inspect(disk.node()).expect("it can be looked at")
 }
 
-impl Disk {
-    fn new(bytes: u64) -> Disk {
-        Disk::made(bytes, |_| {}, LoopDisk::attach)
-    }
+fn reasons(inspected: &Inspected) -> Vec<String> {
+    inspected.reasons().iter().map(ToString::to_string).collect()
+}
 
-    /// A disk whose file is changed before it is attached in some way.
-    fn made(bytes: u64, change: impl FnOnce(&File), attach: impl FnOnce(&Path) -> Result<LoopDisk, String>) -> Disk {
-        let folder = tempfile::tempdir().expect("a scratch folder");
-        let path = folder.path().join("disk");
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).expect("a file");
-        file.set_len(bytes).expect("its size");
-        change(&file);
-        file.sync_all().expect("durable");
-        Disk { device: attach(&path).expect("a loop device"), file: path, folder }
+/// It is refused for this reason, whatever a person says, and keeps every byte.
+fn is_never_overwritten(disk: &Disk, reason: &str) {
+    let before = hash_of(disk);
+    let inspected = look_at(disk);
+    let said = reasons(&inspected);
+    assert!(said.iter().any(|one| one.contains(reason)), "{reason:?} is not said: {said:?}");
+    assert!(!inspected.asks(), "{said:?}");
+    for leave in [Leave::None, Leave::Destroy(inspected.identity())] {
+        let outcome = Cleared::over(&inspected, &leave);
+        assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
     }
+    assert_eq!(hash_of(disk), before, "{reason}: something was written");
+}
 
-    fn node(&self) -> &Path {
-        self.device.node()
+/// It is refused for this reason until a person names it, and keeps every byte all the while.
+fn is_overwritten_only_where_asked(disk: &Disk, format: &str) {
+    let before = hash_of(disk);
+    let inspected = look_at(disk);
+    let said = reasons(&inspected);
+    assert!(said.iter().any(|one| one.starts_with(&format!("it holds {format}"))), "{format}: {said:?}");
+    assert!(inspected.asks(), "{said:?}");
+    let outcome = Cleared::over(&inspected, &Leave::None);
+    assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{format}: {outcome:?}");
+    for typed in ["", "yes", "1 MiB", "/dev/loop0"] {
+        let outcome = Cleared::over(&inspected, &Leave::Destroy(typed.to_owned()));
+        assert!(matches!(&outcome, Err(GuardFault::NotConfirmed { .. })), "{format}: {outcome:?}");
     }
-
-    fn text(&self) -> &str {
-        self.node().to_str().expect("a plain path")
-    }
-
-    fn name(&self) -> &str {
-        self.text().trim_start_matches("/dev/")
-    }
-
-    /// A new folder beside the file.
-    fn folder(&self, name: &str) -> String {
-        let folder = self.folder.path().join(name);
-        fs::create_dir(&folder).expect("a folder");
-        folder.to_str().expect("a plain path").to_owned()
-    }
-
-    /// What all its bytes are, in short.
-    fn hash(&self) -> u64 {
-        rustix::fs::sync();
-        hash(&self.file)
-    }
-
-    fn inspect(&self) -> Inspected {
-        inspect(self.node()).expect("it can be looked at")
-    }
-
-    /// It is refused for this reason, whatever a person says, and keeps every byte.
-    fn is_never_overwritten(&self, reason: &str) {
-        let before = self.hash();
-        let inspected = self.inspect();
-        let said: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
-        assert!(said.iter().any(|one| one.contains(reason)), "{reason:?} is not said: {said:?}");
-        assert!(!inspected.asks(), "{said:?}");
-        for leave in [Leave::None, Leave::Destroy(inspected.identity())] {
-            let outcome = Cleared::over(&inspected, &leave);
-            assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
-        }
-        assert_eq!(self.hash(), before, "{reason}: something was written");
-    }
-
-    /// It is refused for this reason until a person names it, and keeps every byte all the while.
-    fn is_overwritten_only_where_asked(&self, format: &str) {
-        let before = self.hash();
-        let inspected = self.inspect();
-        let said: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
-        assert!(said.iter().any(|one| one.starts_with(&format!("it holds {format}"))), "{format}: {said:?}");
-        assert!(inspected.asks(), "{said:?}");
-        let outcome = Cleared::over(&inspected, &Leave::None);
-        assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{format}: {outcome:?}");
-        for typed in ["", "yes", "1 MiB", "/dev/loop0"] {
-            let outcome = Cleared::over(&inspected, &Leave::Destroy(typed.to_owned()));
-            assert!(matches!(&outcome, Err(GuardFault::NotConfirmed { .. })), "{format}: {outcome:?}");
-        }
-        let cleared = Cleared::over(&inspected, &Leave::Destroy(inspected.identity())).expect(format);
-        assert_eq!(cleared.device().node(), self.node());
-        drop(cleared);
-        assert_eq!(self.hash(), before, "{format}: something was written");
-    }
+    let cleared = Cleared::over(&inspected, &Leave::Destroy(inspected.identity())).expect(format);
+    assert_eq!(cleared.device().node(), disk.node());
+    drop(cleared);
+    assert_eq!(hash_of(disk), before, "{format}: something was written");
 }
 
 /// What all bytes of a file are, in short: blocks of zeros and holes count alike.
@@ -161,29 +108,29 @@ impl Drop for Swapping<'_> {
 
 #[test]
 fn a_disk_that_nobody_uses_and_that_holds_nothing_is_accepted_and_held() {
-    need!();
+    need_disk!();
     let disk = Disk::new(8 * MIB);
-    let before = disk.hash();
-    let inspected = disk.inspect();
+    let before = hash_of(&disk);
+    let inspected = look_at(&disk);
     assert_eq!(inspected.reasons(), []);
     assert_eq!((inspected.identity(), inspected.identity_is()), ("8 MiB".to_owned(), "size"));
     let cleared = Cleared::over(&inspected, &Leave::None).expect("leave");
-    disk.is_never_overwritten("somebody has it open exclusively");
+    is_never_overwritten(&disk, "somebody has it open exclusively");
     drop(cleared);
     assert!(Cleared::over(&inspected, &Leave::None).is_ok(), "it is let go again");
-    assert_eq!(disk.hash(), before);
+    assert_eq!(hash_of(&disk), before);
 }
 
 #[test]
 fn mounted() {
-    need!("mkfs.ext4", "mount");
+    need_disk!("mkfs.ext4", "mount");
     let disk = Disk::new(8 * MIB);
     ext4(disk.text());
     let folder = disk.folder("mount");
     for options in ["rw", "ro"] {
         in_mounts_of_its_own(|| {
             run("mount", &["-o", options, disk.text(), &folder]);
-            disk.is_never_overwritten(&format!("it is mounted at {folder} (ext4)"));
+            is_never_overwritten(&disk, &format!("it is mounted at {folder} (ext4)"));
         })
         .expect("mounts of our own");
     }
@@ -191,7 +138,7 @@ fn mounted() {
 
 #[test]
 fn mounted_where_only_another_namespace_sees_it() {
-    need!("mkfs.ext4", "mount");
+    need_disk!("mkfs.ext4", "mount");
     let disk = Disk::new(8 * MIB);
     ext4(disk.text());
     let folder = disk.folder("mount");
@@ -210,14 +157,14 @@ fn mounted_where_only_another_namespace_sees_it() {
         });
         is_mounted.recv().expect("it is mounted");
         let looked = looked;
-        disk.is_never_overwritten(&format!("it is mounted at {folder} in another mount namespace (ext4)"));
+        is_never_overwritten(disk, &format!("it is mounted at {folder} in another mount namespace (ext4)"));
         drop(looked);
     });
 }
 
 #[test]
 fn unmounted_lazily_while_a_file_in_it_is_open() {
-    need!("mkfs.ext4", "mkfs.xfs", "mount", "umount");
+    need_disk!("mkfs.ext4", "mkfs.xfs", "mount", "umount");
     for (make, file_system, bytes) in [("mkfs.ext4", "ext4", 8 * MIB), ("mkfs.xfs", "xfs", 320 * MIB)] {
         let disk = Disk::new(bytes);
         run(make, &["-q", disk.text()]);
@@ -226,7 +173,10 @@ fn unmounted_lazily_while_a_file_in_it_is_open() {
             run("mount", &[disk.text(), &folder]);
             let open = File::create(Path::new(&folder).join("open")).expect("a file");
             run("umount", &["--lazy", &folder]);
-            disk.is_never_overwritten(&format!("it has a file system in use ({file_system}) that is mounted nowhere"));
+            is_never_overwritten(
+                &disk,
+                &format!("it has a file system in use ({file_system}) that is mounted nowhere"),
+            );
             drop(open);
         })
         .expect("mounts of our own");
@@ -235,13 +185,13 @@ fn unmounted_lazily_while_a_file_in_it_is_open() {
 
 #[test]
 fn swapped_to() {
-    need!("mkswap", "swapon", "swapoff");
+    need_disk!("mkswap", "swapon", "swapoff");
     let disk = Disk::new(4 * MIB);
     run("mkswap", &[disk.text()]);
-    disk.is_overwritten_only_where_asked("swap");
+    is_overwritten_only_where_asked(&disk, "swap");
     run("swapon", &[disk.text()]);
     let swapping = Swapping(disk.text());
-    disk.is_never_overwritten("it is swapped to");
+    is_never_overwritten(&disk, "it is swapped to");
     drop(swapping);
 }
 
@@ -267,14 +217,14 @@ impl Drop for Zram {
 
 #[test]
 fn swapped_to_in_compressed_memory() {
-    need!("mkswap", "swapon", "swapoff");
+    need_disk!("mkswap", "swapon", "swapoff");
     let Some(zram) = Zram::new(4 * MIB) else { return skip!("no RAM disk can be made here") };
     let node = format!("/dev/zram{}", zram.0);
     run("mkswap", &[&node]);
     run("swapon", &[&node]);
     let swapping = Swapping(&node);
     let inspected = inspect(Path::new(&node)).expect("it can be looked at");
-    let said: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
+    let said = reasons(&inspected);
     assert_eq!(said, ["it is swapped to", "it holds swap"]);
     let outcome = Cleared::over(&inspected, &Leave::Destroy(inspected.identity()));
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
@@ -283,63 +233,63 @@ fn swapped_to_in_compressed_memory() {
 
 #[test]
 fn the_second_member_of_a_btrfs() {
-    need!("mkfs.btrfs", "mount");
+    need_disk!("mkfs.btrfs", "mount");
     let (first, second) = (Disk::new(128 * MIB), Disk::new(128 * MIB));
     run("mkfs.btrfs", &["-q", "-K", "-d", "single", "-m", "raid1", first.text(), second.text()]);
-    second.is_overwritten_only_where_asked("btrfs");
+    is_overwritten_only_where_asked(&second, "btrfs");
     let folder = first.folder("mount");
     in_mounts_of_its_own(|| {
         run("mount", &["-o", &format!("device={}", second.text()), first.text(), &folder]);
-        second.is_never_overwritten("it is a member of a btrfs in use");
-        first.is_never_overwritten("it is mounted at");
+        is_never_overwritten(&second, "it is a member of a btrfs in use");
+        is_never_overwritten(&first, "it is mounted at");
     })
     .expect("mounts of our own");
 }
 
 #[test]
 fn the_journal_of_an_ext4() {
-    need!("mkfs.ext4", "mount");
+    need_disk!("mkfs.ext4", "mount");
     let (disk, journal) = (Disk::new(16 * MIB), Disk::new(16 * MIB));
     run("mkfs.ext4", &["-q", "-F", "-b", "4096", "-O", "journal_dev", journal.text()]);
-    journal.is_overwritten_only_where_asked("ext4 journal");
+    is_overwritten_only_where_asked(&journal, "ext4 journal");
     let option = format!("device={}", journal.text());
     run("mkfs.ext4", &["-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0", "-J", &option, disk.text()]);
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {
         run("mount", &[disk.text(), &folder]);
-        journal.is_never_overwritten("it is the journal of a file system in use");
+        is_never_overwritten(&journal, "it is the journal of a file system in use");
     })
     .expect("mounts of our own");
 }
 
 #[test]
 fn the_log_of_an_xfs() {
-    need!("mkfs.xfs", "mount");
+    need_disk!("mkfs.xfs", "mount");
     let (disk, log) = (Disk::new(320 * MIB), Disk::new(80 * MIB));
     run("mkfs.xfs", &["-q", "-K", "-l", &format!("logdev={},size=64m", log.text()), disk.text()]);
-    log.is_overwritten_only_where_asked("xfs log");
+    is_overwritten_only_where_asked(&log, "xfs log");
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {
         run("mount", &["-o", &format!("logdev={}", log.text()), disk.text(), &folder]);
-        log.is_never_overwritten("it is the journal of a file system in use");
+        is_never_overwritten(&log, "it is the journal of a file system in use");
     })
     .expect("mounts of our own");
 }
 
 #[test]
 fn the_device_below_another_loop_device() {
-    need!();
+    need_disk!();
     let disk = Disk::new(8 * MIB);
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
     let name = above.node().file_name().expect("a name").to_string_lossy().into_owned();
-    disk.is_never_overwritten(&format!("it has {name} on it"));
+    is_never_overwritten(&disk, &format!("it has {name} on it"));
     // The other way round it is what a person means.
     assert_eq!(inspect(above.node()).expect("it can be looked at").reasons(), []);
 }
 
 #[test]
 fn a_device_below_another_that_is_mounted() {
-    need!("mkfs.ext4", "mount");
+    need_disk!("mkfs.ext4", "mount");
     let disk = Disk::new(8 * MIB);
     ext4(disk.text());
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
@@ -347,11 +297,11 @@ fn a_device_below_another_that_is_mounted() {
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {
         run("mount", &[above.node().to_str().expect("a plain path"), &folder]);
-        disk.is_never_overwritten(&format!("{name}, which lies on it, is mounted at {folder}"));
+        is_never_overwritten(&disk, &format!("{name}, which lies on it, is mounted at {folder}"));
         run("umount", &[&folder]);
         run("mount", &["-o", "ro", disk.text(), &folder]);
         let said = inspect(above.node()).expect("it can be looked at");
-        let said: Vec<String> = said.reasons().iter().map(ToString::to_string).collect();
+        let said = reasons(&said);
         assert!(said[0].starts_with(&format!("{}, which it lies on, is mounted", disk.name())), "{said:?}");
     })
     .expect("mounts of our own");
@@ -359,28 +309,28 @@ fn a_device_below_another_that_is_mounted() {
 
 #[test]
 fn two_loop_devices_on_one_file_by_whatever_name() {
-    need!();
+    need_disk!();
     let disk = Disk::new(8 * MIB);
     let (hard, soft) = (disk.folder.path().join("hard"), disk.folder.path().join("soft"));
     fs::hard_link(&disk.file, &hard).and_then(|()| symlink(&disk.file, &soft)).expect("links");
     for other in [&disk.file, &hard, &soft] {
         let second = LoopDisk::attach(other).expect("a second loop device");
         let name = second.node().file_name().expect("a name").to_string_lossy().into_owned();
-        disk.is_never_overwritten(&format!("{name} shows the same file"));
+        is_never_overwritten(&disk, &format!("{name} shows the same file"));
     }
-    assert_eq!(disk.inspect().reasons(), []);
+    assert_eq!(look_at(&disk).reasons(), []);
     // Its names are gone, but for one that neither device was attached by.
     let second = LoopDisk::attach(&hard).expect("a second loop device");
     let moved = disk.folder.path().join("moved");
     fs::rename(&hard, &moved).and_then(|()| fs::rename(&disk.file, &hard)).expect("renamed");
     let name = second.node().file_name().expect("a name").to_string_lossy().into_owned();
-    let said: Vec<String> = disk.inspect().reasons().iter().map(ToString::to_string).collect();
+    let said = reasons(&look_at(&disk));
     assert_eq!(said, [format!("{name} shows the same file")]);
 }
 
 #[test]
 fn a_file_is_no_device_and_what_shows_it_is_known() {
-    need!();
+    need_disk!();
     let disk = Disk::new(8 * MIB);
     let outcome = inspect(&disk.file);
     assert!(matches!(&outcome, Err(GuardFault::NotADevice(path)) if *path == disk.file), "{outcome:?}");
@@ -399,9 +349,9 @@ fn a_file_is_no_device_and_what_shows_it_is_known() {
 
 #[test]
 fn what_can_only_be_read() {
-    need!();
-    let disk = Disk::made(8 * MIB, |_| {}, LoopDisk::attach_read_only);
-    disk.is_never_overwritten("it can only be read");
+    need_disk!();
+    let disk = Disk::attached(8 * MIB, &[], LoopDisk::attach_read_only);
+    is_never_overwritten(&disk, "it can only be read");
 }
 
 #[test]
@@ -415,7 +365,7 @@ fn a_missing_name_is_never_created() {
 
 #[test]
 fn what_mkfs_made() {
-    need!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkswap");
+    need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkswap");
     for (make, arguments, format, bytes) in [
         ("mkfs.ext4", &["-q", "-F"][..], "ext4", 8 * MIB),
         ("mkfs.ext4", &["-q", "-F", "-t", "ext2"], "ext2", 8 * MIB),
@@ -426,7 +376,7 @@ fn what_mkfs_made() {
     ] {
         let disk = Disk::new(bytes);
         run(make, &[arguments, &[disk.text()]].concat());
-        disk.is_overwritten_only_where_asked(format);
+        is_overwritten_only_where_asked(&disk, format);
     }
 }
 
@@ -436,7 +386,7 @@ type Piece<'a> = (i64, &'a [u8]);
 /// Formats for which there is no program here, as the bytes that tell them.
 #[test]
 fn what_only_bytes_tell() {
-    need!();
+    need_disk!();
     let boot: &[u8] = &[0x55, 0xAA];
     let images: [(&str, &[Piece]); 13] = [
         ("vfat", &[(0x36, b"FAT16   "), (510, boot)]),
@@ -455,29 +405,25 @@ fn what_only_bytes_tell() {
     ];
     let bytes = 2 * MIB;
     for (format, pieces) in images {
-        let write = |file: &File| {
-            for (at, piece) in pieces {
-                let at = if *at < 0 { bytes.wrapping_add_signed(*at) } else { at.unsigned_abs() };
-                file.write_all_at(piece, at).expect("written");
-            }
-        };
-        Disk::made(bytes, write, LoopDisk::attach).is_overwritten_only_where_asked(format);
+        let place = |at: i64| if at < 0 { bytes.wrapping_add_signed(at) } else { at.unsigned_abs() };
+        let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(at, piece)| (place(*at), *piece)).collect();
+        is_overwritten_only_where_asked(&Disk::holding(bytes, &pieces), format);
     }
 }
 
 #[test]
 fn held_exclusively_by_whoever() {
-    need!();
+    need_disk!();
     let disk = Disk::new(8 * MIB);
     let held = OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(disk.node()).expect("held");
-    disk.is_never_overwritten("somebody has it open exclusively");
+    is_never_overwritten(&disk, "somebody has it open exclusively");
     drop(held);
-    assert_eq!(disk.inspect().reasons(), []);
+    assert_eq!(look_at(&disk).reasons(), []);
 }
 
 #[test]
 fn replaced_between_the_look_and_the_use() {
-    need!("mkfs.ext4", "mount");
+    need_disk!("mkfs.ext4", "mount");
     // Its name leads to another device.
     let (disk, other) = (Disk::new(8 * MIB), Disk::new(8 * MIB));
     let link = disk.folder.path().join("link");
@@ -488,21 +434,21 @@ fn replaced_between_the_look_and_the_use() {
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
 
     // It has got a file system meanwhile.
-    let inspected = disk.inspect();
+    let inspected = look_at(&disk);
     ext4(disk.text());
     let outcome = Cleared::over(&inspected, &Leave::None);
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
 
     // It has got another than the one that was shown, and named.
-    let inspected = disk.inspect();
+    let inspected = look_at(&disk);
     run("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
-    let before = disk.hash();
+    let before = hash_of(&disk);
     let outcome = Cleared::over(&inspected, &Leave::Destroy(inspected.identity()));
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
-    assert_eq!(disk.hash(), before);
+    assert_eq!(hash_of(&disk), before);
 
     // That is mounted meanwhile, and was named before.
-    let inspected = disk.inspect();
+    let inspected = look_at(&disk);
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {
         run("mount", &["-o", "ro", disk.text(), &folder]);
@@ -510,16 +456,16 @@ fn replaced_between_the_look_and_the_use() {
         assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
     })
     .expect("mounts of our own");
-    assert_eq!(disk.hash(), before);
+    assert_eq!(hash_of(&disk), before);
 }
 
 #[test]
 fn another_disk_that_has_its_number_is_seen() {
-    need!("losetup");
+    need_disk!("losetup");
     // Between detaching and attaching again another test may take the loop device.
     for _ in 0..20 {
         let mut first = Disk::new(8 * MIB);
-        let inspected = first.inspect();
+        let inspected = look_at(&first);
         let second = first.folder.path().join("second");
         File::create(&second).and_then(|file| file.set_len(8 * MIB)).expect("a file");
         let before = hash(&second);
@@ -540,10 +486,10 @@ fn another_disk_that_has_its_number_is_seen() {
 
 #[test]
 fn a_node_that_another_lies_over_after_the_check_is_seen() {
-    need!("mount");
+    need_disk!("mount");
     let (disk, other) = (Disk::new(8 * MIB), Disk::new(8 * MIB));
     in_mounts_of_its_own(|| {
-        let inspected = disk.inspect();
+        let inspected = look_at(&disk);
         run("mount", &["--bind", other.text(), disk.text()]);
         let outcome = Cleared::over(&inspected, &Leave::None);
         assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");

@@ -10,27 +10,15 @@ use std::thread;
 use std::time::Duration;
 
 use kernel::place::Place;
-use kernel::{Image, ImageFault, ImageSpec, PrivateMounts, may_administer};
+use kernel::{Image, ImageFault, ImageSpec, PrivateMounts};
 use tempfile::TempDir;
-use testkit::{has_tool, skip, soon};
+use testkit::{need_disk, skip, soon};
 use units::Bytes;
 
 const MIB: u64 = 1 << 20;
 
 /// Each file system, and the smallest size that is comfortable for it.
 const FILE_SYSTEMS: [(&str, u64); 3] = [("ext4", 32 * MIB), ("xfs", 320 * MIB), ("btrfs", 128 * MIB)];
-
-/// Says why images cannot be made here, if they cannot.
-macro_rules! need {
-    ($($file_system:expr),*) => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            return skip!("needs root and loop devices");
-        }
-        $(if !has_tool(&format!("mkfs.{}", $file_system)) {
-            return skip!("mkfs.{} is not installed", $file_system);
-        })*
-    };
-}
 
 fn spec(file_system: &str, bytes: u64, directory: &Path) -> ImageSpec {
     ImageSpec {
@@ -68,7 +56,7 @@ fn is_empty(directory: &Path) -> bool {
 #[test]
 fn a_file_system_is_made_and_made_again() {
     for (file_system, bytes) in FILE_SYSTEMS {
-        need!(file_system);
+        need_disk!(&format!("mkfs.{file_system}"));
         let scratch = scratch();
         let mut image = make(&spec(file_system, bytes, scratch.path())).expect(file_system);
         let place = Place::under(image.path()).expect("a place");
@@ -92,7 +80,7 @@ fn a_file_system_is_made_and_made_again() {
 
 #[test]
 fn nobody_else_sees_the_mount() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
     let path = image.path().to_owned();
@@ -106,7 +94,7 @@ fn nobody_else_sees_the_mount() {
 
 #[test]
 fn an_open_file_forbids_to_begin_anew() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let mut image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
     let path = image.path().join("open");
@@ -119,7 +107,7 @@ fn an_open_file_forbids_to_begin_anew() {
 
 #[test]
 fn a_kept_image_has_a_name_and_a_file_system() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
     let path = image.keep("kept").expect("a name");
@@ -134,7 +122,7 @@ fn a_kept_image_has_a_name_and_a_file_system() {
 #[test]
 fn an_image_never_has_holes() {
     for (file_system, bytes) in FILE_SYSTEMS {
-        need!(file_system);
+        need_disk!(&format!("mkfs.{file_system}"));
         let scratch = scratch();
         let mut image = make(&spec(file_system, bytes, scratch.path())).expect(file_system);
         image.fresh().expect("made again");
@@ -153,7 +141,7 @@ fn an_image_never_has_holes() {
 
 #[test]
 fn blocks_are_of_the_size_asked_for() {
-    need!("ext4", "xfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let small = ImageSpec { block: Some(Bytes(1024)), ..spec("ext4", 32 * MIB, scratch.path()) };
     assert_eq!(make(&small).expect("an image").block().expect("a size"), Bytes(1024));
@@ -167,7 +155,7 @@ fn blocks_are_of_the_size_asked_for() {
 
 #[test]
 fn blocks_that_the_kernel_cannot_mount_are_known_before_the_image_is_written() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let spec = ImageSpec { block: Some(Bytes(65_536)), ..spec("ext4", 64 * MIB, scratch.path()) };
     let mounts = PrivateMounts::enter().expect("mounts of our own");
@@ -183,7 +171,7 @@ fn blocks_that_the_kernel_cannot_mount_are_known_before_the_image_is_written() {
 
 #[test]
 fn mkfs_and_mount_are_heard_in_their_own_words() {
-    need!("ext4", "xfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let with = |file_system: &str, bytes, mkfs: &str, mount: &str| {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -206,7 +194,7 @@ fn mkfs_and_mount_are_heard_in_their_own_words() {
 
 #[test]
 fn options_reach_mkfs_and_mount() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let plain = spec("ext4", 32 * MIB, scratch.path());
@@ -231,7 +219,7 @@ fn options_reach_mkfs_and_mount() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    need!("ext4", "xfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let refused = |spec: ImageSpec| make(&spec).expect_err("refused");
     let none = refused(spec("zzfs", 32 * MIB, scratch.path()));
@@ -256,7 +244,7 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn the_least_size_of_each_file_system_is_enough() {
     for (file_system, minimum) in [("ext4", MIB), ("xfs", 300 * MIB), ("btrfs", 114_294_784)] {
-        need!(file_system);
+        need_disk!(&format!("mkfs.{file_system}"));
         let scratch = scratch();
         make(&spec(file_system, minimum, scratch.path())).expect(file_system);
         assert!(matches!(make(&spec(file_system, minimum - 4096, scratch.path())), Err(ImageFault::TooSmall { .. })));
@@ -265,7 +253,7 @@ fn the_least_size_of_each_file_system_is_enough() {
 
 #[test]
 fn any_file_system_can_hold_the_image() {
-    need!("ext4", "xfs", "btrfs");
+    need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
     for (host, bytes) in FILE_SYSTEMS {
         let scratch = scratch();
         let outer = make(&spec(host, bytes.max(128 * MIB), scratch.path())).expect(host);
@@ -277,7 +265,7 @@ fn any_file_system_can_hold_the_image() {
 
 #[test]
 fn memory_can_hold_the_image_and_direct_io_is_told_as_it_is() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let memory = Path::new("/dev/shm");
     if Place::under(memory).ok().and_then(|place| place.file_system).as_deref() != Some("tmpfs") {
@@ -292,7 +280,7 @@ fn memory_can_hold_the_image_and_direct_io_is_told_as_it_is() {
 
 #[test]
 fn many_images_at_once_are_all_different() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     thread::scope(|scope| {
         for number in 0..6 {
@@ -313,7 +301,7 @@ fn many_images_at_once_are_all_different() {
 
 #[test]
 fn stopping_leaves_nothing() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let mounts = PrivateMounts::enter().expect("mounts of our own");
     let outcome = Image::make(&spec("ext4", 128 * MIB, scratch.path()), &mounts, |_| ControlFlow::Break(()));
@@ -326,7 +314,7 @@ fn stopping_leaves_nothing() {
 /// room must be free again, and nothing must keep it from being unmounted.
 #[test]
 fn after_kill_nothing_is_left() {
-    need!("ext4");
+    need_disk!("mkfs.ext4");
     let scratch = scratch();
     let mut outer = make(&spec("ext4", 160 * MIB, scratch.path())).expect("an image");
     for stage in ["written", "mounted"] {

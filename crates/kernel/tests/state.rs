@@ -96,8 +96,7 @@ fn every_one_of_many_files_is_evicted() {
 #[test]
 fn a_file_in_memory_only_is_never_cold() {
     let parent = Path::new("/dev/shm");
-    let is_tmpfs = rustix::fs::statfs(parent).is_ok_and(|system| system.f_type as u64 == 0x0102_1994);
-    if !is_tmpfs {
+    if !testkit::is_in_memory(parent) {
         return skip!("no tmpfs where most systems have one");
     }
     let mut world = world_with_a_file(parent);

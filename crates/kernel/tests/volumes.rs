@@ -2,73 +2,43 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 use kernel::guard::{GuardFault, Leave, inspect};
 use kernel::place::Place;
-use kernel::{ImageFault, PrivateMounts, Volume, VolumeSpec, may_administer};
-use tempfile::TempDir;
-use testkit::disk::LoopDisk;
-use testkit::{has_tool, skip};
+use kernel::{ImageFault, PrivateMounts, Volume, VolumeSpec};
+use testkit::disk::Disk;
+use testkit::need_disk;
 use units::Bytes;
 
 const MIB: u64 = 1 << 20;
 
-macro_rules! need {
-    ($($file_system:expr),*) => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            return skip!("needs root and loop devices");
-        }
-        $(if !has_tool(&format!("mkfs.{}", $file_system)) {
-            return skip!("mkfs.{} is not installed", $file_system);
-        })*
+fn make(disk: &Disk, file_system: &str, mkfs_options: &[&str], leave: &Leave) -> Result<Volume, ImageFault> {
+    let spec = VolumeSpec {
+        file_system: file_system.to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: mkfs_options.iter().map(|&option| option.to_owned()).collect(),
     };
+    Volume::make(&spec, &inspect(disk.node())?, leave, &PrivateMounts::enter()?)
 }
 
-/// A loop device on a file with holes.
-struct Disk {
-    device: LoopDisk,
-    file: PathBuf,
-    _folder: TempDir,
-}
-
-fn disk(bytes: u64) -> Disk {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let file = folder.path().join("disk");
-    fs::File::create(&file).and_then(|file| file.set_len(bytes)).expect("a file");
-    Disk { device: LoopDisk::attach(&file).expect("a loop device"), file, _folder: folder }
-}
-
-impl Disk {
-    fn make(&self, file_system: &str, mkfs_options: &[&str], leave: &Leave) -> Result<Volume, ImageFault> {
-        let spec = VolumeSpec {
-            file_system: file_system.to_owned(),
-            block: None,
-            mount_options: Vec::new(),
-            mkfs_options: mkfs_options.iter().map(|&option| option.to_owned()).collect(),
-        };
-        let inspected = inspect(self.device.node())?;
-        Volume::make(&spec, &inspected, leave, &PrivateMounts::enter()?)
-    }
-
-    /// All that it holds, in words.
-    fn holds(&self) -> Vec<String> {
-        let inspected = inspect(self.device.node()).expect("it can be looked at");
-        inspected.reasons().iter().map(ToString::to_string).collect()
-    }
+/// All that it holds, in words.
+fn holds(disk: &Disk) -> Vec<String> {
+    let inspected = inspect(disk.node()).expect("it can be looked at");
+    inspected.reasons().iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn it_is_made_and_made_again_and_nothing_tells_of_it_afterwards() {
     for (file_system, bytes) in [("ext4", 16 * MIB), ("xfs", 320 * MIB), ("btrfs", 128 * MIB)] {
-        need!(file_system);
-        let disk = disk(bytes);
-        let mut volume = disk.make(file_system, &[], &Leave::None).expect(file_system);
+        need_disk!(&format!("mkfs.{file_system}"));
+        let disk = Disk::new(bytes);
+        let mut volume = make(&disk, file_system, &[], &Leave::None).expect(file_system);
         let place = Place::under(volume.path()).expect("a place");
         assert_eq!(place.file_system.as_deref(), Some(file_system));
         assert_eq!(place.device.as_ref(), Some(volume.device()));
         assert_eq!((volume.bytes(), volume.block().expect("a size")), (Bytes(bytes), Bytes(4096)));
-        assert!(disk.holds()[0].starts_with("it is mounted at /proc/driver/"), "{:?}", disk.holds());
+        assert!(holds(&disk)[0].starts_with("it is mounted at /proc/driver/"), "{:?}", holds(&disk));
 
         fs::write(volume.path().join("old"), "old").expect("a file");
         volume.remount().expect("remounted");
@@ -77,71 +47,70 @@ fn it_is_made_and_made_again_and_nothing_tells_of_it_afterwards() {
         assert!(!volume.path().join("old").exists());
 
         volume.finish().expect("erased");
-        assert_eq!(disk.holds(), [""; 0], "{file_system}");
+        assert_eq!(holds(&disk), [""; 0], "{file_system}");
         // Also where nobody comes to say so.
-        drop(disk.make(file_system, &[], &Leave::None).expect("the next run"));
-        assert_eq!(disk.holds(), [""; 0], "{file_system}");
-        disk.make(file_system, &[], &Leave::None).expect("the next run").keep().expect("unmounted");
-        assert_eq!(disk.holds(), [format!("it holds {file_system}")]);
+        drop(make(&disk, file_system, &[], &Leave::None).expect("the next run"));
+        assert_eq!(holds(&disk), [""; 0], "{file_system}");
+        make(&disk, file_system, &[], &Leave::None).expect("the next run").keep().expect("unmounted");
+        assert_eq!(holds(&disk), [format!("it holds {file_system}")]);
     }
 }
 
 #[test]
 fn what_was_there_goes_whole_where_a_person_named_the_device() {
-    need!("ext4");
-    let disk = disk(16 * MIB);
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
     let file = fs::OpenOptions::new().write(true).open(&disk.file).expect("its file");
     // A partition table has a copy at the end, which mkfs leaves.
     for (at, bytes) in [(510, &[0x55, 0xAA][..]), (512, b"EFI PART"), (16 * MIB - 512, b"EFI PART")] {
         file.write_all_at(bytes, at).expect("written");
     }
-    assert_eq!(disk.holds().len(), 2);
-    let outcome = disk.make("ext4", &[], &Leave::None);
+    assert_eq!(holds(&disk).len(), 2);
+    let outcome = make(&disk, "ext4", &[], &Leave::None);
     assert!(matches!(&outcome, Err(ImageFault::Guard(GuardFault::Refused { .. }))), "{outcome:?}");
-    let volume = disk.make("ext4", &[], &Leave::Destroy("16 MiB".to_owned())).expect("a file system");
+    let volume = make(&disk, "ext4", &[], &Leave::Destroy("16 MiB".to_owned())).expect("a file system");
     volume.finish().expect("erased");
-    assert_eq!(disk.holds(), [""; 0]);
+    assert_eq!(holds(&disk), [""; 0]);
 }
 
 #[test]
 fn what_mkfs_leaves_half_made_is_erased() {
-    need!("ext4");
-    let disk = disk(16 * MIB);
-    let outcome = disk.make("ext4", &["-O", "frobnicate"], &Leave::None);
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    let outcome = make(&disk, "ext4", &["-O", "frobnicate"], &Leave::None);
     assert!(matches!(&outcome, Err(ImageFault::Mkfs { .. })), "{outcome:?}");
-    let outcome = disk.make("ext4", &["-b", "65536"], &Leave::None);
+    let outcome = make(&disk, "ext4", &["-b", "65536"], &Leave::None);
     assert!(outcome.is_err(), "no kernel mounts it");
-    assert_eq!(disk.holds(), [""; 0]);
+    assert_eq!(holds(&disk), [""; 0]);
 }
 
 #[test]
 fn a_file_system_that_somebody_else_made_meanwhile_is_left_alone() {
-    need!("ext4");
-    let disk = disk(16 * MIB);
-    let mut volume = disk.make("ext4", &[], &Leave::None).expect("a file system");
-    let (node, folder) = (disk.device.node().to_owned(), volume.path().to_owned());
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    let mut volume = make(&disk, "ext4", &[], &Leave::None).expect("a file system");
+    let (node, folder) = (disk.node().to_owned(), volume.path().to_owned());
     let [node, folder] = [&node, &folder].map(|path| path.to_str().expect("a plain path"));
     // In the namespace of this thread, which sees our mount.
     for (tool, arguments) in [("umount", &[folder][..]), ("mkfs.ext4", &["-q", "-F", node]), ("mount", &[node, folder])]
     {
-        let tool = testkit::tool(tool).expect("a tool of every system");
-        assert_eq!(testkit::run(&tool, Path::new("/"), arguments).status, Some(0), "{tool:?}");
+        testkit::use_tool(tool, arguments);
     }
     let outcome = volume.remount();
     assert!(matches!(&outcome, Err(ImageFault::Guard(GuardFault::Changed(..)))), "{outcome:?}");
     drop(volume);
-    assert_eq!(disk.holds(), ["it holds ext4"], "it is not ours to erase");
+    assert_eq!(holds(&disk), ["it holds ext4"], "it is not ours to erase");
 }
 
 #[test]
 fn options_that_lead_to_another_device_are_refused_before_anything_is_written() {
-    need!("ext4");
-    let disk = disk(16 * MIB);
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
     for option in ["-Jdevice=loop0", "/dev/loop0", "UUID=1"] {
-        let outcome = disk.make("ext4", &[option], &Leave::None);
+        let outcome = make(&disk, "ext4", &[option], &Leave::None);
         assert!(matches!(&outcome, Err(ImageFault::Elsewhere(_))), "{outcome:?}");
     }
-    let outcome = disk.make("xfs", &[], &Leave::None);
+    let outcome = make(&disk, "xfs", &[], &Leave::None);
     assert!(matches!(&outcome, Err(ImageFault::TooSmall { .. } | ImageFault::NoTool { .. })), "{outcome:?}");
-    assert_eq!(disk.holds(), [""; 0]);
+    assert_eq!(holds(&disk), [""; 0]);
 }

@@ -1,9 +1,36 @@
-//! A loop device on a file of the test's own: a disk that may be limited, filled and broken.
+//! A loop device on a file of the test's own: a disk that may be limited, filled and broken, and what is mounted of it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use crate::{run, tool};
+use rustix::thread::CapabilitySet;
+use tempfile::TempDir;
+
+use crate::{has_tool, run, tool, use_tool};
+
+/// Says why a test can have no disk of its own here, if it cannot, and returns; names the tools that it needs besides:
+/// `need_disk!("mkfs.ext4")`.
+#[macro_export]
+macro_rules! need_disk {
+    ($($tool:expr),*) => {
+        if let Some(reason) = $crate::disk::impossible(&[$($tool),*]) {
+            return $crate::skip!("{reason}");
+        }
+    };
+}
+
+/// Why there can be no disk here that a test makes with these tools; see [`need_disk!`].
+pub fn impossible(tools: &[&str]) -> Option<String> {
+    let capabilities = rustix::thread::capabilities(None);
+    let may = capabilities.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
+    if !may || !Path::new("/dev/loop-control").exists() {
+        return Some("needs root and loop devices".to_owned());
+    }
+    let missing = ["losetup"].iter().chain(tools).find(|name| !has_tool(name))?;
+    Some(format!("{missing} is not installed"))
+}
 
 /// An attached loop device; dropping it detaches it.
 #[derive(Debug)]
@@ -68,5 +95,91 @@ impl LoopDisk {
 impl Drop for LoopDisk {
     fn drop(&mut self) {
         self.leave();
+    }
+}
+
+/// A disk of the test's own: a loop device on a file with holes, in a folder of its own.
+#[derive(Debug)]
+pub struct Disk {
+    // Dropped from the first to the last: detached, gone.
+    /// The device.
+    pub device: LoopDisk,
+    /// What it shows.
+    pub file: PathBuf,
+    /// Where that lies.
+    pub folder: TempDir,
+}
+
+impl Disk {
+    /// Of so many bytes, all zero.
+    pub fn new(bytes: u64) -> Disk {
+        Disk::holding(bytes, &[])
+    }
+
+    /// The same with these bytes at these places.
+    pub fn holding(bytes: u64, pieces: &[(u64, &[u8])]) -> Disk {
+        Disk::attached(bytes, pieces, LoopDisk::attach)
+    }
+
+    /// The same, attached in some way.
+    pub fn attached(
+        bytes: u64,
+        pieces: &[(u64, &[u8])],
+        attach: impl FnOnce(&Path) -> Result<LoopDisk, String>,
+    ) -> Disk {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("disk");
+        let file = File::create_new(&path).expect("a file");
+        file.set_len(bytes).expect("its size");
+        pieces.iter().for_each(|(at, piece)| file.write_all_at(piece, *at).expect("written"));
+        file.sync_all().expect("durable");
+        Disk { device: attach(&path).expect("a loop device"), file: path, folder }
+    }
+
+    /// The device's path.
+    pub fn node(&self) -> &Path {
+        self.device.node()
+    }
+
+    /// The same as text.
+    pub fn text(&self) -> &str {
+        self.node().to_str().expect("a plain path")
+    }
+
+    /// The device's name, as in `loop3`.
+    pub fn name(&self) -> &str {
+        self.text().trim_start_matches("/dev/")
+    }
+
+    /// A new folder beside the file.
+    pub fn folder(&self, name: &str) -> String {
+        let folder = self.folder.path().join(name);
+        fs::create_dir(&folder).expect("a folder");
+        folder.to_str().expect("a plain path").to_owned()
+    }
+}
+
+/// A mounted file system; dropping it unmounts it.
+#[derive(Debug)]
+pub struct Mounted(PathBuf);
+
+impl Mounted {
+    /// Mounts the device on the folder with these options.
+    pub fn at(node: &Path, folder: &Path, options: &str) -> Mounted {
+        use_tool("mount", &["-o", options, &node.to_string_lossy(), &folder.to_string_lossy()]);
+        Mounted(folder.to_owned())
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let umount = tool("umount").unwrap_or_else(|| "umount".into());
+        let ended = run(&umount, Path::new("/"), &[&self.0.to_string_lossy()]);
+        assert!(thread::panicking() || ended.status == Some(0), "{}", ended.err);
     }
 }

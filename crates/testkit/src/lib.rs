@@ -14,7 +14,7 @@ use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -140,6 +140,36 @@ pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Runs a tool that must do its work.
+pub fn use_tool(name: &str, arguments: &[&str]) -> Ended {
+    let path = tool(name).unwrap_or_else(|| panic!("{name} is not installed"));
+    let ended = run(&path, Path::new("/"), arguments);
+    assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
+    ended
+}
+
+/// A program that is running, and ended with this.
+#[derive(Debug)]
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended already is no less gone.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether a folder lies in a file system in memory, tmpfs, as statfs(2) names it.
+pub fn is_in_memory(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|system| system.f_type as u64 == 0x0102_1994)
+}
+
+/// Whether a cell was not measured for this reason: a file system in memory has nothing to read past the page cache.
+pub fn is_of_memory_only(reason: Option<&str>) -> bool {
+    reason.is_some_and(|reason| reason.contains("memory only"))
 }
 
 /// The names of all that lies in a folder, sorted.

@@ -74,8 +74,7 @@ impl Tally {
         self.lost += kept.iter().filter(|(key, round)| by_key.get(key) != Some(&round)).count() as u64;
         self.doubled += (all.len() - by_key.len()) as u64;
         let unmeasured = after["cells"].as_array().into_iter().flatten().filter(|cell| {
-            // A file system in memory has nothing to read past the page cache.
-            let in_memory = cell["reason"].as_str().is_some_and(|reason| reason.contains("memory only"));
+            let in_memory = testkit::is_of_memory_only(cell["reason"].as_str());
             !in_memory && (cell["measured"] != true || cell["rounds"].as_array().map(Vec::len) != Some(of))
         });
         self.unmeasured += unmeasured.count() as u64;

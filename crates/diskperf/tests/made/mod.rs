@@ -5,11 +5,12 @@ mod ground;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ground::Ground;
 use serde_json::Value;
+use testkit::Running;
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Fsync, Knobs};
 use testkit::group::{Group, run_in};
@@ -165,7 +166,7 @@ fn two_targets_on_one_device(program: &Path) -> Result<Value, String> {
 /// Random reads of single blocks, while somebody else reads in large pieces from the same disk.
 fn noisy_neighbour(program: &Path) -> Result<Value, String> {
     let ground = slow(SLOW)?;
-    let _neighbour = Neighbour::new(ground.disk())?;
+    let _neighbour = neighbour(ground.disk())?;
     let arguments = ["quick", "--size", "32MiB", "--rounds", "1"];
     measured(program, &[], ground.point(), &arguments, ("randread", "randread", "."))
 }
@@ -194,22 +195,11 @@ impl Drop for DirtyLimit {
     }
 }
 
-/// A program that reads a disk in large pieces, past the page cache, until it is dropped.
-struct Neighbour(Child);
-
-impl Neighbour {
-    fn new(disk: &LoopDisk) -> Result<Neighbour, String> {
-        let read = format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct; done", disk.node().display());
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", &read]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().map(Neighbour).map_err(|error| format!("no neighbour: {error}"))
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        // Its last dd ends by itself with the disk's end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A program that reads a disk in large pieces, past the page cache, until it is dropped: its last dd ends by itself with
+/// the disk's end.
+fn neighbour(disk: &LoopDisk) -> Result<Running, String> {
+    let read = format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct; done", disk.node().display());
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &read]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(Running).map_err(|error| format!("no neighbour: {error}"))
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use kernel::{Image, ImageSpec, PrivateMounts};
 use serde_json::Value;
 use tempfile::TempDir;
 use units::Bytes;
@@ -29,16 +29,10 @@ pub struct SlowDisk {
 
 impl SlowDisk {
     /// Why there can be none here, if there cannot.
-    pub fn impossible() -> Option<&'static str> {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            Some("needs root and loop devices")
-        } else if !testkit::has_tool("mkfs.ext4") {
-            Some("mkfs.ext4 is not installed")
-        } else if !Path::new(BLKIO).join("blkio.throttle.read_iops_device").exists() {
-            Some("no control group of the first version limits block devices here")
-        } else {
-            None
-        }
+    pub fn impossible() -> Option<String> {
+        let is_limited = Path::new(BLKIO).join("blkio.throttle.read_iops_device").exists();
+        let without = || "no control group of the first version limits block devices here".to_owned();
+        testkit::disk::impossible(&["mkfs.ext4"]).or_else(|| (!is_limited).then(without))
     }
 
     /// A disk of this size.
