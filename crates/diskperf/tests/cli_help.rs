@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use testkit::{Ended, names_in};
+use testkit::{Ended, Running, names_in};
 
 fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch folder")
@@ -224,17 +224,18 @@ const CALLS: &[Call] = &[
 /// A store in the scratch folder whose only run was killed.
 const KILLED: &str = "killed.sqlite";
 
-/// Begins a run and kills it once it is written down.
+/// Begins runs until one is killed once it is written down and before it has ended.
 fn kill_a_run(folder: &Path) {
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(["run", "smoke", "--rounds", "12", "--store", KILLED]).current_dir(folder);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
-    while !diskperf(folder, &["list", "--store", KILLED]).out.contains("smoke") {
-        assert_eq!(child.try_wait().expect("whether it ended"), None, "it ended and stored nothing");
-        thread::sleep(Duration::from_millis(5));
+    let list = || diskperf(folder, &["list", "--store", KILLED]).out;
+    while !list().contains("killed") {
+        let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+        command.args(["run", "smoke", "--rounds", "4", "--store", KILLED]).current_dir(folder);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
+        let mut running = Running(child);
+        while running.0.try_wait().expect("whether it ended").is_none() && !list().contains("running") {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
-    child.kill().expect("it is killed");
-    child.wait().expect("its end");
 }
 
 #[test]

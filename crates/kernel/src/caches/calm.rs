@@ -14,7 +14,8 @@ use crate::program::Program;
 /// The longest wait for other people's work to end.
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
-/// The longest wait once that was in vain: work that goes on for longer will not end for us.
+/// The longest wait once that was in vain: work that goes on for longer will not end for us. Half of it once that was in
+/// vain too, and so on down to one window, which is always watched.
 const LITTLE_PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Bytes of the whole machine that may wait to be written: a hundredth of a second's work for a fast disk, a
@@ -49,7 +50,7 @@ impl Patience {
     }
 
     fn learn(&mut self, reached: bool) {
-        self.now = if reached { self.longest } else { self.longest.min(LITTLE_PATIENCE) };
+        self.now = if reached { self.longest } else { LITTLE_PATIENCE.min(Nanos(self.now.0 / 2)) };
     }
 }
 
@@ -131,6 +132,8 @@ mod tests {
         let mut patience = Patience::default();
         patience.learn(false);
         assert_eq!(patience.now, LITTLE_PATIENCE);
+        patience.learn(false);
+        assert_eq!(patience.now, Nanos(LITTLE_PATIENCE.0 / 2));
         patience.learn(true);
         assert_eq!(patience, Patience::default());
         let mut none = Patience::up_to(Nanos::ZERO);
