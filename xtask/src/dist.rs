@@ -16,9 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::Message;
-
-use crate::{process, targets};
+use crate::{built, process, targets};
 
 /// What it is built for.
 const TARGET: &str = "x86_64-unknown-linux-musl";
@@ -99,18 +97,12 @@ pub fn make() -> Result<Made, String> {
 /// Builds it, and asks cargo where it is.
 fn build() -> Result<PathBuf, String> {
     let mut command = process::cargo(&["rustc", "--quiet", "--profile", "dist", "--package", "diskperf"]);
-    command.args(["--bin", "diskperf", "--target", TARGET, "--message-format=json-render-diagnostics"]);
-    command.args(["--", "-C", FIXED]);
+    command.args(["--bin", "diskperf", "--target", TARGET]);
     // 1
     command.env("CC_x86_64_unknown_linux_musl", COMPILER);
     command.env("LIBSQLITE3_FLAGS", UNUSED_IN_SQLITE);
-    let output = process::output(&mut command)?;
-    let messages = Message::parse_stream(output.as_bytes()).filter_map(Result::ok);
-    let program = messages.filter_map(|message| match message {
-        Message::CompilerArtifact(artifact) => artifact.executable,
-        _ => None,
-    });
-    program.last().map(PathBuf::from).ok_or_else(|| "cargo has not built the program diskperf".to_owned())
+    let built = built::build(command, &["--", "-C", FIXED])?;
+    built.program.ok_or_else(|| "cargo has not built the program diskperf".to_owned())
 }
 
 /// As it says itself: `diskperf 0.1.0`.

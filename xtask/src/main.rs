@@ -6,9 +6,11 @@
 //! target folder and the temporary one, but for the packages that `test` installs, the documents that `docs` writes,
 //! `calibrate --write` (machines/) and `golden` (golden/).
 
+mod built;
 mod dist;
 mod docs;
 mod golden;
+mod jobs;
 mod libtest;
 mod packages;
 mod process;
@@ -37,10 +39,11 @@ enum Task {
     ///
     /// Installs through apt what the tests need and what is missing, as root or where sudo asks for no
     /// password; otherwise names the packages. Then, in order and up to the first step that fails:
-    /// formatting, clippy, documentation, tidy, all tests and those of planted mistakes, the release build and what is
-    /// counted in it, the program to hand out, and, as root, the command-line tests once more as an unprivileged user.
+    /// formatting, clippy, documentation, tidy, all tests, as root those of the command line once more as an
+    /// unprivileged user, and what is counted in the release build and tested of the program to hand out. Tests run side
+    /// by side and beside those builds, but for the ones that must have the machine for themselves.
     ///
-    /// Ends with a line "N passed, N failed, N skipped". With CI=true a skipped test is a failure.
+    /// Ends with the test files that took longest, and a line "N passed, N failed, N skipped". With CI=true a skipped test is a failure.
     Test,
     /// The rules of the project that no compiler holds.
     ///

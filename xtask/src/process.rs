@@ -1,7 +1,6 @@
 //! Running other programs. What goes wrong is a sentence for a person: no task can do anything about it.
 
 use std::env;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -37,18 +36,11 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Runs it to its end, prints what it writes line by line, and shows each line to `listener` as well.
-pub fn listen(command: &mut Command, mut listener: impl FnMut(&str)) -> Result<(), String> {
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_run(command, &error))?;
-    let pipe = child.stdout.take().expect("standard output is piped");
-    for line in BufReader::new(pipe).split(b'\n') {
-        let line = line.map_err(|error| format!("cannot read from {}: {error}", shown(command)))?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        listener(&line);
-    }
-    let status = child.wait().map_err(|error| format!("cannot wait for {}: {error}", shown(command)))?;
-    if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", shown(command))) }
+/// Runs it to its end and gives back whether it did well and all it wrote: standard output, then standard error.
+pub fn both(command: &mut Command) -> Result<(bool, String), String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_run(command, &error))?;
+    let text = [output.stdout, output.stderr].concat();
+    Ok((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
 }
 
 fn cannot_run(command: &Command, error: &std::io::Error) -> String {

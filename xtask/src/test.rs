@@ -1,47 +1,68 @@
 //! `cargo xtask test`: everything that must hold before a change is merged, one step after the other, up
 //! to the first that fails.
+//!
+//! Policy of the tests:
+//!   1. as many test files at once as there are processors, for they wait more than they compute; beside them is built
+//!      what later steps need;
+//!   2. those that the rest would disturb, or that would disturb the rest, run afterwards, each alone;
+//!   3. all are run, whatever fails.
 
 use std::env;
 use std::fs;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::built::{self, Built, TestFile};
+use crate::dist::Made;
+use crate::jobs::{self, Done, Job};
 use crate::libtest::Totals;
 use crate::skips::{self, Scope, Skips};
-use crate::{dist, packages, process, tidy, unprivileged};
+use crate::unprivileged::Repetition;
+use crate::{dist, packages, process, tidy};
 
 /// A step: its heading, and what it does.
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 8] = [
     ("packages", |_| packages::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
     ("clippy", |_| {
-        process::run(&mut process::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+        process::run(&mut process::cargo(&arguments))
     }),
     ("documentation", documentation),
     ("tidy", tidy),
-    ("tests", |results| results.test(&["--workspace", "--no-fail-fast"], Scope::Everything)),
-    ("planted mistakes", |results| {
-        let name = "faults";
-        let arguments = ["--package", "simulator", "--features", name, "--lib", name];
-        results.test(&arguments, Scope::Files(vec![name.to_owned()]))
-    }),
-    ("release build", |_| process::run(&mut process::cargo(&["build", "--release"]))),
-    ("instruction counts", |results| {
-        let file = "instructions";
-        results.test(&["--release", "--package", "overhead", "--test", file], Scope::Files(vec![file.to_owned()]))
-    }),
-    ("program to hand out", handed_out),
-    ("command line without rights", without_rights),
+    ("tests, built", build),
+    ("tests", tests),
+    ("tests of what was built beside them", of_what_was_built_beside),
 ];
+
+/// Tests that need the machine for themselves (2), and why.
+const ALONE: [(&str, &str); 4] = [
+    ("bottlenecks", "limits what the whole machine may keep in memory"),
+    ("marks_devices", "counts what the machine's own disk does meanwhile"),
+    ("marks_machine", "keeps all processors busy, and tells noise from none"),
+    ("slow_disk", "ends in its time on a disk, not on a busy processor"),
+];
+
+/// The test file that counts instructions, which only the release build does.
+const INSTRUCTIONS: &str = "instructions";
+
+/// The test file of the program that is handed out; it skips itself where there is none yet.
+const DIST: &str = "dist";
+
+/// How many of the test files that took longest are named at the end.
+const SLOWEST: usize = 10;
 
 /// Runs them, and says what came out.
 pub fn run() -> Result<(), String> {
     let scratch = TempDir::with_prefix("diskperf-xtask-").map_err(|error| format!("no temporary folder: {error}"))?;
-    let mut results = Results { scratch, totals: Totals::default(), runs: Vec::new() };
+    let mut results =
+        Results { scratch, built: None, later: None, totals: Totals::default(), runs: Vec::new(), took: Vec::new() };
     let began = Instant::now();
     let mut failure = None;
     for (heading, step) in STEPS {
@@ -61,31 +82,68 @@ pub fn run() -> Result<(), String> {
 /// What the tests have done so far.
 struct Results {
     scratch: TempDir,
+    /// All tests, once they are built.
+    built: Option<Built>,
+    /// What was built beside them.
+    later: Option<Later>,
     totals: Totals,
     runs: Vec<(Scope, Skips)>,
+    took: Vec<(Duration, String)>,
+}
+
+/// What is built while tests run.
+struct Later {
+    /// The tests that count instructions, in the release build.
+    instructions: Vec<TestFile>,
+    /// What is handed out, where it can be made.
+    made: Option<Made>,
 }
 
 impl Results {
-    /// Runs `cargo test` with these arguments, which select `scope`.
-    fn test(&mut self, arguments: &[&str], scope: Scope) -> Result<(), String> {
-        let path = self.scratch.path().join(format!("skips-{}", self.runs.len()));
-        let mut totals = Totals::default();
-        let mut command = process::cargo(&[&["test"], arguments].concat());
-        let outcome = process::listen(command.env(testkit::SKIPS, &path), |line| totals.add_line(line));
-        self.add(totals, scope, &fs::read_to_string(path).unwrap_or_default());
-        outcome
+    /// The test files of which this holds, as jobs that leave their skips there.
+    fn jobs(&self, skips: &Path, holds: impl Fn(&TestFile) -> bool) -> Vec<Job> {
+        let tests = self.built.iter().flat_map(|built| &built.tests).filter(|test| holds(test));
+        tests.map(|test| Job::of(test, skips)).collect()
     }
 
-    /// A test that skipped itself has not passed.
-    fn add(&mut self, totals: Totals, scope: Scope, skips: &str) {
+    /// Runs so many at once; fails where one does.
+    fn run(&mut self, jobs: Vec<Job>, at_once: usize) -> Result<(), String> {
+        let mut failed = Vec::new();
+        jobs::run(jobs, at_once, |Done { name, took, output, totals, failure }| {
+            println!("\n-- {name}: {:.1} s\n{output}", took.as_secs_f64());
+            self.totals.passed += totals.passed;
+            self.totals.failed += totals.failed;
+            if let Some(message) = failure {
+                failed.push(format!("{name}: {message}"));
+            }
+            self.took.push((took, name));
+        });
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    }
+
+    /// A new file for the skips of a run.
+    fn skips(&self) -> PathBuf {
+        self.scratch.path().join(format!("skips-{}", self.runs.len()))
+    }
+
+    /// Counts the skips of what has run: a test that skipped itself has not passed.
+    fn skipped(&mut self, scope: Scope, skips: &str) {
         let skips = skips::parse(skips);
-        self.totals.passed += totals.passed.saturating_sub(skips.len() as u64);
-        self.totals.failed += totals.failed;
+        self.totals.passed = self.totals.passed.saturating_sub(skips.len() as u64);
         self.runs.push((scope, skips));
     }
 
-    /// Prints skips, failure and the last line. A step that failed without a failed test counts as one.
-    fn summarise(self, failure: Option<String>, all_must_run: bool) -> Result<(), String> {
+    /// The same, of a file.
+    fn skipped_in(&mut self, scope: Scope, path: &Path) {
+        self.skipped(scope, &fs::read_to_string(path).unwrap_or_default());
+    }
+
+    /// Prints what took longest, skips, failure and the last line. A step that failed without a failed test counts as one.
+    fn summarise(mut self, failure: Option<String>, all_must_run: bool) -> Result<(), String> {
+        self.took.sort_unstable_by(|a, b| b.cmp(a));
+        for (took, name) in self.took.iter().take(SLOWEST) {
+            println!("{:>6.1} s  {name}", took.as_secs_f64());
+        }
         let skips = skips::never_run(&self.runs);
         for (test, reason) in &skips {
             println!("skipped: {test}: {reason}");
@@ -106,45 +164,93 @@ impl Results {
 }
 
 fn documentation(_: &mut Results) -> Result<(), String> {
-    let arguments = ["doc", "--no-deps", "--workspace", "--document-private-items"];
+    let arguments = ["doc", "--no-deps", "--workspace", "--all-features", "--document-private-items"];
     process::run(process::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn tidy(results: &mut Results) -> Result<(), String> {
     let report = tidy::check()?;
     let lines: String = report.skips.iter().map(|(rule, reason)| format!("tidy::{rule}\t{reason}\n")).collect();
-    results.add(Totals::default(), Scope::Files(vec!["tidy".to_owned()]), &lines);
+    results.skipped(Scope::Files(vec!["tidy".to_owned()]), &lines);
     report.verdict()
 }
 
-/// Its tests skip themselves above, where there is none yet: what was not run here was not run at all.
-fn handed_out(results: &mut Results) -> Result<(), String> {
-    if let Err(reason) = dist::possible() {
-        println!("cannot be made here: {reason}");
-        return Ok(());
-    }
-    let made = dist::make()?;
-    let folder = made.program.parent().expect("it lies in a folder").display().to_string();
-    let given = format!("env.{}={folder:?}", testkit::DIST);
-    // Of the whole workspace, as above: of one package alone some crates would be built anew.
-    let arguments = ["--config", &given, "--workspace", "--test", "dist"];
-    results.test(&arguments, Scope::Files(vec!["dist".to_owned()]))
+fn build(results: &mut Results) -> Result<(), String> {
+    results.built = Some(built::tests(&["--workspace"])?);
+    Ok(())
 }
 
-fn without_rights(results: &mut Results) -> Result<(), String> {
+fn tests(results: &mut Results) -> Result<(), String> {
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    let path = results.skips();
+    let repetition = without_rights(results)?;
+    let mut jobs = results.jobs(&path, |test| !is_alone(test));
+    jobs.extend(repetition.iter().flat_map(Repetition::jobs));
+    // 1
+    let (later, beside) = thread::scope(|scope| {
+        let later = scope.spawn(build_later);
+        let beside = results.run(jobs, at_once);
+        (later.join(), beside)
+    });
+    // 2
+    let alone = results.run(results.jobs(&path, is_alone), 1);
+    results.skipped_in(Scope::Everything, &path);
+    if let Some(repetition) = repetition {
+        results.skipped(Scope::Files(repetition.files()), &repetition.skips());
+    }
+    // 3
+    results.later = Some(later.map_err(|_| "what is handed out could not be built")??);
+    beside.and(alone)
+}
+
+fn is_alone(test: &TestFile) -> bool {
+    test.is_integration && ALONE.iter().any(|(name, _)| *name == test.name)
+}
+
+/// The command-line tests as another user, where that is another.
+fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
     if !testkit::is_root() {
-        println!("nothing to repeat: the tests above ran without rights");
-        return Ok(());
+        println!("nothing to repeat without rights: there are none");
+        return Ok(None);
     }
     if !testkit::has_tool("setpriv") {
         let skip = "tests::command_line_without_rights\tsetpriv is not installed\n";
-        results.add(Totals::default(), Scope::Files(Vec::new()), skip);
-        return Ok(());
+        results.skipped(Scope::Files(Vec::new()), skip);
+        return Ok(None);
     }
-    let Some(report) = unprivileged::run()? else {
-        println!("there are no command-line tests");
-        return Ok(());
+    results.built.as_ref().map(Repetition::of).transpose()
+}
+
+fn build_later() -> Result<Later, String> {
+    process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
+    let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
+    let instructions = built::tests(&arguments)?.tests;
+    let made = match dist::possible() {
+        Ok(()) => Some(dist::make()?),
+        Err(reason) => {
+            println!("what is handed out cannot be made here: {reason}");
+            None
+        }
     };
-    results.add(report.totals, Scope::Files(report.files), &report.skips);
-    if report.failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", report.failed.join(", "))) }
+    Ok(Later { instructions, made })
+}
+
+/// Its tests skip themselves above, where there is none yet: what was not run here was not run at all.
+fn of_what_was_built_beside(results: &mut Results) -> Result<(), String> {
+    let Some(Later { instructions, made }) = results.later.take() else { return Ok(()) };
+    let path = results.skips();
+    let mut jobs: Vec<Job> = instructions.iter().map(|test| Job::of(test, &path)).collect();
+    let mut scope = vec![INSTRUCTIONS.to_owned()];
+    if let Some(made) = made {
+        let folder = made.program.parent().expect("it lies in a folder");
+        let mut of_dist = results.jobs(&path, |test| test.name == DIST);
+        of_dist.iter_mut().for_each(|job| {
+            job.command.env(testkit::DIST, folder);
+        });
+        jobs.extend(of_dist);
+        scope.push(DIST.to_owned());
+    }
+    let outcome = results.run(jobs, 2);
+    results.skipped_in(Scope::Files(scope), &path);
+    outcome
 }

@@ -6,10 +6,10 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::{Message, TargetKind};
 use tempfile::TempDir;
 
-use crate::libtest::Totals;
+use crate::built::Built;
+use crate::jobs::Job;
 use crate::process;
 
 /// A user and a group that own nothing. A guess: any number that the system has not given away would do.
@@ -20,66 +20,43 @@ fn is_command_line(target: &str) -> bool {
     target == "cli" || target.starts_with("cli_")
 }
 
-/// The program and the executables of its command-line tests.
-struct Built {
+/// The command-line tests, prepared for another user. The folder they are in is removed with this, whatever happens.
+pub struct Repetition {
+    folder: Folder,
     program: PathBuf,
     tests: Vec<(String, PathBuf)>,
 }
 
-/// What the run came to.
-pub struct Report {
-    /// The test files that were run.
-    pub files: Vec<String>,
-    /// What their tests did.
-    pub totals: Totals,
+impl Repetition {
+    /// Puts the program and its command-line tests where another user can run them.
+    pub fn of(built: &Built) -> Result<Repetition, String> {
+        let folder = Folder::new().map_err(|error| format!("cannot make a folder for another user: {error}"))?;
+        let program = built.program.as_ref().ok_or("cargo has not built the program diskperf")?;
+        let program = folder.put(program)?;
+        let here = built.tests.iter().filter(|test| test.is_integration && is_command_line(&test.name));
+        let tests = here.map(|test| Ok((test.name.clone(), folder.put(&test.executable)?)));
+        let tests = tests.collect::<Result<_, String>>()?;
+        Ok(Repetition { folder, program, tests })
+    }
+
+    /// The test files.
+    pub fn files(&self) -> Vec<String> {
+        self.tests.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What runs each of them.
+    pub fn jobs(&self) -> Vec<Job> {
+        let job = |(name, executable): &(String, PathBuf)| Job {
+            name: format!("{name} without rights"),
+            command: self.folder.command(executable, &self.program),
+        };
+        self.tests.iter().map(job).collect()
+    }
+
     /// What they wrote into the file of skips.
-    pub skips: String,
-    /// The test files that failed.
-    pub failed: Vec<String>,
-}
-
-/// Runs them all in a folder of their own, which is removed afterwards, whatever happens. Nothing where
-/// there are none.
-pub fn run() -> Result<Option<Report>, String> {
-    let built = built()?;
-    if built.tests.is_empty() {
-        return Ok(None);
+    pub fn skips(&self) -> String {
+        fs::read_to_string(self.folder.skips()).unwrap_or_default()
     }
-    let folder = Folder::new().map_err(|error| format!("cannot make a folder for another user: {error}"))?;
-    let program = folder.copy(&built.program)?;
-    let mut report = Report { files: Vec::new(), totals: Totals::default(), skips: String::new(), failed: Vec::new() };
-    for (name, executable) in built.tests {
-        println!("{name}, as user {NOBODY}");
-        let executable = folder.copy(&executable)?;
-        let mut command = folder.command(&executable, &program);
-        if process::listen(&mut command, |line| report.totals.add_line(line)).is_err() {
-            report.failed.push(name.clone());
-        }
-        report.files.push(name);
-    }
-    report.skips = fs::read_to_string(folder.skips()).unwrap_or_default();
-    Ok(Some(report))
-}
-
-/// Asks cargo where it put what the tests have just built.
-fn built() -> Result<Built, String> {
-    let mut command = process::cargo(&["test", "--workspace", "--no-run", "--quiet", "--message-format=json"]);
-    let output = process::output(&mut command)?;
-    let mut program = None;
-    let mut tests = Vec::new();
-    for message in Message::parse_stream(output.as_bytes()) {
-        let message = message.map_err(|error| format!("cannot read what cargo says: {error}"))?;
-        let Message::CompilerArtifact(artifact) = message else { continue };
-        let Some(executable) = artifact.executable.map(PathBuf::from) else { continue };
-        let (name, kind) = (artifact.target.name, artifact.target.kind);
-        if kind.contains(&TargetKind::Bin) && !artifact.profile.test && name == "diskperf" {
-            program = Some(executable);
-        } else if kind.contains(&TargetKind::Test) && is_command_line(&name) {
-            tests.push((name, executable));
-        }
-    }
-    let program = program.ok_or("cargo has not built the program diskperf")?;
-    Ok(Built { program, tests })
 }
 
 /// A folder that everybody may enter, with a home and a temporary folder that belong to the other user.
@@ -98,10 +75,15 @@ impl Folder {
         Ok(Folder(folder))
     }
 
-    fn copy(&self, from: &Path) -> Result<PathBuf, String> {
+    /// A second name where there can be one, for they are large, else a copy. Another process makes it: what is open for
+    /// writing here would be in every child that begins in that moment, and could not be run.
+    fn put(&self, from: &Path) -> Result<PathBuf, String> {
         let to = self.0.path().join(from.file_name().expect("an executable has a name"));
-        let copied = fs::copy(from, &to).and_then(|_| fs::set_permissions(&to, fs::Permissions::from_mode(0o755)));
-        copied.map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
+        if fs::hard_link(from, &to).is_err() {
+            process::run(Command::new("cp").arg("--").args([from, &to]))?;
+        }
+        let readable = fs::set_permissions(&to, fs::Permissions::from_mode(0o755));
+        readable.map_err(|error| format!("cannot let everybody run {}: {error}", to.display()))?;
         Ok(to)
     }
 

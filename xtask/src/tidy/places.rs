@@ -37,7 +37,7 @@ const WORDS: [(&str, Deed); 12] = [
 ];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 22] = [
+const PLACES: [(&str, &[Deed], &str); 24] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
@@ -52,8 +52,10 @@ const PLACES: [(&str, &[Deed], &str); 22] = [
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
     ("crates/testkit/src/group.rs", &[Delete], "the control group that a test made, empty again"),
+    ("xtask/src/built.rs", &[Run], "tests that cargo built"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
     ("xtask/src/dist/deb.rs", &[Run, Scratch], "that program, gzip, git and dpkg-deb, on a tree of its own"),
+    ("xtask/src/jobs.rs", &[Run], "shells, in its own tests"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/process.rs", &[Run], "cargo"),
     ("xtask/src/prove.rs", &[Run], "git, to name the commit"),
