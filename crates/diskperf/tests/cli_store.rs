@@ -427,7 +427,8 @@ fn what_was_interrupted_is_gone_on_with() {
 #[test]
 fn what_was_decided_by_trials_is_kept_by_who_goes_on() {
     let scratch = Scratch::new();
-    let mut command = scratch.command(&["run", "quick", "--budget", "10s"]);
+    // Long enough for two cells on a machine that is busy with other tests.
+    let mut command = scratch.command(&["run", "quick", "--budget", "20s"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("diskperf starts");
     let measured = || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0);
     while !scratch.store().exists() || measured() < 2 {

@@ -1,5 +1,6 @@
-//! An ignored test is one that nobody counts. A test that cannot run says `skip!`; the attribute is only
-//! for the halves of tests that run themselves again under another program.
+//! A test that is not run is one that nobody counts. One that cannot run says `skip!`; the attribute is only for the
+//! halves of tests that run themselves again under another program. Examples in comments would be tests of a kind that
+//! `cargo xtask test` does not run.
 
 use super::Finding;
 use super::source::File;
@@ -7,7 +8,10 @@ use super::source::File;
 /// How the names of such halves begin.
 const HALF: &str = "fn child_";
 
-/// Ignored tests that are no such half.
+/// How a block begins that is no example, in a comment that is documentation.
+const TEXT: &str = "```text";
+
+/// Ignored tests that are no such half, and examples.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
@@ -19,8 +23,25 @@ pub fn check(files: &[File]) -> Vec<Finding> {
                 findings.push(Finding::new(format!("{}:{line}", file.path), message));
             }
         }
+        findings.extend(examples(file));
     }
     findings
+}
+
+/// Blocks of documentation that would be compiled and run.
+fn examples(file: &File) -> impl Iterator<Item = Finding> {
+    let said = |line: &str| {
+        let line = line.trim_start();
+        let rest = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        Some(rest.trim().to_owned())
+    };
+    let mut is_open = false;
+    file.text.lines().enumerate().filter_map(move |(index, line)| {
+        let said = said(line).filter(|said| said.starts_with("```"))?;
+        is_open = !is_open;
+        let message = format!("is an example that no test runs; begin it with {TEXT}");
+        (is_open && said != TEXT).then(|| Finding::new(format!("{}:{}", file.path, index + 1), message))
+    })
 }
 
 #[cfg(test)]
@@ -33,5 +54,13 @@ mod tests {
         assert_eq!(check(&[File::new("a.rs", half)]), []);
         assert_eq!(check(&[File::new("a.rs", half.replace("child_reads", "reads"))])[0].place, "a.rs:2");
         assert_eq!(check(&[File::new("a.rs", "// #[ignore]\nfn reads() {}")]), []);
+    }
+
+    #[test]
+    fn what_is_no_text_would_be_an_example() {
+        let drawing = "//! A drawing:\n//! ```text\n//! a -> b\n//! ```\n";
+        assert_eq!(check(&[File::new("a.rs", drawing)]), []);
+        let example = drawing.replace("text", "");
+        assert_eq!(check(&[File::new("a.rs", example)])[0].place, "a.rs:2");
     }
 }
