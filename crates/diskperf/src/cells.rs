@@ -11,15 +11,29 @@ use units::{Nanos, fnv1a};
 use workload::{Base, Census, OpKind, Parameter, Phase, Reason, Setting, Tally, Unproven};
 
 use crate::consumption::gather;
+use crate::error::{Error, hint};
 use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
-use crate::runner::{Claim, Part, Performance, PhaseRun, Stopped};
+use crate::runner::{Broken, Claim, Part, Performance, PhaseRun};
 use crate::target::{Simulated, Target};
 
 /// One program's executions on one target.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     runs: Vec<Execution>,
+    /// What went wrong around the program, where that ended it.
+    broken: Option<Void>,
+}
+
+/// Why a program's cells are void.
+#[derive(Clone, Debug)]
+pub struct Void {
+    /// On which of its targets it failed; none where all are concerned.
+    program: Option<usize>,
+    /// In which phase; none while it was prepared.
+    phase: Option<usize>,
+    message: String,
+    hint: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,9 +50,15 @@ impl History {
         self.runs.push(Execution { round, position, discarded: plan.discards(round), performance });
     }
 
+    /// Voids all of it: what the program stands on failed.
+    pub fn break_off(&mut self, broken: &Broken<Box<Error>>) {
+        let (message, hint) = (broken.fault.to_string(), broken.fault.hint());
+        self.broken.get_or_insert(Void { program: None, phase: broken.phase, message, hint });
+    }
+
     /// Whether it never ran.
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.runs.is_empty() && self.broken.is_none()
     }
 
     /// The executions that count: their rounds and what happened.
@@ -53,14 +73,21 @@ impl History {
 
     /// The last execution, if it came to its end: its round, its place in the round's order, what happened.
     pub fn last_finished(&self) -> Option<(u32, u32, &Performance)> {
-        let run = self.runs.last().filter(|run| run.performance.stopped.is_none())?;
+        let run = self.runs.last().filter(|run| run.performance.stopped.is_none() && self.broken.is_none())?;
         Some((run.round, run.position, &run.performance))
     }
 
     /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
-    pub fn failure(&self) -> Option<Stopped> {
+    pub fn failure(&self) -> Option<Void> {
         let mut stopped = self.runs.iter().filter_map(|run| run.performance.stopped);
-        stopped.find(|stopped| stopped.failure.reason != Reason::Interrupted)
+        let failed = stopped.find(|stopped| stopped.failure.reason != Reason::Interrupted);
+        let failed = failed.map(|stopped| Void {
+            program: Some(stopped.program),
+            phase: stopped.phase,
+            message: stopped.failure.to_string(),
+            hint: hint(&stopped.failure).map(str::to_owned),
+        });
+        failed.or_else(|| self.broken.clone())
     }
 }
 
@@ -85,32 +112,23 @@ pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<
 
 /// What a failed program is worth telling, once.
 pub fn problem(targets: &[Target], alternative: &Alternative, history: &History) -> Option<Problem> {
-    let stopped = history.failure()?;
+    let void = history.failure()?;
     let program = &alternative.row.program;
+    let names = || joined(alternative.targets.iter().map(|&index| targets[index].name.as_str()));
     Some(Problem {
-        target: Some(targets[alternative.targets[stopped.program]].name.clone()),
+        target: Some(void.program.map_or_else(names, |index| targets[alternative.targets[index]].name.clone())),
         program: Some(program.name.to_owned()),
-        phase: stopped.phase.map(|index| program.phases[index].name.to_owned()),
-        message: stopped.failure.to_string(),
-        hint: hint(&stopped).map(str::to_owned),
+        phase: void.phase.map(|index| program.phases[index].name.to_owned()),
+        message: match void.phase {
+            Some(_) => void.message,
+            None => while_prepared(&void.message),
+        },
+        hint: void.hint,
     })
 }
 
-/// What to try.
-fn hint(stopped: &Stopped) -> Option<&'static str> {
-    match stopped.failure.reason {
-        Reason::Unending => Some("some part of this machine is far too slow: --parts shows all of them"),
-        _ => is_full(stopped).then_some("free some space, or ask for less with --size"),
-    }
-}
-
-/// Whether there was no room: a write that brought less than it was to ends at the last free byte.
-fn is_full(stopped: &Stopped) -> bool {
-    match stopped.failure.reason {
-        Reason::NoSpace => true,
-        Reason::Short(_) => !stopped.failure.op.kind().reads(),
-        _ => false,
-    }
+fn while_prepared(message: &str) -> String {
+    format!("while it was prepared: {message}")
 }
 
 fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize, phase: &Phase) -> Cell {
@@ -242,12 +260,12 @@ fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -
     if let Some(omitted) = omitted {
         return Some(omitted.to_owned());
     }
-    if let Some(stopped) = history.failure() {
-        return Some(match stopped.phase {
-            Some(phase) if phase > index => format!("the program failed later: {}", stopped.failure),
-            Some(phase) if phase < index => format!("the program failed before: {}", stopped.failure),
-            Some(_) => stopped.failure.to_string(),
-            None => format!("while it was prepared: {}", stopped.failure),
+    if let Some(Void { phase, message, .. }) = history.failure() {
+        return Some(match phase {
+            Some(phase) if phase > index => format!("the program failed later: {message}"),
+            Some(phase) if phase < index => format!("the program failed before: {message}"),
+            Some(_) => message,
+            None => while_prepared(&message),
         });
     }
     (kept == 0).then(|| "not reached before the run ended".to_owned())

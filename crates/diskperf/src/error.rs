@@ -1,6 +1,7 @@
 //! What a command can fail of: what happened, to which thing, what to try, and the exit status.
 
 mod document;
+mod failure;
 mod guard;
 mod image;
 mod store;
@@ -16,7 +17,10 @@ use workload::{Failure, Reason};
 use crate::document::DocumentFault;
 use crate::exit::Exit;
 use crate::machines::MachineFault;
+use crate::runner::Broken;
 use crate::shell;
+
+pub use failure::hint;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +125,8 @@ pub enum Error {
     World(#[from] kernel::Fault),
     #[error("cannot write {to}: {source}")]
     Output { to: String, source: io::Error },
+    #[error("it was held still by a signal while it was measured, so that the time is not its own")]
+    Held,
     #[error("cannot prepare for signals: {0}")]
     Signals(io::Error),
 }
@@ -174,16 +180,20 @@ impl Error {
             {
                 Exit::Refused
             }
+            Error::World(kernel::Fault::Memory(_)) => Exit::Refused,
             Error::Document(fault) => document::exit(fault),
             Error::Store(error) => store::exit(error),
             Error::Image(fault) => image::exit(fault),
             Error::Guard(fault) => guard::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
-            Error::Op { failure, .. } if failure.reason == Reason::Denied => Exit::Refused,
+            Error::Op { failure, .. } if matches!(failure.reason, Reason::Denied | Reason::ReadOnly) => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
-            Error::Changed { .. } | Error::World(_) | Error::Op { .. } | Error::Output { .. } | Error::Signals(_) => {
-                Exit::Failed
-            }
+            Error::Changed { .. }
+            | Error::Held
+            | Error::World(_)
+            | Error::Op { .. }
+            | Error::Output { .. }
+            | Error::Signals(_) => Exit::Failed,
         }
     }
 
@@ -211,6 +221,7 @@ impl Error {
             Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").display()),
             Error::NotAFile(_) => "a pipe, a socket or a device has no size; name a file".to_owned(),
             Error::SameFile { .. } => "name another file for the copy; nothing was touched".to_owned(),
+            Error::Held => "run it again".to_owned(),
             Error::Changed { .. } => "copy it while nobody writes to it".to_owned(),
             Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
             Error::WouldOverwriteLoop { device, .. } => {
@@ -225,7 +236,10 @@ impl Error {
             Error::NotStorage(_) => "lsblk lists the block devices there are".to_owned(),
             Error::NoFiles { .. } => "ask for fewer files, or use another file system".to_owned(),
             Error::NoRoom { .. } => "free some space; `diskperf run` asks for less with --size".to_owned(),
-            Error::Unreadable { .. } => "run as a user who may read it".to_owned(),
+            Error::Unreadable { source, .. } => match failure::of_system(source) {
+                Some(hint) => hint.to_owned(),
+                None => "run as a user who may read it".to_owned(),
+            },
             Error::UnknownTarget(_) => {
                 "a target is a directory, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE, with an optional \
                  name= before it"
@@ -265,25 +279,37 @@ impl Error {
             Error::UnknownWord { near, .. } => format!("did you mean: {}", near.join(", ")),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "take another machine; `diskperf simulate` lists them".to_owned(),
+            Error::World(kernel::Fault::Folder { source, .. })
+                if source.kind() == io::ErrorKind::ReadOnlyFilesystem =>
+            {
+                "name a directory that you may write to; where it could be written to before, dmesg says why".to_owned()
+            }
             Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {
                 "name a directory that you may write to".to_owned()
             }
             Error::World(kernel::Fault::DropCaches(_)) => {
                 "run as root, or leave --drop-caches out: files are then cold, their names are not".to_owned()
             }
-            Error::World(kernel::Fault::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                "the target was removed or unmounted while it was measured".to_owned()
+            Error::World(kernel::Fault::Folder { source, .. }) if is_gone(source) => failure::GONE.to_owned(),
+            Error::World(kernel::Fault::Left { path, .. }) => {
+                format!("remove it when that can be written to again: rm -r {}", shell::word(path))
             }
+            Error::World(kernel::Fault::Memory(_)) => {
+                "ulimit -v, and the control groups of this process, say how much memory it may have".to_owned()
+            }
+            Error::World(kernel::Fault::Thread(_)) => {
+                "ulimit -u, and the control groups of this process, say how many threads it may have".to_owned()
+            }
+            Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source))
+            | Error::Output { source, .. } => return failure::of_system(source).map(str::to_owned),
             Error::Op { failure, .. } => match failure.reason {
                 Reason::Denied => "run as a user who may open it".to_owned(),
                 Reason::NoSpace => "free some space and run it again".to_owned(),
                 Reason::Short(_) if !failure.op.kind().reads() => "free some space and run it again".to_owned(),
                 Reason::Short(_) => "the file ended early: it must hold every byte that is read".to_owned(),
-                _ => return None,
+                _ => return hint(failure).map(str::to_owned),
             },
-            Error::BadSize { .. } | Error::World(_) | Error::Output { .. } | Error::Signals(_) => {
-                return None;
-            }
+            Error::BadSize { .. } | Error::World(_) | Error::Signals(_) => return None,
         })
     }
 
@@ -294,6 +320,25 @@ impl Error {
             remark!("hint: {hint}");
         }
     }
+}
+
+/// What the world says outside the phases of a program concerns all of it.
+impl From<Broken<kernel::Fault>> for Error {
+    fn from(broken: Broken<kernel::Fault>) -> Error {
+        broken.fault.into()
+    }
+}
+
+/// Before the first phase.
+impl From<Error> for Broken<Box<Error>> {
+    fn from(error: Error) -> Broken<Box<Error>> {
+        Broken::from(Box::new(error))
+    }
+}
+
+/// Whether the folder is not there any more, or another one is.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
 }
 
 fn lacks_rights(error: &io::Error) -> bool {

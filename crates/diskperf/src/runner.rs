@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use stats::Latencies;
 use units::Nanos;
 use workload::{
-    CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Recorder, Residency, Span, Stream,
-    Surroundings, Tally, Witness, World,
+    CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Reason, Recorder, Residency, Span,
+    Stream, Surroundings, Tally, Witness, World,
 };
 
 use crate::recorder::Timed;
@@ -42,8 +42,26 @@ pub struct Performance {
     /// What ended the program early. Not stored: what failed is not finished.
     #[serde(skip)]
     pub stopped: Option<Stopped>,
+    /// Whether it was held still meanwhile, so that its times are not its own.
+    #[serde(skip)]
+    pub was_held: bool,
+    /// How long all of it took, with what is not measured.
+    #[serde(skip)]
+    pub lasted: Nanos,
     /// What must not change from one execution to the next, as it was before and afterwards.
     pub surroundings: [Surroundings; 2],
+}
+
+impl Performance {
+    /// The same of a program that was told to stop: the signal that told it may break off a call, too.
+    pub fn broken_off(mut self) -> Performance {
+        if let Some(Stopped { failure, .. }) = &mut self.stopped
+            && failure.reason == Reason::Signal
+        {
+            failure.reason = Reason::Interrupted;
+        }
+        self
+    }
 }
 
 /// What ended a program early.
@@ -55,6 +73,22 @@ pub struct Stopped {
     pub phase: Option<usize>,
     /// At which op, and why.
     pub failure: Failure,
+}
+
+/// The world itself failed while a program ran.
+#[derive(Debug)]
+pub struct Broken<F> {
+    /// In which of its phases; none while it was prepared.
+    pub phase: Option<usize>,
+    /// What happened.
+    pub fault: F,
+}
+
+/// Before the first phase.
+impl<F> From<F> for Broken<F> {
+    fn from(fault: F) -> Broken<F> {
+        Broken { phase: None, fault }
+    }
 }
 
 /// What happened when a phase ran once.
@@ -140,7 +174,7 @@ pub enum Milestone<'a> {
 }
 
 /// Runs the program from empty folders, in every folder of the world at once, and leaves empty folders.
-pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, W::Fault> {
+pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, Broken<W::Fault>> {
     perform_telling(world, program, how, &mut |_| ())
 }
 
@@ -150,8 +184,10 @@ pub fn perform_telling<W: World>(
     program: &Program,
     how: How,
     tell: &mut dyn FnMut(Milestone),
-) -> Result<Performance, W::Fault> {
+) -> Result<Performance, Broken<W::Fault>> {
     let mut performance = Performance::default();
+    // What was before it is of no matter.
+    world.was_held();
     performance.surroundings[0] = world.surroundings();
     world.clear()?;
     let (spans, tallies) = run_stream(world, &program.prepare)?;
@@ -161,13 +197,17 @@ pub fn perform_telling<W: World>(
         tell(Milestone::Prepared);
     }
     perform_phases(world, program, how, &mut performance, tell)?;
-    world.clear()?;
+    let cleared = world.clear();
+    // What cannot be cleared after a failure often follows from it; it is the next program's to tell.
+    if performance.stopped.is_none() {
+        cleared?;
+    }
     performance.surroundings[1] = world.surroundings();
     Ok(performance)
 }
 
 /// Runs the program in folders that hold what its phases need, and leaves there what it made.
-pub fn perform_prepared<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, W::Fault> {
+pub fn perform_prepared<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, Broken<W::Fault>> {
     let mut performance = Performance::default();
     perform_phases(world, program, how, &mut performance, &mut |_| ())?;
     Ok(performance)
@@ -179,17 +219,20 @@ fn perform_phases<W: World>(
     how: How,
     performance: &mut Performance,
     tell: &mut dyn FnMut(Milestone),
-) -> Result<(), W::Fault> {
+) -> Result<(), Broken<W::Fault>> {
     let mut cuts: Vec<u32> = program.prepare.cuts().into_iter().collect();
     for (index, phase) in program.phases.iter().enumerate() {
         if performance.stopped.is_some() {
             break;
         }
-        let ended = perform_phase(world, phase, how)?;
+        let broken = |fault| Broken { phase: Some(index), fault };
+        let ended = perform_phase(world, phase, how).map_err(broken)?;
+        performance.was_held = world.was_held();
         cuts.extend(phase.steps.cuts());
         match ended {
+            Ok(_) if performance.was_held => break,
             Ok(run) => {
-                performance.stopped = altered(world, index, &cuts)?;
+                performance.stopped = altered(world, index, &cuts).map_err(broken)?;
                 if performance.stopped.is_some() {
                     break;
                 }

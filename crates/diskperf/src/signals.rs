@@ -1,4 +1,5 @@
-//! Being told to stop: the signals set a flag that programs look at before every op.
+//! Being told to stop: the signals set a flag that programs look at before every op. And being held still, which sets
+//! another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use units::Nanos;
 
 use crate::error::Error;
@@ -20,23 +21,44 @@ pub struct Timer(#[expect(dead_code, reason = "dropping it is what ends the wait
 pub struct Stop {
     flag: Arc<AtomicBool>,
     is_late: Arc<AtomicBool>,
+    held: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Listens to Ctrl-C, SIGTERM and SIGHUP from here on. A second one ends the program at once, as it
-    /// would have without us.
+    /// Listens from here on:
+    ///   1. Ctrl-C, SIGTERM and SIGHUP stop it, but for those that whoever started it had ignored: `nohup` does so, and
+    ///      shells do for what a script runs in the background;
+    ///   2. a second Ctrl-C ends it at once, as it would have without us. The others are sent twice by those who mean
+    ///      one: `timeout` sends to the program and to its group, a terminal that closes and its shell both hang up;
+    ///   3. whoever holds it still (SIGSTOP, Ctrl-Z) lets it go on by SIGCONT, and that is noted;
+    ///   4. a file that would be larger than allowed (`ulimit -f`) is an error of that call, and not the end.
     pub fn on_signals() -> Result<Stop, Error> {
         let stop = Stop::default();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(Error::Signals)?;
+        let ignored = kernel::ignored_signals();
+        let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
+        // 1.
+        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
+            // 2.
+            if signal == SIGINT {
+                signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(Error::Signals)?;
+            }
             signal_hook::flag::register(signal, stop.flag()).map_err(Error::Signals)?;
         }
+        // 3.
+        signal_hook::flag::register(SIGCONT, stop.held()).map_err(Error::Signals)?;
+        // 4.
+        signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(Error::Signals)?;
         Ok(stop)
     }
 
     /// The flag itself, for a world to look at.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
+    }
+
+    /// The flag that is set when this process goes on after it was held still.
+    pub fn held(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.held)
     }
 
     /// Whether it was told to.
@@ -50,17 +72,19 @@ impl Stop {
     }
 
     /// Stops as if told to once so much time is over, unless the timer is dropped before.
-    pub fn after(&self, time: Nanos) -> Timer {
+    pub fn after(&self, time: Nanos) -> Result<Timer, Error> {
         let (cancel, cancelled) = mpsc::channel::<()>();
         let stop = self.clone();
-        thread::spawn(move || {
+        let wait = move || {
             if cancelled.recv_timeout(Duration::from_nanos(time.0)) == Err(RecvTimeoutError::Timeout)
                 && !stop.requested()
             {
                 stop.is_late.store(true, Ordering::Relaxed);
                 stop.flag.store(true, Ordering::Relaxed);
             }
-        });
-        Timer(cancel)
+        };
+        let spawned = thread::Builder::new().spawn(wait);
+        spawned.map_err(|source| Error::World(kernel::Fault::Thread(source)))?;
+        Ok(Timer(cancel))
     }
 }

@@ -157,9 +157,9 @@ pub fn tried<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
 pub fn price(
     trials: &[(Sizes, &Row)],
     began: Instant,
-    mut perform: impl FnMut(&Row) -> Result<Performance, Error>,
-) -> Result<Option<Cost>, Error> {
-    let Some(dial) = trials.first().and_then(|(_, row)| row.dial.filter(|_| row.is_tried)) else { return Ok(None) };
+    mut perform: impl FnMut(&Row) -> Option<Performance>,
+) -> Option<Cost> {
+    let dial = trials.first().and_then(|(_, row)| row.dial.filter(|_| row.is_tried))?;
     let mut samples: Vec<Sample> = Vec::new();
     for (number, (sizes, row)) in trials.iter().enumerate() {
         let amount = dial.amount(sizes);
@@ -171,9 +171,8 @@ pub fn price(
                 continue;
             }
         }
-        let now = Instant::now();
-        let performance = perform(row)?;
-        let all = now.elapsed().as_secs_f64();
+        let Some(performance) = perform(row) else { break };
+        let all = performance.lasted.as_secs_f64();
         let Some(phase) = performance.phases.first().filter(|_| performance.stopped.is_none()) else { break };
         let phases = performance.phases.iter().map(|phase| phase.durable().unwrap_or(phase.returned()));
         let work = (performance.prepared_in + phases.sum()).as_secs_f64();
@@ -183,7 +182,7 @@ pub fn price(
         };
         samples.push(Sample { amount, all, work, timed, operations });
     }
-    Ok(Cost::of(dial, &samples))
+    Cost::of(dial, &samples)
 }
 
 /// What every row of a target costs, from what its trials told.

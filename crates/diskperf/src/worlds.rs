@@ -8,14 +8,15 @@ use kernel::{Posix, Station};
 use simulator::{Chance, Machine};
 use stats::TargetInfo;
 use units::Nanos;
-use workload::Program;
+use workload::{Program, Reason};
 
+use crate::deadline::since;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::Trial;
 use crate::ground::{Ground, Renewal};
 use crate::plan::{Before, Plan, Raw};
-use crate::runner::{self, Claim, How, Performance, PhaseRun};
+use crate::runner::{self, Broken, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
 use crate::target::Target;
 
@@ -48,6 +49,7 @@ impl Worlds {
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Worlds, Error> {
+        check_memory(plan, targets)?;
         let grounds = targets.iter().enumerate();
         let grounds = grounds.map(|(index, target)| Ground::prepare(target, plan.space(index), label, stop, notify));
         let mut worlds = Worlds { worlds: Vec::new(), grounds: grounds.collect::<Result<_, _>>()? };
@@ -93,14 +95,39 @@ impl Worlds {
 
     /// Takes away what was made for the targets, and says where that failed.
     pub fn finish(self) -> Result<(), Error> {
-        drop(self.worlds);
-        self.grounds.into_iter().map(Ground::finish).fold(Ok(()), Result::and)
+        let left = leave(self.worlds);
+        self.grounds.into_iter().map(Ground::finish).fold(left, Result::and)
     }
 
     /// Leaves what was made behind; says for each target under which name, where there is something.
     pub fn keep(self, targets: &[Target]) -> Result<Vec<Option<PathBuf>>, Error> {
-        drop(self.worlds);
-        self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target)).collect()
+        let left = leave(self.worlds);
+        let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target)).collect();
+        left.and(kept)
+    }
+}
+
+/// Has all programs leave their ground, and says where something of theirs could not be removed.
+fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), Error> {
+    let left = worlds.into_iter().map(|(_, world)| match world {
+        AnyWorld::Real(world, ..) => Ok(world.finish()?),
+        AnyWorld::Simulated(_) => Ok(()),
+    });
+    left.fold(Ok(()), Result::and)
+}
+
+/// Refuses where there is no memory for the programs of all worlds.
+fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), Error> {
+    let real = plan.alternatives.iter().map(|alternative| &alternative.targets);
+    let mut real: Vec<&Vec<usize>> =
+        real.filter(|busy| busy.iter().all(|&index| !targets[index].is_simulated())).collect();
+    real.sort_unstable();
+    real.dedup();
+    let programs: Vec<usize> = real.into_iter().flatten().copied().collect();
+    let largest_call = programs.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
+    match programs.len() {
+        0 => Ok(()),
+        count => Ok(kernel::check_memory(count, largest_call)?),
     }
 }
 
@@ -129,6 +156,7 @@ impl AnyWorld {
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.means)?;
+        world.heed_holding(stop.held());
         if plan.limits.is_some() {
             world.wait_for_calm(BRIEFLY);
         }
@@ -155,24 +183,43 @@ impl AnyWorld {
     /// are brought into memory and out of it, a device is left alone.
     pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, Error> {
         let station = Station { workspace: None, given: vec![device.to_owned()] };
-        let world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
+        let mut world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
+        world.heed_holding(stop.held());
         Ok(AnyWorld::Real(Box::new(world), Vec::new(), Vec::new()))
     }
 
-    /// Runs the program once.
-    pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Error> {
+    /// Runs the program once; again where it was held still meanwhile, for that time is not its own.
+    pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<Error>>> {
+        loop {
+            let began = Instant::now();
+            let performance = self.perform_once(program, how)?;
+            // Where it failed of something else, it would again.
+            let has_failed = performance.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
+            if performance.was_held && !has_failed {
+                remark!("held still by a signal while {} was measured; it is measured again", program.name);
+                continue;
+            }
+            return Ok(Performance { lasted: since(began), ..performance });
+        }
+    }
+
+    fn perform_once(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<Error>>> {
         match self {
             AnyWorld::Real(world, tunings, renewals) => {
                 // Nobody stands there now: whoever has renewals leaves when done.
                 renewals.iter_mut().try_for_each(|renew| renew())?;
-                world.come_back()?;
+                world.come_back().map_err(Error::from)?;
                 // Only while it runs: other targets may share the device and want it otherwise.
-                let tuned = tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>()?;
-                let performance = runner::perform(&mut **world, program, how)?;
-                tuned.into_iter().try_for_each(Tuned::restore)?;
+                let tuned =
+                    tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>().map_err(Error::from)?;
+                let performed = runner::perform(&mut **world, program, how);
+                let restored = tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and);
                 if !renewals.is_empty() {
                     world.leave();
                 }
+                let performance = performed
+                    .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(Error::from(fault)) })?;
+                restored.map_err(Error::from)?;
                 Ok(performance)
             }
             AnyWorld::Simulated(world) => {
@@ -192,15 +239,15 @@ impl AnyWorld {
 
     /// Runs the program and looks at the clock on the wall; nothing where it did not reach its end. What a
     /// simulated program takes is virtual: there the time to simulate it counts.
-    pub fn time(&mut self, program: &Program) -> Result<Option<Trial>, Error> {
-        let began = Instant::now();
-        let performance = self.perform(program, How { claim: Claim::Returned, timed: false })?;
-        let all = Nanos(began.elapsed().as_nanos() as u64);
+    pub fn time(&mut self, program: &Program) -> Option<Trial> {
+        // What fails now fails again when it is measured, and is told then.
+        let performance = self.perform(program, How { claim: Claim::Returned, timed: false }).ok()?;
+        let all = performance.lasted;
         let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
         let calls = |phase: &PhaseRun| match self {
             AnyWorld::Real(..) => phase.returned(),
             AnyWorld::Simulated(_) => all,
         };
-        Ok(finished.map(calls).map(|calls| Trial { all, calls }))
+        finished.map(calls).map(|calls| Trial { all, calls })
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn altered(workspace: &Workspace, seed: u64) -> Result<Option<Failure
     files.sort_unstable();
     let per_file = (SAMPLES / files.len().max(1) as u64).max(1);
     let every = files.len().div_ceil(SAMPLES as usize).max(1);
-    let mut room = Pages::zeroed(STAMP_SPACING);
+    let mut room = Pages::zeroed(STAMP_SPACING)?;
     for path in files.iter().step_by(every) {
         let Some(name) = name_of(path.strip_prefix(workspace.path()).unwrap_or(path)) else { continue };
         let op = Op::Open { name, handle: Handle(0), access: Access::Read, mode: Mode::default() };

@@ -5,7 +5,9 @@
 //! equal blocks gains nothing (a repeated block of 8 KiB is squeezed 8:1 by btrfs; a ring of 1 MiB is not).
 //! Inside it, each 4096th byte of a file begins a stamp that says which file and which offset it belongs to.
 
-use units::Prng;
+use units::{Bytes, Prng};
+
+use crate::fault::Fault;
 
 /// A stamp stands at every multiple of this offset that a write covers.
 pub const STAMP_SPACING: usize = 4096;
@@ -30,8 +32,14 @@ pub(crate) struct Pages(Vec<Page>);
 struct Page([u8; 4096]);
 
 impl Pages {
-    pub(crate) fn zeroed(bytes: usize) -> Pages {
-        Pages(vec![Page([0; 4096]); bytes.div_ceil(4096).max(1)])
+    /// Fails where there is no memory for it: a run then ends before it has begun, and says so. All of it is written
+    /// to, so that it is not refused later.
+    pub(crate) fn zeroed(bytes: usize) -> Result<Pages, Fault> {
+        let count = bytes.div_ceil(4096).max(1);
+        let mut pages = Vec::new();
+        pages.try_reserve_exact(count).map_err(|_| Fault::Memory(Bytes(4096 * count as u64)))?;
+        pages.resize(count, Page([0; 4096]));
+        Ok(Pages(pages))
     }
 
     #[inline]
@@ -59,14 +67,14 @@ pub(crate) struct Ring {
 impl Ring {
     /// Incompressible bytes that come again after `bytes`, a power of two, or at every call where that is
     /// zero; for calls of at most `largest_call`.
-    pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Ring {
+    pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Result<Ring, Fault> {
         assert!(bytes == 0 || bytes.is_power_of_two(), "a ring of {bytes} bytes");
-        let mut pages = Pages::zeroed(bytes as usize + largest_call as usize);
+        let mut pages = Pages::zeroed(bytes as usize + largest_call as usize)?;
         let mut prng = Prng::new(seed);
         for word in pages.bytes_mut().chunks_exact_mut(8) {
             word.copy_from_slice(&prng.next_u64().to_le_bytes());
         }
-        Ring { pages, starts: bytes, at: 0 }
+        Ok(Ring { pages, starts: bytes, at: 0 })
     }
 
     /// Zeros instead, but for the stamps.
@@ -128,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_block_boundary_carries_its_stamp() {
-        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1);
+        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
         let mut data = ring.draw(8192);
         let data = data.next(7, 1000);
         assert_eq!(&data[3096..3112], &stamp(7, 4096));
@@ -137,7 +145,7 @@ mod tests {
 
     #[test]
     fn large_calls_begin_on_a_page_and_the_ring_wraps() {
-        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1);
+        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
         ring.draw(1).next(0, 0);
         for _ in 0..20 {
             assert_eq!(ring.draw(8192).next(0, 0).as_ptr() as usize % 4096, 0);
@@ -147,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_ring_is_not_compressible_by_repetition() {
-        let ring = Ring::new(1 << 20, 8192, 1);
+        let ring = Ring::new(1 << 20, 8192, 1).expect("memory");
         let mut blocks: Vec<&[u8]> = ring.pages.bytes().chunks(16).collect();
         let all = blocks.len();
         blocks.sort_unstable();

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use units::Bytes;
+
 /// The world itself failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
@@ -24,6 +26,20 @@ pub enum Fault {
         /// What went wrong.
         message: String,
     },
+    /// The private folder is still there, with what it holds.
+    #[error("cannot remove the private folder {path}: {source}")]
+    Left {
+        /// Where it is.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// There is not as much memory as programs and figures need.
+    #[error("there is no memory for this: {0} are needed")]
+    Memory(Bytes),
+    /// A program that is to run beside others has no thread of its own.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     /// The caches of the machine could not be dropped.
     #[error("cannot drop the machine's caches (vm.drop_caches): {0}")]
     DropCaches(io::Error),

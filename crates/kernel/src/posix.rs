@@ -1,8 +1,8 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -21,15 +21,18 @@ use crate::extents;
 use crate::fault::Fault;
 use crate::process::Process;
 use crate::program::{Program, Remount, Station};
+use crate::start::StartLine;
 use crate::workspace::Workspace;
 
 /// Incompressible bytes that written data come from.
-const RING_BYTES: u32 = 1 << 20;
+pub(crate) const RING_BYTES: u32 = 1 << 20;
 
 /// The real kernel with programs on it.
 pub struct Posix {
     programs: Vec<Program>,
     stop: Arc<AtomicBool>,
+    /// Set by whoever hears that this process was held still and goes on.
+    held: Arc<AtomicBool>,
     watched_since: Option<Snapshot>,
     source: Source,
     /// Pages of the machine that waited to be written when this was made.
@@ -66,6 +69,7 @@ impl Posix {
         Ok(Posix {
             programs: programs.collect::<Result<_, Fault>>()?,
             stop,
+            held: Arc::default(),
             watched_since: None,
             waiting_at_first: None,
             looks_behind: false,
@@ -80,6 +84,11 @@ impl Posix {
         caches::check(means)?;
         self.means = means;
         Ok(())
+    }
+
+    /// Whether this process was held still is seen by this flag, from now on.
+    pub fn heed_holding(&mut self, held: Arc<AtomicBool>) {
+        self.held = held;
     }
 
     /// Has all programs write zeros from now on, which file systems can compress, but for 16 bytes in 4096 that
@@ -113,6 +122,11 @@ impl Posix {
     /// Has every program that has left its folder stand in a new one.
     pub fn come_back(&mut self) -> Result<(), Fault> {
         self.programs.iter_mut().try_for_each(Program::come_back)
+    }
+
+    /// Removes what the programs stand in; says of the first that could not be removed.
+    pub fn finish(mut self) -> Result<(), Fault> {
+        self.programs.iter_mut().map(Program::finish).fold(Ok(()), Result::and)
     }
 
     /// Every device under any program, once.
@@ -151,21 +165,23 @@ impl World for Posix {
             let waited = Waited::so_far(is_watched);
             return Ok(vec![waited.until(run_one(process, stream, recorder, stop))]);
         }
-        let barrier = &Barrier::new(streams.len());
-        let spans = thread::scope(|scope| {
+        let line = &StartLine::new(streams.len());
+        thread::scope(|scope| {
             let programs = self.programs.iter_mut().zip(streams).zip(recorders);
-            let workers: Vec<_> = programs
-                .map(|((program, stream), recorder)| {
-                    scope.spawn(move || {
-                        barrier.wait();
-                        let waited = Waited::so_far(is_watched);
-                        waited.until(run_one(&mut program.process, stream, recorder, stop))
-                    })
+            let workers = programs.map(|((program, stream), recorder)| {
+                let work = move || {
+                    let waited = if line.wait() { Some(Waited::so_far(is_watched)) } else { None };
+                    waited.map(|waited| waited.until(run_one(&mut program.process, stream, recorder, stop)))
+                };
+                thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
+                    line.call_off();
+                    Fault::Thread(error)
                 })
-                .collect();
-            workers.into_iter().map(|worker| worker.join().expect("a program's thread panicked")).collect()
-        });
-        Ok(spans)
+            });
+            let workers = workers.collect::<Result<Vec<_>, Fault>>()?;
+            let spans = workers.into_iter().map(|worker| worker.join().expect("a program's thread panicked"));
+            Ok(spans.map(|span| span.expect("nobody called it off")).collect())
+        })
     }
 
     fn reach(&mut self, wanted: Cache) -> Result<CacheState, Fault> {
@@ -217,6 +233,10 @@ impl World for Posix {
         self.source.surroundings(&self.devices(), &folders)
     }
 
+    fn was_held(&mut self) -> bool {
+        self.held.swap(false, Ordering::Relaxed)
+    }
+
     fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Fault> {
         let program = &self.programs[index];
         match &program.workspace {
@@ -247,13 +267,7 @@ impl World for Posix {
     }
 
     fn clear(&mut self) -> Result<(), Fault> {
-        for program in &mut self.programs {
-            program.process.close_all();
-            if let Some(workspace) = &program.workspace {
-                workspace.clear()?;
-            }
-        }
-        Ok(())
+        self.programs.iter_mut().try_for_each(Program::clear)
     }
 }
 

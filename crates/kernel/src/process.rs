@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, Reason};
 
 use crate::data::{Pages, Ring};
+use crate::fault::Fault;
 
 /// The rights of `creat(path, 0666)`, less the umask.
 const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
@@ -40,14 +41,14 @@ impl Process {
         ring_bytes: u32,
         largest_call: u32,
         seed: u64,
-    ) -> Process {
-        Process {
+    ) -> Result<Process, Fault> {
+        Ok(Process {
             names: Names { root, directories: Vec::new(), given },
             files: [const { None }; HANDLES],
-            ring: Ring::new(ring_bytes, largest_call, seed),
-            scratch: Pages::zeroed(largest_call as usize),
+            ring: Ring::new(ring_bytes, largest_call, seed)?,
+            scratch: Pages::zeroed(largest_call as usize)?,
             seed,
-        }
+        })
     }
 
     /// Writes zeros from now on, which can be compressed, in place of data that cannot.
@@ -70,6 +71,17 @@ impl Process {
     pub(crate) fn leave(&mut self) {
         self.close_all();
         self.names.root = None;
+    }
+
+    /// Whether it stands in a folder.
+    pub(crate) fn stands(&self) -> bool {
+        self.names.root.is_some()
+    }
+
+    /// Closes every file, and gives away the folder that it stood in.
+    pub(crate) fn give_up_root(&mut self) -> Option<OwnedFd> {
+        self.close_all();
+        self.names.root.take()
     }
 
     /// Stands in `root` from now on.
@@ -325,11 +337,14 @@ pub(crate) fn reason(errno: Errno) -> Reason {
         Errno::EXIST => Reason::Exists,
         Errno::NOTEMPTY => Reason::NotEmpty,
         Errno::BADF => Reason::BadHandle,
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Reason::NoSpace,
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => Reason::Denied,
+        Errno::NOSPC => Reason::NoSpace,
+        Errno::DQUOT => Reason::Quota,
+        Errno::FBIG => Reason::TooLarge,
+        Errno::ACCESS | Errno::PERM => Reason::Denied,
+        Errno::ROFS => Reason::ReadOnly,
         Errno::IO => Reason::Io,
         Errno::INVAL => Reason::Unaligned,
-        Errno::INTR => Reason::Interrupted,
+        Errno::INTR => Reason::Signal,
         other => Reason::Errno(other.raw_os_error()),
     }
 }

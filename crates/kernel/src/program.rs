@@ -49,7 +49,7 @@ impl Program {
             .map(|path| CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone())))
             .collect::<Result<_, _>>()?;
         let root = workspace.as_ref().map(Workspace::open).transpose()?;
-        let process = Process::new(root, paths, ring_bytes, largest_call, seed);
+        let process = Process::new(root, paths, ring_bytes, largest_call, seed)?;
         let devices = workspace.as_ref().map(devices_under).unwrap_or_default();
         Ok(Program { process, workspace, given, devices, sight: None, sees_unwritten: None, remount: None, left: None })
     }
@@ -77,12 +77,32 @@ impl Program {
 
     /// Has a new folder where it has left one.
     pub(crate) fn come_back(&mut self) -> Result<(), Fault> {
-        let Some(parent) = self.left.take() else { return Ok(()) };
-        let workspace = Workspace::inside(&parent)?;
+        let Some(parent) = &self.left else { return Ok(()) };
+        let workspace = Workspace::inside(parent)?;
         self.process.enter(workspace.open()?);
         self.devices = devices_under(&workspace);
         self.workspace = Some(workspace);
+        self.left = None;
         Ok(())
+    }
+
+    /// Closes its files, removes what it left in its folder, and stands in that, also where it could not be mounted
+    /// anew before.
+    pub(crate) fn clear(&mut self) -> Result<(), Fault> {
+        self.process.close_all();
+        let Some(workspace) = &self.workspace else { return Ok(()) };
+        workspace.clear()?;
+        if !self.process.stands() {
+            self.process.enter(workspace.open()?);
+        }
+        Ok(())
+    }
+
+    /// Removes its folder with all it holds. Where a path does not lead there any more, as on a file system that was
+    /// unmounted while it was in use, it is found through its being open.
+    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
+        let root = self.process.give_up_root();
+        self.workspace.take().map_or(Ok(()), |workspace| workspace.remove(root))
     }
 
     /// Has the file system mounted anew, where that is possible. The program's files are closed before.
@@ -97,6 +117,13 @@ impl Program {
             self.devices = devices_under(workspace);
         }
         Ok(())
+    }
+}
+
+/// Whoever wants to know what is left calls [`Program::finish`].
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.finish();
     }
 }
 

@@ -4,12 +4,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
@@ -107,13 +107,55 @@ impl Workspace {
     pub(crate) fn clear(&self) -> Result<(), Fault> {
         // Through the open folder: by its path it might be another one by now.
         let folder = self.open()?;
-        for entry in entries(Path::new(&format!("/proc/self/fd/{}", folder.as_raw_fd())))? {
-            let path = entry.path();
-            let kind = entry.file_type().map_err(|source| self.fault("look at", &path, source))?;
+        let entries = fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd())).and_then(Iterator::collect);
+        let entries: Vec<fs::DirEntry> = entries.map_err(|source| self.fault("list", self.path(), source))?;
+        for entry in entries {
+            let (path, named) = (entry.path(), self.path().join(entry.file_name()));
+            let kind = entry.file_type().map_err(|source| self.fault("look at", &named, source))?;
             let removed = if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            removed.map_err(|source| self.fault("remove", &path, source))?;
+            removed.map_err(|source| self.fault("remove", &named, source))?;
         }
         Ok(())
+    }
+
+    /// Removes it with all it holds; `open` is the folder itself, as whoever stood in it has it.
+    pub(crate) fn remove(mut self, open: Option<OwnedFd>) -> Result<(), Fault> {
+        let path = self.path().to_owned();
+        let left = |source| Fault::Left { path: path.clone(), source };
+        if self.is_there() {
+            // There may be no more descriptors than this one.
+            drop(open);
+            return fs::remove_dir_all(&path).map_err(left);
+        }
+        // What has taken its place is left alone.
+        self.folder.disable_cleanup(true);
+        match open {
+            Some(open) => self.remove_open(open.as_fd()).map_err(left),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether its path still leads to it. Opens nothing.
+    fn is_there(&self) -> bool {
+        fs::symlink_metadata(self.path()).is_ok_and(|now| now.is_dir() && now.ino() == self.inode)
+    }
+
+    /// Removes it where only its being open leads to it: on a file system that was unmounted meanwhile, in a folder
+    /// that was moved. One that was moved or renamed itself is somebody else's by now.
+    fn remove_open(&self, open: BorrowedFd) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = rustix::fs::openat(open, "..", flags, Mode::empty())?;
+        let Some(name) = self.path().file_name() else { return Ok(()) };
+        let named = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW);
+        if !named.is_ok_and(|named| named.st_ino == self.inode) {
+            return Ok(());
+        }
+        for entry in fs::read_dir(format!("/proc/self/fd/{}", open.as_raw_fd()))? {
+            let entry = entry?;
+            let path = entry.path();
+            if entry.file_type()?.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
+        }
+        Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
     }
 
     fn fault(&self, action: &'static str, path: &Path, source: io::Error) -> Fault {
@@ -124,7 +166,7 @@ impl Workspace {
 /// What has taken its place is left alone.
 impl Drop for Workspace {
     fn drop(&mut self) {
-        if self.open().is_err() {
+        if !self.is_there() {
             self.folder.disable_cleanup(true);
         }
     }
@@ -161,7 +203,7 @@ fn plain(error: io::Error) -> io::Error {
         .and_then(|inner| std::error::Error::source(inner))
         .and_then(|inner| inner.downcast_ref::<io::Error>())
     {
-        Some(inner) => io::Error::from(inner.kind()),
+        Some(inner) => inner.raw_os_error().map_or_else(|| inner.kind().into(), io::Error::from_raw_os_error),
         None => error,
     }
 }

@@ -35,13 +35,26 @@ pub enum Fsync {
     Fail,
 }
 
+/// What becomes of a read or a write that touches a bad place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bad {
+    /// It fails with this error.
+    Fails(Errno),
+    /// Half of it is done, and no more.
+    Short,
+    /// A write is answered well, and nothing is written.
+    Lost,
+}
+
 /// What is wrong with the disk.
 #[derive(Clone, Debug, Default)]
 pub struct Knobs {
     /// What a call of fsync gets.
     pub fsync: Fsync,
-    /// Bytes that cannot be read nor written: EIO.
-    pub bad: Option<Range<u64>>,
+    /// After so many calls of fsync it is as if somebody had pulled the cable: every request fails, EIO.
+    pub pulled_after: Option<u64>,
+    /// A bad place, and what becomes of what touches it.
+    pub bad: Option<(Range<u64>, Bad)>,
     /// How long each read and each write takes.
     pub service: Duration,
     /// Whether they take it one after the other, as on a disk with one arm, or up to four at once.
@@ -277,8 +290,11 @@ impl Disk {
 
     fn read(&self, request: &Request) -> Result<Vec<u8>, Errno> {
         let range = request.range();
-        self.check(&range)?;
-        let mut bytes = vec![0; (range.end - range.start) as usize];
+        let length = match self.check(&range)? {
+            Some(Bad::Short) => (range.end - range.start) / 2,
+            _ => range.end - range.start,
+        };
+        let mut bytes = vec![0; length as usize];
         // Held while the file is read: a flush may bring sectors from the one to the other.
         let cache = self.cache();
         let length = self.below.read_at(&mut bytes, range.start).map_err(|error| errno(&error))?;
@@ -292,9 +308,15 @@ impl Disk {
 
     fn write(&self, request: &Request) -> Result<Vec<u8>, Errno> {
         let range = request.range();
-        self.check(&range)?;
+        let bad = self.check(&range)?;
         // Behind the fields of the request, which take as much as its header.
-        let bytes = request.body().get(Request::HEADER..).unwrap_or_default();
+        let mut bytes = request.body().get(Request::HEADER..).unwrap_or_default();
+        if bad == Some(Bad::Short) {
+            bytes = &bytes[..bytes.len() / 2];
+        }
+        if bad == Some(Bad::Lost) {
+            return Ok(words(&[bytes.len() as u32, 0]));
+        }
         if let Some(cache) = &mut *self.cache() {
             whole_sectors(&range)?;
             let settled = cache.write(range.start, bytes);
@@ -307,6 +329,7 @@ impl Disk {
 
     fn sync(&self) -> Result<Vec<u8>, Errno> {
         self.fsyncs.fetch_add(1, Ordering::Relaxed);
+        self.is_there()?;
         let fsync = self.knobs().fsync;
         match fsync {
             Fsync::Honest => self.flush().map_err(|error| errno(&error))?,
@@ -338,16 +361,24 @@ impl Disk {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the time that a request takes, and fails where it must.
-    fn check(&self, range: &Range<u64>) -> Result<(), Errno> {
+    /// Fails once the cable is pulled.
+    fn is_there(&self) -> Result<(), Errno> {
+        let fsyncs = self.fsyncs.load(Ordering::Relaxed);
+        if self.knobs().pulled_after.is_some_and(|most| fsyncs > most) { Err(Errno::IO) } else { Ok(()) }
+    }
+
+    /// Takes the time that a request takes, and fails where it must; says what else becomes of it.
+    fn check(&self, range: &Range<u64>) -> Result<Option<Bad>, Errno> {
         let Knobs { bad, service, one_at_a_time, .. } = self.knobs().clone();
         if !service.is_zero() {
             let _held = one_at_a_time.then(|| self.arm.lock().unwrap_or_else(PoisonError::into_inner));
             thread::sleep(service);
         }
-        match bad {
-            Some(bad) if range.start < bad.end && bad.start < range.end => Err(Errno::IO),
-            _ => Ok(()),
+        self.is_there()?;
+        match bad.filter(|(place, _)| range.start < place.end && place.start < range.end) {
+            Some((_, Bad::Fails(errno))) => Err(errno),
+            Some((_, bad)) => Ok(Some(bad)),
+            None => Ok(None),
         }
     }
 }

@@ -6,9 +6,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use tempfile::TempDir;
 use testkit::disk::LoopDisk;
-use testkit::fuse::{Fsync, Knobs, OneFile};
+use testkit::fuse::{Bad, Fsync, Knobs, OneFile};
 use testkit::power::{Moment, WriteCache};
 use testkit::skip;
 
@@ -55,7 +56,7 @@ fn knobs_do_what_they_say() {
         return skip!("needs root and /dev/fuse");
     }
     let (folder, below) = ground();
-    let knobs = Knobs { fsync: Fsync::Fail, bad: Some(8192..8193), ..Knobs::default() };
+    let knobs = Knobs { fsync: Fsync::Fail, bad: Some((8192..8193, Bad::Fails(Errno::IO))), ..Knobs::default() };
     let fuse = OneFile::mount(&folder.path().join("point"), below, knobs).expect("a mount");
     let file = OpenOptions::new().read(true).write(true).open(fuse.file()).expect("the one file");
     assert!(file.sync_all().is_err());
@@ -73,6 +74,29 @@ fn knobs_do_what_they_say() {
     file.write_all_at(&[1; 4096], 0).expect("a slow write");
     assert!(began.elapsed() >= pause);
     assert_eq!(fuse.fsyncs(), 3);
+}
+
+#[test]
+fn what_touches_a_bad_place_is_short_or_lost_and_without_its_cable_nothing_is_there() {
+    if !can_mount() {
+        return skip!("needs root and /dev/fuse");
+    }
+    let (folder, below) = ground();
+    let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
+    let open = |flags: i32| OpenOptions::new().read(true).write(true).custom_flags(flags).open(fuse.file());
+    let file = open(libc::O_SYNC).expect("the one file");
+    file.write_all_at(&[1; 65_536], 0).expect("a write");
+    let turn = |bad: Bad| fuse.turn(Knobs { bad: Some((8192..8193, bad)), ..Knobs::default() });
+    turn(Bad::Short);
+    assert_eq!(file.write_at(&[2; 4096], 8192).expect("a part"), 2048);
+    turn(Bad::Lost);
+    assert_eq!(file.write_at(&[3; 4096], 8192).expect("as if"), 4096);
+    let mut bytes = vec![0; 65_536];
+    File::open(folder.path().join("below")).expect("below").read_exact_at(&mut bytes, 0).expect("a read");
+    assert_eq!((bytes[8191], bytes[8192], bytes[8192 + 2047], bytes[8192 + 2048]), (1, 2, 2, 1));
+    fuse.turn(Knobs { pulled_after: Some(fuse.fsyncs() + 1), ..Knobs::default() });
+    file.sync_all().expect("the last one");
+    assert!(file.sync_all().is_err() && file.write_all_at(&[1; 4096], 0).is_err());
 }
 
 #[test]

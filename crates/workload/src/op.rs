@@ -257,14 +257,22 @@ pub enum Reason {
     Short(u32),
     /// No space left on the device.
     NoSpace,
-    /// The file system or the file is read-only, or rights are missing.
+    /// No more may be written: the quota is used up.
+    Quota,
+    /// A file may not be as large as that.
+    TooLarge,
+    /// Rights are missing.
     Denied,
+    /// The file system can only be read.
+    ReadOnly,
     /// The device reported an error.
     Io,
     /// The kernel takes this size, offset or memory only at another alignment.
     Unaligned,
     /// The program was told to stop.
     Interrupted,
+    /// A signal broke the call off, and nobody told the program to stop.
+    Signal,
     /// What is there now is not what was written there.
     Altered,
     /// A simulated machine would never bring it to an end.
@@ -272,6 +280,24 @@ pub enum Reason {
     /// Any other error number of the kernel.
     Errno(i32),
 }
+
+/// Error numbers of Linux that a storage that fails gives, and that no reason of its own stands for
+/// (asm-generic/errno.h).
+const WORDS: [(i32, &str); 13] = [
+    (6, "the device is gone (ENXIO)"),
+    (12, "no memory left (ENOMEM)"),
+    (16, "it is in use (EBUSY)"),
+    (19, "the device is gone (ENODEV)"),
+    (23, "the machine can open no more files (ENFILE)"),
+    (24, "this process may open no more files (EMFILE)"),
+    (74, "the file system holds what cannot be (EBADMSG)"),
+    (107, "the file system's server is gone (ENOTCONN)"),
+    (108, "the file system was shut down (ESHUTDOWN)"),
+    (110, "the device or the server did not answer (ETIMEDOUT)"),
+    (112, "the server cannot be reached (EHOSTDOWN)"),
+    (116, "the server does not know the file any more (ESTALE)"),
+    (117, "the file system is damaged (EUCLEAN)"),
+];
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -282,13 +308,20 @@ impl fmt::Display for Reason {
             Reason::BadHandle => f.write_str("the file is not open for this"),
             Reason::Short(moved) => write!(f, "only {moved} bytes moved"),
             Reason::NoSpace => f.write_str("no space left on the device"),
-            Reason::Denied => f.write_str("permission denied, or read-only"),
+            Reason::Quota => f.write_str("the quota is used up"),
+            Reason::TooLarge => f.write_str("the file may not be as large as that"),
+            Reason::Denied => f.write_str("permission denied"),
+            Reason::ReadOnly => f.write_str("the file system can only be read"),
             Reason::Io => f.write_str("input/output error"),
             Reason::Unaligned => f.write_str("size, offset or memory not aligned as the device needs it"),
             Reason::Interrupted => f.write_str("interrupted"),
+            Reason::Signal => f.write_str("a signal broke the call off (EINTR)"),
             Reason::Altered => f.write_str("what is there is not what was written there"),
             Reason::Unending => f.write_str("the simulation would not end"),
-            Reason::Errno(number) => write!(f, "error number {number}"),
+            Reason::Errno(number) => match WORDS.iter().find(|(known, _)| known == number) {
+                Some((_, words)) => f.write_str(words),
+                None => write!(f, "error number {number}"),
+            },
         }
     }
 }

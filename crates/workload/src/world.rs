@@ -70,6 +70,12 @@ pub trait World {
         Surroundings::new()
     }
 
+    /// Whether all programs were held still for a while since this was asked last, as a shell holds a job (SIGSTOP,
+    /// SIGCONT): what was timed meanwhile is not their time alone. Nobody holds a machine of its own.
+    fn was_held(&mut self) -> bool {
+        false
+    }
+
     /// Looks at samples of the files in the folder of program `index`, past the page cache where that can be:
     /// the first that does not hold what was written there. `cuts` are the lengths of the calls that wrote
     /// them; nothing is looked at where those left no trace to be known again, or where no content is kept.

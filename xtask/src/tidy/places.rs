@@ -1,5 +1,6 @@
 //! Where other programs are run, where things are deleted, and where devices are had exclusively. A tool that people
-//! run as root on disks they care for does all three in few places, each known.
+//! run as root on disks they care for does all three in few places, each known. So is where the clock on the wall is
+//! read, which somebody may set while something is measured: nothing that is measured, and no wait, goes by it.
 
 use super::Finding;
 use super::source::{File, has_word};
@@ -15,13 +16,15 @@ enum Deed {
     Scratch,
     /// Opens a device exclusively, as who wants to write to it does.
     Hold,
+    /// Reads the clock on the wall.
+    Date,
 }
 
-use Deed::{Delete, Hold, Run, Scratch};
+use Deed::{Date, Delete, Hold, Run, Scratch};
 
 /// The words that give a deed away. Unit tests make their scratch folders through the function
 /// `tempfile::tempdir`, which is no such word.
-const WORDS: [(&str, Deed); 12] = [
+const WORDS: [(&str, Deed); 17] = [
     ("Command::new", Run),
     ("posix_spawn", Run),
     ("execve", Run),
@@ -34,11 +37,21 @@ const WORDS: [(&str, Deed); 12] = [
     ("TempDir", Scratch),
     ("OFlags::EXCL", Hold),
     ("O_EXCL", Hold),
+    ("SystemTime::now", Date),
+    ("gettimeofday", Date),
+    ("libc::time", Date),
+    ("CLOCK_REALTIME", Date),
+    ("ClockId::Realtime", Date),
 ];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 24] = [
+const PLACES: [(&str, &[Deed], &str); 29] = [
+    ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
+    ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
+    ("crates/diskperf/src/commands/session.rs", &[Date], "when a run began, as it is listed"),
+    ("crates/diskperf/src/commands/simulate/mod.rs", &[Date], "when a run began, as it is listed"),
+    ("crates/diskperf/src/keeper.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
@@ -65,7 +78,7 @@ const PLACES: [(&str, &[Deed], &str); 24] = [
 ];
 
 /// Files under `tests` and `benches`, and the testkit, exist to run the program, in scratch folders.
-const IN_TESTS: [Deed; 3] = [Run, Scratch, Hold];
+const IN_TESTS: [Deed; 4] = [Run, Scratch, Hold, Date];
 
 /// Places that are not on the list, and lines of the list that no place needs.
 pub fn check(files: &[File]) -> Vec<Finding> {

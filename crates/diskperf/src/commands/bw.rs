@@ -167,15 +167,16 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
     let largest_call = tests.programs.iter().map(|program| program.largest_call).max().unwrap_or(0);
     let station = Station { workspace: None, given: vec![arguments.device.clone()] };
     let mut world = Posix::new(vec![station], largest_call, 0, stop.flag())?;
+    world.heed_holding(stop.held());
     let (device, digits) = (arguments.device.display().to_string(), lab::digits(arguments.classic));
     let mut figures = Vec::new();
-    let mut stopped = None;
+    let (mut stopped, mut was_held) = (None, false);
     for (index, program) in tests.programs.iter().enumerate() {
         let amount = program.phases[0].amount;
         let what = if arguments.bandwidth { Bytes(amount).to_string() } else { format!("{amount} reads") };
         voice.doing(&format!("reading {what} ({} of {})", index + 1, tests.programs.len()));
         let performance = runner::perform(&mut world, program, How { claim: Claim::Returned, timed: false })?;
-        stopped = performance.stopped;
+        (stopped, was_held) = (performance.stopped, performance.was_held);
         let Some(run) = performance.phases.first() else { break };
         let seconds = run.returned().as_secs_f64();
         if arguments.bandwidth {
@@ -196,5 +197,8 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
         voice.remark(&format!("interrupted after {} of {} lines", figures.len(), tests.programs.len()));
     }
     voice.end()?;
+    if was_held && stopped.is_none() {
+        return Err(Error::Held);
+    }
     lab::ended(stopped, &arguments.device)
 }

@@ -85,6 +85,7 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     let stop = Stop::on_signals()?;
     let given = vec![copying.old.clone(), copying.new.clone()];
     let mut world = Posix::on_given(given, arguments.buffer, stop.flag())?;
+    world.heed_holding(stop.held());
     let (old, new) = (Name::given(0), Name::given(1));
     let steps = book::copy_whole(old, new, arguments.buffer, copying.bytes, arguments.sync.into());
     let mut tally = Tally::default();
@@ -92,6 +93,9 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     match tally.failure {
         None => {
             remark!("{}", figures(copying.bytes, &span));
+            if world.was_held() {
+                remark!("held still by a signal meanwhile, which is part of that time");
+            }
             Ok(Exit::Done)
         }
         Some(failure) => give_up(copying, failure, &tally),

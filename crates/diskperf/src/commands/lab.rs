@@ -139,6 +139,7 @@ impl Benchmark<'_> {
         let stop = Stop::on_signals()?;
         let station = Station { workspace: Some(Workspace::inside(HERE.as_ref())?), given: Vec::new() };
         let mut world = Posix::new(vec![station], self.program.largest_call, self.seed, stop.flag())?;
+        world.heed_holding(stop.held());
         let mut done = 0;
         let how = How { claim: Claim::Durable, timed: false };
         let performance = runner::perform_telling(&mut world, self.program, how, &mut |milestone| {
@@ -160,6 +161,10 @@ impl Benchmark<'_> {
             voice.remark(&format!("interrupted after {finished} phases"));
         }
         voice.end()?;
+        world.finish()?;
+        if performance.was_held && stopped.is_none() {
+            return Err(Error::Held);
+        }
         ended(stopped, HERE)
     }
 

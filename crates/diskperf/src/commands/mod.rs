@@ -3,6 +3,7 @@
 pub mod bw;
 pub mod classic;
 pub mod completions;
+pub mod conclusion;
 pub mod copy;
 pub mod doctor;
 pub mod explain;

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use kernel::tuning::restore_left;
 use kernel::{MemoryLimit, PrivateMounts};
-use stats::{Calibration, Cell, Document, Noise, Problem, TargetInfo};
+use stats::{Calibration, Cell, Noise, Problem, TargetInfo};
 use units::{Bytes, Nanos};
 
+use super::conclusion::conclude;
 use super::session::{Resumed, Session, document};
 use crate::budget::{Cost, Limits, Sizes};
 use crate::calibrate;
@@ -22,12 +23,11 @@ use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices, about};
 use crate::judge;
 use crate::keeper::Keeper;
-use crate::layout::{Format, OutputArguments};
 use crate::output;
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
-use crate::shell::on_store;
+use crate::runner::Broken;
 use crate::signals::Stop;
 use crate::sizing::{self, Costs, Wishes};
 use crate::target::{Site, Target, VolumeArgument};
@@ -76,31 +76,6 @@ fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) ->
     let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
     let kept = session.end(&mut document);
     conclude(&arguments.output, &document, ended.and(kept))
-}
-
-/// Shows what was measured, and says how it ended.
-pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), Error>) -> Result<Exit, Error> {
-    let (is_empty, is_json) = (document.cells.is_empty(), shown.layout() == Format::Json);
-    if document.run.interrupted && is_empty && !is_json {
-        remark!("stopped before anything was measured");
-    } else if is_empty && !is_json {
-        // Nothing was measured: there is nothing to show but the error itself.
-        ended?;
-        return Ok(Exit::Failed);
-    } else {
-        shown.deliver(&shown.text(document))?;
-    }
-    ended?;
-    if document.run.interrupted {
-        if let Some(stored) = &document.run.store {
-            remark!("interrupted; {} goes on with it", on_store(&format!("resume {}", stored.run)));
-        }
-        return Ok(Exit::Interrupted);
-    }
-    if let Some(stored) = &document.run.store {
-        remark!("stored as {}", stored.run);
-    }
-    Ok(if document.errors.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
 /// The cells of all alternatives, in order.
@@ -341,7 +316,7 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
                 return Ok(Some(Prices::GUESSED));
             }
             let mut world = AnyWorld::open(plan, &[index], targets, &[], &Stop::default())?;
-            trials.prices(|program| world.time(program))
+            Ok(trials.prices(|program| world.time(program)))
         };
         let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
@@ -392,7 +367,7 @@ fn measure(
     } else if let Some(trials) = plan.trials() {
         let price = |index: usize| {
             let world = worlds.open(plan, &[index], targets, stop)?;
-            trials.prices(|program| world.time(program))
+            Ok(trials.prices(|program| world.time(program)))
         };
         let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
@@ -404,7 +379,7 @@ fn measure(
         None => None,
     };
     let nothing = nothing(plan, targets, &mut worlds, stop)?;
-    let _timer = deadline.map(|deadline| stop.after(deadline.left()));
+    let _timer = deadline.map(|deadline| stop.after(deadline.left())).transpose()?;
     let mut histories = vec![History::default(); plan.alternatives.len()];
     let scene = Scene { plan, targets, infos: &results.targets, nothing };
     session.load(plan, &mut histories)?;
@@ -414,7 +389,7 @@ fn measure(
     }
     notify(Event::Started(plan));
     let keeper = &mut session.keeper;
-    let ended = run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, keeper, notify);
+    run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, keeper, notify);
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits, interrupted) {
         say_what_was_left_out(plan, &limits, &histories);
@@ -432,9 +407,7 @@ fn measure(
     results.interrupted = interrupted;
     results.findings = (session.arguments.preset.findings)(&results.cells);
     notify(Event::Finished);
-    let left = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
-    // Why it could not be measured is what a person needs to know; what could not be cleaned up often follows from it.
-    ended.and(left)
+    if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() }
 }
 
 /// What the clock shows where nothing is done on a real target; nothing where there is none.
@@ -461,6 +434,8 @@ fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<
     Ok(())
 }
 
+/// Runs the rounds. What fails voids its own cells: on other targets, and with other programs, it goes on, and ends
+/// where nothing is left that could be measured.
 fn run_rounds(
     scene: Scene,
     worlds: &mut Worlds,
@@ -468,7 +443,7 @@ fn run_rounds(
     histories: &mut [History],
     keeper: &mut Option<Keeper>,
     notify: &mut dyn FnMut(Event),
-) -> Result<(), Error> {
+) {
     let Scene { plan, targets, .. } = scene;
     let began = Instant::now();
     let all = all_cells(scene, histories);
@@ -480,14 +455,17 @@ fn run_rounds(
             Some(deadline) => ran == 0 || deadline.holds(mean(began, ran)),
             None => affords(plan, ran, began),
         };
-        if !affords {
+        let mut those = plan.alternatives.iter().zip(&*histories);
+        let is_over =
+            those.all(|(alternative, history)| alternative.row.omitted.is_some() || history.failure().is_some());
+        if !affords || is_over {
             break;
         }
         notify(Event::RoundStarted { round, rounds: plan.rounds });
         let mut has_run = false;
         for (position, index) in plan.order(round).into_iter().enumerate() {
             if stop.requested() {
-                return Ok(());
+                return;
             }
             // A failed program would fail again, and its cell is void already.
             let is_void = histories[index].failure().is_some();
@@ -499,20 +477,30 @@ fn run_rounds(
                 notify(Event::ProgramEnded { index });
                 continue;
             }
-            let began = Instant::now();
             let Alternative { targets: busy, row } = &plan.alternatives[index];
             notify(Event::ProgramStarted { index, program: row.program.name, target: &names(busy, targets) });
             let program = row.program.in_round(round);
-            let performance = match &row.raw {
+            let performed = match &row.raw {
                 Some(raw) => {
-                    let node = worlds.node(raw, busy[0]);
-                    AnyWorld::on_device(plan, &program, &node, stop)?.perform(&program, plan.how)?
+                    let world = AnyWorld::on_device(plan, &program, &worlds.node(raw, busy[0]), stop);
+                    world.map_err(Broken::from).and_then(|mut world| world.perform(&program, plan.how))
                 }
-                None => worlds.open(plan, busy, targets, stop)?.perform(&program, plan.how)?,
+                None => {
+                    let world = worlds.open(plan, busy, targets, stop).map_err(Broken::from);
+                    world.and_then(|world| world.perform(&program, plan.how))
+                }
             };
-            histories[index].add(plan, round, position as u32 + 1, performance);
+            match performed {
+                Ok(performance) => {
+                    lasted[index] = performance.lasted;
+                    let performance = if stop.requested() { performance.broken_off() } else { performance };
+                    histories[index].add(plan, round, position as u32 + 1, performance);
+                }
+                // Whatever failed: Ctrl-C reaches mkfs too.
+                Err(_) if stop.requested() => return,
+                Err(broken) => histories[index].break_off(&broken),
+            }
             has_run = true;
-            lasted[index] = since(began);
             if let Some(keeper) = keeper {
                 let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
                 keeper.keep(index, &histories[index], plan.first_cell(index), cells);
@@ -525,7 +513,6 @@ fn run_rounds(
         }
         ran += u32::from(has_run);
     }
-    Ok(())
 }
 
 /// The names of the targets that are busy.
@@ -562,7 +549,8 @@ fn make_fit(
         let cost = if is_run {
             let world = worlds.open(plan, &alternative.targets, targets, stop)?;
             let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
-            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how))?
+            // What fails now fails again when it is measured, and is told then.
+            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how).ok())
         } else {
             None
         };

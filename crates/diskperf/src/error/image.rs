@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use kernel::ImageFault;
 
-use super::{guard, lacks_rights};
+use super::{failure, guard, lacks_rights};
 use crate::exit::Exit;
 use crate::shell;
 
@@ -72,6 +72,9 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         }
         ImageFault::Loop { source, .. } if source.kind() == ErrorKind::NotFound || lacks_rights(source) => {
             "in a container, start that with --privileged; elsewhere, modprobe loop".to_owned()
+        }
+        ImageFault::File { source, .. } | ImageFault::Loop { source, .. } | ImageFault::Mount { source, .. } => {
+            return failure::of_system(source).map(str::to_owned);
         }
         _ => return None,
     })

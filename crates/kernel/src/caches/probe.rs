@@ -171,15 +171,21 @@ pub(crate) fn read_through(mut file: &File, limit: u64, stop: &dyn Fn() -> bool)
     let mut buffer = vec![0; length(file)?.min(limit).clamp(1, 1 << 20) as usize];
     file.seek(SeekFrom::Start(0))?;
     let mut file = file.take(limit);
+    let mut broken_off = 0;
     while !stop() {
         match file.read(&mut buffer) {
             Ok(0) => break,
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-            _ => {}
+            Ok(_) => broken_off = 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && broken_off < PATIENCE => broken_off += 1,
+            Err(error) => return Err(error),
         }
     }
     Ok(())
 }
+
+/// How often in a row a read that a signal broke off is made again. Nobody sends so many: a server that goes on answering
+/// so (FUSE) does nothing else.
+const PATIENCE: u32 = 100;
 
 /// Bytes of a file or a block device.
 fn length(mut file: &File) -> io::Result<u64> {

@@ -124,6 +124,16 @@ impl Groups {
         ]
     }
 
+    /// The least of what these groups and those around them allow of memory. Where there is no limit, version 1 has a
+    /// number that no machine has, and version 2 a word.
+    pub(super) fn memory_allowed(&self) -> Option<u64> {
+        let texts = |lineage: &Option<Lineage>, file: &'static str| {
+            lineage.iter().flat_map(|lineage| lineage.texts(file)).collect::<Vec<String>>()
+        };
+        let all = [texts(&self.memory, "memory.limit_in_bytes"), texts(&self.unified, "memory.max")];
+        all.iter().flatten().filter_map(|text| text.trim().parse().ok()).min()
+    }
+
     /// Pages of files that came back to the own group soon after they had to go; nothing where the group is
     /// the root, which keeps no account.
     pub(super) fn refaults(&self) -> Option<u64> {

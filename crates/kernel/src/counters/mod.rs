@@ -70,6 +70,11 @@ pub(crate) fn groups_seen(source: &Source) -> GroupsSeen {
     Groups::read(source).seen()
 }
 
+/// Bytes of memory that the control groups of this thread allow; nothing where none limits it.
+pub(crate) fn memory_allowed(source: &Source) -> Option<u64> {
+    Groups::read(source).memory_allowed()
+}
+
 /// All counters at one moment.
 pub(crate) struct Snapshot {
     workers: Option<WorkerTimes>,

@@ -58,7 +58,8 @@ impl UnnamedFile {
     /// Writes all of it: incompressible bytes, no two blocks equal, so that no layer below can keep fewer. Then
     /// they are durable and out of the page cache. `progress` hears how many bytes are, and may stop it.
     pub(crate) fn fill(&self, mut progress: impl FnMut(u64) -> ControlFlow<()>) -> Result<(), ImageFault> {
-        let mut ring = Ring::new(0, PIECE, self.bytes);
+        let mut ring = Ring::new(0, PIECE, self.bytes)
+            .map_err(|_| fault("write the image", &self.directory, ErrorKind::OutOfMemory.into()))?;
         let mut written = 0;
         while written < self.bytes {
             let end = (written + STRETCH).min(self.bytes);

@@ -1,0 +1,57 @@
+//! How a run ends: what is shown of it, what is said of what failed, and the exit status.
+
+use stats::{Document, Problem};
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::layout::{Format, OutputArguments};
+use crate::shell::on_store;
+
+/// Shows what was measured, and says how it ended.
+pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), Error>) -> Result<Exit, Error> {
+    let (is_empty, is_json) = (document.cells.is_empty(), shown.layout() == Format::Json);
+    say_what_failed(&document.errors);
+    if document.run.interrupted && is_empty && !is_json {
+        remark!("stopped before anything was measured");
+    } else if is_empty && !is_json {
+        // Nothing was measured: there is nothing to show but the error itself.
+        ended?;
+        return Ok(Exit::Failed);
+    } else {
+        shown.deliver(&shown.text(document))?;
+    }
+    ended?;
+    if document.run.interrupted {
+        if let Some(stored) = &document.run.store {
+            remark!("interrupted; {} goes on with it", on_store(&format!("resume {}", stored.run)));
+        }
+        return Ok(Exit::Interrupted);
+    }
+    if let Some(stored) = &document.run.store {
+        remark!("stored as {}", stored.run);
+    }
+    Ok(if document.errors.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// Failures that are said on standard error; the table names all of them.
+const SAID: usize = 5;
+
+/// Says which programs failed, where, and what to try. What ended the whole run is said by itself.
+fn say_what_failed(problems: &[Problem]) {
+    let failed = problems.iter().filter_map(|problem| Some((problem, problem.program.as_ref()?)));
+    for (Problem { target, phase, message, .. }, program) in failed.clone().take(SAID) {
+        let target = target.as_deref().unwrap_or_default();
+        let phase = phase.as_ref().map_or_else(String::new, |phase| format!(", {phase}"));
+        remark!("error: {program}{phase} on {target}: {message}");
+    }
+    let count = failed.clone().count();
+    if count > SAID {
+        remark!("error: and {} more; the results name all of them", count - SAID);
+    }
+    let mut hints: Vec<&str> = failed.filter_map(|(problem, _)| problem.hint.as_deref()).collect();
+    hints.sort_unstable();
+    hints.dedup();
+    for hint in hints {
+        remark!("hint: {hint}");
+    }
+}

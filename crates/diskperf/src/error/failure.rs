@@ -1,0 +1,72 @@
+//! What to try where the kernel, or what lies below it, refused a call.
+
+use std::io;
+
+use workload::{Failure, Reason};
+
+/// What to try after an op that failed.
+pub fn hint(failure: &Failure) -> Option<&'static str> {
+    Some(match failure.reason {
+        // A write that brought less than it was to ends at the last free byte.
+        Reason::Short(_) if failure.op.kind().reads() => {
+            "the file ended early: somebody made it shorter, or lost a part"
+        }
+        Reason::Short(_) => "free some space, or ask for less with --size; a quota and ulimit -f end a file, too",
+        Reason::NoSpace => "free some space, or ask for less with --size",
+        Reason::Quota => QUOTA,
+        Reason::TooLarge => TOO_LARGE,
+        Reason::ReadOnly => READ_ONLY,
+        Reason::Io => BROKEN,
+        Reason::Signal => {
+            "run it again; where a server answers for the files (FUSE, NFS), signals can break off their calls"
+        }
+        Reason::Altered => "what was written there is lost or another: do not trust this storage; dmesg may say more",
+        Reason::NotFound => GONE,
+        Reason::Unending => "some part of this machine is far too slow: --parts shows all of them",
+        Reason::Errno(number) => return of_number(number),
+        Reason::Exists
+        | Reason::NotEmpty
+        | Reason::BadHandle
+        | Reason::Denied
+        | Reason::Unaligned
+        | Reason::Interrupted => {
+            return None;
+        }
+    })
+}
+
+/// What to try after an error of the system.
+pub fn of_system(error: &io::Error) -> Option<&'static str> {
+    of_number(error.raw_os_error()?)
+}
+
+/// What goes away under a run.
+pub const GONE: &str = "the target was removed or unmounted while it was measured";
+
+const QUOTA: &str = "ask for less with --size, or have the quota raised";
+const READ_ONLY: &str = "the kernel makes a file system read-only where its device fails: dmesg says why";
+const TOO_LARGE: &str = "ulimit -f says how large a file may become; a file system has such a limit too";
+const BROKEN: &str = "dmesg says what the kernel saw of the device";
+
+/// By its number in Linux (asm-generic/errno.h).
+fn of_number(number: i32) -> Option<&'static str> {
+    Some(match number {
+        // EIO, ENXIO, ENODEV, EUCLEAN
+        5 | 6 | 19 | 117 => BROKEN,
+        // ENOMEM
+        12 => "ulimit -v, and the control groups of this process, say how much memory it may have",
+        // ENFILE
+        23 => "the whole machine has no more: sysctl fs.file-max",
+        // EMFILE
+        24 => "let it open more files: ulimit -n 1024",
+        // EFBIG
+        27 => TOO_LARGE,
+        // ENOSPC
+        28 => "free some space",
+        // EROFS
+        30 => READ_ONLY,
+        // EDQUOT
+        122 => QUOTA,
+        _ => return None,
+    })
+}

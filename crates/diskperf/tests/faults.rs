@@ -1,0 +1,424 @@
+//! Real faults, each made by the kernel: a disk that fills up, breaks, lies or goes away, a file system that is taken
+//! away, and a process that gets no more of something. What is measured already is kept; what was hit is `n.m.` and
+//! says why; nothing is left behind; the exit status and the one JSON document say how it ended.
+
+mod common {
+    pub mod document;
+    pub mod faults;
+}
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::document::document;
+use common::faults::{Running, cells, kept, program, start, text};
+use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::fuse::{Bad, Fsync, Knobs, OneFile};
+use testkit::{Ended, has_tool, names_in, skip, soon};
+use units::Bytes;
+
+const MIB: u64 = 1 << 20;
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// Says why file systems cannot be made here, if they cannot.
+macro_rules! need {
+    ($($tool:expr),*) => {
+        if !may_administer() || !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
+            return skip!("needs root, loop devices and /dev/fuse");
+        }
+        $(if !has_tool($tool) {
+            return skip!("{} is not installed", $tool);
+        })*
+    };
+}
+
+fn tool(name: &str, arguments: &[&str]) -> Ended {
+    let path = testkit::tool(name).expect("it is installed");
+    let ended = testkit::run(&path, Path::new("/"), arguments);
+    assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
+    ended
+}
+
+/// `diskperf run smoke` with these words, as a document.
+fn smoke(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat())
+}
+
+/// Holds a run still, and comes back when it stands still.
+fn hold(run: &mut Running, signal: Signal) {
+    run.signal(signal);
+    let status = format!("/proc/{}/status", run.child().id());
+    soon("it stands still", || fs::read_to_string(&status).is_ok_and(|status| status.contains("T (stopped)")));
+}
+
+/// None of these cells has a figure, and each says one of these words.
+fn void(cells: &[&Value], words: &[&str]) {
+    for cell in cells {
+        assert!(cell["measured"] == false && cell["rate"].is_null(), "{cell:#}");
+        assert_eq!(cell["marks"][0]["code"], "error", "{cell:#}");
+        let reason = cell["reason"].as_str().expect("a reason");
+        assert!(words.iter().any(|word| reason.contains(word)), "{words:?}: {reason}");
+    }
+}
+
+/// The document of a run that failed, whose first problem is in this program and phase, on this target, and which says so
+/// on standard error too.
+fn failed(ended: &Ended, target: &str, program: &str, phase: &str, word: &str) -> Value {
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    let document = document(ended);
+    let problems = document["errors"].as_array().expect("errors");
+    let problem = problems.iter().find(|problem| problem["program"] == program && problem["target"] == target);
+    let problem = problem.unwrap_or_else(|| panic!("{program} on {target}: {problems:#?}"));
+    assert_eq!(problem["phase"], phase, "{problem:#}");
+    let message = problem["message"].as_str().expect("a message");
+    assert!(message.contains(word), "{message}");
+    let said = format!("error: {program}, {phase} on {target}: {message}");
+    assert!(ended.err.contains(&said), "{said}: {}", ended.err);
+    let hint = problem["hint"].as_str().unwrap_or_else(|| panic!("no hint: {problem:#}"));
+    assert!(ended.err.contains(&format!("hint: {hint}")), "{}", ended.err);
+    document
+}
+
+/// A fresh file system that this thread and what it starts can see.
+fn file_system(kind: &str, folder: &Path, size: Bytes) -> Image {
+    let spec = ImageSpec {
+        file_system: kind.to_owned(),
+        bytes: size,
+        directory: folder.to_owned(),
+        block: None,
+        mount_options: Vec::new(),
+        mkfs_options: Vec::new(),
+    };
+    let mounts = PrivateMounts::enter().expect("mounts of our own");
+    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
+}
+
+/// A file of the test's own that can be broken.
+struct BadFile {
+    fuse: OneFile,
+    folder: TempDir,
+}
+
+impl BadFile {
+    fn holding(bytes: &[u8]) -> BadFile {
+        BadFile::on(|file| file.write_all(bytes))
+    }
+
+    fn on(fill: impl FnOnce(&mut File) -> std::io::Result<()>) -> BadFile {
+        PrivateMounts::enter().expect("mounts of our own");
+        let folder = scratch();
+        let below = folder.path().join("below");
+        let mut file = File::options().read(true).write(true).create_new(true).open(below).expect("a file");
+        fill(&mut file).expect("it is filled");
+        fs::create_dir(folder.path().join("point")).expect("a folder");
+        let fuse = OneFile::mount(&folder.path().join("point"), file, Knobs::default()).expect("a mount");
+        BadFile { fuse, folder }
+    }
+
+    fn turn(&self, at: std::ops::Range<u64>, bad: Bad) {
+        self.fuse.turn(Knobs { bad: Some((at, bad)), ..Knobs::default() });
+    }
+}
+
+/// An ext4 on a disk that can be broken, mounted on a folder that only this thread and what it starts can see.
+struct BadDisk {
+    mount: PathBuf,
+    device: Option<LoopDisk>,
+    file: BadFile,
+    good: TempDir,
+}
+
+impl BadDisk {
+    fn new() -> BadDisk {
+        let file = BadFile::on(|file| file.set_len(64 * MIB));
+        let device = LoopDisk::attach(&file.fuse.file()).expect("a loop device");
+        let mount = file.folder.path().join("mount");
+        fs::create_dir(&mount).expect("a folder");
+        let disk = BadDisk { mount, device: Some(device), file, good: scratch() };
+        tool("mkfs.ext4", &["-q", disk.node()]);
+        disk.mount();
+        disk
+    }
+
+    fn node(&self) -> &str {
+        text(self.device.as_ref().expect("it is attached").node())
+    }
+
+    fn mount(&self) {
+        tool("mount", &["-o", "errors=remount-ro", self.node(), text(&self.mount)]);
+    }
+
+    /// The words that measure a good folder and this disk in turn.
+    fn targets(&self) -> [String; 2] {
+        [format!("good={}", self.good.path().display()), format!("bad={}", self.mount.display())]
+    }
+
+    fn folders(&self) -> Vec<String> {
+        names_in(&self.mount).into_iter().filter(|name| name != "lost+found").collect()
+    }
+
+    /// What becomes of a run on both where this is done to the disk in its middle: while it stands still.
+    fn in_mid_run(&self, programs: &[&str], rounds: &str, deed: impl FnOnce()) -> Ended {
+        let targets = self.targets();
+        let targets = [targets[0].as_str(), targets[1].as_str(), "--rounds", rounds];
+        let mut run = start(self.good.path(), &[programs, &targets].concat());
+        let before = self.file.fuse.fsyncs();
+        // Each program syncs often on this disk, and all of them many times in all rounds.
+        soon("the run is at work", || self.file.fuse.fsyncs() >= before + 15);
+        hold(&mut run, Signal::STOP);
+        deed();
+        run.signal(Signal::CONT);
+        run.end()
+    }
+}
+
+impl Drop for BadDisk {
+    fn drop(&mut self) {
+        // Where a test has unmounted it, there is nothing to be unmounted.
+        testkit::run(Path::new("umount"), Path::new("/"), &["-l", text(&self.mount)]);
+        self.device = None;
+        assert!(thread::panicking() || names_in(self.good.path()).is_empty(), "{:?}", names_in(self.good.path()));
+    }
+}
+
+/// Another program fills the disk after it was looked whether there is room: while the run tells what it will write, to
+/// somebody who does not listen yet.
+#[test]
+fn no_space_left() {
+    need!("mkfs.ext4");
+    let folder = scratch();
+    let ground = file_system("ext4", folder.path(), Bytes::mib(64));
+    let (mut ears, mouth) = std::io::pipe().expect("a pipe");
+    rustix::fs::fcntl_setfl(&mouth, OFlags::NONBLOCK).expect("nobody waits yet");
+    while (&mouth).write(&[b'\n'; 4096]).is_ok() {}
+    rustix::fs::fcntl_setfl(&mouth, OFlags::empty()).expect("it is full");
+    let mut command = testkit::command(&program());
+    command.args(["run", "smoke", "--size", "4MiB", "--only", "commit", "--only", "write_8192", "--json"]);
+    command.current_dir(ground.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(mouth);
+    let mut run = Running(Some(command.spawn().expect("diskperf starts")));
+    // It holds the end of the pipe, too.
+    drop(command);
+    // The number of the call, then its first argument: standard error.
+    let call = format!("/proc/{}/syscall", run.child().id());
+    let is_talking = || fs::read_to_string(&call).is_ok_and(|call| call.split(' ').nth(1) == Some("0x2"));
+    soon("it tells what it will write", is_talking);
+    let free = rustix::fs::statvfs(ground.path()).expect("space");
+    let filler = File::create(ground.path().join("filler")).expect("a file");
+    // With what is kept for root, but for what ext4 keeps for itself: 2 % (Documentation/admin-guide/ext4.rst).
+    let most = (free.f_bfree * free.f_frsize).saturating_sub(3 * MIB);
+    rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, most).expect("it is filled");
+    let said = thread::spawn(move || {
+        let mut said = String::new();
+        ears.read_to_string(&mut said).map(|_| said)
+    });
+    let ended = run.end();
+    let ended = Ended { err: said.join().expect("the reader is well").expect("words"), ..ended };
+    let word = if ended.out.contains("bytes moved") { "bytes moved" } else { "no space left" };
+    let document = failed(&ended, ".", "write_8192", "write", word);
+    kept(&cells(&document, ".", "commit"), 2);
+    void(&cells(&document, ".", "write_8192"), &["no space left on the device", "bytes moved"]);
+    assert_eq!(names_in(ground.path()), ["filler", "lost+found"]);
+}
+
+#[test]
+fn quota_used_up() {
+    need!("mkfs.btrfs", "btrfs");
+    let folder = scratch();
+    let ground = file_system("btrfs", folder.path(), Bytes::mib(128));
+    tool("btrfs", &["quota", "enable", text(ground.path())]);
+    tool("btrfs", &["qgroup", "limit", "2M", text(ground.path())]);
+    let ended = smoke(ground.path(), &["--size", "4MiB", "--only", "commit", "--only", "write_8192"]);
+    let document = failed(&ended, ".", "write_8192", "write", "the quota is used up");
+    kept(&cells(&document, ".", "commit"), 2);
+    void(&cells(&document, ".", "write_8192"), &["the quota is used up"]);
+    assert_eq!(names_in(ground.path()), [""; 0]);
+}
+
+#[test]
+fn a_file_that_may_not_be_so_large() {
+    let folder = scratch();
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let program = program();
+    let words = ["--fsize=1048576", text(&program), "run", "smoke", "--json", "--size", "2MiB", "--only", "commit"];
+    let ended = testkit::run(Path::new("prlimit"), folder.path(), &[&words[..], &["--only", "write_8192"]].concat());
+    let document = failed(&ended, ".", "write_8192", "write", "may not be as large");
+    kept(&cells(&document, ".", "commit"), 2);
+    void(&cells(&document, ".", "write_8192"), &["may not be as large"]);
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+/// A file whose place at 1 MiB is bad; what comes from other places is measured.
+#[test]
+fn reading_what_is_bad_short_or_broken_off() {
+    need!();
+    let file = BadFile::holding(&vec![0x5a; 2 * MIB as usize]);
+    let target = format!("bad=file:{}", file.fuse.file().display());
+    let run = |program: &[&str]| {
+        smoke(file.folder.path(), &[&[target.as_str(), "--cold", "--seed", "1", "--size", "2MiB"], program].concat())
+    };
+    let bad = MIB..MIB + 1;
+    // Read through the page cache, and a block that the random reads of this seed do not meet.
+    file.turn(bad, Bad::Fails(Errno::IO));
+    let document = failed(&run(&[]), "bad", "read_8192", "read", "input/output error");
+    void(&cells(&document, "bad", "read_8192"), &["input/output error"]);
+    kept(&cells(&document, "bad", "randread"), 2);
+    // Past the page cache, wherever they read.
+    for (bad, word) in [(Bad::Short, "bytes moved"), (Bad::Fails(Errno::INTR), "a signal broke the call off")] {
+        file.turn(0..2 * MIB, bad);
+        let document = failed(&run(&["--only", "randread"]), "bad", "randread", "randread", word);
+        void(&cells(&document, "bad", "randread"), &[word]);
+    }
+    // Somebody makes the file shorter than it was when it was looked at.
+    file.fuse.turn(Knobs::default());
+    let mut long = start(file.folder.path(), &["file:below", "--cold", "--size", "2MiB", "--rounds", "100000"]);
+    let shown = format!("/proc/{}/fd", long.child().id());
+    let below = file.folder.path().join("below");
+    let is_open = || {
+        let links = fs::read_dir(&shown).into_iter().flatten().flatten().map(|entry| fs::read_link(entry.path()));
+        links.flatten().any(|link| link == below)
+    };
+    soon("the file is open", is_open);
+    File::options().write(true).open(&below).and_then(|file| file.set_len(MIB + 100)).expect("it is shorter");
+    let document = failed(&long.end(), "file:below", "read_8192", "read", "bytes moved");
+    void(&cells(&document, "file:below", "read_8192"), &["bytes moved"]);
+    assert!(
+        document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("made it shorter")),
+        "{document:#}"
+    );
+}
+
+/// Calls in the middle of a program bring less than they were to, or are broken off: tracing makes their answers.
+#[test]
+fn writing_short_and_broken_off() {
+    let folder = scratch();
+    if !has_tool("strace") {
+        return skip!("strace is not installed");
+    }
+    for (fault, hit, phase, word, other) in [
+        ("pwrite64:retval=512:when=3", "largefb", "write random", "only 512 bytes moved", "smallfb"),
+        ("fdatasync:error=EINTR:when=5", "commit", "commit", "a signal broke the call off", "smallfb"),
+        ("fsync:error=EIO:when=2+", "smallfb", "creat", "input/output error", "commit"),
+    ] {
+        let (inject, traced) = (format!("inject={fault}"), format!("trace={}", fault.split(':').next().unwrap_or("")));
+        let program = program();
+        let words =
+            ["-f", "-qq", "-o", "/dev/null", "-e", &traced, "-e", &inject, text(&program), "run", "smoke", "--json"];
+        let others = ["--only", other, "--only", hit];
+        let ended = testkit::run(Path::new("strace"), folder.path(), &[&words[..], &others].concat());
+        let document = failed(&ended, ".", hit, phase, word);
+        void(&cells(&document, ".", hit), &[word]);
+        kept(&cells(&document, ".", other), 2);
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    }
+}
+
+/// The disk answers every write well and keeps none: what is read back is not what was written.
+#[test]
+fn stale_content() {
+    need!("mkfs.ext4", "mount", "umount");
+    let disk = BadDisk::new();
+    disk.file.turn(0..u64::MAX, Bad::Lost);
+    let [good, bad] = disk.targets();
+    let ended = smoke(Path::new("/"), &[&good, &bad, "--rounds", "1", "--only", "write_8192", "--only", "smallfb"]);
+    let document = failed(&ended, "bad", "write_8192", "write", "not what was written there");
+    kept(&cells(&document, "good", ""), 1);
+    void(&cells(&document, "bad", ""), &["not what was written there"]);
+    assert_eq!(disk.folders(), [""; 0]);
+}
+
+/// In the middle of a run the disk is gone: every request fails from then on, and the file system gives up.
+#[test]
+fn a_cable_pulled() {
+    need!("mkfs.ext4", "mount", "umount");
+    let disk = BadDisk::new();
+    let pulled_after = Some(disk.file.fuse.fsyncs() + 20);
+    disk.file.fuse.turn(Knobs { pulled_after, ..Knobs::default() });
+    let [good, bad] = disk.targets();
+    let ended = smoke(Path::new("/"), &[&good, &bad, "--rounds", "3", "--only", "commit", "--only", "write_8192"]);
+    let document = failed(&ended, "bad", "commit", "commit", "");
+    kept(&cells(&document, "good", ""), 3);
+    void(&cells(&document, "bad", ""), &["input/output error", "can only be read", "Input/output", "Read-only"]);
+}
+
+#[test]
+fn a_file_system_gone_read_only() {
+    need!("mkfs.ext4", "mount", "umount");
+    let disk = BadDisk::new();
+    let device = disk.node().trim_start_matches("/dev/").to_owned();
+    let ended = disk.in_mid_run(&["--only", "commit"], "20", || {
+        // As ext4 does where it finds itself damaged.
+        fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "1").expect("an error");
+    });
+    let document = failed(&ended, "bad", "commit", "commit", "can only be read");
+    kept(&cells(&document, "good", ""), 20);
+    void(&cells(&document, "bad", ""), &["can only be read"]);
+    // What nobody can remove any more is said.
+    let [left] = &disk.folders()[..] else { panic!("{:?}", disk.folders()) };
+    let said = format!("cannot remove the private folder {}: Read-only file system", disk.mount.join(left).display());
+    assert!(ended.err.contains(&said), "{said}: {}", ended.err);
+}
+
+#[test]
+fn a_file_system_unmounted_under_a_run() {
+    need!("mkfs.ext4", "mount", "umount");
+    let disk = BadDisk::new();
+    let ended = disk.in_mid_run(&["--only", "commit"], "20", || {
+        tool("umount", &["-l", text(&disk.mount)]);
+    });
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    let document = document(&ended);
+    assert_eq!(
+        (&document["errors"][0]["target"], &document["errors"][0]["program"]),
+        (&"bad".into(), &"commit".into())
+    );
+    assert!(ended.err.contains("hint: the target was removed or unmounted while it was measured"), "{}", ended.err);
+    kept(&cells(&document, "good", ""), 20);
+    void(&cells(&document, "bad", ""), &["No such file", "Stale file handle"]);
+    // What was on it is gone with the run, although no path led there any more.
+    disk.mount();
+    assert_eq!(disk.folders(), [""; 0]);
+}
+
+/// Held still in the middle of a phase: that time is in no figure.
+#[test]
+fn held_still_and_let_go_on() {
+    need!("mkfs.ext4", "mount", "umount");
+    let disk = BadDisk::new();
+    for signal in [Signal::TSTP, Signal::STOP] {
+        disk.file.fuse.turn(Knobs { fsync: Fsync::Sleep(Duration::from_millis(5)), ..Knobs::default() });
+        let mut run = start(&disk.mount, &["--only", "commit", "--rounds", "1"]);
+        let before = disk.file.fuse.fsyncs();
+        soon("it commits", || disk.file.fuse.fsyncs() >= before + 6);
+        let began = Instant::now();
+        hold(&mut run, signal);
+        thread::sleep(Duration::from_millis(700));
+        let held = began.elapsed().as_secs_f64();
+        run.signal(Signal::CONT);
+        let ended = run.end();
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert!(ended.err.contains("held still by a signal while commit was measured"), "{}", ended.err);
+        let document = document(&ended);
+        let [cell] = cells(&document, ".", "commit")[..] else { panic!("{document:#}") };
+        kept(&[cell], 1);
+        let seconds = |value: &Value| value.as_f64().expect("seconds");
+        let [took, all] = [&cell["rounds"][0]["returned_s"], &document["run"]["elapsed_s"]].map(seconds);
+        assert!(took + held <= all, "{took} s of {all} s, of which it stood still for {held} s");
+        assert_eq!(disk.folders(), [""; 0]);
+    }
+}

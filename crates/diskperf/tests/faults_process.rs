@@ -1,0 +1,174 @@
+//! What may happen to the process while it measures: signals, no more descriptors, no more memory, nobody who takes the
+//! results. What was measured is kept, nothing is left behind, and status and document say how it ended. Faults of the
+//! storage: `faults.rs`.
+
+mod common {
+    pub mod document;
+    pub mod faults;
+}
+
+use std::path::Path;
+
+use common::document::document;
+use common::faults::{begin, cells, kept, program, start, text};
+use kernel::may_administer;
+use rustix::process::Signal;
+use tempfile::TempDir;
+use testkit::group::{Group, run_in};
+use testkit::{Ended, has_tool, names_in, skip, soon};
+
+const MIB: u64 = 1 << 20;
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+#[test]
+fn told_to_stop_by_others_than_a_person() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let folder = scratch();
+        let mut run = start(folder.path(), &["--rounds", "100000"]);
+        soon("it is at work", || !names_in(folder.path()).is_empty());
+        // Twice: see below.
+        run.signal(signal);
+        run.signal(signal);
+        let ended = run.end();
+        assert_eq!(ended.status, Some(4), "{signal:?}: {}", ended.err);
+        assert_eq!(document(&ended)["run"]["interrupted"], true);
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    }
+    // It signals to the program, and then to its group.
+    if has_tool("timeout") {
+        let folder = scratch();
+        let program = program();
+        let words = ["1", text(&program), "run", "smoke", "--json", "--rounds", "100000"];
+        let ended = testkit::run(Path::new("timeout"), folder.path(), &words);
+        assert_eq!(ended.status, Some(124), "{}", ended.err);
+        assert_eq!(document(&ended)["run"]["interrupted"], true);
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn a_hang_up_that_was_to_be_ignored_is_ignored() {
+    if !has_tool("nohup") {
+        return skip!("nohup is not installed");
+    }
+    let folder = scratch();
+    let mut command = testkit::command(Path::new("nohup"));
+    command.arg(program()).args([
+        "run",
+        "smoke",
+        "--json",
+        "--rounds",
+        "2",
+        "--only",
+        "commit",
+        "--only",
+        "write_8192",
+    ]);
+    command.current_dir(folder.path());
+    let mut run = begin(command);
+    soon("it is at work", || !names_in(folder.path()).is_empty());
+    run.signal(Signal::HUP);
+    let ended = run.end();
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    kept(&cells(&document(&ended), ".", ""), 2);
+}
+
+/// Whatever cannot be opened any more: it is said, and nothing falls over.
+#[test]
+fn out_of_descriptors() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = scratch();
+    let program = program();
+    let mut statuses = Vec::new();
+    for most in 3..14 {
+        let limit = format!("--nofile={most}");
+        let words = [&limit, text(&program), "run", "smoke", "--json", "--rounds", "1", "--only", "copy"];
+        let ended = testkit::run(Path::new("prlimit"), folder.path(), &words);
+        if ended.out.is_empty() && ended.status == Some(127) {
+            // Not even the C library could be opened.
+            continue;
+        }
+        let document = document(&ended);
+        match ended.status {
+            Some(0) => kept(&cells(&document, ".", "copy"), 1),
+            status => {
+                assert!(matches!(status, Some(1 | 3)), "{most}: {status:?} {}", ended.err);
+                assert!(
+                    ended.err.contains("open more files") || ended.err.contains("open files"),
+                    "{most}: {}",
+                    ended.err
+                );
+                assert!(ended.err.contains("hint: "), "{most}: {}", ended.err);
+                assert!(!document["errors"].as_array().expect("errors").is_empty());
+            }
+        }
+        statuses.push(ended.status);
+        assert_eq!(names_in(folder.path()), [""; 0], "{most}");
+    }
+    assert!(statuses.contains(&Some(0)) && statuses.iter().any(|status| *status != Some(0)), "{statuses:?}");
+}
+
+#[test]
+fn memory_refused_before_the_first_cell() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = scratch();
+    let program = program();
+    let refused = |ended: &Ended| {
+        assert_eq!(ended.status, Some(3), "{}", ended.err);
+        assert!(ended.err.contains("error: there is no memory for this"), "{}", ended.err);
+        assert!(ended.err.contains("hint: ulimit -v"), "{}", ended.err);
+        let document = document(ended);
+        assert_eq!(document["cells"].as_array().map(Vec::len), Some(0));
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    };
+    // From where not even the program can be loaded to where all goes well: nothing between is anything else than a
+    // refusal.
+    let mut statuses = Vec::new();
+    for mebibytes in (28..132).step_by(8) {
+        let limit = format!("--as={}", mebibytes * MIB);
+        let words = [&limit, text(&program), "run", "smoke", "--json", "--rounds", "1", "--only", "copy"];
+        let ended = testkit::run(Path::new("prlimit"), folder.path(), &words);
+        match ended.status {
+            Some(0) => kept(&cells(&document(&ended), ".", "copy"), 1),
+            Some(3) => refused(&ended),
+            status => assert!(ended.out.is_empty() && statuses.is_empty(), "{mebibytes} MiB: {status:?} {}", ended.err),
+        }
+        statuses.extend(ended.status.filter(|status| [0, 3].contains(status)));
+        if ended.status == Some(0) {
+            break;
+        }
+    }
+    assert!(statuses.contains(&3) && statuses.contains(&0), "{statuses:?}");
+    if !may_administer() {
+        return;
+    }
+    let Ok(group) = Group::limited("memory", "memory.limit_in_bytes", "12M") else { return };
+    refused(&run_in(&[&group], &program, folder.path(), &["run", "smoke", "--json"]));
+}
+
+/// Who read has seen enough, or has no room for it: the run is stored all the same.
+#[test]
+fn nobody_takes_the_results() {
+    let (folder, data) = (scratch(), scratch());
+    let store = data.path().join("store.sqlite");
+    let program = program();
+    for (outlet, status) in [(" >/dev/full", 1), (" | true", 0), (" >&-", 0)] {
+        let run = format!("\"$0\" run smoke --rounds 1 --only commit --store {}", text(&store));
+        // Of a pipe the status of the first program counts here.
+        let script = format!("{{ {run}; echo status $? >&2; }}{outlet}");
+        let ended = testkit::run(Path::new("sh"), folder.path(), &["-c", &script, text(&program)]);
+        assert!(ended.err.contains(&format!("status {status}")), "{outlet}: {}", ended.err);
+        let is_said = ended.err.contains("error: cannot write standard output: No space left on device");
+        assert_eq!(is_said, status == 1, "{outlet}: {}", ended.err);
+        let shown = testkit::run(&program, folder.path(), &["show", "last", "--json", "--store", text(&store)]);
+        kept(&cells(&document(&shown), ".", "commit"), 1);
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    }
+}
