@@ -7,30 +7,41 @@ use std::path::Path;
 use clap::Args;
 use kernel::guard::{GuardFault, Inspected, Leave};
 use kernel::place::Place;
+use report::plain;
 
 use crate::error::Error;
 use crate::target::{Site, Target};
 
-/// File systems whose files are elsewhere: others wait for them, and pay for them.
-const NETWORK: [&str; 17] = [
-    "9p",
+/// File systems whose files are elsewhere: others wait for them, and pay for them. The last five are a host's, as its
+/// virtual machines see them.
+const NETWORK: [&str; 20] = [
     "afs",
     "beegfs",
     "ceph",
     "cifs",
     "coda",
-    "fuse.glusterfs",
-    "fuse.s3fs",
-    "fuse.sshfs",
+    "gfs2",
     "glusterfs",
     "gpfs",
     "lustre",
     "nfs",
     "nfs4",
+    "ocfs2",
     "orangefs",
     "smb3",
     "smbfs",
+    "9p",
+    "prl_fs",
+    "vboxsf",
+    "virtiofs",
+    "vmhgfs",
 ];
+
+/// How file systems are called that a program keeps, after which that program is. Most are of the network (sshfs, s3fs,
+/// rclone, ceph-fuse); these are not.
+const OF_PROGRAMS: &str = "fuse.";
+const OF_PROGRAMS_HERE: [&str; 7] =
+    ["bindfs", "encfs", "fuse-overlayfs", "gocryptfs", "mergerfs", "ntfs-3g", "unionfs"];
 
 /// What can be said beforehand to a question about a place.
 #[derive(Clone, Debug, Default, Args)]
@@ -56,7 +67,7 @@ pub struct ConsentArguments {
 }
 
 /// Asks what has to be asked of these targets, and notes what was said:
-///   1. a directory where a benchmark is rarely meant: --yes, or yes on a terminal;
+///   1. a directory where a benchmark is rarely meant, also of an image: --yes, or yes on a terminal;
 ///   2. a device that must not be overwritten: refused, whatever is said;
 ///   3. a device that holds something: --destroy-data, and what is printed on it, given or typed. What was given is
 ///      used up by the device it names: another of the same words is not meant by it.
@@ -68,6 +79,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Re
         match &mut target.site {
             // 1.
             Site::Directory { path, place } if !is_plan => ask_place(&said.place, path, place)?,
+            Site::Image { image, host } if !is_plan => ask_place(&said.place, image.directory(), host)?,
             // 2. and 3.
             Site::Volume(volume) => {
                 if !said.destroy_data || !volume.inspected.asks() {
@@ -101,8 +113,12 @@ fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> 
     if ["/boot", "/efi"].iter().any(|boot| path.starts_with(boot)) {
         return Some("is what this machine starts from");
     }
-    let is_network = file_system.is_some_and(|file_system| NETWORK.contains(&file_system));
-    is_network.then_some("lies on another machine")
+    let file_system = file_system?;
+    if NETWORK.contains(&file_system) {
+        return Some("lies on another machine");
+    }
+    let program = file_system.strip_prefix(OF_PROGRAMS).filter(|program| !OF_PROGRAMS_HERE.contains(program));
+    program.map(|_| "is kept by a program, which may have it on another machine")
 }
 
 /// What names the device: of the words that were given and are not used up those that do, else what is typed.
@@ -132,7 +148,7 @@ fn typed(question: &str) -> Option<String> {
         return None;
     }
     let mut error = io::stderr();
-    write!(error, "{question}").and_then(|()| error.flush()).ok()?;
+    write!(error, "{}", plain::line(question)).and_then(|()| error.flush()).ok()?;
     let mut line = String::new();
     io::stdin().read_line(&mut line).ok()?;
     Some(line.trim().to_owned())
@@ -153,7 +169,12 @@ mod tests {
             ("/home", "ext4", false),
             ("/home", "nfs4", true),
             ("/home", "fuse.sshfs", true),
+            ("/home", "fuse.rclone", true),
+            ("/home", "fuse.mergerfs", false),
+            ("/home", "virtiofs", true),
+            ("/home", "9p", true),
             ("/home", "fuse", false),
+            ("/home", "fuseblk", false),
         ] {
             assert_eq!(rarely_meant(Path::new(path), Some(file_system)).is_some(), asks, "{path} {file_system}");
         }

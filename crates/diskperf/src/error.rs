@@ -25,6 +25,8 @@ pub use failure::hint;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    #[error("this program has rights that whoever started it has not: by setuid, setgid or capabilities of its file")]
+    Elevated,
     #[error("there is no {0}")]
     Missing(PathBuf),
     #[error("there is no device {0}; nothing was created")]
@@ -55,6 +57,10 @@ pub enum Error {
     TooSmall { path: PathBuf, holds: u64, needed: u64, most: u64 },
     #[error("{0} is neither a block device nor a file")]
     NotStorage(PathBuf),
+    #[error("{device} has {size}, and the programs need {needed}")]
+    SmallDevice { device: PathBuf, size: Bytes, needed: Bytes },
+    #[error("{first} and {second} are one device, and each target needs one of its own")]
+    SameDevice { first: String, second: String },
     #[error("{path} takes {free} more files, and this needs {needed}")]
     NoFiles { path: PathBuf, free: u64, needed: u64 },
     #[error("{path} has {free} left, and this needs {needed}")]
@@ -150,6 +156,7 @@ impl Error {
             | Error::BadTuning { .. }
             | Error::OnlyRead { .. }
             | Error::SmallImage { .. }
+            | Error::SameDevice { .. }
             | Error::NothingToKeep
             | Error::NoSuchPart(_)
             | Error::NowhereToStore
@@ -166,9 +173,11 @@ impl Error {
             | Error::UnknownDrawing(_)
             | Error::UnknownWord { .. }
             | Error::BadSize { .. } => Exit::Usage,
-            Error::WouldOverwrite(_)
+            Error::Elevated
+            | Error::WouldOverwrite(_)
             | Error::WouldOverwriteLoop { .. }
             | Error::RarelyMeant { .. }
+            | Error::SmallDevice { .. }
             | Error::SameFile { .. }
             | Error::StillRuns { .. }
             | Error::Elsewhere { .. }
@@ -200,6 +209,9 @@ impl Error {
     /// What to try.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Error::Elevated => {
+                "take them from the file (chmod ug-s FILE, setcap -r FILE) and run it by sudo".to_owned()
+            }
             Error::Missing(path) => match path.parent().filter(|parent| parent.is_dir()) {
                 Some(parent) if parent.as_os_str().is_empty() => "check the spelling".to_owned(),
                 Some(parent) => format!("{} exists; check the spelling of the rest", parent.display()),
@@ -249,6 +261,8 @@ impl Error {
             Error::BadKey { keys, .. } => format!("the keys are {keys}; in a value, + stands for a comma"),
             Error::BadTuning { .. } => "write tune=scheduler:none+read_ahead_kb:4096".to_owned(),
             Error::OnlyRead { .. } => "name a directory to write in".to_owned(),
+            Error::SmallDevice { .. } => "name a larger device, or ask for less with --size".to_owned(),
+            Error::SameDevice { .. } => "measure it in two runs, or name another device".to_owned(),
             Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
             Error::Guard(fault) => return guard::hint(fault),

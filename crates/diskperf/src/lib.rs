@@ -55,11 +55,17 @@ use std::process::ExitCode;
 
 use workload::programs::mckusick::Classic;
 
+use error::Error;
 pub use exit::Exit;
 pub use target::Simulated;
 
 /// Runs the command that these words are, and says how it ended.
 pub fn main(mut words: Vec<OsString>) -> ExitCode {
+    // Before anything else is done with rights that are not those of who asks for it.
+    if kernel::is_elevated() {
+        Error::Elevated.print();
+        return Error::Elevated.exit().into();
+    }
     // Called through a link by the name of a program of 1983, that is the command.
     let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     if let Some(classic) = called.and_then(Classic::named) {

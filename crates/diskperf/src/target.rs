@@ -166,12 +166,21 @@ impl Target {
         Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning })
     }
 
-    /// All of them; no two may have one name.
+    /// All of them; no two may have one name, nor overwrite one device.
     pub fn resolve_all(arguments: &[TargetArgument]) -> Result<Vec<Target>, Error> {
         let targets: Vec<Target> = arguments.iter().map(Target::resolve).collect::<Result<_, _>>()?;
         for (index, target) in targets.iter().enumerate() {
             if targets[..index].iter().any(|other| other.name == target.name) {
                 return Err(Error::SameName(target.name.clone()));
+            }
+            let node = |target: &Target| match &target.site {
+                Site::Volume(volume) => Some(volume.inspected.node()),
+                _ => None,
+            };
+            let is_same = |other: &&Target| node(target).is_some() && node(other) == node(target);
+            if let Some(other) = targets[..index].iter().find(is_same) {
+                let (first, second) = (other.name.clone(), target.name.clone());
+                return Err(Error::SameDevice { first, second });
             }
         }
         Ok(targets)
@@ -266,8 +275,9 @@ impl Target {
                 _ => (image.directory(), host, image.spec(needed).file_bytes()),
             },
             Site::Volume(volume) => {
-                let (path, free) = (volume.inspected.node(), Bytes(volume.inspected.bytes()));
-                return if free < programs { Err(Error::NoRoom { path, free, needed: programs }) } else { Ok(()) };
+                let (device, size) = (volume.inspected.node(), Bytes(volume.inspected.bytes()));
+                let is_small = size < programs;
+                return if is_small { Err(Error::SmallDevice { device, size, needed: programs }) } else { Ok(()) };
             }
             Site::Simulated(simulated) => return simulated.check(1, needed),
             Site::File { .. } => return Ok(()),

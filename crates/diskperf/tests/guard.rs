@@ -109,8 +109,13 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
     assert!(document["errors"][0]["message"].as_str().is_some_and(|message| message.contains("it holds ext4")));
     assert!(document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("--destroy-data")));
     // Nobody can type here, so nobody has said which device is meant.
-    refuses(&disk, 3, &["run", "smoke", &target, "--destroy-data"], &["is not its size", "--confirm"]);
-    for words in ["yes", "32 MiB", "/dev/sda", ""] {
+    refuses(
+        &disk,
+        3,
+        &["run", "smoke", &target, "--destroy-data"],
+        &["nobody has said which device is meant, by its size", "--confirm"],
+    );
+    for words in ["yes", "32 MiB", "/dev/sda"] {
         let arguments = ["run", "smoke", &target, "--destroy-data", "--confirm", words];
         refuses(&disk, 3, &arguments, &["is not its size"]);
     }
@@ -132,7 +137,12 @@ fn each_device_is_named_by_words_of_its_own() {
     let destroys = ["run", "smoke", &first, &second, "--rounds", "1", "--destroy-data"];
     let named = ["--confirm", "16 MiB"];
     let before = bytes(&disks[1]);
-    refuses(&disks[0], 3, &[&destroys[..], &named].concat(), &[disks[1].text(), "is not its size"]);
+    refuses(
+        &disks[0],
+        3,
+        &[&destroys[..], &named].concat(),
+        &[disks[1].text(), "nobody has said which device is meant"],
+    );
     assert!(bytes(&disks[1]) == before);
     let ended = run(&disks[0], &[&destroys[..], &named, &named].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -407,15 +417,42 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     holds_nothing(&disk);
 }
 
+/// What mkfs or the kernel does not take is known before anything is erased.
+#[test]
+fn a_mistake_in_an_option_costs_no_data() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
+    for (options, said) in [("mkfs=-O frobnicate", "mkfs.ext4 says: "), ("mount=frobnicate", "cannot mount ext4")] {
+        let target = format!("new:ext4,{options}@{}", disk.text());
+        let arguments = ["run", "smoke", &target, "--rounds", "1", "--destroy-data", "--confirm", "16 MiB"];
+        refuses(&disk, 2, &arguments, &[said]);
+    }
+}
+
+#[test]
+fn one_device_is_one_target() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    let link = disk.folder.path().join("link");
+    symlink(disk.node(), &link).expect("a link");
+    let again = format!("again=new:ext4,mkfs=-m 0@{}", link.display());
+    let first = target(&disk, "ext4");
+    for solo in [&[][..], &["--solo"]] {
+        let arguments = [&["run", "smoke", &first, &again], solo].concat();
+        refuses(&disk, 2, &arguments, &["and again are one device"]);
+    }
+}
+
 #[test]
 fn the_root_of_all_files_is_asked_about() {
+    need_disk!("mkfs.ext4");
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let before = names_in(Path::new("/"));
-    for arguments in [&["run", "smoke", "/"][..], &["run", "smoke", "/usr/.."]] {
+    for arguments in
+        [&["run", "smoke", "/"][..], &["run", "smoke", "/usr/.."], &["run", "smoke", "image:ext4,size=64MiB,dir=/"]]
+    {
         let ended = testkit::run(&program(), scratch.path(), arguments);
-        if !testkit::is_root() {
-            return skip!("needs root: nobody else may write there");
-        }
         assert_eq!(ended.status, Some(3), "{}", ended.err);
         assert!(ended.err.contains("is the root of all files") && ended.err.contains("hint: "), "{}", ended.err);
     }

@@ -1,7 +1,7 @@
 //! What this user can do here and what this kernel shows, tried out: each probe does what a measurement would, on
 //! things of its own, and leaves nothing behind. Says what it found and judges nothing.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::thread;
@@ -11,6 +11,7 @@ use rustix::fs::Access;
 use rustix::process::{Resource, getrlimit};
 use units::Nanos;
 
+use crate::bounded;
 use crate::caches::{DROP_CACHES, Probe, Sight};
 use crate::clocks::now;
 pub use crate::counters::{GroupsSeen, Reach};
@@ -155,7 +156,7 @@ impl Found {
             }
         });
         let source = Source::default();
-        let reads = |path: &str| fs::read_to_string(path).is_ok_and(|text| !text.is_empty());
+        let reads = |path: &str| bounded::of_the_kernel(path).is_ok_and(|text| !text.is_empty());
         Ok(Found {
             is_root: rustix::process::geteuid().is_root(),
             may_administer: may_administer(),
@@ -208,7 +209,7 @@ fn memory_limit() -> Result<(), String> {
 }
 
 fn file_system(name: &'static str) -> FileSystem {
-    let listed = fs::read_to_string("/proc/filesystems")
+    let listed = bounded::of_the_kernel("/proc/filesystems")
         .is_ok_and(|text| text.lines().any(|line| line.split_whitespace().last() == Some(name)));
     // Asking loads the module, where there is one; only who may mount may ask.
     let mountable = if listed { Some(true) } else { may_administer().then(|| knows(name)) };
@@ -234,7 +235,7 @@ fn device(device: &Device) -> DeviceFound {
 }
 
 fn clock() -> ClockFound {
-    let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let source = bounded::of_the_kernel("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let mut quantum = Nanos(u64::MAX);
     let mut last = now();
     for _ in 0..READINGS {

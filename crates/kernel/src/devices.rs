@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use units::Nanos;
 use workload::{DeviceBytes, DeviceUse, WriteCache};
 
+use crate::bounded;
+
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
 
@@ -31,7 +33,7 @@ impl Device {
 
     pub(crate) fn in_sys(root: &Path, major: u32, minor: u32) -> Option<Device> {
         let sys = root.join(format!("dev/block/{major}:{minor}"));
-        let uevent = fs::read_to_string(sys.join("uevent")).ok()?;
+        let uevent = bounded::of_the_kernel(sys.join("uevent")).ok()?;
         let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="))?.to_owned();
         Some(Device { name, sys })
     }
@@ -48,7 +50,7 @@ impl Device {
 
     /// Its size in bytes.
     pub fn bytes(&self) -> Option<u64> {
-        let sectors: u64 = fs::read_to_string(self.sys.join("size")).ok()?.trim().parse().ok()?;
+        let sectors: u64 = bounded::of_the_kernel(self.sys.join("size")).ok()?.trim().parse().ok()?;
         Some(sectors * SECTOR)
     }
 
@@ -60,7 +62,7 @@ impl Device {
 
     /// Where on its disk it lies, in the kernel's sectors; nothing where it is no partition.
     pub(crate) fn sectors(&self) -> Option<Range<u64>> {
-        let number = |file: &str| fs::read_to_string(self.sys.join(file)).ok()?.trim().parse::<u64>().ok();
+        let number = |file: &str| bounded::of_the_kernel(self.sys.join(file)).ok()?.trim().parse::<u64>().ok();
         let start = number("start")?;
         Some(start..start.saturating_add(number("size")?))
     }
@@ -80,11 +82,20 @@ impl Device {
         self.printed(&["serial", "device/serial", VITAL_PRODUCT_DATA])
     }
 
+    /// What tells the disk from all others, whichever way leads to it: the name that it says is the only one of its kind in
+    /// the world, else its model and serial number where it has both. Nothing of a partition.
+    pub(crate) fn identity(&self) -> Option<String> {
+        if self.is_partition() {
+            return None;
+        }
+        self.printed(&["device/wwid", "wwid"]).or_else(|| Some(format!("{} {}", self.model()?, self.serial()?)))
+    }
+
     /// What the first of these files says that says anything, of it or of its disk.
     fn printed(&self, files: &[&str]) -> Option<String> {
         let places = files.iter().flat_map(|file| [self.sys.join(file), self.sys.join("..").join(file)]);
         let printed = |path: PathBuf| {
-            let bytes = fs::read(&path).ok()?;
+            let bytes = bounded::bytes(bounded::open(&path).ok()?, bounded::OF_THE_KERNEL).ok()??;
             let header = if path.ends_with(VITAL_PRODUCT_DATA) { 4 } else { 0 };
             let text = String::from_utf8_lossy(bytes.get(header..)?);
             let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -95,7 +106,7 @@ impl Device {
 
     /// `write back` or `write through`, as the kernel believes; a partition has its disk's.
     pub fn write_cache(&self) -> Option<String> {
-        let text = fs::read_to_string(self.queue()?.join("write_cache")).ok()?;
+        let text = bounded::of_the_kernel(self.queue()?.join("write_cache")).ok()?;
         Some(text.trim().to_owned())
     }
 
@@ -110,7 +121,7 @@ impl Device {
             return None;
         }
         let says_back =
-            |path: PathBuf| fs::read_to_string(path).is_ok_and(|text| text.trim().starts_with("write back"));
+            |path: PathBuf| bounded::of_the_kernel(path).is_ok_and(|text| text.trim().starts_with("write back"));
         if says_back(disk.join("queue/write_cache")) {
             return Some(WriteCache::Back);
         }
@@ -139,7 +150,7 @@ impl Device {
     /// What it has done since it appeared, for everybody.
     /// Flushes are those of its disk, where it is a partition: the kernel counts them there only.
     pub fn used(&self) -> Option<DeviceUse> {
-        let stat = |path: &str| parse_stat(&fs::read_to_string(self.sys.join(path)).ok()?);
+        let stat = |path: &str| parse_stat(&bounded::of_the_kernel(self.sys.join(path)).ok()?);
         let mut used = stat("stat")?;
         if self.is_partition() {
             let disk = stat("../stat")?;

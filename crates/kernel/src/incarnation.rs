@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use procfs::process::Process;
 
+use crate::bounded;
+
 /// A process, told from a later one of the same number. Displayed as one line of four words, which can be
 /// read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +74,7 @@ fn started(pid: i32) -> Option<u64> {
 }
 
 fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
+    bounded::of_the_kernel("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 
 fn namespace() -> String {

@@ -12,17 +12,20 @@
 //!   abilities: what this user can do here and what this kernel shows, tried out
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
 //!   terminal: how wide the one is that somebody looks at
+//!   bounded: how everything is read that others wrote
 //! ```
 //!
 //! The only crate with `unsafe` in it. Never judges, never prints.
 
 pub mod abilities;
+pub mod bounded;
 mod caches;
 mod clocks;
 mod content;
 mod counters;
 mod data;
 pub mod devices;
+mod elevated;
 mod extents;
 mod fault;
 pub mod guard;
@@ -51,6 +54,7 @@ mod workspace;
 pub use caches::Means;
 pub use clocks::now;
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
+pub use elevated::is_elevated;
 pub use fault::Fault;
 pub use guard::Cleared;
 pub use image::{Image, ImageFault, ImageSpec, PrivateMounts, may_administer};

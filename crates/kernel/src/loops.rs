@@ -1,7 +1,7 @@
 //! Loop devices: a file seen as a block device. One detaches itself when nobody holds it open or mounted any
 //! more, so that none outlives its process, however that ends.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use crate::bounded;
 use crate::devices::Device;
 use crate::image::ImageFault;
 use crate::place;
@@ -176,7 +177,7 @@ pub(crate) fn backing(device: &Device) -> Option<Backing> {
     match info {
         Ok(info) => Some(Backing::said(&info)),
         Err(_) => {
-            let path = fs::read_to_string(device.sys.join("loop/backing_file")).ok()?;
+            let path = bounded::of_the_kernel(device.sys.join("loop/backing_file")).ok()?;
             backing_at(Path::new(path.trim_end_matches('\n')))
         }
     }

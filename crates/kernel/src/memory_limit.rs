@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use procfs::ProcError;
 use procfs::process::Process;
 
+use crate::bounded;
+
 /// Where control groups are mounted: first the hierarchy of memory alone, then the unified one.
 const HIERARCHIES: [(&str, &str); 3] = [
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
@@ -90,7 +92,7 @@ fn own_group() -> Result<(PathBuf, &'static str), LimitError> {
         let own = Path::new(mount).join(mine.pathname.trim_start_matches('/'));
         // The root of the unified hierarchy has no limit of its own, but its children have.
         let limits = if is_unified { own.join("cgroup.controllers") } else { own.join(limit_file) };
-        let has_memory = fs::read_to_string(&limits).is_ok_and(|text| !is_unified || text.contains("memory"));
+        let has_memory = bounded::of_the_kernel(&limits).is_ok_and(|text| !is_unified || text.contains("memory"));
         if has_memory {
             return Ok((own, limit_file));
         }

@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use procfs::FromRead;
-use procfs::process::{MountInfo, MountInfos};
+use procfs::process::MountInfo;
 use rustix::fs::{Access, Mode, OFlags};
 
+use crate::bounded;
 use crate::devices::Device;
 use crate::stack;
 
@@ -54,10 +54,10 @@ impl Place {
             nested_in: stack.iter().find_map(|(one, _)| image_under(one)).map(|image| host_of(&image)),
             file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
             mount_options: mount.as_ref().map(options).unwrap_or_default(),
-            free_bytes: space.f_bavail * space.f_frsize,
+            free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
             free_files: (space.f_files > 0).then_some(space.f_favail),
-            total_bytes: space.f_blocks * space.f_frsize,
-            used_bytes: (space.f_blocks - space.f_bfree) * space.f_frsize,
+            total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
+            used_bytes: space.f_blocks.saturating_sub(space.f_bfree).saturating_mul(space.f_frsize),
             device,
         })
     }
@@ -94,12 +94,34 @@ pub(crate) fn block_number(path: &Path) -> Option<(u32, u32)> {
 /// The mount that the path lies in: of those that contain it, the deepest; of equals, the last mounted. A
 /// thread may have mounts of its own.
 fn mount_of(path: &Path) -> Option<MountInfo> {
-    let mounts = MountInfos::from_file("/proc/thread-self/mountinfo").ok()?;
-    mounts
-        .0
-        .into_iter()
-        .filter(|mount| path.starts_with(&mount.mount_point))
-        .max_by_key(|mount| mount.mount_point.components().count())
+    let mounts = mounts_in(&mount_lines(Path::new("/proc/thread-self")).ok()?)?;
+    let around = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    around.max_by_key(|mount| mount.mount_point.components().count())
+}
+
+/// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and what is
+/// no text of one hides no other.
+pub(crate) fn mount_lines(thread: &Path) -> io::Result<String> {
+    let bytes = bounded::bytes(bounded::open(&thread.join("mountinfo"))?, bounded::OF_THE_KERNEL)?;
+    let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The mounts that these lines tell of; nothing where one of them cannot be understood.
+pub(crate) fn mounts_in(lines: &str) -> Option<Vec<MountInfo>> {
+    let mount = |line: &str| {
+        let mut mount = MountInfo::from_line(line).ok()?;
+        mount.mount_point = PathBuf::from(unescaped(&mount.mount_point.to_string_lossy()));
+        mount.mount_source = mount.mount_source.as_deref().map(unescaped);
+        Some(mount)
+    };
+    lines.lines().map(mount).collect()
+}
+
+/// The kernel writes blanks, tabs, line ends and backslashes of a path in octal.
+fn unescaped(path: &str) -> String {
+    let odd = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")];
+    odd.into_iter().fold(path.to_owned(), |path, (octal, plain)| path.replace(octal, plain))
 }
 
 /// The options of the mount that a folder lies in.
@@ -170,7 +192,7 @@ pub fn may_write(path: &Path) -> io::Result<()> {
 /// Bytes that an unprivileged program may still write in this directory.
 pub fn free_bytes(directory: &Path) -> io::Result<u64> {
     let space = rustix::fs::statvfs(directory)?;
-    Ok(space.f_bavail * space.f_frsize)
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
 /// Whether files in this directory can be opened past the page cache. Tries it on an unnamed file.

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::bounded;
 use crate::devices::Device;
 
 /// What the kernel appends to the path of a file that has no name any more.
@@ -70,7 +71,7 @@ fn numbers_below(device: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -
 
 /// The file of a loop device, or the folder that it was made in where it has no name; nothing of others.
 pub(crate) fn backing_file(device: &Device) -> Option<PathBuf> {
-    fs::read_to_string(device.sys.join("loop/backing_file")).ok().map(|text| backing(&text))
+    bounded::of_the_kernel(device.sys.join("loop/backing_file")).ok().map(|text| backing(&text))
 }
 
 fn backing(text: &str) -> PathBuf {
@@ -91,7 +92,7 @@ fn device_of(file: &Path) -> Option<u64> {
 
 /// The number that a device's folder names.
 pub(crate) fn number_in(folder: &Path) -> Option<Number> {
-    let text = fs::read_to_string(folder.join("dev")).ok()?;
+    let text = bounded::of_the_kernel(folder.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 pub use fault::TuningFault;
 use notes::{Note, Notes};
 
+use crate::bounded;
 use crate::devices::Device;
 
 /// The attribute that changes others, and these others; also all of the folder `iosched`.
@@ -224,7 +225,7 @@ impl Queue {
     }
 
     fn read(&self, attribute: &str) -> io::Result<Value> {
-        Ok(parse(&fs::read_to_string(self.folder.join(attribute))?))
+        Ok(parse(&bounded::of_the_kernel(self.folder.join(attribute))?))
     }
 
     /// Writes to an attribute that exists; never makes a file.

@@ -7,7 +7,7 @@ use units::Bytes;
 
 use crate::devices::Device;
 use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, are_same};
-use crate::image::{ImageFault, PrivateMounts, Standing};
+use crate::image::{ImageFault, PrivateMounts, Standing, UnnamedFile};
 
 /// What file system is to be made, and how it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,12 @@ enum Told {
 }
 
 impl Volume {
-    /// Makes it on a device that was looked at.
+    /// Makes it on a device that was looked at:
+    ///   1. where the device holds something, everything once on a file in memory: an option that mkfs or the kernel does
+    ///      not take costs nothing yet;
+    ///   2. the leave, which is given only where nothing has changed;
+    ///   3. all that tells of what was there is erased, so that nothing of it comes back when ours is gone: the copy of a
+    ///      partition table at the end.
     pub fn make(
         spec: &VolumeSpec,
         inspected: &Inspected,
@@ -58,9 +63,15 @@ impl Volume {
     ) -> Result<Volume, ImageFault> {
         let bytes = Bytes(inspected.bytes());
         spec.check_size(bytes)?;
-        let standing = Standing::new(spec, mounts)?;
+        let mut standing = Standing::new(spec, mounts)?;
+        // 1.
+        if !inspected.reasons().is_empty() {
+            inspected.check(leave)?;
+            rehearse(&mut standing, bytes.0)?;
+        }
+        // 2.
         let mut cleared = Cleared::over(inspected, leave)?;
-        // So that nothing of it comes back when ours is gone: the copy of a partition table at the end.
+        // 3.
         cleared.erase()?;
         let mut volume = Volume { standing, cleared, bytes, told_by: None, is_made: false };
         volume.fresh()?;
@@ -169,6 +180,22 @@ impl Volume {
         self.is_ours()?;
         Ok(self.cleared.erase()?)
     }
+}
+
+/// So large is a file in memory at most that stands for a device. Its size decides little of which options are taken, and
+/// mkfs writes tables of all of it: of so much, a few megabytes.
+const REHEARSED: u64 = 64 << 30;
+
+/// Makes and mounts the file system on a file in memory. Where no loop device can be had, nothing is known beforehand.
+fn rehearse(standing: &mut Standing, bytes: u64) -> Result<(), ImageFault> {
+    let file = UnnamedFile::in_memory(bytes.min(REHEARSED))?;
+    let mut cleared = match Cleared::on_own_file(&file) {
+        Err(ImageFault::Loop { .. }) => return Ok(()),
+        cleared => cleared?,
+    };
+    standing.make(&mut cleared, None)?;
+    standing.mount(&mut cleared)?;
+    standing.unmount()
 }
 
 /// Undoes what can be undone; whoever wants to know calls [`Volume::finish`].

@@ -1,13 +1,13 @@
 //! The control groups of this thread: what they allow, and what they took. Both versions: version 1 has a
 //! tree per controller, version 2 one for all, and a system may have both.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use units::Nanos;
 use workload::IoLimits;
 
 use super::{Source, number_after};
+use crate::bounded;
 use crate::devices::Device;
 
 /// The groups that the calling thread is in.
@@ -97,7 +97,7 @@ impl Groups {
         let mut limits = IoLimits::default();
         if let Some(own) = self.blkio.as_ref().and_then(|lineage| lineage.0.first()) {
             let limit = |file: &str| {
-                let text = fs::read_to_string(own.join(format!("blkio.throttle.{file}_device"))).ok()?;
+                let text = bounded::of_the_kernel(own.join(format!("blkio.throttle.{file}_device"))).ok()?;
                 numbers.iter().filter_map(|number| number_after(&text, number)).min()
             };
             limits = IoLimits {
@@ -138,7 +138,7 @@ impl Groups {
     /// the root, which keeps no account.
     pub(super) fn refaults(&self) -> Option<u64> {
         let own = [&self.memory, &self.unified].into_iter().flatten().find_map(|lineage| lineage.0.first())?;
-        let text = fs::read_to_string(own.join("memory.stat")).ok()?;
+        let text = bounded::of_the_kernel(own.join("memory.stat")).ok()?;
         // Version 1 has a line for the group alone and one with the groups below it.
         number_after(&text, "total_workingset_refault_file").or_else(|| number_after(&text, "workingset_refault_file"))
     }
@@ -154,7 +154,7 @@ impl Lineage {
     }
 
     fn texts(&self, file: &str) -> impl Iterator<Item = String> {
-        self.0.iter().filter_map(move |folder| fs::read_to_string(folder.join(file)).ok())
+        self.0.iter().filter_map(move |folder| bounded::of_the_kernel(folder.join(file)).ok())
     }
 }
 

@@ -17,7 +17,6 @@ mod machine;
 mod process;
 mod surroundings;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use units::{Host, Moment, Nanos};
@@ -25,6 +24,7 @@ use workload::{
     Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Witness, WriteCache,
 };
 
+use crate::bounded;
 use crate::clocks::{now, process_cpu};
 use crate::devices::Device;
 use crate::workers::WorkerTimes;
@@ -46,7 +46,7 @@ impl Default for Source {
 impl Source {
     /// The text at a path that begins below the root.
     fn text(&self, path: &str) -> Option<String> {
-        fs::read_to_string(self.0.join(path)).ok()
+        bounded::of_the_kernel(self.0.join(path)).ok()
     }
 
     /// A path as this system names it, below the root.
@@ -216,6 +216,8 @@ fn number_after(text: &str, word: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// A recorded tree, in a folder that is gone with it.

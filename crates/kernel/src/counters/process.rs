@@ -1,11 +1,10 @@
 //! What the kernel charged to this process and its threads.
 
-use std::fs;
-
 use units::Nanos;
 use workload::Accounts;
 
 use super::{Source, number_after};
+use crate::bounded;
 
 /// The bytes charged to this process since it began. Reading them costs a call of its own, whose hundred
 /// bytes are counted too.
@@ -23,7 +22,7 @@ pub(super) fn accounts(source: &Source) -> Option<Accounts> {
 /// Time in which the calling thread could have run and no processor was free for it, since it began. Time
 /// in which its control group had used up its share is part of it.
 pub(crate) fn ready_time() -> Option<Nanos> {
-    parse_schedstat(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+    parse_schedstat(&bounded::of_the_kernel("/proc/thread-self/schedstat").ok()?)
 }
 
 /// Nanoseconds on a processor, nanoseconds waiting for one, turns (Documentation/scheduler/sched-stats.rst).

@@ -10,6 +10,7 @@ use workload::Surroundings;
 
 use super::Source;
 use super::groups::Groups;
+use crate::bounded;
 use crate::devices::Device;
 use crate::place;
 
@@ -44,7 +45,7 @@ impl Source {
             // An image may come back on another loop device.
             let name = if device.name.starts_with("loop") { "loop" } else { &device.name };
             for attribute in QUEUE {
-                let text = device.queue().and_then(|queue| fs::read_to_string(queue.join(attribute)).ok());
+                let text = device.queue().and_then(|queue| bounded::of_the_kernel(queue.join(attribute)).ok());
                 add(format!("{attribute} of {name}"), text.map(|text| chosen(&text)));
             }
         }
@@ -67,7 +68,8 @@ impl Source {
     /// How the frequencies of the processors are chosen: every way that one of them has.
     fn governors(&self) -> Option<String> {
         let policies = fs::read_dir(self.0.join(PROCESSORS).join("cpufreq")).ok()?.flatten();
-        let governors = policies.filter_map(|policy| fs::read_to_string(policy.path().join("scaling_governor")).ok());
+        let governors =
+            policies.filter_map(|policy| bounded::of_the_kernel(policy.path().join("scaling_governor")).ok());
         let different: BTreeSet<String> = governors.map(|text| text.trim().to_owned()).collect();
         Some(different.into_iter().collect::<Vec<String>>().join(", "))
     }

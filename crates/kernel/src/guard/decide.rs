@@ -66,6 +66,8 @@ pub enum Kinship {
     Above,
     /// A partition that has sectors of it, or of one below: that of Sun, SGI and BSD which has the whole disk.
     Overlapping,
+    /// The same disk, or that of one below, to which two ways lead.
+    Twin,
 }
 
 /// How a device is used.
@@ -164,6 +166,7 @@ impl fmt::Display for Relative {
             Kinship::Partition => write!(f, "its partition {}", self.name),
             Kinship::Above => write!(f, "{}, which lies on it,", self.name),
             Kinship::Overlapping => write!(f, "{}, which shares sectors with it,", self.name),
+            Kinship::Twin => write!(f, "{}, which is the same disk by another way,", self.name),
         }
     }
 }
@@ -174,8 +177,8 @@ fn plain(path: &std::path::Path) -> String {
 }
 
 /// All that forbids to overwrite the device:
-///   1. of it, of what it lies on, of what shares sectors with it, and of what lies on it, whatever is mounted, alive, swapped to, a member, a
-///      journal;
+///   1. of it, of what it lies on, of what is the same disk or shares sectors with it, and of what lies on it, whatever
+///      is mounted, alive, swapped to, a member, a journal;
 ///   2. whoever is made of it or of its partitions, and loop devices on them; of its disk too, since a partition
 ///      has that one's bytes;
 ///   3. another loop device on the same file;
@@ -236,7 +239,8 @@ struct Related<'a> {
     shares: bool,
 }
 
-/// The device itself, all below it, partitions that have sectors of these, and all above it.
+/// The device itself, all below it, the same disks by other ways, partitions that have sectors of these, and all above
+/// it.
 fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     let find = |number: Number| machine.blocks.iter().find(|block| block.number == number);
     let Some(own) = find(number) else { return Vec::new() };
@@ -261,13 +265,21 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     // Of who lies on those it is enough that somebody does.
     let lines: Vec<(&Block, bool)> = related.iter().map(|one| (one.block, one.shares)).collect();
     for (block, shares) in lines {
-        for other in machine.blocks.iter().filter(|other| overlap(block, other)) {
+        for other in &machine.blocks {
+            let kind = if is_twin(block, other) {
+                Kinship::Twin
+            } else if overlap(block, other, machine) {
+                Kinship::Overlapping
+            } else {
+                continue;
+            };
             if related.iter().all(|known| known.block.number != other.number) {
-                related.push(Related { block: other, kind: Kinship::Overlapping, shares });
+                related.push(Related { block: other, kind, shares });
             }
         }
     }
-    let mut above = vec![own];
+    // What lies on the same disk by another way lies on it.
+    let mut above: Vec<&Block> = machine.blocks.iter().filter(|other| is_twin(own, other)).chain([own]).collect();
     while let Some(block) = above.pop() {
         for other in &machine.blocks {
             let lies_on = other.disk == Some(block.number)
@@ -284,10 +296,21 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     related
 }
 
+/// Whether both are one disk to which two ways lead: by the name that it has, or its model and serial number, and by its
+/// size. What one driver has of one thing (the boot areas of a card) are several.
+fn is_twin(one: &Block, other: &Block) -> bool {
+    let is_same = one.identity.is_some() && one.identity == other.identity && one.bytes == other.bytes;
+    let has_one_driver = one.driven_by.is_some() && one.driven_by == other.driven_by;
+    is_same && one.number != other.number && !has_one_driver
+}
+
 /// Whether both are partitions of one disk, and have sectors in common.
-fn overlap(one: &Block, other: &Block) -> bool {
+fn overlap(one: &Block, other: &Block, machine: &Machine) -> bool {
     let (Some(a), Some(b)) = (&one.sectors, &other.sectors) else { return false };
-    one.disk.is_some() && one.disk == other.disk && a.start < b.end && b.start < a.end
+    let disk = |block: &Block| machine.blocks.iter().find(|disk| Some(disk.number) == block.disk);
+    let (Some(disk), Some(others)) = (disk(one), disk(other)) else { return false };
+    let is_one_disk = disk.number == others.number || is_twin(disk, others);
+    is_one_disk && one.number != other.number && a.start < b.end && b.start < a.end
 }
 
 /// How a device is used, other than by being what those that lie on it are made of.

@@ -33,7 +33,7 @@ pub enum GuardFault {
         identity: String,
     },
     /// What was typed is not what the device is. Nothing was written.
-    #[error("{device} is not overwritten: {typed:?} is not its {what}")]
+    #[error("{device} is not overwritten: {}", not_it(.typed, .what))]
     NotConfirmed {
         /// Which device: its path, and what it is.
         device: String,
@@ -55,6 +55,13 @@ pub enum GuardFault {
         /// What the kernel said.
         source: io::Error,
     },
+}
+
+fn not_it(typed: &str, what: &str) -> String {
+    match typed.trim() {
+        "" => format!("nobody has said which device is meant, by its {what}"),
+        typed => format!("{typed:?} is not its {what}"),
+    }
 }
 
 /// So many reasons are said; a disk may be mounted in a hundred containers.

@@ -6,9 +6,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use procfs::FromRead;
-use procfs::process::{MountInfo, MountInfos};
+use procfs::process::MountInfo;
 
+use crate::bounded;
 use crate::devices::Device;
 use crate::loops::{self, Backing};
 use crate::place;
@@ -47,6 +47,11 @@ pub(crate) struct Block {
     pub(crate) slaves: Vec<Number>,
     /// The names of the devices that are made of it.
     pub(crate) holders: Vec<String>,
+    /// What tells the disk from others, however many ways lead to it.
+    pub(crate) identity: Option<String>,
+    pub(crate) bytes: Option<u64>,
+    /// What drives it: that of two ways to one disk are two.
+    pub(crate) driven_by: Option<PathBuf>,
     /// What a mapped device is called by who made it.
     pub(crate) called: Option<String>,
     /// What a loop device lies on.
@@ -116,9 +121,12 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             // The folder of a partition lies in that of its disk.
             disk: is_partition.then(|| device.sys.canonicalize().ok()?.parent().and_then(number_in)).flatten(),
             sectors: device.sectors(),
+            identity: device.identity(),
+            bytes: device.bytes(),
+            driven_by: device.sys.join("device").canonicalize().ok(),
             slaves: numbers("slaves"),
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
-            called: fs::read_to_string(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
+            called: bounded::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
             // Looked at once more: one that was detached meanwhile lies on nothing.
             is_unknown: backing.is_none() && device.is_file(),
             backing,
@@ -133,47 +141,41 @@ fn mounts(eyes: &Eyes) -> Option<Vec<Mount>> {
     let own = eyes.proc.join("thread-self");
     let mut seen = BTreeSet::new();
     seen.extend(fs::read_link(own.join("ns/mnt")).ok());
-    let mut mounts: Vec<Mount> = mounts_of(eyes, &own, false)?;
+    let mut mounts: Vec<Mount> = mounts_in(eyes, &place::mount_lines(&own).ok()?, false)?;
     let is_number = |folder: &PathBuf| name(folder).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     for process in folders(eyes.proc).into_iter().filter(is_number) {
         for thread in folders(&process.join("task")) {
             // A thread may have ended meanwhile, or be none of our business.
             let Ok(namespace) = fs::read_link(thread.join("ns/mnt")) else { continue };
             if !seen.contains(&namespace)
-                && let Some(others) = mounts_of(eyes, &thread, true)
+                && let Ok(lines) = place::mount_lines(&thread)
             {
                 seen.insert(namespace);
-                mounts.extend(others);
+                // What cannot be understood may be of any device.
+                mounts.extend(mounts_in(eyes, &lines, true)?);
             }
         }
     }
     Some(mounts)
 }
 
-fn mounts_of(eyes: &Eyes, thread: &Path, is_elsewhere: bool) -> Option<Vec<Mount>> {
-    let infos = MountInfos::from_file(thread.join("mountinfo")).ok()?;
+fn mounts_in(eyes: &Eyes, lines: &str, is_elsewhere: bool) -> Option<Vec<Mount>> {
+    let infos = place::mounts_in(lines)?;
     let device = |path: &str| device_at(eyes, path);
     let mount = |info: MountInfo| {
         let log = info.super_options.get("logdev").and_then(|path| device(path.as_deref()?));
         let source = info.mount_source.as_deref().and_then(device);
         // Numbers of major 0 are nobody's: file systems without a device, and btrfs.
         let number = parse_number(&info.majmin).filter(|(major, _)| *major != 0);
-        let (at, file_system) = (unescaped(&info.mount_point), info.fs_type);
+        let (at, file_system) = (info.mount_point, info.fs_type);
         (number.or(source).is_some()).then_some(Mount { number, source, log, at, file_system, is_elsewhere })
     };
-    Some(infos.0.into_iter().filter_map(mount).collect())
-}
-
-/// The kernel writes blanks, tabs, line ends and backslashes of a path in octal.
-fn unescaped(path: &Path) -> PathBuf {
-    let text = path.to_string_lossy();
-    let odd = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    PathBuf::from(odd.into_iter().fold(text.into_owned(), |text, (octal, plain)| text.replace(octal, plain)))
+    Some(infos.into_iter().filter_map(mount).collect())
 }
 
 /// The devices in `/proc/swaps`: each line begins with a path.
 fn swaps(eyes: &Eyes) -> Vec<Number> {
-    let text = fs::read_to_string(eyes.proc.join("swaps")).unwrap_or_default();
+    let text = bounded::of_the_kernel(eyes.proc.join("swaps")).unwrap_or_default();
     let paths = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
     paths.filter_map(|path| device_at(eyes, path)).collect()
 }
@@ -203,8 +205,9 @@ fn alive(sys: &Path) -> Vec<(String, String)> {
     types.flat_map(of_type).collect()
 }
 
+/// What a folder tells of. A name of a device under /dev may have a slash in it, for which there is a `!`.
 fn name(folder: &Path) -> Option<String> {
-    folder.file_name()?.to_str().map(str::to_owned)
+    Some(folder.file_name()?.to_str()?.replace('!', "/"))
 }
 
 fn parse_number(text: &str) -> Option<Number> {

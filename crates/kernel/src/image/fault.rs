@@ -11,7 +11,7 @@ use crate::guard::GuardFault;
 #[derive(Debug, thiserror::Error)]
 pub enum ImageFault {
     /// Loop devices, mounts and namespaces need the right to administer the system.
-    #[error("an image needs the right to administer the system (CAP_SYS_ADMIN)")]
+    #[error("to make and mount a file system needs the right to administer the system (CAP_SYS_ADMIN)")]
     NoRights {
         /// Whether the user is root all the same, as in a container.
         is_root: bool,

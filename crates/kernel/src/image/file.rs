@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, AtFlags, CWD, Mode, OFlags, SeekFrom};
+use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use units::Bytes;
 
@@ -49,6 +49,15 @@ impl UnnamedFile {
         };
         file.set_len(bytes).map_err(|source| fault("make a file of that size", directory, source))?;
         Ok(UnnamedFile { file, directory: directory.to_owned(), bytes })
+    }
+
+    /// One that is in memory and has nothing in it: what is written to it takes room, its size does not.
+    pub(crate) fn in_memory(bytes: u64) -> Result<UnnamedFile, ImageFault> {
+        let directory = PathBuf::from("memory");
+        let made = rustix::fs::memfd_create("diskperf", MemfdFlags::CLOEXEC).map_err(io::Error::from);
+        let made = made.map(File::from).and_then(|file| file.set_len(bytes).map(|()| file));
+        let file = made.map_err(|source| fault("make a file", &directory, source))?;
+        Ok(UnnamedFile { file, directory, bytes })
     }
 
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {

@@ -143,15 +143,10 @@ impl Mkfs {
             Block::Size(option) => Some([(*option).to_owned(), format!("uuid={uuid}")]),
         });
         cleared.release()?;
-        let output = Command::new(&self.program)
+        let output = command(&self.program, empty)
             .args(&self.arguments)
             .args(uuid.into_iter().flatten())
             .arg(cleared.node())
-            .env_clear()
-            .env("PATH", FOLDERS.join(":"))
-            .env("LC_ALL", "C")
-            .current_dir(empty)
-            .stdin(Stdio::null())
             .output()
             .map_err(|source| ImageFault::NotRun { tool: self.program.clone(), source })?;
         if output.status.success() {
@@ -160,6 +155,14 @@ impl Mkfs {
         let words = words(&output.stderr).or_else(|| words(&output.stdout)).unwrap_or_else(|| ending(output.status));
         Err(ImageFault::Mkfs { tool: self.name.clone(), words })
     }
+}
+
+/// A program that is to be run in a folder, with nothing that the user who called us, or whoever set that user's
+/// environment, could tell it: which file configures it, which library it loads, in which language it speaks.
+fn command(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", FOLDERS.join(":")).env("LC_ALL", "C").current_dir(folder).stdin(Stdio::null());
+    command
 }
 
 /// The least size that mkfs accepts with its own defaults.
@@ -300,6 +303,17 @@ mod tests {
         for name in ["", "../ext4", "Ext4", "ext4 -n"] {
             assert!(matches!(Mkfs::plan(name, None, &[]), Err(ImageFault::BadName(_))), "{name}");
         }
+    }
+
+    #[test]
+    fn a_program_is_told_nothing_by_the_environment() {
+        let program = ["/usr/bin/env", "/bin/env"].map(Path::new).into_iter().find(|path| path.is_file());
+        let output = command(program.expect("every system has it"), Path::new("/")).output().expect("run");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut lines: Vec<&str> = said.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["LC_ALL=C", &format!("PATH={}", FOLDERS.join(":"))]);
+        assert!(std::env::vars().count() > 2, "this process has an environment");
     }
 
     #[test]

@@ -7,8 +7,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
+use units::Bytes;
 
 use super::{Change, Queue, TuningFault};
+use crate::bounded;
 use crate::incarnation::Incarnation;
 
 /// The folder of the administrator, who alone may tune by default.
@@ -19,6 +21,9 @@ const PERSONAL: &str = "diskperf";
 
 /// How the files' names begin.
 const PREFIX: &str = "tuned-";
+
+/// Far more than a note of every attribute of a queue has.
+const LARGEST: Bytes = Bytes::mib(1);
 
 /// Where notes are.
 #[derive(Clone, Debug)]
@@ -93,7 +98,7 @@ impl Notes {
 impl Locked<'_> {
     /// What is noted about this queue.
     pub(super) fn note_of(&self, queue: &Queue) -> Result<Option<Note>, TuningFault> {
-        match fs::read_to_string(self.notes.path(queue)) {
+        match bounded::text(&self.notes.path(queue), LARGEST) {
             // Half a note is of a process that was killed before it had changed anything.
             Ok(text) => Ok(Note::parse(&text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -105,7 +110,7 @@ impl Locked<'_> {
     pub(super) fn all(&self) -> Vec<Note> {
         let files = fs::read_dir(&self.notes.folder).into_iter().flatten().flatten();
         let notes = files.filter(|file| file.file_name().to_string_lossy().starts_with(PREFIX));
-        notes.filter_map(|file| Note::parse(&fs::read_to_string(file.path()).ok()?)).collect()
+        notes.filter_map(|file| Note::parse(&bounded::text(&file.path(), LARGEST).ok()?)).collect()
     }
 
     pub(super) fn add(&self, note: &Note) -> Result<(), TuningFault> {

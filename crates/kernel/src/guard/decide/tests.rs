@@ -289,3 +289,90 @@ fn a_size_is_what_a_person_types_for_it() {
     }
     assert!(is_size(&Bytes(1_000_204_886_016).to_string(), 1_000_204_886_016));
 }
+
+#[test]
+fn two_ways_to_one_disk_are_one_disk() {
+    let named = |wwid: &'static str, size: &'static str| [("device/wwid", wwid), ("size", size)];
+    let partition = |start: &'static str| [("partition", "1\n"), ("start", start), ("size", "100\n")];
+    let two_ways = |wwid: &'static str, size: &'static str| {
+        let recorded = machine();
+        recorded.add("pci/1/sdc", "8:32", &named("naa.600508b1\n", "1000\n"));
+        recorded.add("pci/1/sdc/sdc1", "8:33", &partition("0\n"));
+        recorded.add("pci/2/sdd", "8:48", &named(wwid, size));
+        recorded.add("pci/2/sdd/sdd1", "8:49", &partition("0\n"));
+        recorded.add("pci/2/sdd/sdd2", "8:50", &partition("100\n"));
+        recorded.mounts("9/task/9", "mnt:[2]", &["2 1 8:49 / /srv rw - xfs /dev/sdd1 rw"]);
+        recorded
+    };
+    let recorded = two_ways("naa.600508b1\n", "1000\n");
+    let mounted = "is mounted at /srv in another mount namespace (xfs)";
+    assert_eq!(refusals(&recorded, (8, 32))[0], format!("sdd1, which lies on it, {mounted}"));
+    assert_eq!(refusals(&recorded, (8, 33)), [format!("sdd1, which shares sectors with it, {mounted}")]);
+    assert_eq!(refusals(&recorded, (8, 50)), [""; 0], "it has other sectors");
+    for (wwid, size) in [("naa.600508b2\n", "1000\n"), ("naa.600508b1\n", "2000\n"), ("\n", "1000\n")] {
+        let recorded = two_ways(wwid, size);
+        assert_eq!(refusals(&recorded, (8, 32)), ["it has partitions (sdc1)"], "{wwid} {size}");
+        assert_eq!(refusals(&recorded, (8, 33)), [""; 0], "{wwid} {size}");
+    }
+
+    // Both ways are held by who makes one of them, and its volume is not in its own way.
+    let recorded = two_ways("naa.600508b1\n", "1000\n");
+    recorded.add("virtual/dm-0", "253:0", &[("dm/name", "mpatha\n"), ("size", "1000\n")]);
+    recorded.stack("virtual/dm-0", "pci/1/sdc");
+    recorded.stack("virtual/dm-0", "pci/2/sdd");
+    assert!(refusals(&recorded, (8, 32)).contains(&"it is part of dm-0 (mpatha)".to_owned()));
+
+    // By what is printed on them; but one card has areas of its own.
+    let recorded = machine();
+    let printed = [("device/model", "EVO\n"), ("device/serial", "S3Z9\n"), ("size", "8192\n")];
+    recorded.add("pci/1/sde", "8:64", &printed);
+    recorded.add("pci/2/sdf", "8:80", &printed);
+    recorded.write("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb partition 1 0 -2\n");
+    assert_eq!(refusals(&recorded, (8, 64)), [""; 0]);
+    recorded.mounts("9/task/9", "mnt:[2]", &["2 1 8:80 / /srv rw - xfs /dev/sdf rw"]);
+    assert_eq!(refusals(&recorded, (8, 64)), [format!("sdf, which is the same disk by another way, {mounted}")]);
+
+    let recorded = machine();
+    recorded.write("devices/card/name", "DG4016\n");
+    recorded.write("devices/card/serial", "0x1\n");
+    for (name, number) in [("boot0", "179:8"), ("boot1", "179:16")] {
+        recorded.add(&format!("card/{name}"), number, &[("size", "8192\n")]);
+        recorded.link("card", &format!("devices/card/{name}/device"));
+    }
+    recorded.mounts("9/task/9", "mnt:[2]", &["2 1 179:16 / /srv rw - xfs /dev/boot1 rw"]);
+    assert_eq!(refusals(&recorded, (179, 8)), [""; 0]);
+}
+
+#[test]
+fn a_device_whose_name_has_a_slash_is_known_by_it() {
+    let recorded = machine();
+    let device = recorded.add("pci/cciss!c0d0", "104:0", &[]);
+    recorded.write("devices/pci/cciss!c0d0/uevent", "DEVNAME=cciss/c0d0\n");
+    let device = Device::in_sys(recorded.sys(), 104, 0).unwrap_or(device);
+    assert_eq!(device.node(), Path::new("/dev/cciss/c0d0"));
+    assert_eq!(refusals(&recorded, (104, 0)), [""; 0]);
+    recorded.write("fs/xfs/cciss!c0d0/log/log_head_lsn", "1\n");
+    let alive = "it has a file system in use (xfs) that is mounted nowhere to be seen";
+    assert_eq!(refusals(&recorded, (104, 0)), [alive]);
+    recorded.add("pci/cciss!c0d1", "104:16", &[]);
+    recorded.write("devices/pci/cciss!c0d1/uevent", "DEVNAME=cciss/c0d1\n");
+    recorded.link("pci/cciss!c0d0", "devices/pci/sda/sda1/holders/cciss!c0d0");
+    recorded.write("proc/fs/jbd2/cciss!c0d1-8/info", "\n");
+    recorded.write("proc/fs/jbd2/cciss!c0d1/info", "\n");
+    assert_eq!(refusals(&recorded, (104, 16)), ["it is the journal of a file system in use"]);
+    assert_eq!(refusals(&recorded, (8, 1))[0], "it is part of cciss/c0d0");
+}
+
+#[test]
+fn a_mount_that_cannot_be_read_hides_no_other_and_may_be_of_any_device() {
+    let recorded = machine();
+    recorded.add("pci/sdb", "8:16", &[]);
+    assert_eq!(refusals(&recorded, (8, 16)), [""; 0]);
+    // A name that is no text.
+    recorded.mounts("9/task/9", "mnt:[2]", &[]);
+    let lines = b"2 1 0:44 / /mnt/\xFF rw - fuse x rw\n3 1 8:16 / /srv rw - xfs /dev/sdb rw\n";
+    std::fs::write(recorded.proc().join("9/task/9/mountinfo"), lines).expect("lines");
+    assert!(refusals(&recorded, (8, 16))[0].starts_with("it is mounted at /srv"));
+    recorded.mounts("11/task/11", "mnt:[3]", &["a line of a kernel to come"]);
+    assert_eq!(refusals(&recorded, (8, 16)), ["what uses it cannot be seen"]);
+}

@@ -1,0 +1,75 @@
+//! Reading what others have written: never more than was thought of, and never for ever.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use units::Bytes;
+
+/// The most that is read of a file under /proc or /sys. Attributes have a page; the list of mounts of a machine with ten
+/// thousand of them has two megabytes.
+pub const OF_THE_KERNEL: Bytes = Bytes::mib(16);
+
+/// Opens what is there, to read it. It is not waited for anybody to write to a pipe: one that nobody writes to ends at
+/// once.
+pub fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    // What is written to it is waited for.
+    rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
+}
+
+/// All bytes; nothing where there are more than `most`.
+pub fn bytes(source: impl Read, most: Bytes) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    source.take(most.0.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most.0).then_some(bytes))
+}
+
+/// The text of a regular file that has no more than `most`.
+pub fn text(path: &Path, most: Bytes) -> io::Result<String> {
+    let file = open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {most}"));
+    let bytes = bytes(file, most)?.ok_or_else(too_large)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"))
+}
+
+/// The text of a file under /proc or /sys.
+pub(crate) fn of_the_kernel(path: impl AsRef<Path>) -> io::Result<String> {
+    text(path.as_ref(), OF_THE_KERNEL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_than_was_thought_of() {
+        assert_eq!(bytes(&[7; 10][..], Bytes(10)).expect("a read"), Some(vec![7; 10]));
+        assert_eq!(bytes(io::repeat(7), Bytes(10)).expect("a read"), None);
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("a");
+        std::fs::write(&path, "text").expect("a file");
+        assert_eq!(text(&path, Bytes(4)).expect("a read"), "text");
+        assert_eq!(text(&path, Bytes(3)).expect_err("it has four").to_string(), "it is larger than 3 B");
+        std::fs::write(&path, b"\xFF").expect("a file");
+        assert_eq!(text(&path, Bytes(4)).expect_err("no text").kind(), ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn what_has_no_end_is_no_file() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
+        for path in [&pipe, Path::new("/dev/zero"), folder.path()] {
+            assert_eq!(text(path, Bytes(4)).expect_err("no file").to_string(), "it is no regular file", "{path:?}");
+        }
+        assert_eq!(open(&pipe).and_then(|pipe| bytes(pipe, Bytes(4))).expect("it ends"), Some(Vec::new()));
+        assert_eq!(text(&folder.path().join("none"), Bytes(4)).expect_err("none").kind(), ErrorKind::NotFound);
+    }
+}
