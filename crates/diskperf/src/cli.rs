@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Means;
+use report::plain;
 use units::{Bytes, Nanos};
 use workload::Cache;
 use workload::programs::mckusick::Classic;
@@ -30,6 +31,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::OutputArguments;
 use crate::machines::Sweep;
+use crate::output;
 use crate::presets::{self, Preset};
 use crate::runs::KeepArguments;
 use crate::target::{Target, TargetArgument};
@@ -503,7 +505,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     {
         return commands::help::run(&[]);
     }
-    let line = CommandLine::parse_from(&words);
+    let line = CommandLine::try_parse_from(&words).unwrap_or_else(|error| refuse(&error, &words));
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
         Some(Command::Run(arguments)) => commands::run::run(&arguments, &words),
@@ -527,6 +529,19 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::List(arguments)) => commands::list::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),
+    }
+}
+
+/// Says what is wrong with the words, or the help that they asked for, and ends the program.
+fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
+    // It repeats them: then as a terminal may have them.
+    let words: Vec<String> = words.iter().map(|word| plain::line(&word.to_string_lossy()).into_owned()).collect();
+    match CommandLine::try_parse_from(words) {
+        Err(error) => error.exit(),
+        Ok(_) => {
+            output::remark(&error.to_string());
+            std::process::exit(error.exit_code())
+        }
     }
 }
 

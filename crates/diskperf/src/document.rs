@@ -1,10 +1,14 @@
 //! A run's document: of the store, or read from a file or from standard input: whole, bounded, and of this version, or told
 //! what it is instead.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::borrow::Cow;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use kernel::bounded;
+use report::plain::{is_command, line};
+use serde_json::Value;
 use serde_json::error::Category;
 use stats::{Document, SCHEMA};
 use units::Bytes;
@@ -61,22 +65,49 @@ fn stored_name(run: &Path) -> Option<&str> {
 fn read(path: &Path) -> Result<Document, Error> {
     let unreadable = |source: io::Error| Error::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
-        let bytes = bounded(io::stdin().lock(), LARGEST).map_err(unreadable)?;
+        let bytes = bounded::bytes(io::stdin().lock(), LARGEST).map_err(unreadable)?;
         return Ok(parse("standard input", bytes.as_deref())?);
     }
-    if given::existing(path)?.is_dir() {
+    let kind = given::existing(path)?.file_type();
+    if kind.is_dir() {
         return Err(Error::IsADirectory(path.to_owned()));
     }
-    let file = File::open(path).map_err(unreadable)?;
-    let bytes = bounded(file, LARGEST).map_err(unreadable)?;
+    if kind.is_block_device() || kind.is_char_device() {
+        return Err(Error::NotAFile(path.to_owned()));
+    }
+    // A shell hands over a pipe for what another command prints.
+    let bytes = bounded::open(path).and_then(|file| bounded::bytes(file, LARGEST)).map_err(unreadable)?;
     Ok(parse(&path.display().to_string(), bytes.as_deref())?)
 }
 
-/// All bytes; nothing where there are more than `most`.
-fn bounded(source: impl Read, most: Bytes) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    source.take(most.0 + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= most.0).then_some(bytes))
+/// The same document for people: without what a terminal would obey, in any of its words.
+pub fn plain(document: &Document) -> Cow<'_, Document> {
+    let mut value = serde_json::to_value(document).expect("plain data");
+    if !make_plain(&mut value) {
+        return Cow::Borrowed(document);
+    }
+    serde_json::from_value(value).map_or(Cow::Borrowed(document), Cow::Owned)
+}
+
+/// Whether anything had to be changed.
+fn make_plain(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) if text.contains(is_command) => {
+            *text = line(text).into_owned();
+            true
+        }
+        Value::Array(values) => values.iter_mut().fold(false, |is_changed, value| make_plain(value) | is_changed),
+        Value::Object(fields) => {
+            let mut is_changed = fields.values_mut().fold(false, |is_changed, value| make_plain(value) | is_changed);
+            if fields.keys().any(|key| key.contains(is_command)) {
+                *fields =
+                    std::mem::take(fields).into_iter().map(|(key, value)| (line(&key).into_owned(), value)).collect();
+                is_changed = true;
+            }
+            is_changed
+        }
+        _ => false,
+    }
 }
 
 /// What the bytes are, or why they are no document:
@@ -97,7 +128,7 @@ fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
         Err(error) => error.to_string(),
     };
     // 2
-    let value: serde_json::Value = match serde_json::from_slice(bytes) {
+    let value: Value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
         Err(error) if error.classify() == Category::Eof => {
             return Err(DocumentFault::CutShort { name, line: error.line() });
@@ -142,8 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_a_document_can_have() {
-        assert_eq!(bounded(&[7; 10][..], Bytes(10)).expect("a read"), Some(vec![7; 10]));
-        assert_eq!(bounded(io::repeat(7), Bytes(10)).expect("a read"), None);
+    fn no_word_of_a_document_for_people_is_obeyed() {
+        let mut document: Document =
+            serde_json::from_str(include_str!("../../../docs/quick.json")).expect("a document");
+        assert!(matches!(plain(&document), Cow::Borrowed(_)));
+        document.run.host = "a\u{1b}[2J\nb".to_owned();
+        document.cells[0].target = "\u{202e}".to_owned();
+        let shown = plain(&document);
+        assert_eq!((shown.run.host.as_str(), shown.cells[0].target.as_str()), ("a\\u{1b}[2J\\nb", "\\u{202e}"));
+        assert_eq!(shown.cells[1..], document.cells[1..]);
     }
 }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use report::Page;
+use report::plain::is_command;
 use stats::Document;
 
+use crate::document::plain;
 use crate::error::Error;
 use crate::output;
 
@@ -60,7 +62,7 @@ impl OutputArguments {
     pub fn text(&self, document: &Document) -> String {
         match self.layout() {
             Format::Json => json(document),
-            Format::Table => report::table(document, self.page()),
+            Format::Table => report::table(&plain(document), self.page()),
         }
     }
 }
@@ -79,7 +81,29 @@ impl Layout for Format {
     const JSON: Format = Format::Json;
 }
 
-/// Plain data as other programs read it.
+/// Plain data as other programs read it. What a terminal would obey is escaped, also where JSON need not: it stands in
+/// strings only.
 pub fn json(data: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(data).expect("plain data") + "\n"
+    let mut text = String::new();
+    for character in serde_json::to_string_pretty(data).expect("plain data").chars() {
+        if is_command(character) && character != '\n' {
+            text += &format!("\\u{:04x}", u32::from(character));
+        } else {
+            text.push(character);
+        }
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_obeys_no_json() {
+        let words = ["\u{1b}[2J\n", "\u{7f}\u{9b}31m\u{202e}", "größe"];
+        let text = json(&words);
+        assert!(!text.contains(|character| is_command(character) && character != '\n'), "{text}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).expect("JSON"), words);
+    }
 }

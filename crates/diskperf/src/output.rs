@@ -1,23 +1,35 @@
 //! Standard output and files. A closed pipe is success: whoever read has seen enough.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use kernel::place::may_write;
-use report::Page;
+use report::{Page, plain};
+
+use units::Bytes;
 
 use crate::commands::given;
 use crate::error::Error;
 
+/// So much of a message is said; what is quoted in it may be a file of any size.
+const LONGEST: usize = 4096;
+
 /// Prints on standard output.
 pub fn print(text: &str) -> Result<(), Error> {
+    let text = plain::lines(text);
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|source| Error::Output { to: "standard output".to_owned(), source }),
     }
+}
+
+/// Prints a line, whatever names there are in it.
+pub fn print_line(text: &str) -> Result<(), Error> {
+    print(&format!("{}\n", plain::line(text)))
 }
 
 /// What standard output is: as wide as the terminal, where it is one.
@@ -27,7 +39,14 @@ pub fn page() -> Page {
 
 /// Says a line on standard error. Nobody may be left to hear it, and that stops nothing.
 pub fn remark(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", shortened(&plain::line(text)));
+}
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => Cow::Owned(format!("{}... ({} in all)", &text[..at], Bytes(text.len() as u64))),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// The same, of what `format!` takes. Not `eprintln!`, which ends the program where nobody listens.
@@ -56,5 +75,17 @@ pub fn check(to: Option<&Path>) -> Result<(), Error> {
 /// Writes a file, or prints where none is named.
 pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
     let Some(path) = to else { return print(text) };
-    fs::write(path, text).map_err(|source| Error::Output { to: path.display().to_string(), source })
+    fs::write(path, &*plain::lines(text)).map_err(|source| Error::Output { to: path.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_message_the_beginning_is_said() {
+        assert_eq!(shortened("short"), "short");
+        let long = "é".repeat(LONGEST + 1);
+        assert_eq!(shortened(&long), format!("{}... (8194 B in all)", "é".repeat(LONGEST)));
+    }
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
+use report::plain;
 use report::wrap::COLUMNS;
 
 /// To the beginning of the line, and nothing in it.
@@ -35,7 +36,7 @@ impl StatusLine {
     /// Says something else, cut where the terminal ends. What stands there already is not written again.
     pub fn say(&self, text: &str) {
         let columns = kernel::terminal::columns(io::stderr()).unwrap_or(COLUMNS);
-        let text: String = text.chars().take(columns.saturating_sub(FREE)).collect();
+        let text: String = plain::line(text).chars().take(columns.saturating_sub(FREE)).collect();
         if text != *self.text.borrow() {
             self.write(&format!("{CLEARED}{text}"));
             self.text.replace(text);

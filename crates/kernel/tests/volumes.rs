@@ -86,19 +86,17 @@ fn what_mkfs_leaves_half_made_is_erased() {
 
 #[test]
 fn options_that_nobody_takes_cost_no_data() {
-    need!("ext4");
-    let disk = disk(16 * MIB);
-    let tool = testkit::tool("mkfs.ext4").expect("it is installed");
-    let node = disk.device.node().to_str().expect("a plain path");
-    assert_eq!(testkit::run(&tool, Path::new("/"), &["-q", "-F", "-L", "photos", node]).status, Some(0));
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    testkit::use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     let leave = Leave::Destroy("16 MiB".to_owned());
     for options in [&["-O", "frobnicate"][..], &["-b", "65536"], &["-m", "200"]] {
-        let outcome = disk.make("ext4", options, &leave);
+        let outcome = make(&disk, "ext4", options, &leave);
         assert!(matches!(&outcome, Err(ImageFault::Mkfs { .. } | ImageFault::Mount { .. })), "{outcome:?}");
-        assert_eq!(disk.holds(), ["it holds ext4 \"photos\""]);
+        assert_eq!(holds(&disk), ["it holds ext4 \"photos\""]);
     }
-    disk.make("ext4", &["-m", "0"], &leave).and_then(Volume::finish).expect("a file system");
-    assert_eq!(disk.holds(), [""; 0]);
+    make(&disk, "ext4", &["-m", "0"], &leave).and_then(Volume::finish).expect("a file system");
+    assert_eq!(holds(&disk), [""; 0]);
 }
 
 #[test]

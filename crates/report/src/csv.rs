@@ -106,9 +106,12 @@ pub(crate) fn key(cell: &Cell) -> String {
     fields.map(field).join(",")
 }
 
-/// A field: quoted where it must be.
+/// A field of text: quoted where it must be. A spreadsheet takes what begins like a formula for one, and computes it: that
+/// gets an apostrophe before it, as a person would type it there.
 pub(crate) fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    let formula = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    let text = &format!("{formula}{text}");
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.clone() }
 }
 
 fn number<N: ToString>(number: Option<N>) -> String {
@@ -147,5 +150,7 @@ mod tests {
     fn a_field_is_quoted_where_it_must_be() {
         assert_eq!(field("plain text"), "plain text");
         assert_eq!(field("a, \"b\""), "\"a, \"\"b\"\"\"");
+        assert_eq!(field("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
+        assert_eq!(["+1", "-1", "@a", "a=1"].map(field), ["'+1", "'-1", "'@a", "a=1"]);
     }
 }

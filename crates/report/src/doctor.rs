@@ -3,6 +3,7 @@
 use stats::{Ability, Checkup};
 
 use crate::grid::Page;
+use crate::plain::line;
 use crate::wrap::hanging;
 
 /// Columns of the state, with what separates it from the reason.
@@ -11,13 +12,13 @@ const STATE: usize = 8;
 /// A paragraph per check: what, whether, why, and how to get the rest.
 pub fn table(checkup: &Checkup, page: Page) -> String {
     let width = checkup.checks.iter().map(|check| check.check.chars().count()).max().unwrap_or(0) + 2;
-    let mut text = format!("{}  {}\n\n", checkup.path, checkup.kernel);
+    let mut text = format!("{}  {}\n\n", line(&checkup.path), line(&checkup.kernel));
     text += &format!("{:width$}{:STATE$}why\n", "check", "here");
     for check in &checkup.checks {
         let label = format!("{:width$}{}", check.check, check.state.name());
-        text += &hanging(page, &label, width + STATE, &check.why);
+        text += &hanging(page, &label, width + STATE, &line(&check.why));
         if let Some(how) = &check.how {
-            text += &hanging(page, &format!("{:indent$}->", "", indent = width + STATE), width + STATE + 3, how);
+            text += &hanging(page, &format!("{:indent$}->", "", indent = width + STATE), width + STATE + 3, &line(how));
         }
     }
     let count = |ability: Ability| checkup.checks.iter().filter(|check| check.state == ability).count();

@@ -10,6 +10,7 @@
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
+use crate::plain;
 use crate::wrap::wrapped;
 
 /// What the page holds that a text is printed on.
@@ -94,14 +95,15 @@ impl Grid {
         Grid { leading, ..self }
     }
 
-    /// Adds a row, a text for each column.
+    /// Adds a row, a text of one line for each column.
     pub fn row(&mut self, row: impl IntoIterator<Item = impl Into<String>>) {
-        self.lines.push(Line::Row(row.into_iter().map(Into::into).collect()));
+        let plain = |text: String| plain::line(&text).into_owned();
+        self.lines.push(Line::Row(row.into_iter().map(|text| plain(text.into())).collect()));
     }
 
     /// Adds a line of its own, above the rows that it is the title of.
     pub fn title(&mut self, title: impl Into<String>) {
-        self.lines.push(Line::Title(title.into()));
+        self.lines.push(Line::Title(plain::line(&title.into()).into_owned()));
     }
 
     /// The table as it fits on the page.

@@ -12,6 +12,7 @@ mod lfs;
 mod markdown;
 mod numbers;
 mod paper;
+pub mod plain;
 pub mod replication;
 mod rows;
 pub mod runs;

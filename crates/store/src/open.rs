@@ -2,25 +2,26 @@
 //!
 //! Policy:
 //!   1. a store that is not there is made: unnamed, in full, then linked to its name, so that nobody ever sees
-//!      half of one, not even after `kill -9`. Only its owner may read it;
+//!      half of one, not even after `kill -9`. Only its owner may read it, and in the usual place this is so of one that
+//!      was there already;
 //!   2. the file's first bytes say whether it is a store, before SQLite opens it;
 //!   3. who wants to write is told at once where that cannot be;
 //!   4. SQLite looks whether the file is whole;
 //!   5. a newer schema is left alone; an older one is copied beside, then migrated;
 //!   6. a commit is on the device when it returns (WAL, synchronous = FULL).
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use rusqlite_migration::M;
-use rustix::fs::{Access, AtFlags, CWD, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 
 use crate::error::{READ, StoreError};
 use crate::place::Owner;
@@ -54,16 +55,28 @@ impl Store {
         Store::open_as(path, owner, STEPS)
     }
 
-    /// Makes the folder that a store is to lie in, and those above it.
+    /// Makes the folder that a store is to lie in, and those above it, and sees to it that nobody but its owner can enter
+    /// it or read what of a store is there already: restored from a copy, both may have wider rights.
+    ///
+    /// Under sudo all of this is done in folders that a user may change meanwhile. So what was made is given away only
+    /// where it is seen through the folder it was made in, no link is followed to it, and rights are changed only of what
+    /// belongs to that user.
     pub fn make_folder(path: &Path, owner: Option<Owner>) -> Result<(), StoreError> {
         let Some(folder) = path.parent() else { return Ok(()) };
-        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-        for folder in missing.into_iter().rev() {
-            let made = || match DirBuilder::new().mode(0o700).create(folder) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                made => made.and_then(|()| give(&File::open(folder)?, owner)),
-            };
-            made().map_err(|source| StoreError::io("make", folder, source))?;
+        let mut missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        let there = missing.last().map_or(Some(folder), |missing| missing.parent()).unwrap_or(Path::new("/"));
+        let mut open = File::open(there).map_err(|source| StoreError::io("look into", there, source))?;
+        while let Some(folder) = missing.pop() {
+            open = made_in(&open, folder, owner).map_err(|source| StoreError::io("make", folder, source))?;
+        }
+        narrow(&open, 0o700, owner).map_err(|source| StoreError::io("close to others", folder, source))?;
+        for suffix in ["", "-wal", "-shm"] {
+            let path = with_suffix(path, suffix);
+            let name = path.file_name().unwrap_or_default();
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            // What is not there, or is a link, or may not be read, is looked at when the store is opened.
+            let Ok(file) = rustix::fs::openat(&open, name, flags, Mode::empty()) else { continue };
+            narrow(&file.into(), 0o600, owner).map_err(|source| StoreError::io("close to others", &path, source))?;
         }
         Ok(())
     }
@@ -238,6 +251,32 @@ fn empty(steps: &[M]) -> rusqlite::Result<Vec<u8>> {
         error => rusqlite::Error::ToSqlConversionFailure(Box::new(error)),
     })?;
     Ok(connection.serialize(MAIN_DB)?.to_vec())
+}
+
+/// A folder in one that is open: made, or there already.
+fn made_in(folder: &File, path: &Path, owner: Option<Owner>) -> io::Result<File> {
+    let name = path.file_name().unwrap_or_default();
+    let is_made = match rustix::fs::mkdirat(folder, name, Mode::RWXU) {
+        Err(rustix::io::Errno::EXIST) => false,
+        made => made.map(|()| true)?,
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let made = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
+    if is_made {
+        give(&made, owner)?;
+    }
+    Ok(made)
+}
+
+/// Takes rights from others, of what belongs to whom the store belongs to.
+fn narrow(file: &File, rights: u32, owner: Option<Owner>) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    let whose = owner.map_or(rustix::process::geteuid().as_raw(), |owner| owner.user);
+    let is_wider = metadata.mode() & 0o777 & !rights != 0;
+    if is_wider && metadata.uid() == whose {
+        file.set_permissions(Permissions::from_mode(metadata.mode() & rights))?;
+    }
+    Ok(())
 }
 
 fn give(file: &File, owner: Option<Owner>) -> io::Result<()> {

@@ -1,6 +1,7 @@
-//! Where other programs are run, where things are deleted, and where devices are had exclusively. A tool that people
-//! run as root on disks they care for does all three in few places, each known. So is where the clock on the wall is
-//! read, which somebody may set while something is measured: nothing that is measured, and no wait, goes by it.
+//! Where other programs are run, where things are deleted, where devices are had exclusively, and where files are read
+//! whatever their size. A tool that people run as root on disks they care for does all of this in few places, each known.
+//! So is where the clock on the wall is read, which somebody may set while something is measured: nothing that is
+//! measured, and no wait, goes by it. It runs a shell nowhere.
 
 use super::Finding;
 use super::source::{File, has_word};
@@ -16,15 +17,17 @@ enum Deed {
     Scratch,
     /// Opens a device exclusively, as who wants to write to it does.
     Hold,
+    /// Reads all of a file, however much that is and however long it takes.
+    Read,
     /// Reads the clock on the wall.
     Date,
 }
 
-use Deed::{Date, Delete, Hold, Run, Scratch};
+use Deed::{Date, Delete, Hold, Read, Run, Scratch};
 
 /// The words that give a deed away. Unit tests make their scratch folders through the function
 /// `tempfile::tempdir`, which is no such word.
-const WORDS: [(&str, Deed); 17] = [
+const WORDS: [(&str, Deed); 22] = [
     ("Command::new", Run),
     ("posix_spawn", Run),
     ("execve", Run),
@@ -42,10 +45,23 @@ const WORDS: [(&str, Deed); 17] = [
     ("libc::time", Date),
     ("CLOCK_REALTIME", Date),
     ("ClockId::Realtime", Date),
+    ("fs::read", Read),
+    ("read_to_end", Read),
+    ("read_to_string", Read),
+    ("from_file", Read),
+    ("io::copy", Read),
 ];
 
+/// How a shell is called, or what calls one: what a name says would be obeyed.
+const SHELLS: [&str; 9] =
+    ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
+
+/// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
+const PRODUCT: [&str; 9] =
+    ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
+
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 29] = [
+const PLACES: [(&str, &[Deed], &str); 33] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -56,14 +72,18 @@ const PLACES: [(&str, &[Deed], &str); 29] = [
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
     ("crates/kernel/src/guard/mod.rs", &[Hold], "whether somebody else holds a device; for reading, let go at once"),
+    ("crates/kernel/src/bounded.rs", &[Read], "so much of a file and no more"),
+    ("crates/kernel/src/image/file.rs", &[Read], "its unit tests, what they have made"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
     ("crates/kernel/src/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
     ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
     ("crates/kernel/src/tuning/notes.rs", &[Delete], "the note of what to restore"),
-    ("crates/kernel/src/tuning/tests.rs", &[Scratch], "a queue of plain files"),
+    ("crates/kernel/src/tuning/tests.rs", &[Read, Scratch], "a queue of plain files"),
     ("crates/kernel/src/workspace.rs", &[Delete, Scratch], "the private folder that programs stand in"),
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
+    ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),
+    ("crates/store/src/place.rs", &[Read], "the first megabyte of the list of users"),
     ("crates/testkit/src/group.rs", &[Delete], "the control group that a test made, empty again"),
     ("xtask/src/built.rs", &[Run], "tests that cargo built"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
@@ -78,7 +98,7 @@ const PLACES: [(&str, &[Deed], &str); 29] = [
 ];
 
 /// Files under `tests` and `benches`, and the testkit, exist to run the program, in scratch folders.
-const IN_TESTS: [Deed; 4] = [Run, Scratch, Hold, Date];
+const IN_TESTS: [Deed; 5] = [Run, Scratch, Hold, Read, Date];
 
 /// Places that are not on the list, and lines of the list that no place needs.
 pub fn check(files: &[File]) -> Vec<Finding> {
@@ -86,7 +106,14 @@ pub fn check(files: &[File]) -> Vec<Finding> {
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
         let listed = PLACES.iter().find(|(path, ..)| *path == file.path).map_or(&[] as &[Deed], |(_, deeds, _)| *deeds);
         let in_tests: &[Deed] = if file.is_test() { &IN_TESTS } else { &[] };
+        let is_product = file.crate_name().is_some_and(|name| PRODUCT.contains(&name)) && !file.is_test();
+        if let Some(shell) = SHELLS.iter().find(|shell| is_product && file.uncommented.contains(*shell)) {
+            findings.push(Finding::new(&file.path, format!("{shell}: no shell is run, since it obeys what names say")));
+        }
         for (word, deed) in WORDS {
+            if deed == Read && !is_product {
+                continue;
+            }
             if !listed.contains(&deed) && !in_tests.contains(&deed) && has_word(&file.code, word) {
                 let message = format!("{word} is not expected here; a new place goes into xtask/src/tidy/places.rs");
                 findings.push(Finding::new(&file.path, message));
@@ -127,6 +154,16 @@ mod tests {
     fn a_place_that_is_no_more_leaves_the_list() {
         assert_eq!(messages("crates/kernel/src/process.rs", "unlinkat(a)"), Vec::<String>::new());
         assert_eq!(messages("crates/kernel/src/process.rs", "fn a() {}").len(), 1);
+    }
+
+    #[test]
+    fn no_shell_is_run() {
+        for shell in ["Command::new(\"sh\")", "Command::new(\"/bin/sh\")", "libc::system(a)", "a.arg(\"-c\")"] {
+            let found = messages("crates/kernel/src/image/mkfs.rs", &format!("fn a() {{ {shell} }}"));
+            assert!(found.iter().any(|message| message.contains("no shell is run")), "{shell}: {found:?}");
+        }
+        assert_eq!(messages("crates/diskperf/tests/a.rs", "Command::new(\"sh\")"), Vec::<String>::new());
+        assert_eq!(messages("crates/kernel/src/new.rs", "// Not \"sh\".\nfn a() { \"share\" }"), Vec::<String>::new());
     }
 
     #[test]

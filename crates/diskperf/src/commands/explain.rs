@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use report::explain;
+use report::plain::line;
 use stats::{Cell, Document};
 
 use crate::commands::simulate::again;
@@ -59,8 +60,13 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     let mut document = document::named(&arguments.run, &arguments.store)?;
     let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.to_string_lossy() };
     document.cells.retain(explain::can_be_explained);
-    let mut chosen: Vec<Cell> = choose(&document, &arguments.words, &name)?.into_iter().cloned().collect();
     let layout = arguments.output.layout();
+    let mut words = arguments.words.clone();
+    if layout != Explanation::Json {
+        document = document::plain(&document).into_owned();
+        words.iter_mut().for_each(|word| *word = line(word).into_owned());
+    }
+    let mut chosen: Vec<Cell> = choose(&document, &words, &name)?.into_iter().cloned().collect();
     // The other two have no place for it.
     let is_told = matches!(layout, Explanation::Table | Explanation::Json);
     if is_told && !again::speed_up(&document.run, &mut chosen)? {

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use stats::Document;
 
 use crate::anonymous::anonymous;
+use crate::document::plain;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::{Layout, OutputArguments, json};
@@ -57,11 +58,11 @@ fn text(layout: Exported, runs: &[(String, Document)]) -> String {
         (Exported::Json, [(_, run)]) => json(run),
         (Exported::Json, runs) => json(&runs.iter().map(|(_, run)| run).collect::<Vec<&Document>>()),
         (Exported::Csv, runs) => {
-            let lines = runs.iter().map(|(name, run)| report::csv::lines(name, run));
+            let lines = runs.iter().map(|(name, run)| report::csv::lines(name, &plain(run)));
             report::csv::heading() + &lines.collect::<String>()
         }
         (Exported::Markdown, runs) => {
-            let pages: Vec<String> = runs.iter().map(|(name, run)| report::markdown(name, run)).collect();
+            let pages: Vec<String> = runs.iter().map(|(name, run)| report::markdown(name, &plain(run))).collect();
             pages.join("\n")
         }
     }

@@ -75,7 +75,7 @@ impl Voice {
 
     /// A line on standard output. If it cannot be written, `end` says so.
     pub fn line(&mut self, text: &str) {
-        let printed = self.line.aside(|| output::print(&format!("{text}\n")));
+        let printed = self.line.aside(|| output::print_line(text));
         self.failed = self.failed.take().or(printed.err());
     }
 

@@ -325,11 +325,11 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         }
     }
     for index in plan.order(1) {
-        output::print(&format!("{} on {}\n", plan.name(index), names(&plan.alternatives[index].targets, targets)))?;
+        output::print_line(&format!("{} on {}", plan.name(index), names(&plan.alternatives[index].targets, targets)))?;
     }
     for (index, Alternative { targets: busy, row }) in plan.alternatives.iter().enumerate() {
         if let Some(reason) = &row.omitted {
-            output::print(&format!("n.m. {} on {}: {reason}\n", plan.name(index), names(busy, targets)))?;
+            output::print_line(&format!("n.m. {} on {}: {reason}", plan.name(index), names(busy, targets)))?;
         }
     }
     Ok(())
@@ -339,7 +339,7 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
 fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>) {
     if let Some(forecast) = prices.and_then(|prices| Forecast::of(plan, &prices)) {
         forecast.thin(plan);
-        remark!("{}", forecast.announcement(plan));
+        forecast.announcement(plan).lines().for_each(output::remark);
     }
 }
 

@@ -1,14 +1,18 @@
 //! A file of a machine: its text, and which line something stands on.
 
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use kernel::bounded;
 use toml::Spanned;
 use toml::de::DeTable;
+use units::Bytes;
 
 use super::builtin::File;
 use super::fault::{MachineFault, Place};
+
+/// The largest file that is read; those of `machines/` have at most a few kilobytes.
+const LARGEST: Bytes = Bytes::mib(1);
 
 /// A file that was read.
 pub struct Sheet {
@@ -27,8 +31,8 @@ impl Sheet {
 
     /// One of somebody's own.
     pub fn open(path: &Path) -> Result<Sheet, MachineFault> {
-        let text =
-            fs::read_to_string(path).map_err(|source| MachineFault::Unreadable { path: path.to_owned(), source })?;
+        let text = bounded::text(path, LARGEST)
+            .map_err(|source| MachineFault::Unreadable { path: path.to_owned(), source })?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(Sheet { file: path.display().to_string(), folder, text })
     }

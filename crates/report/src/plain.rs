@@ -1,0 +1,51 @@
+//! Text that others chose - names of targets and devices, labels, what mkfs said, what a stored run says - without what a
+//! terminal would take for a command.
+//!
+//! What is taken out is shown as Rust writes it in a string (`\u{1b}`, `\n`), so that two names stay two names.
+
+use std::borrow::Cow;
+
+/// Whether a terminal obeys it, or it has words stand in another order than they were written in (Unicode's UAX #9).
+pub fn is_command(character: char) -> bool {
+    let is_order =
+        matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || is_order
+}
+
+/// A text of one line.
+pub fn line(text: &str) -> Cow<'_, str> {
+    without(text, is_command)
+}
+
+/// A text of many lines, whose columns may be made by tabs.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    without(text, |character| is_command(character) && !matches!(character, '\n' | '\t'))
+}
+
+fn without(text: &str, is_command: fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_command(character) {
+            plain.extend(character.escape_default());
+        } else {
+            plain.push(character);
+        }
+    }
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_instead() {
+        assert_eq!(line("größe 8 KiB – ok"), "größe 8 KiB – ok");
+        assert_eq!(line("\u{1b}[2Ja\nb\t\u{9b}31m\r"), "\\u{1b}[2Ja\\nb\\t\\u{9b}31m\\r");
+        assert_eq!(lines("a\tb\nc\r\u{7f}\u{202e}d"), "a\tb\nc\\r\\u{7f}\\u{202e}d");
+        assert!(matches!(lines("a\tb\n"), Cow::Borrowed(_)));
+    }
+}
