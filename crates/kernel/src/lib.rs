@@ -6,6 +6,7 @@
 //!        ├── laid ──> extents: what lies behind the bytes of files
 //!        └── watch ──> counters, workers, devices and the stack of them: on both sides of a measurement
 //!   Workspace: the private folder that programs stand in, removed when dropped
+//!   left: what processes left behind, told by its tag
 //!   guard: what forbids to overwrite a device; Cleared: leave to do it, made nowhere else
 //!   Image: a fresh file system on a loop device, gone with the process; Volume: one on a device of somebody's
 //!   tuning: attributes of a device's queue, changed for a while
@@ -33,6 +34,7 @@ mod image;
 mod incarnation;
 mod inherited;
 mod loops;
+pub mod left;
 pub mod machine;
 mod memory;
 mod memory_limit;

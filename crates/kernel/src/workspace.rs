@@ -2,26 +2,27 @@
 //! where somebody puts another folder or a link in its place.
 //! Every place that deletes something is listed in `xtask/src/tidy/places.rs`, with its reason.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use tempfile::TempDir;
 
 use crate::fault::Fault;
+use crate::left;
 
 /// How the folders' names begin.
-const PREFIX: &str = ".diskperf-";
+pub(crate) const PREFIX: &str = ".diskperf-";
 
 /// A folder of an unpredictable name that only its owner may enter, removed with all it holds when dropped.
 #[derive(Debug)]
 pub struct Workspace {
-    folder: TempDir,
+    path: PathBuf,
     /// The number of the folder in its file system.
     inode: u64,
 }
@@ -38,7 +39,7 @@ impl Workspace {
     }
 
     fn with_prefix(parent: &Path, prefix: &str) -> Result<Workspace, Fault> {
-        // TempDir refuses a name that exists.
+        // A name that exists is refused.
         let private = fs::Permissions::from_mode(0o700);
         let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir_in(parent);
         let folder = made.map_err(|source| Fault::Folder {
@@ -51,7 +52,10 @@ impl Workspace {
             path: folder.path().to_owned(),
             source,
         })?;
-        Ok(Workspace { folder, inode: metadata.ino() })
+        let workspace = Workspace { path: folder.keep(), inode: metadata.ino() };
+        // Where the file system takes no tags it is not found by who looks for what was left, and no worse.
+        let _ = left::tag(workspace.open()?.as_fd());
+        Ok(workspace)
     }
 
     /// The directory that it is in.
@@ -61,7 +65,7 @@ impl Workspace {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
 
     /// Opens it; fails where it is not the folder any more that was made.
@@ -103,36 +107,23 @@ impl Workspace {
         Ok(files)
     }
 
-    /// Removes all it holds. `remove_dir_all` of the standard library follows no link.
+    /// Removes all it holds.
     pub(crate) fn clear(&self) -> Result<(), Fault> {
         // Through the open folder: by its path it might be another one by now.
         let folder = self.open()?;
-        let entries = fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd())).and_then(Iterator::collect);
-        let entries: Vec<fs::DirEntry> = entries.map_err(|source| self.fault("list", self.path(), source))?;
-        for entry in entries {
-            let (path, named) = (entry.path(), self.path().join(entry.file_name()));
-            let kind = entry.file_type().map_err(|source| self.fault("look at", &named, source))?;
-            let removed = if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            removed.map_err(|source| self.fault("remove", &named, source))?;
-        }
-        Ok(())
+        empty(folder.as_fd()).map_err(|errno| self.fault("remove what is in", self.path(), errno.into()))
     }
 
     /// Removes it with all it holds; `open` is the folder itself, as whoever stood in it has it.
-    pub(crate) fn remove(mut self, open: Option<OwnedFd>) -> Result<(), Fault> {
-        let path = self.path().to_owned();
-        let left = |source| Fault::Left { path: path.clone(), source };
+    pub(crate) fn remove(self, open: Option<OwnedFd>) -> Result<(), Fault> {
+        let left = |source| Fault::Left { path: self.path.clone(), source };
         if self.is_there() {
-            // There may be no more descriptors than this one.
+            // There may be few more descriptors than this one.
             drop(open);
-            return fs::remove_dir_all(&path).map_err(left);
+            return remove(&self.path, |inode| inode == self.inode).map_err(left);
         }
         // What has taken its place is left alone.
-        self.folder.disable_cleanup(true);
-        match open {
-            Some(open) => self.remove_open(open.as_fd()).map_err(left),
-            None => Ok(()),
-        }
+        open.map_or(Ok(()), |open| self.remove_open(open.as_fd())).map_err(left)
     }
 
     /// Whether its path still leads to it. Opens nothing.
@@ -150,11 +141,7 @@ impl Workspace {
         if !named.is_ok_and(|named| named.st_ino == self.inode) {
             return Ok(());
         }
-        for entry in fs::read_dir(format!("/proc/self/fd/{}", open.as_raw_fd()))? {
-            let entry = entry?;
-            let path = entry.path();
-            if entry.file_type()?.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
-        }
+        empty(open)?;
         Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
     }
 
@@ -166,9 +153,8 @@ impl Workspace {
 /// What has taken its place is left alone.
 impl Drop for Workspace {
     fn drop(&mut self) {
-        if !self.is_there() {
-            self.folder.disable_cleanup(true);
-        }
+        // Nothing can be done where it fails; what is left is found by its tag.
+        let _ = remove(&self.path, |inode| inode == self.inode);
     }
 }
 
@@ -181,10 +167,67 @@ pub fn remove_left(parent: &Path, label: &str) -> Result<(), Fault> {
         let is_ours = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             let path = entry.path();
-            fs::remove_dir_all(&path).map_err(|source| Fault::Folder { action: "remove", path, source })?;
+            remove(&path, |_| true).map_err(|source| Fault::Folder { action: "remove", path, source })?;
         }
     }
     Ok(())
+}
+
+/// Removes a folder with all it holds, where its number is the right one:
+///   1. by descriptors from its parent on, so that what somebody puts in its place, or in that of a folder below, is not
+///      followed;
+///   2. what is mounted below it stays, and the folders that lead there.
+pub(crate) fn remove(path: &Path, is_it: impl Fn(u64) -> bool) -> io::Result<()> {
+    let name = path.file_name().ok_or(Errno::INVAL)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    // 1
+    let folder = open_in(parent.as_fd(), name)?;
+    if !is_it(rustix::fs::fstat(&folder)?.st_ino) {
+        return Err(Errno::STALE.into());
+    }
+    empty(folder.as_fd())?;
+    if !is_it(rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino) {
+        return Err(Errno::STALE.into());
+    }
+    Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Removes all that an open folder holds.
+fn empty(folder: BorrowedFd) -> Result<(), Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        names.push(entry?.file_name().to_owned());
+    }
+    for name in names.iter().filter(|name| ![c".", c".."].contains(&name.as_c_str())) {
+        let name = OsStr::from_bytes(name.to_bytes());
+        match open_in(folder, name) {
+            Ok(below) => {
+                empty(below.as_fd())?;
+                rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
+            }
+            // No folder.
+            Err(Errno::NOTDIR | Errno::LOOP) => rustix::fs::unlinkat(folder, name, AtFlags::empty())?,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// Opens a folder in an open one, where it is no link and nothing is mounted on it.
+fn open_in(folder: BorrowedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // 2
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(folder, name, flags, Mode::empty(), within) {
+        // Before Linux 5.6, and in sandboxes. What is mounted from the same device is not seen then.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let opened = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+            let is_same = rustix::fs::fstat(&opened)?.st_dev == rustix::fs::fstat(folder)?.st_dev;
+            if is_same { Ok(opened) } else { Err(Errno::XDEV) }
+        }
+        opened => opened,
+    }
 }
 
 fn prefix(label: &str) -> String {
@@ -233,6 +276,25 @@ mod tests {
     fn names(folder: &Path) -> Vec<String> {
         let entries = entries(folder).expect("names");
         entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn links_are_removed_and_not_followed() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let others = parent.path().join("others");
+        fs::create_dir(&others).and_then(|()| fs::write(others.join("mine"), "mine")).expect("a folder of others");
+        let ours = Workspace::inside(parent.path()).expect("a folder");
+        fs::create_dir_all(ours.path().join("d0/d1")).expect("folders");
+        fs::write(ours.path().join("d0/d1/f0"), "ours").expect("a file");
+        for place in ["link", "d0/link"] {
+            std::os::unix::fs::symlink(&others, ours.path().join(place)).expect("a link");
+        }
+        ours.clear().expect("cleared");
+        assert_eq!(names(ours.path()), [""; 0]);
+        let path = ours.path().to_owned();
+        drop(ours);
+        assert!(!path.exists());
+        assert_eq!(names(&others), ["mine"]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 33] = [
+const PLACES: [(&str, &[Deed], &str); 34] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -75,11 +75,12 @@ const PLACES: [(&str, &[Deed], &str); 33] = [
     ("crates/kernel/src/bounded.rs", &[Read], "so much of a file and no more"),
     ("crates/kernel/src/image/file.rs", &[Read], "its unit tests, what they have made"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
+    ("crates/kernel/src/left.rs", &[Delete], "an image of ours that was kept, told by its tag"),
     ("crates/kernel/src/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
     ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
     ("crates/kernel/src/tuning/notes.rs", &[Delete], "the note of what to restore"),
     ("crates/kernel/src/tuning/tests.rs", &[Read, Scratch], "a queue of plain files"),
-    ("crates/kernel/src/workspace.rs", &[Delete, Scratch], "the private folder that programs stand in"),
+    ("crates/kernel/src/workspace.rs", &[Delete], "the private folder that programs stand in"),
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
     ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),

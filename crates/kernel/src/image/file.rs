@@ -17,6 +17,7 @@ use units::Bytes;
 
 use super::ImageFault;
 use crate::data::Ring;
+use crate::left;
 
 /// Bytes of one write.
 const PIECE: u32 = 1 << 20;
@@ -130,6 +131,8 @@ impl UnnamedFile {
     /// taken. Nothing is ever overwritten.
     pub(crate) fn give_name(&self, name: &str) -> Result<PathBuf, ImageFault> {
         let fault = |source| fault("name the image", &self.directory, source);
+        // So that it is found once nobody wants it; some file systems take no tags.
+        let _ = left::tag(self.file.as_fd());
         self.file.sync_all().map_err(fault)?;
         let ours = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())).expect("digits hold no zero byte");
         let names =

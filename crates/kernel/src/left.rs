@@ -1,0 +1,260 @@
+//! What a process of ours left behind in a directory: folders, and images that were given a name. Found by their tag,
+//! and never by their name alone.
+//!
+//! The tag is an extended attribute: the number that the file has in its file system, the machine, and the process. A
+//! copy has another number, so that its tag, copied with it, says nothing.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, XattrFlags};
+use rustix::io::Errno;
+
+use crate::guard::shown_by;
+use crate::incarnation::Incarnation;
+use crate::machine::Host;
+use crate::workspace::{self, PREFIX};
+
+/// What the attribute is called.
+const ATTRIBUTE: &str = "user.diskperf";
+
+/// How the tag begins: its format.
+const FORMAT: &str = "1";
+
+/// A tag is no longer; a machine's name has at most 64 characters.
+const LONGEST: usize = 512;
+
+/// How the names of images begin that were kept, and how they end.
+const IMAGE: (&str, &str) = ("diskperf-", ".img");
+
+/// Whose something is that was left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Of a process that is no more.
+    Nobody,
+    /// Of this process, which still runs, or may: it is in another container.
+    Process(i32),
+    /// Of a process of the machine of that name.
+    Machine(String),
+}
+
+/// What was left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A private folder.
+    Folder,
+    /// An image that was given a name.
+    Image,
+}
+
+/// Something that was left behind in a directory.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// The process that made it.
+    pub pid: i32,
+    /// Whose it is.
+    pub holder: Holder,
+    inode: u64,
+}
+
+/// Tags what this process has made and holds open. Fails where the file system takes no tags.
+pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
+    let inode = rustix::fs::fstat(made)?.st_ino;
+    let text = format!("{FORMAT} {inode} {} {}", Host::this().name, Incarnation::this());
+    rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
+}
+
+/// What is left in a directory, with a tag of ours, also of processes that still run.
+pub fn find(directory: &Path) -> io::Result<Vec<Left>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        if let Some(kind) = kind_of(&name) {
+            found.extend(look(&directory.join(&name), kind).filter(|left| left.kind == kind));
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// What lies at this path, where it has a tag of ours.
+pub fn at(path: &Path) -> Option<Left> {
+    look(path, kind_of(&path.file_name()?.to_owned())?)
+}
+
+/// Removes a folder of ours that nobody holds.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Nobody);
+    left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
+}
+
+impl Left {
+    /// Removes it, where it is still the same. An image that a loop device shows stays.
+    pub fn remove(&self) -> io::Result<()> {
+        match self.kind {
+            Kind::Folder => workspace::remove(&self.path, |inode| inode == self.inode),
+            Kind::Image => {
+                if let Some(device) = shown_by(&self.path).into_iter().next() {
+                    return Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{device} shows it")));
+                }
+                let parent = self.path.parent().unwrap_or(Path::new("."));
+                let parent =
+                    rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+                let name = self.path.file_name().unwrap_or_default();
+                let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                if stat.st_ino != self.inode || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                    return Err(Errno::STALE.into());
+                }
+                Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
+            }
+        }
+    }
+}
+
+/// What something of this name would be, if it were ours.
+fn kind_of(name: &OsString) -> Option<Kind> {
+    let name = name.as_bytes();
+    if name.starts_with(PREFIX.as_bytes()) {
+        return Some(Kind::Folder);
+    }
+    let is_image = name.starts_with(IMAGE.0.as_bytes()) && name.ends_with(IMAGE.1.as_bytes());
+    is_image.then_some(Kind::Image)
+}
+
+fn look(path: &Path, kind: Kind) -> Option<Left> {
+    let opened = open(path, kind)?;
+    let inode = rustix::fs::fstat(&opened).ok()?.st_ino;
+    let (host, owner) = parse(&read(opened.as_fd())?, inode)?;
+    let holder = match host {
+        host if host != Host::this().name => Holder::Machine(host),
+        _ if owner.lives() => Holder::Process(owner.pid),
+        _ => Holder::Nobody,
+    };
+    Some(Left { path: path.to_owned(), kind, pid: owner.pid, holder, inode })
+}
+
+/// Opens what it is; no link, no pipe, nothing of another kind.
+fn open(path: &Path, kind: Kind) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = match kind {
+        Kind::Folder => rustix::fs::open(path, flags | OFlags::DIRECTORY, Mode::empty()).ok()?,
+        Kind::Image => {
+            let is_file = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+            is_file.then(|| rustix::fs::open(path, flags, Mode::empty()).ok())??
+        }
+    };
+    let mode = FileType::from_raw_mode(rustix::fs::fstat(&opened).ok()?.st_mode);
+    let expected = if kind == Kind::Folder { FileType::Directory } else { FileType::RegularFile };
+    (mode == expected).then_some(opened)
+}
+
+fn read(opened: BorrowedFd) -> Option<String> {
+    let mut text = vec![0; LONGEST];
+    let length = rustix::fs::fgetxattr(opened, ATTRIBUTE, &mut text[..]).ok()?;
+    text.truncate(length);
+    String::from_utf8(text).ok()
+}
+
+/// The machine and the process of a tag, where it is that of the file with this number.
+fn parse(text: &str, inode: u64) -> Option<(String, Incarnation)> {
+    let [format, number, host, owner] = text.splitn(4, ' ').collect::<Vec<_>>()[..] else { return None };
+    let is_it = format == FORMAT && number.parse() == Ok(inode);
+    Some((host.to_owned(), owner.parse().ok()?)).filter(|_| is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::workspace::Workspace;
+
+    /// A process that has ended.
+    fn dead() -> Incarnation {
+        let mut child = Incarnation::this().to_string();
+        // The same number, but started at another time.
+        let started = child.split(' ').nth(1).expect("when it started").to_owned();
+        child = child.replacen(&started, &format!("{started}7"), 1);
+        child.parse().expect("a process")
+    }
+
+    fn retag(path: &Path, inode: u64, host: &str, owner: &Incarnation) {
+        let text = format!("{FORMAT} {inode} {host} {owner}");
+        rustix::fs::setxattr(path, ATTRIBUTE, text.as_bytes(), XattrFlags::empty()).expect("a tag");
+    }
+
+    fn inode(path: &Path) -> u64 {
+        std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).expect("it is there"))
+    }
+
+    #[test]
+    fn only_what_has_our_tag_is_found_and_only_what_nobody_holds_may_go() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| parent.path().join(name);
+        let living = Workspace::inside(parent.path()).expect("a folder");
+        if read(living.open().expect("open").as_fd()).is_none() {
+            return testkit::skip!("{} takes no extended attributes", parent.path().display());
+        }
+        for folder in [".diskperf-dead", ".diskperf-plain", ".diskperf-copied", ".diskperf-away", "other"] {
+            fs::create_dir_all(path(folder).join("below")).expect("a folder");
+        }
+        for image in ["diskperf-ext4.img", "diskperf-mine.img"] {
+            fs::write(path(image), "image").expect("a file");
+        }
+        let (host, dead) = (Host::this().name, dead());
+        retag(&path(".diskperf-dead"), inode(&path(".diskperf-dead")), &host, &dead);
+        retag(&path(".diskperf-copied"), inode(&path(".diskperf-dead")), &host, &dead);
+        retag(&path(".diskperf-away"), inode(&path(".diskperf-away")), "elsewhere", &dead);
+        retag(&path("other"), inode(&path("other")), &host, &dead);
+        retag(&path("diskperf-ext4.img"), inode(&path("diskperf-ext4.img")), &host, &dead);
+        symlink(".diskperf-dead", path(".diskperf-link")).expect("a link");
+        let found = find(parent.path()).expect("a list");
+        let mut held: Vec<(String, Kind, Holder)> = found
+            .iter()
+            .map(|left| {
+                let name = left.path.file_name().expect("a name").to_string_lossy().into_owned();
+                (name, left.kind, left.holder.clone())
+            })
+            .collect();
+        let own = living.path().file_name().expect("a name").to_string_lossy().into_owned();
+        let mut expected = vec![
+            (".diskperf-away".to_owned(), Kind::Folder, Holder::Machine("elsewhere".to_owned())),
+            (".diskperf-dead".to_owned(), Kind::Folder, Holder::Nobody),
+            (own, Kind::Folder, Holder::Process(std::process::id() as i32)),
+            ("diskperf-ext4.img".to_owned(), Kind::Image, Holder::Nobody),
+        ];
+        held.sort_by(|a, b| a.0.cmp(&b.0));
+        expected.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(held, expected);
+        found.iter().filter(|left| left.holder == Holder::Nobody).for_each(|left| left.remove().expect("it goes"));
+        assert!(!path(".diskperf-dead").exists() && !path("diskperf-ext4.img").exists());
+        for stays in [".diskperf-plain/below", ".diskperf-copied/below", ".diskperf-away/below", "diskperf-mine.img"] {
+            assert!(path(stays).exists(), "{stays}");
+        }
+        assert!(remove_folder(&path(".diskperf-plain")).is_err() && remove_folder(living.path()).is_err());
+        assert!(living.path().exists());
+    }
+
+    #[test]
+    fn what_took_its_place_meanwhile_stays() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join(".diskperf-x");
+        fs::create_dir(&path).expect("a folder");
+        let inode = inode(&path);
+        let left = Left { path: path.clone(), kind: Kind::Folder, pid: 1, holder: Holder::Nobody, inode };
+        fs::rename(&path, parent.path().join("moved")).expect("moved away");
+        fs::create_dir(&path).and_then(|()| fs::write(path.join("mine"), "mine")).expect("another");
+        assert!(left.remove().is_err());
+        assert_eq!(fs::read(path.join("mine")).expect("it is there"), b"mine");
+        let image = Left { kind: Kind::Image, ..left };
+        assert!(image.remove().is_err() && path.exists(), "a folder is no image");
+    }
+}
