@@ -26,6 +26,7 @@ use crate::commands::paper::PaperArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
+use crate::commands::verify::VerifyArguments;
 use crate::consent::ConsentArguments;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -171,6 +172,20 @@ enum Command {
     #[command(after_help = "Examples:\n  diskperf paper              all tables, and how far off they are\n  \
         diskperf paper T2 Q8        a table and a question\n  diskperf paper claims       what section 5 and 6 assert")]
     Paper(PaperArguments),
+    /// Cut the power, and say which data that were acknowledged as durable are lost: missing, torn or stale.
+    ///
+    /// Four writers at once make records durable, each as programs do: new files (fsync of the file and of its
+    /// directory), records at the end of a file (fdatasync), records over older ones (fdatasync), files renamed over older
+    /// ones (fsync, rename, fsync of the directory). At a moment of chance the power goes, the file system is mounted
+    /// again, and every record whose calls had returned well is looked for. With --seed the moments are chosen the same;
+    /// what the writers have done by then differs.
+    ///
+    /// image:FSTYPE is a file system on a device with a write cache that is lost with the power: what barriers are for.
+    /// It shows what the file system, its options and the kernel keep of their word. A disk, a controller or a
+    /// hypervisor that does not keep its own is only found out by cutting its power, with --write and --check.
+    ///
+    /// Where nothing is lost, the exit status is 0; where something is, 5.
+    Verify(VerifyArguments),
     /// Print the JSON Schema of what `--format json` prints.
     Schema {
         /// Of which document.
@@ -382,6 +397,8 @@ pub enum DocumentKind {
     Doctor,
     /// What `diskperf paper --json` prints.
     Paper,
+    /// What `diskperf verify --json` prints.
+    Verify,
 }
 
 impl RunArguments {
@@ -526,6 +543,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Help { words }) => commands::help::run(&words),
         Some(Command::Man(arguments)) => commands::man::run(&arguments),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
+        Some(Command::Verify(arguments)) => commands::verify::run(&arguments),
         Some(Command::List(arguments)) => commands::list::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),

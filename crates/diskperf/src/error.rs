@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::machines::MachineFault;
 use crate::runner::Broken;
 use crate::shell;
+use crate::verify::LedgerFault;
 
 pub use failure::hint;
 
@@ -133,6 +134,18 @@ pub enum Error {
     Output { to: String, source: io::Error },
     #[error("it was held still by a signal while it was measured, so that the time is not its own")]
     Held,
+    #[error("cannot make records durable in {path}: {source}")]
+    Writers { path: PathBuf, source: io::Error },
+    #[error("the power of the disk under {0} cannot be cut from here")]
+    TwoSteps(PathBuf),
+    #[error("{0} lies in memory, which no power cut leaves anything of")]
+    NothingLasts(PathBuf),
+    #[error("what is printed goes into a file on the file system of {0}, and with its power")]
+    LogIsLost(PathBuf),
+    #[error("{0}: whether that loses anything cannot be tried")]
+    NotVerified(String),
+    #[error("{path} is no log of `diskperf verify --write`: {fault}")]
+    BadLog { path: PathBuf, fault: LedgerFault },
     #[error("cannot prepare for signals: {0}")]
     Signals(io::Error),
 }
@@ -159,6 +172,10 @@ impl Error {
             | Error::SameDevice { .. }
             | Error::NothingToKeep
             | Error::NoSuchPart(_)
+            | Error::TwoSteps(_)
+            | Error::NothingLasts(_)
+            | Error::NotVerified(_)
+            | Error::BadLog { .. }
             | Error::NowhereToStore
             | Error::NothingLeft(_)
             | Error::AllFinished
@@ -181,6 +198,7 @@ impl Error {
             | Error::SameFile { .. }
             | Error::StillRuns { .. }
             | Error::Elsewhere { .. }
+            | Error::LogIsLost(_)
             | Error::NoRoom { .. }
             | Error::NoFiles { .. }
             | Error::Unreadable { .. } => Exit::Refused,
@@ -197,11 +215,13 @@ impl Error {
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Op { failure, .. } if matches!(failure.reason, Reason::Denied | Reason::ReadOnly) => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
+            Error::Writers { source, .. } if lacks_rights(source) => Exit::Refused,
             Error::Changed { .. }
             | Error::Held
             | Error::World(_)
             | Error::Op { .. }
             | Error::Output { .. }
+            | Error::Writers { .. }
             | Error::Signals(_) => Exit::Failed,
         }
     }
@@ -291,6 +311,17 @@ impl Error {
                 "diskperf help lists the commands, and what is explained".to_owned()
             }
             Error::UnknownWord { near, .. } => format!("did you mean: {}", near.join(", ")),
+            Error::TwoSteps(path) => {
+                let path = shell::word(path);
+                format!(
+                    "let `ssh HOST diskperf verify {path} --write > log` run until you cut it, and then `diskperf verify \
+                     {path} --check log`; the power of image:ext4 is cut by diskperf"
+                )
+            }
+            Error::NothingLasts(_) => "name a directory on a disk".to_owned(),
+            Error::LogIsLost(_) => "print to another machine: ssh HOST diskperf verify PATH --write > log".to_owned(),
+            Error::NotVerified(_) => "name image:FSTYPE, or a directory with --write or --check".to_owned(),
+            Error::BadLog { .. } => "name what `diskperf verify PATH --write` printed".to_owned(),
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "take another machine; `diskperf simulate` lists them".to_owned(),
             Error::World(kernel::Fault::Folder { source, .. })
@@ -323,7 +354,7 @@ impl Error {
                 Reason::Short(_) => "the file ended early: it must hold every byte that is read".to_owned(),
                 _ => return hint(failure).map(str::to_owned),
             },
-            Error::BadSize { .. } | Error::World(_) | Error::Signals(_) => return None,
+            Error::BadSize { .. } | Error::World(_) | Error::Writers { .. } | Error::Signals(_) => return None,
         })
     }
 

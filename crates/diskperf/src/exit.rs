@@ -16,12 +16,14 @@ pub enum Exit {
     Refused = 3,
     /// Told to stop; what was finished is shown.
     Interrupted = 4,
+    /// Everything was done, and what should hold does not.
+    Unmet = 5,
 }
 
 impl Exit {
     /// All of them; `diskperf help exit` explains each.
     #[cfg(test)]
-    pub const ALL: [Exit; 5] = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Interrupted];
+    pub const ALL: [Exit; 6] = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Interrupted, Exit::Unmet];
 }
 
 impl From<Exit> for ExitCode {

@@ -47,6 +47,7 @@ mod signals;
 mod sizing;
 mod status;
 mod target;
+mod verify;
 mod worlds;
 
 use std::ffi::OsString;

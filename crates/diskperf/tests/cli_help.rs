@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
@@ -49,7 +50,7 @@ fn the_first_screen_is_the_same_however_one_asks_and_names_every_command() {
         .filter(|name| !name.is_empty() && name != "diskperf")
         .collect();
     assert_eq!(listed, commands());
-    for status in ["0 done", "1 a measurement failed", "2 ", "3 refused", "4 told to stop"] {
+    for status in ["0 done", "1 a measurement failed", "2 ", "3 refused", "4 told to stop", "5 everything"] {
         assert!(screen.contains(status), "{screen}");
     }
 }
@@ -68,7 +69,8 @@ fn a_word_is_explained_however_it_is_written() {
         (&["tune"], &["key of a target", "scheduler:none"]),
         (&["3"], &["3 (also refused, exit 3): exit status"]),
         (&["marks"], &["few ", "error ", "uneven "]),
-        (&["exit"], &["0 ", "1 ", "2 ", "3 ", "4 "]),
+        (&["exit"], &["0 ", "1 ", "2 ", "3 ", "4 ", "5 "]),
+        (&["torn"], &["word of the tables", "diskperf verify"]),
     ] {
         let text = printed(&[&["help"], words].concat());
         for word in expected {
@@ -203,6 +205,9 @@ const CALLS: &[Call] = &[
     (&["export", "last"], 2, &[], &["nothing is stored", "hint: "]),
     (&["resume", "--store", KILLED], 0, &["write_8192"], &["stored as "]),
     (&["resume", "--store", "runs.sqlite"], 2, &[], &["every stored run is finished", "hint: "]),
+    (&["schema", "verify"], 0, &["$schema", "unflushed_bytes"], &[]),
+    (&["verify", ".", "--check", ACKNOWLEDGED], 0, &["One power cut: all "], ANY),
+    (&["verify", "."], 2, &[], &["cannot be cut from here", "hint: "]),
     (&["simulate"], 0, &["vax780-sc780"], &[]),
     (&["simulate", "vax780-sc780", "--parts"], 0, &["turns/min"], &[]),
     (&["simulate", "vax"], 2, &[], &["no simulated machine vax", "hint: "]),
@@ -224,6 +229,21 @@ const CALLS: &[Call] = &[
 /// A store in the scratch folder whose only run was killed.
 const KILLED: &str = "killed.sqlite";
 
+/// What `verify --write` printed before it was killed.
+const ACKNOWLEDGED: &str = "acknowledged.log";
+
+/// Has some records acknowledged, and kills who writes them.
+fn acknowledge(folder: &Path) {
+    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+    command.args(["verify", ".", "--write"]).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the program can be started");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines().take(45);
+    let log: String = lines.map(|line| line.expect("a line") + "\n").collect();
+    child.kill().expect("it is killed");
+    child.wait().expect("its end");
+    fs::write(folder.join(ACKNOWLEDGED), log).expect("a log");
+}
+
 /// Begins runs until one is killed once it is written down and before it has ended.
 fn kill_a_run(folder: &Path) {
     let list = || diskperf(folder, &["list", "--store", KILLED]).out;
@@ -242,6 +262,7 @@ fn kill_a_run(folder: &Path) {
 fn every_command_says_what_it_should_where_it_should() {
     let folder = scratch();
     kill_a_run(folder.path());
+    acknowledge(folder.path());
     for (arguments, status, out, err) in CALLS {
         let ended = diskperf(folder.path(), arguments);
         assert_eq!(ended.status, Some(*status), "{arguments:?}: {}{}", ended.out, ended.err);

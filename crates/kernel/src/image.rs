@@ -12,6 +12,7 @@ mod file;
 mod mkfs;
 mod mounts;
 mod standing;
+mod volatile;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,11 +25,12 @@ use crate::place::Place;
 use crate::volume::VolumeSpec;
 
 pub use fault::ImageFault;
-pub(crate) use file::UnnamedFile;
+pub(crate) use file::{FileWithin, UnnamedFile};
 pub(crate) use mkfs::tool;
 pub(crate) use mounts::knows;
 pub use mounts::{PrivateMounts, may_administer};
 pub(crate) use standing::Standing;
+pub use volatile::{Lasting, VolatileImage};
 
 /// Sizes are rounded up to a multiple of this.
 const GRAIN: u64 = 4096;

@@ -9,6 +9,7 @@
 //!   left: what processes left behind, told by its tag
 //!   guard: what forbids to overwrite a device; Cleared: leave to do it, made nowhere else
 //!   Image: a fresh file system on a loop device, gone with the process; Volume: one on a device of somebody's
+//!   VolatileImage: one on a device with a write cache, whose power can be cut
 //!   tuning: attributes of a device's queue, changed for a while
 //!   abilities: what this user can do here and what this kernel shows, tried out
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
@@ -33,8 +34,8 @@ pub mod guard;
 mod image;
 mod incarnation;
 mod inherited;
-mod loops;
 pub mod left;
+mod loops;
 pub mod machine;
 mod memory;
 mod memory_limit;
@@ -59,7 +60,7 @@ pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use elevated::is_elevated;
 pub use fault::Fault;
 pub use guard::Cleared;
-pub use image::{Image, ImageFault, ImageSpec, PrivateMounts, may_administer};
+pub use image::{Image, ImageFault, ImageSpec, Lasting, PrivateMounts, VolatileImage, may_administer};
 pub use incarnation::{Incarnation, NoProcess};
 pub use inherited::ignored_signals;
 pub use memory::check_memory;

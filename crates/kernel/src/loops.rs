@@ -94,18 +94,24 @@ impl LoopDevice {
     /// Attaches a free loop device to the file: with direct I/O where the file's own device allows it, without
     /// where it does not.
     pub(crate) fn attach(file: BorrowedFd) -> Result<LoopDevice, ImageFault> {
-        let mut device = LoopDevice::attach_with(file, SECTORS[0])?;
+        let mut device = LoopDevice::attach_with(file, SECTORS[0], LO_FLAGS_DIRECT_IO)?;
         for sector in SECTORS.into_iter().skip(1) {
             if device.direct {
                 break;
             }
             drop(device);
-            device = LoopDevice::attach_with(file, sector)?;
+            device = LoopDevice::attach_with(file, sector, LO_FLAGS_DIRECT_IO)?;
         }
         Ok(device)
     }
 
-    fn attach_with(file: BorrowedFd, sector: u32) -> Result<LoopDevice, ImageFault> {
+    /// Attaches a free loop device to the file, through the page cache: what is written to the device stays in there
+    /// until the device is flushed, or the kernel finds it time.
+    pub(crate) fn attach_cached(file: BorrowedFd) -> Result<LoopDevice, ImageFault> {
+        LoopDevice::attach_with(file, SECTORS[0], 0)
+    }
+
+    fn attach_with(file: BorrowedFd, sector: u32, flags: u32) -> Result<LoopDevice, ImageFault> {
         let fault = |action| move |source| ImageFault::Loop { action, source };
         let control = open("/dev/loop-control".into()).map_err(fault("open /dev/loop-control"))?;
         let mut attempts = 0;
@@ -115,16 +121,16 @@ impl LoopDevice {
             let index =
                 u32::try_from(free).map_err(|_| fault("find a free loop device")(io::Error::last_os_error()))?;
             attempts += 1;
-            match LoopDevice::take(index, file, sector) {
+            match LoopDevice::take(index, file, sector, flags) {
                 Err(error) if attempts < ATTEMPTS && was_taken(&error) => thread::sleep(PAUSE),
                 outcome => return outcome.map_err(fault("attach a loop device")),
             }
         }
     }
 
-    fn take(index: u32, file: BorrowedFd, sector: u32) -> io::Result<LoopDevice> {
+    fn take(index: u32, file: BorrowedFd, sector: u32, flags: u32) -> io::Result<LoopDevice> {
         let device = open(node(index))?;
-        configure(device.as_raw_fd(), file.as_raw_fd(), sector)?;
+        configure(device.as_raw_fd(), file.as_raw_fd(), sector, flags)?;
         let direct = status(device.as_raw_fd())?.flags & LO_FLAGS_DIRECT_IO != 0;
         Ok(LoopDevice { device, index, direct })
     }
@@ -223,9 +229,8 @@ fn open(path: PathBuf) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open(path)
 }
 
-fn configure(device: RawFd, file: RawFd, sector: u32) -> io::Result<()> {
-    let flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
-    let mut info = Info { flags, ..Info::EMPTY };
+fn configure(device: RawFd, file: RawFd, sector: u32, flags: u32) -> io::Result<()> {
+    let mut info = Info { flags: LO_FLAGS_AUTOCLEAR | flags, ..Info::EMPTY };
     let name = b"diskperf image";
     info.file_name[..name.len()].copy_from_slice(name);
     let configuration = Configuration { descriptor: file as u32, block_size: sector, info, reserved: [0; 8] };

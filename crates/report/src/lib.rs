@@ -17,6 +17,7 @@ pub mod replication;
 mod rows;
 pub mod runs;
 mod simulated;
+pub mod verification;
 pub mod wrap;
 
 pub use grid::Page;

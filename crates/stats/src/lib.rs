@@ -17,6 +17,7 @@ pub mod noise;
 pub mod replication;
 mod round;
 pub mod summary;
+mod verification;
 
 pub use breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
 pub use cell::{
@@ -28,3 +29,4 @@ pub use document::{Calibration, Document, ImageInfo, Noise, Problem, RunInfo, SC
 pub use latency::Latencies;
 pub use marks::{Mark, MarkCode};
 pub use round::{CpuSeconds, Round, RoundPart};
+pub use verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};

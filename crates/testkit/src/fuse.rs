@@ -142,6 +142,12 @@ impl OneFile {
         self.disk.cache().as_ref().map_or((false, 0), |cache| (cache.is_cut(), cache.flushes()))
     }
 
+    /// Sectors whose newest version was lost when the power was cut: what that was.
+    pub fn dropped(&self) -> Vec<Vec<u8>> {
+        let cache = self.disk.cache();
+        cache.iter().flat_map(WriteCache::dropped).map(|sector| sector.to_vec()).collect()
+    }
+
     /// How often fsync was called so far.
     pub fn fsyncs(&self) -> u64 {
         self.disk.fsyncs.load(Ordering::Relaxed)

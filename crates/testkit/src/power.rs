@@ -44,6 +44,8 @@ pub struct WriteCache {
     heeds_flushes: bool,
     is_cut: bool,
     fate: Fate,
+    /// What the newest of the sectors were that did not last when the power was cut.
+    dropped: Vec<Sector>,
 }
 
 /// What is to be written to the disk below: sectors by their numbers.
@@ -54,7 +56,7 @@ impl WriteCache {
     /// An empty cache whose power is cut at that moment.
     pub fn new(cut_at: Moment, fate: Fate) -> WriteCache {
         let sectors = BTreeMap::new();
-        WriteCache { sectors, flushes: 0, cut_at, heeds_flushes: true, is_cut: false, fate }
+        WriteCache { sectors, flushes: 0, cut_at, heeds_flushes: true, is_cut: false, fate, dropped: Vec::new() }
     }
 
     /// One that answers flushes and does nothing.
@@ -110,10 +112,16 @@ impl WriteCache {
         }
         // 3. What lay there before the first version is no version, and needs no write.
         let lasting = self.sectors.iter().filter_map(|(number, versions)| {
-            let version = (self.fate)(versions.len() + 1).checked_sub(1)?;
-            Some((*number, versions[version]))
+            let lasts = (self.fate)(versions.len() + 1);
+            self.dropped.extend(versions.last().filter(|_| lasts < versions.len()));
+            Some((*number, versions[lasts.checked_sub(1)?]))
         });
         Settled(lasting.collect())
+    }
+
+    /// Sectors whose newest version did not last when the power was cut: what that was.
+    pub(crate) fn dropped(&self) -> &[Sector] {
+        &self.dropped
     }
 
     fn count(&mut self) -> Settled {
@@ -179,8 +187,11 @@ mod tests {
             cache.write(AT, &[sector(2), sector(4)].concat());
             assert!(!cache.is_cut());
             // The write at which it is cut has not come to an end either.
+            let newest_last = there.len() == 2;
             assert_eq!(cache.write(AT, &sector(3)), Settled(there));
             assert!(cache.is_cut());
+            assert_eq!(cache.dropped().is_empty(), newest_last);
+            assert!(newest_last || cache.dropped().contains(&sector(3)));
             assert_eq!((cache.flush(), cache.cut()), (Settled::default(), Settled::default()));
             let mut read = sector(9);
             cache.overlay(AT, &mut read);

@@ -61,13 +61,18 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 34] = [
+const PLACES: [(&str, &[Deed], &str); 35] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/commands/session.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/commands/simulate/mod.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/keeper.rs", &[Date], "when a run ended, as it is listed"),
+    (
+        "crates/diskperf/src/verify/writers.rs",
+        &[Delete],
+        "records that it wrote in a folder of its own, and takes back",
+    ),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),

@@ -12,7 +12,7 @@ use crate::output;
 /// The commands by what a person wants to do. One that is on no list stands under the last; one that this build does
 /// not have is left out.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "io", "choose"]),
+    ("Measure", &["run", "io", "choose", "verify"]),
     ("Runs", &["list", "show", "explain", "compare", "history", "report", "export", "resume", "clean"]),
     ("Simulate", &["simulate", "paper"]),
     (

@@ -22,3 +22,4 @@ pub mod session;
 pub mod show;
 pub mod simulate;
 pub mod smallfb;
+pub mod verify;

@@ -10,6 +10,7 @@ pub fn run(document: DocumentKind) -> Result<Exit, Error> {
         DocumentKind::Run => schemars::schema_for!(stats::Document),
         DocumentKind::Doctor => schemars::schema_for!(stats::Checkup),
         DocumentKind::Paper => schemars::schema_for!(stats::replication::PaperDocument),
+        DocumentKind::Verify => schemars::schema_for!(stats::Verification),
     };
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     output::print(&(text + "\n"))?;

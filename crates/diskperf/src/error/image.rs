@@ -25,6 +25,7 @@ pub fn exit(fault: &ImageFault) -> Exit {
         | ImageFault::BlockSize { .. }
         | ImageFault::NoRoom { .. }
         | ImageFault::NoUnnamed(_)
+        | ImageFault::Panics(_)
         | ImageFault::NotOurs(_) => Exit::Refused,
         ImageFault::Guard(fault) => guard::exit(fault),
         ImageFault::File { source, .. } | ImageFault::Loop { source, .. } if lacks_rights(source) => Exit::Refused,
@@ -64,6 +65,7 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         ImageFault::NoUnnamed(_) => {
             "put the image elsewhere with dir=; ext4, xfs, btrfs and tmpfs can hold it".to_owned()
         }
+        ImageFault::Panics(_) => "leave it out".to_owned(),
         ImageFault::Elsewhere(_) => "leave it out: one file system on one device is made".to_owned(),
         ImageFault::Mkfs { tool, .. } => format!("mkfs= is passed on to {tool} word by word"),
         ImageFault::Mount { words: Some(_), .. } => "mount= is passed on to the file system".to_owned(),

@@ -12,6 +12,7 @@ pub fn document(ended: &Ended) -> Value {
     let kind = match document["schema"].as_str() {
         Some("diskperf-doctor/1") => "doctor",
         Some("diskperf-paper/1") => "paper",
+        Some("diskperf-verify/1") => "verify",
         _ => "run",
     };
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use super::signatures::{self, OfFile, Signature};
 use super::{GuardFault, Inspected, Leave, Reason, again, forget, forget_partitions, look, open, sequence};
 use crate::devices::Device;
-use crate::image::{ImageFault, UnnamedFile};
+use crate::image::{FileWithin, ImageFault, UnnamedFile};
 use crate::loops::{Backing, LoopDevice};
 use crate::place;
 
@@ -52,10 +52,19 @@ struct Held {
 impl Cleared {
     /// A loop device on a file that has no name and that this process has just made.
     pub(crate) fn on_own_file(file: &UnnamedFile) -> Result<Cleared, ImageFault> {
-        let loop_device = LoopDevice::attach(file.descriptor())?;
+        Cleared::on_loop(LoopDevice::attach(file.descriptor())?, file.descriptor())
+    }
+
+    /// The same on a file that lies in an image of this process's own, where nobody else can have put one; through the
+    /// page cache, which is then the write cache of the device.
+    pub(crate) fn on_file_within(file: &FileWithin) -> Result<Cleared, ImageFault> {
+        Cleared::on_loop(LoopDevice::attach_cached(file.descriptor())?, file.descriptor())
+    }
+
+    fn on_loop(loop_device: LoopDevice, file: BorrowedFd) -> Result<Cleared, ImageFault> {
         let (major, minor) = loop_device.number();
         let device = Device::numbered(major, minor).ok_or(ImageFault::NotOurs(loop_device.node()))?;
-        let file = identity(file.descriptor())
+        let file = identity(file)
             .map_err(|source| ImageFault::Loop { action: "look at the file of a loop device", source })?;
         let cleared = Cleared { device, holding: Holding::Own { loop_device, file } };
         cleared.verify()?;

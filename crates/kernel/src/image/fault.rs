@@ -71,6 +71,9 @@ pub enum ImageFault {
     /// An option that would let mkfs or the file system write elsewhere.
     #[error("the option {0} names a path or a device; nothing but the target is written to")]
     Elsewhere(String),
+    /// An option by which the file system would stop the machine at the errors that it is to get.
+    #[error("{0}: the file system gets I/O errors when the power is cut, and would stop this machine")]
+    Panics(String),
     /// The directory's file system is too full.
     #[error("{} has {free} left, and the image needs {needed}", directory.display())]
     NoRoom {

@@ -15,7 +15,7 @@ use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use units::Bytes;
 
-use super::ImageFault;
+use super::{Image, ImageFault};
 use crate::data::Ring;
 use crate::left;
 
@@ -147,6 +147,52 @@ impl UnnamedFile {
         Err(fault(Errno::EXIST.into()))
     }
 }
+
+/// A file with a name in an image of this process's own: nobody else can have put one there or sees it, and it goes with
+/// the image. Its name lets it be found again when the image is mounted anew.
+#[derive(Debug)]
+pub(crate) struct FileWithin(UnnamedFile);
+
+impl FileWithin {
+    /// Makes it, writes it in full, and makes it durable with its name.
+    pub(crate) fn make(
+        image: &Image,
+        bytes: u64,
+        progress: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<FileWithin, ImageFault> {
+        let file = UnnamedFile::make(image.path(), bytes)?;
+        file.fill(progress)?;
+        file.give_name(WITHIN)?;
+        let synced = rustix::fs::syncfs(&file.file);
+        synced.map_err(|errno| fault("make a file durable", image.path(), errno.into()))?;
+        Ok(FileWithin(file))
+    }
+
+    /// Finds it again.
+    pub(crate) fn open(image: &Image) -> Result<FileWithin, ImageFault> {
+        let directory = image.path();
+        let opened = File::options().read(true).write(true).open(directory.join(format!("{WITHIN}.img")));
+        let found = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = found.map_err(|source| fault("find the file of a device", directory, source))?;
+        Ok(FileWithin(UnnamedFile { file, directory: directory.to_owned(), bytes }))
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.descriptor()
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.0.file
+    }
+
+    /// As [`UnnamedFile::close_holes`].
+    pub(crate) fn close_holes(&self) -> Result<(), ImageFault> {
+        self.0.close_holes()
+    }
+}
+
+/// What such a file is called, before the dot.
+const WITHIN: &str = "disk";
 
 fn free_bytes(directory: &Path) -> io::Result<u64> {
     let space = rustix::fs::statvfs(directory)?;

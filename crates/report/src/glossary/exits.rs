@@ -44,4 +44,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         when: "While it was running.",
         advice: "The figures shown are good, with fewer rounds: see the mark few.",
     },
+    Entry {
+        word: "5",
+        also: &["unmet", "exit 5"],
+        brief: "everything was done, and what should hold does not",
+        says: "The test itself went well; what it found is not what was wanted.",
+        when: "diskperf verify, where data that were acknowledged as durable are lost.",
+        advice: "Read what was lost, and do not trust the place with what must last.",
+    },
 ];

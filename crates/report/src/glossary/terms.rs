@@ -97,6 +97,48 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Cells with different effects did different work: do not compare them.",
     },
     Entry {
+        word: "acknowledged",
+        also: &["power cut"],
+        brief: "every call that makes a record durable had returned well before the power went",
+        says: "What a program may rely on: it must be there when the power is back. What was still on its way may be \
+               there, wholly, in part or not at all.",
+        when: "The table of diskperf verify.",
+        advice: "missing, torn and stale say how such a record was lost.",
+    },
+    Entry {
+        word: "missing",
+        also: &["lost"],
+        brief: "nothing of an acknowledged record is there after a power cut",
+        says: "Its file is not there, ends before it, or holds nothing of it in that place.",
+        when: "The table of diskperf verify.",
+        advice: "Was anything flushed? Options such as nobarrier, and devices that lie, lose what was written last.",
+    },
+    Entry {
+        word: "torn",
+        also: &[],
+        brief: "part of an acknowledged record is something else after a power cut",
+        says: "Some of its sectors of 512 bytes are right, and others are older, of another record, or zeros. Of a \
+               record that is replaced by renaming, old and new are mixed.",
+        when: "The table of diskperf verify.",
+        advice: "A program that cannot bear it needs checksums of its own, and a place that loses nothing.",
+    },
+    Entry {
+        word: "stale",
+        also: &[],
+        brief: "an older version of an acknowledged record is there after a power cut",
+        says: "It is whole, and it had been overwritten or replaced, durably as it was said.",
+        when: "The table of diskperf verify.",
+        advice: "It cannot be seen by looking at the data alone: only who knows what was acknowledged finds it.",
+    },
+    Entry {
+        word: "control",
+        also: &[],
+        brief: "one more power cut in which losses are made, to see that they are found",
+        says: "The device is said to have no write cache, so that nothing flushes it, and what was written last is lost.",
+        when: "Under the table of diskperf verify, where nothing was lost.",
+        advice: "Where the control finds nothing either, the test has shown nothing, and its exit status is 1.",
+    },
+    Entry {
         word: "seed",
         also: &[],
         brief: "what every random order begins with",

@@ -1,0 +1,180 @@
+//! `diskperf verify TARGET`: whether what was acknowledged as durable is there after the power was cut.
+//!
+//! Policy, on an image, whose power we can cut:
+//!   1. each power cut has a fresh file system, and records that look like no other's;
+//!   2. the power goes after so many records as the lot says, and a moment later, so that it is no moment of the writers';
+//!   3. by turns nothing that was not flushed lasts, and some of it by lot;
+//!   4. where nothing was lost, losses are made once: the device is said to have no write cache, so that nobody flushes
+//!      it. If none are found then, the test has shown nothing, and says so.
+//!
+//! Policy, in a directory, whose power somebody else cuts: the writers tell what is acknowledged line by line
+//! (`--write`), to where it outlives the power cut; afterwards what is there is held against that (`--check`).
+
+mod image;
+mod steps;
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use clap::Args;
+use kernel::machine::Host;
+use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
+
+use crate::consent::YesArguments;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::layout::{Format, OutputArguments, json};
+use crate::target::{Site, Target, TargetArgument};
+use crate::verify::{Kind, Verdict};
+
+/// What `diskperf verify` takes.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo diskperf verify image:ext4                   20 power cuts
+  sudo diskperf verify image:ext4,mount=barrier=0   what barriers are for
+  sudo diskperf verify 'image:xfs,tune=write_cache:write through'
+A disk of yours, and whatever stands before it:
+  ssh HOST diskperf verify /mnt/disk --write > log  until you cut its power
+  ssh HOST diskperf verify /mnt/disk --check - < log")]
+pub struct VerifyArguments {
+    /// What is tried: image:FSTYPE, a file system on a device whose power diskperf cuts (needs root), with the keys of
+    /// `diskperf run`; or a directory, for --write and --check.
+    #[arg(value_name = "TARGET")]
+    target: TargetArgument,
+    /// How often the power is cut.
+    #[arg(long, default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// The seed of the moments and of the data; of --write, another each time where none is given.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Write in a directory until somebody cuts the power, and print each record that is durable. Send that to another
+    /// machine. Ctrl-C ends it and removes what was written.
+    #[arg(long, conflicts_with_all = ["check", "rounds", "format", "json", "file"])]
+    write: bool,
+    /// Look in a directory, after the power is back, for all that --write printed into FILE (- for standard input). What
+    /// was written is removed, where nothing of it was lost.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rounds", "seed"])]
+    check: Option<PathBuf>,
+    #[command(flatten)]
+    place: YesArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// A log is not read beyond this: it has some twenty bytes a record, and a day of a fast disk is less.
+const LONGEST: u64 = 16 << 30;
+
+/// Runs the command. With `--format json` one document is printed, also after an error in mid-test.
+pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
+    arguments.output.check()?;
+    let target = Target::resolve(&arguments.target)?;
+    match (&target.site, arguments.write, &arguments.check) {
+        (Site::Image { image, .. }, false, None) => {
+            let (seed, rounds) = (arguments.seed.unwrap_or(1), arguments.rounds);
+            image::run(&target, image, (seed, rounds), &arguments.output)
+        }
+        (Site::Directory { path, place }, true, None) => steps::write(path, place, arguments.seed, &arguments.place),
+        (Site::Directory { path, .. }, false, Some(log)) => steps::check(&target, path, log, &arguments.output),
+        (Site::Directory { path, .. }, ..) => Err(Error::TwoSteps(path.clone())),
+        _ => Err(Error::NotVerified(target.typed.clone())),
+    }
+}
+
+/// An empty document about a target.
+fn document(target: &Target, seed: u64) -> Verification {
+    Verification {
+        schema: VERIFICATION_SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: Host::this().kernel,
+        target: target.typed.clone(),
+        seed,
+        cuts: Vec::new(),
+        control: None,
+        interrupted: false,
+        errors: Vec::new(),
+    }
+}
+
+/// A power cut as a document has it.
+fn power_cut(round: u32, unflushed_bytes: Option<u64>, judged: &[(Kind, Verdict)]) -> PowerCut {
+    let kinds = Kind::ALL.map(|kind| {
+        let count = |wanted: &[Verdict]| {
+            judged.iter().filter(|(of, verdict)| *of == kind && wanted.contains(verdict)).count() as u64
+        };
+        Kept {
+            kind: kind.name().to_owned(),
+            acknowledged: judged.iter().filter(|(of, _)| *of == kind).count() as u64,
+            intact: count(&[Verdict::Intact]),
+            missing: count(&[Verdict::Missing]),
+            torn: count(&[Verdict::Torn]),
+            stale: count(&[Verdict::Stale]),
+        }
+    });
+    PowerCut { round, unflushed_bytes, unmountable: None, kinds: kinds.into() }
+}
+
+/// Shows what was found, and says how it ended:
+///   1. an error ends it as that error does, and what was found before is shown all the same;
+///   2. told to stop, it was interrupted;
+///   3. losses are what the test is for: a condition that is not met;
+///   4. a control in which nothing is lost, or a test in which nothing was acknowledged, has failed.
+fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(), Error>) -> Result<Exit, Error> {
+    if let Err(error) = &ended {
+        let (message, hint) = (error.to_string(), error.hint());
+        found.errors.push(Problem { target: Some(found.target.clone()), program: None, phase: None, message, hint });
+    }
+    let is_json = output.layout() == Format::Json;
+    if is_json || !found.cuts.is_empty() {
+        output.deliver(&if is_json { json(&found) } else { report::verification::table(&found, output.page()) })?;
+    }
+    // 1
+    ended?;
+    let (acknowledged, lost) = found.totals();
+    let shows_nothing = acknowledged == 0 || found.control.as_ref().is_some_and(|control| control.lost() == 0);
+    Ok(match (found.interrupted, lost) {
+        // 2
+        (true, _) => {
+            remark!("interrupted after {} power cuts; nothing is left behind", found.cuts.len());
+            Exit::Interrupted
+        }
+        // 3
+        (false, 1..) => Exit::Unmet,
+        // 4
+        (false, 0) if shows_nothing => Exit::Failed,
+        (false, 0) => Exit::Done,
+    })
+}
+
+/// All of a file, or of standard input.
+fn text_of(file: &PathBuf) -> Result<String, Error> {
+    let mut text = String::new();
+    let unreadable = |source| Error::Unreadable { path: file.clone(), source };
+    let read =
+        |from: &mut dyn Read, text: &mut String| -> io::Result<usize> { from.take(LONGEST).read_to_string(text) };
+    if file.as_os_str() == "-" {
+        read(&mut io::stdin().lock(), &mut text).map_err(unreadable)?;
+    } else {
+        super::given::existing(file)?;
+        read(&mut std::fs::File::open(file).map_err(unreadable)?, &mut text).map_err(unreadable)?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verdict_is_counted_once() {
+        let verdicts = [Verdict::Intact, Verdict::Missing, Verdict::Torn, Verdict::Stale];
+        let judged: Vec<(Kind, Verdict)> =
+            Kind::ALL.into_iter().flat_map(|kind| verdicts.map(|verdict| (kind, verdict))).collect();
+        let cut = power_cut(3, None, &judged);
+        assert_eq!((cut.round, cut.acknowledged(), cut.lost()), (3, 16, 12));
+        for kept in &cut.kinds {
+            assert_eq!((kept.intact, kept.missing, kept.torn, kept.stale), (1, 1, 1, 1), "{}", kept.kind);
+        }
+    }
+}

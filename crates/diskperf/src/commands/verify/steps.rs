@@ -1,0 +1,115 @@
+//! A directory whose power somebody else cuts: writing until then, and looking afterwards.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use kernel::Workspace;
+use kernel::place::Place;
+use units::{Bytes, Prng};
+
+use super::{conclude, document, power_cut, text_of};
+use crate::consent::{self, YesArguments};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::layout::OutputArguments;
+use crate::shell;
+use crate::signals::Stop;
+use crate::target::Target;
+use crate::verify::{Bounds, Log, Records, Writers, check as judge};
+
+/// What the folder's name holds.
+const LABEL: &str = "verify";
+
+/// How often the writers are looked after.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Writes in a private folder, and prints what is acknowledged, until the power is cut or somebody says stop.
+pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments) -> Result<Exit, Error> {
+    if place.in_memory.is_some() {
+        return Err(Error::NothingLasts(path.to_owned()));
+    }
+    if place.free_bytes < Bounds::LEAST {
+        let (free, needed) = (Bytes(place.free_bytes), Bytes(Bounds::LEAST));
+        return Err(Error::NoRoom { path: path.to_owned(), free, needed });
+    }
+    lies_elsewhere(path)?;
+    consent::ask_place(said, path, place)?;
+    let stop = Stop::on_signals()?;
+    let folder = Workspace::labelled(path, LABEL)?;
+    let failed = |source| Error::Writers { path: path.to_owned(), source };
+    File::open(path).and_then(|parent| parent.sync_all()).map_err(failed)?;
+    let (records, bounds) = (Records { seed: seed.unwrap_or_else(another) }, Bounds::within(place.free_bytes));
+    let name = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    remark!(
+        "writes in {}; cut the power at any moment, and then: diskperf verify {} --check LOG",
+        folder.path().display(),
+        shell::word(path)
+    );
+    let began = Writers::prepare(folder.path(), records);
+    let began = began.and_then(|()| say(&Log::heading(records.seed, bounds.records, &name)));
+    let writers = began.and_then(|()| Writers::start(folder.path(), records, bounds, |note| say(&note.to_string())));
+    let ended = writers.and_then(|writers| {
+        while !stop.requested() && !writers.has_one_ended() {
+            thread::sleep(PAUSE);
+        }
+        writers.stop()
+    });
+    drop(folder);
+    match ended {
+        Ok(()) => {
+            remark!("stopped; nothing is left behind");
+            Ok(Exit::Interrupted)
+        }
+        // Whoever read has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Done),
+        Err(source) => Err(failed(source)),
+    }
+}
+
+/// Holds what is there against what was printed.
+pub fn check(target: &Target, path: &Path, log: &PathBuf, output: &OutputArguments) -> Result<Exit, Error> {
+    let text = text_of(log)?;
+    let log = Log::parse(&text).map_err(|fault| Error::BadLog { path: log.clone(), fault })?;
+    let folder = path.join(&log.folder);
+    let (records, bounds) = (Records { seed: log.seed }, Bounds { records: log.records });
+    let failed = |source| Error::Unreadable { path: folder.clone(), source };
+    let judged = judge(&folder, records, bounds, &log.ledger).map_err(failed)?;
+    let mut found = document(target, log.seed);
+    found.cuts.push(power_cut(1, None, &judged));
+    let (_, lost) = found.totals();
+    let exit = conclude(output, found, Ok(()))?;
+    if lost > 0 {
+        remark!("{} stays as it was found; diskperf clean {} removes it", folder.display(), shell::word(path));
+    } else if let Err(fault) = kernel::left::remove_folder(&folder) {
+        remark!("{} stays: {fault}", folder.display());
+    }
+    Ok(exit)
+}
+
+/// Refuses to print into a file that goes with the power of what is tried.
+fn lies_elsewhere(path: &Path) -> Result<(), Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let printed_to = fs::metadata("/proc/self/fd/1").map_err(unreadable)?;
+    let tried = fs::metadata(path).map_err(unreadable)?;
+    if printed_to.is_file() && printed_to.dev() == tried.dev() {
+        return Err(Error::LogIsLost(path.to_owned()));
+    }
+    Ok(())
+}
+
+/// A line on standard output, at once.
+fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(format!("{line}\n").as_bytes())?;
+    out.flush()
+}
+
+/// A seed that no earlier call has had.
+fn another() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    Prng::new(now ^ u64::from(std::process::id()).rotate_left(48)).next_u64()
+}

@@ -1,0 +1,77 @@
+//! Reading back what was acknowledged.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::ledger::Ledger;
+use super::record::{Kind, RECORD, Records, Verdict};
+use super::writers::{Bounds, Places};
+
+/// From errno.h: an error of the device, or of a checksum; and a structure of the file system that is damaged.
+const DAMAGED: [i32; 2] = [5, 117];
+
+/// Judges every record that is promised, in what the writers left in this folder. What is damaged, or no file, is as good
+/// as not there. Whatever else keeps it from being read is an error, and no loss.
+pub fn check(folder: &Path, records: Records, bounds: Bounds, ledger: &Ledger) -> io::Result<Vec<(Kind, Verdict)>> {
+    let places = Places(folder);
+    let mut bytes = Vec::with_capacity(RECORD);
+    let judged = ledger.promises().map(|(kind, number, version)| {
+        let (path, offset) = places.record(kind, number, bounds.records);
+        read(&path, offset, &mut bytes)?;
+        Ok((kind, records.judge(kind, number, version, &bytes)))
+    });
+    judged.collect()
+}
+
+/// As much of a record as is there.
+fn read(path: &Path, offset: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+    bytes.clear();
+    let file = match File::open(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+        Err(error) if is_damage(&error) => return Ok(()),
+        opened => opened?,
+    };
+    bytes.resize(RECORD, 0);
+    let mut length = 0;
+    while length < RECORD {
+        match file.read_at(&mut bytes[length..], offset + length as u64) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::IsADirectory || is_damage(&error) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(length);
+    Ok(())
+}
+
+fn is_damage(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|number| DAMAGED.contains(&number))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::verify::Note;
+
+    #[test]
+    fn what_is_not_there_is_missing_and_what_ends_early_is_torn() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (records, bounds) = (Records { seed: 3 }, Bounds { records: 4 });
+        let mut ledger = Ledger::default();
+        for number in 0..3 {
+            ledger.note(Note::Acknowledged { kind: Kind::Create, number, version: 1 });
+        }
+        fs::create_dir(folder.path().join("create")).expect("a folder");
+        fs::write(folder.path().join("create/1"), &records.bytes(Kind::Create, 1, 1)[..9000]).expect("a file");
+        fs::create_dir(folder.path().join("create/2")).expect("a folder");
+        let judged = check(folder.path(), records, bounds, &ledger).expect("it can be read");
+        let verdicts: Vec<Verdict> = judged.into_iter().map(|(_, verdict)| verdict).collect();
+        assert_eq!(verdicts, [Verdict::Missing, Verdict::Torn, Verdict::Missing]);
+    }
+}

@@ -1,0 +1,25 @@
+//! Whether what was acknowledged as durable is there after a power cut.
+//!
+//! ```text
+//!   writers ── stamped records (record) ── acknowledged when the call for durability is back ──> ledger
+//!   power cut; mounted again
+//!   check ── each acknowledged record is read and judged (record) ──> missing, torn, stale, or intact
+//! ```
+//!
+//! Policy:
+//!   1. a record is acknowledged when every call that makes it durable has returned well, and not before;
+//!   2. what was acknowledged before the power went is judged, and nothing else: an overwrite that was on its way may
+//!      have happened, wholly or in part, or not;
+//!   3. a record that was replaced by renaming is old or new, never something between.
+
+mod check;
+mod ledger;
+mod record;
+mod writers;
+
+pub use check::check;
+#[cfg(test)]
+pub use ledger::Note;
+pub use ledger::{Ledger, LedgerFault, Log};
+pub use record::{Kind, Records, Verdict};
+pub use writers::{Bounds, Writers};

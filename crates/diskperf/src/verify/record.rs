@@ -1,0 +1,194 @@
+//! What a record is: sixteen KiB of which every sector says whose it is. Pure: no file, no device.
+//!
+//! A sector of 512 bytes is the smallest thing that a disk writes whole. Each begins with a stamp: which record it
+//! belongs to, which version of that, and where in it; the rest follows from the stamp, so that every byte is checked.
+
+use kernel::{STAMP_BYTES, stamp};
+use units::Prng;
+use units::fnv1a;
+
+/// What a disk writes whole or not at all: the smallest sector there is.
+pub const SECTOR: usize = 512;
+
+/// Bytes of a record: several pages and several blocks of any file system, so that it can be torn. Of more, fewer would
+/// be acknowledged in a round.
+pub const RECORD: usize = 16 << 10;
+
+/// In which way a record is written and made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A new file; `fsync` of it, then of its directory.
+    Create,
+    /// At the end of a file; `fdatasync`.
+    Append,
+    /// Over an older one, in place; `fdatasync`.
+    Overwrite,
+    /// A new file, `fsync`, renamed over an older one; `fsync` of the directory.
+    Replace,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 4] = [Kind::Create, Kind::Append, Kind::Overwrite, Kind::Replace];
+
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Create => "create",
+            Kind::Append => "append",
+            Kind::Overwrite => "overwrite",
+            Kind::Replace => "replace",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What became of an acknowledged record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is there, or a newer one that was on its way.
+    Intact,
+    /// Nothing of it is there.
+    Missing,
+    /// Part of it is there, and part of it is something else.
+    Torn,
+    /// An older version is there, whole.
+    Stale,
+}
+
+/// The records of one round: no other round, and no other run, has one that looks the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Records {
+    /// What tells this round from others.
+    pub seed: u64,
+}
+
+impl Records {
+    /// The bytes of a record's version.
+    pub fn bytes(self, kind: Kind, number: u64, version: u64) -> Vec<u8> {
+        let identity = self.identity(kind, number);
+        let mut bytes = vec![0; RECORD];
+        for (index, sector) in bytes.chunks_exact_mut(SECTOR).enumerate() {
+            fill(sector, identity, version, index);
+        }
+        bytes
+    }
+
+    /// What these bytes, which stand where the record belongs, tell of it, of which that version was acknowledged:
+    ///   1. as many bytes as it has, every sector of that version or of a later one: intact; of a record that is
+    ///      replaced whole, all of the same;
+    ///   2. every sector of one older version: stale;
+    ///   3. no sector of any version: missing;
+    ///   4. all else: torn.
+    pub fn judge(self, kind: Kind, number: u64, acknowledged: u64, bytes: &[u8]) -> Verdict {
+        let identity = self.identity(kind, number);
+        let sectors = bytes.chunks_exact(SECTOR).take(RECORD / SECTOR).enumerate();
+        let versions: Vec<Option<u64>> = sectors.map(|(index, sector)| version(sector, identity, index)).collect();
+        let (first, is_whole) = (versions.first().copied().flatten(), versions.len() == RECORD / SECTOR);
+        let is_one = is_whole && first.is_some() && versions.iter().all(|version| *version == first);
+        let is_new = is_whole && versions.iter().all(|version| version.is_some_and(|version| version >= acknowledged));
+        // 1
+        if is_new && (is_one || kind != Kind::Replace) {
+            return Verdict::Intact;
+        }
+        // 2
+        if is_one {
+            return Verdict::Stale;
+        }
+        // 3, 4
+        if versions.iter().all(Option::is_none) { Verdict::Missing } else { Verdict::Torn }
+    }
+
+    fn identity(self, kind: Kind, number: u64) -> u64 {
+        let words = [self.seed, kind as u64, number];
+        fnv1a(words.into_iter().flat_map(u64::to_le_bytes))
+    }
+}
+
+/// Writes a sector: its stamp, then what follows from it.
+fn fill(sector: &mut [u8], identity: u64, version: u64, index: usize) {
+    let place = version.wrapping_mul(RECORD as u64).wrapping_add((index * SECTOR) as u64);
+    let (head, rest) = sector.split_at_mut(STAMP_BYTES);
+    head.copy_from_slice(&stamp(identity, place));
+    let mut prng = Prng::new(identity ^ place.rotate_left(32));
+    for word in rest.chunks_exact_mut(8) {
+        word.copy_from_slice(&prng.next_u64().to_le_bytes());
+    }
+}
+
+/// The version that a sector is of; nothing where any byte of it is not of this record in this place.
+fn version(sector: &[u8], identity: u64, index: usize) -> Option<u64> {
+    let place = u64::from_le_bytes(sector.get(8..STAMP_BYTES)?.try_into().ok()?);
+    let version = place / RECORD as u64;
+    let mut expected = [0; SECTOR];
+    fill(&mut expected, identity, version, index);
+    (sector == expected).then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORDS: Records = Records { seed: 7 };
+
+    fn of(version: u64) -> Vec<u8> {
+        RECORDS.bytes(Kind::Overwrite, 3, version)
+    }
+
+    fn judged(bytes: &[u8]) -> Verdict {
+        RECORDS.judge(Kind::Overwrite, 3, 5, bytes)
+    }
+
+    /// The first so many sectors of the one, then the other.
+    fn mixed(sectors: usize, one: &[u8], other: &[u8]) -> Vec<u8> {
+        [&one[..sectors * SECTOR], &other[sectors * SECTOR..]].concat()
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_intact_and_what_was_on_its_way_may_be_there() {
+        assert_eq!(judged(&of(5)), Verdict::Intact);
+        assert_eq!(judged(&of(6)), Verdict::Intact);
+        assert_eq!(judged(&mixed(7, &of(6), &of(5))), Verdict::Intact);
+        let replaced = |bytes: &[u8]| RECORDS.judge(Kind::Replace, 3, 5, bytes);
+        let of = |version| RECORDS.bytes(Kind::Replace, 3, version);
+        assert_eq!(replaced(&of(6)), Verdict::Intact);
+        assert_eq!(replaced(&mixed(7, &of(6), &of(5))), Verdict::Torn);
+        assert_eq!(replaced(&of(4)), Verdict::Stale);
+    }
+
+    #[test]
+    fn an_older_version_is_stale_and_part_of_one_is_torn() {
+        assert_eq!(judged(&of(4)), Verdict::Stale);
+        assert_eq!(judged(&mixed(31, &of(5), &of(4))), Verdict::Torn);
+        assert_eq!(judged(&mixed(1, &of(4), &of(3))), Verdict::Torn);
+        assert_eq!(judged(&of(5)[..RECORD - 1]), Verdict::Torn);
+        assert_eq!(judged(&mixed(8, &of(5), &vec![0; RECORD])), Verdict::Torn);
+    }
+
+    #[test]
+    fn what_is_nothing_of_it_is_missing() {
+        assert_eq!(judged(&[]), Verdict::Missing);
+        assert_eq!(judged(&vec![0; RECORD]), Verdict::Missing);
+        assert_eq!(judged(&RECORDS.bytes(Kind::Overwrite, 4, 5)), Verdict::Missing);
+        assert_eq!(judged(&Records { seed: 8 }.bytes(Kind::Overwrite, 3, 5)), Verdict::Missing, "of another round");
+    }
+
+    #[test]
+    fn every_byte_counts() {
+        for at in [0, 8, 15, 16, 511, 512, RECORD - 1] {
+            let mut bytes = of(5);
+            bytes[at] ^= 1;
+            assert_eq!(judged(&bytes), Verdict::Torn, "{at}");
+        }
+    }
+
+    #[test]
+    fn kinds_have_names_of_their_own() {
+        assert!(Kind::ALL.into_iter().all(|kind| Kind::named(kind.name()) == Some(kind)));
+        assert_eq!(Kind::named("delete"), None);
+    }
+}

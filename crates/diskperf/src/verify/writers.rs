@@ -1,0 +1,305 @@
+//! Who writes: one thread for each kind, as fast as it can, until it is told to stop or cannot write any more.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use units::Prng;
+
+use super::ledger::Note;
+use super::record::{Kind, RECORD, Records};
+
+/// Records that are overwritten in place. Few, so that each is overwritten often in a round.
+const SLOTS: u64 = 32;
+
+/// Files that are replaced.
+const REPLACED: u64 = 8;
+
+/// Where the records of a kind are, below a folder.
+pub(super) struct Places<'a>(pub(super) &'a Path);
+
+impl Places<'_> {
+    /// The folder of a kind.
+    pub(super) fn folder(&self, kind: Kind) -> PathBuf {
+        self.0.join(kind.name())
+    }
+
+    /// The file that a record is in, and where, of so many appended records a file.
+    pub(super) fn record(&self, kind: Kind, number: u64, in_log: u64) -> (PathBuf, u64) {
+        let (file, record) = match kind {
+            Kind::Create | Kind::Replace => (number, 0),
+            Kind::Append => (number / in_log, number % in_log),
+            Kind::Overwrite => (0, number),
+        };
+        (self.folder(kind).join(file.to_string()), record * RECORD as u64)
+    }
+}
+
+/// How much room the writers take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// So many new files, and as many appended records, are there at once, at the least; at the most twice as many.
+    pub records: u64,
+}
+
+impl Bounds {
+    /// As many as have room in so many bytes, and leave half of them free.
+    pub fn within(free: u64) -> Bounds {
+        // Twice of two kinds, and twice again.
+        Bounds { records: (free / RECORD as u64 / 8).clamp(SLOTS, 4096) }
+    }
+
+    /// Bytes that must be free for the writers to be at ease.
+    pub const LEAST: u64 = SLOTS * RECORD as u64 * 8;
+}
+
+/// The writers.
+pub struct Writers {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+impl Writers {
+    /// Makes what they write over, durable, in an empty folder.
+    pub fn prepare(folder: &Path, records: Records) -> io::Result<()> {
+        let places = Places(folder);
+        for kind in Kind::ALL {
+            fs::create_dir(places.folder(kind))?;
+            prepare(&places, kind, records)?;
+            sync_folder(&places.folder(kind))?;
+        }
+        sync_folder(folder)
+    }
+
+    /// Lets them begin in a folder that was prepared. `say` hears of every record when it is acknowledged, first of those
+    /// that were prepared; where it fails, its writer ends.
+    pub fn start(
+        folder: &Path,
+        records: Records,
+        bounds: Bounds,
+        say: impl Fn(Note) -> io::Result<()> + Clone + Send + 'static,
+    ) -> io::Result<Writers> {
+        for (kind, count) in [(Kind::Overwrite, SLOTS), (Kind::Replace, REPLACED)] {
+            (0..count).try_for_each(|number| say(Note::Acknowledged { kind, number, version: 1 }))?;
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = Kind::ALL.into_iter().map(|kind| {
+            let (stop, say, folder) = (Arc::clone(&stop), say.clone(), folder.to_owned());
+            thread::spawn(move || {
+                let writer = Writer { places: Places(&folder), records, bounds, stop: &stop, say: &say };
+                match kind {
+                    Kind::Create => writer.create(),
+                    Kind::Append => writer.append(),
+                    Kind::Overwrite => writer.overwrite(),
+                    Kind::Replace => writer.replace(),
+                }
+            })
+        });
+        let threads = threads.collect();
+        Ok(Writers { stop, threads })
+    }
+
+    /// Whether one of them has ended, which it does by itself only where it failed.
+    pub fn has_one_ended(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Tells them to stop and waits until they have. Says what the first failed of, where one did.
+    pub fn stop(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.stop.store(true, Ordering::Relaxed);
+        let panicked = |_| Err(io::Error::other("a writer panicked"));
+        self.threads.drain(..).map(|thread| thread.join().unwrap_or_else(panicked)).fold(Ok(()), Result::and)
+    }
+}
+
+impl Drop for Writers {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// What is there before the first record is acknowledged.
+fn prepare(places: &Places, kind: Kind, records: Records) -> io::Result<()> {
+    match kind {
+        Kind::Create | Kind::Append => Ok(()),
+        Kind::Overwrite => {
+            let mut file = File::create_new(places.record(kind, 0, 1).0)?;
+            (0..SLOTS).try_for_each(|number| file.write_all(&records.bytes(kind, number, 1)))?;
+            file.sync_all()
+        }
+        Kind::Replace => (0..REPLACED).try_for_each(|number| {
+            let mut file = File::create_new(places.record(kind, number, 1).0)?;
+            file.write_all(&records.bytes(kind, number, 1))?;
+            file.sync_all()
+        }),
+    }
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+struct Writer<'a, Say> {
+    places: Places<'a>,
+    records: Records,
+    bounds: Bounds,
+    stop: &'a AtomicBool,
+    say: &'a Say,
+}
+
+impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
+    fn is_told_to_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn acknowledge(&self, kind: Kind, number: u64, version: u64) -> io::Result<()> {
+        (self.say)(Note::Acknowledged { kind, number, version })
+    }
+
+    fn path(&self, kind: Kind, number: u64) -> (PathBuf, u64) {
+        self.places.record(kind, number, self.bounds.records)
+    }
+
+    /// New files; where there are enough, the older half is taken back and removed.
+    fn create(&self) -> io::Result<()> {
+        let folder = File::open(self.places.folder(Kind::Create))?;
+        let mut oldest = 0;
+        for number in 0.. {
+            if self.is_told_to_stop() {
+                break;
+            }
+            let mut file = File::create_new(self.path(Kind::Create, number).0)?;
+            file.write_all(&self.records.bytes(Kind::Create, number, 1))?;
+            file.sync_all()?;
+            folder.sync_all()?;
+            self.acknowledge(Kind::Create, number, 1)?;
+            if number + 1 - oldest == 2 * self.bounds.records {
+                let below = oldest + self.bounds.records;
+                (self.say)(Note::Retired { kind: Kind::Create, below })?;
+                (oldest..below).try_for_each(|number| fs::remove_file(self.path(Kind::Create, number).0))?;
+                oldest = below;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records at the end of a file; when it is full, of another, and the one before is taken back and removed.
+    fn append(&self) -> io::Result<()> {
+        let in_log = self.bounds.records;
+        let folder = File::open(self.places.folder(Kind::Append))?;
+        for first in (0..).step_by(in_log as usize) {
+            let path = self.path(Kind::Append, first).0;
+            let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
+            // The name once; the calls below are for the data.
+            file.sync_all()?;
+            folder.sync_all()?;
+            for number in first..first + in_log {
+                if self.is_told_to_stop() {
+                    return Ok(());
+                }
+                file.write_all(&self.records.bytes(Kind::Append, number, 1))?;
+                file.sync_data()?;
+                self.acknowledge(Kind::Append, number, 1)?;
+            }
+            if let Some(before) = first.checked_sub(in_log) {
+                (self.say)(Note::Retired { kind: Kind::Append, below: first })?;
+                fs::remove_file(self.path(Kind::Append, before).0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records in one file, each time any of them.
+    fn overwrite(&self) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(self.path(Kind::Overwrite, 0).0)?;
+        let mut versions = [1; SLOTS as usize];
+        let mut random = Prng::new(self.records.seed);
+        while !self.is_told_to_stop() {
+            let number = random.below(SLOTS);
+            let version = &mut versions[number as usize];
+            *version += 1;
+            let (_, offset) = self.path(Kind::Overwrite, number);
+            file.write_all_at(&self.records.bytes(Kind::Overwrite, number, *version), offset)?;
+            file.sync_data()?;
+            self.acknowledge(Kind::Overwrite, number, *version)?;
+        }
+        Ok(())
+    }
+
+    /// Files that are written beside and renamed over, in turn.
+    fn replace(&self) -> io::Result<()> {
+        let folder = self.places.folder(Kind::Replace);
+        let opened = File::open(&folder)?;
+        for turn in 0.. {
+            if self.is_told_to_stop() {
+                break;
+            }
+            let (number, version) = (turn % REPLACED, turn / REPLACED + 2);
+            let beside = folder.join("new");
+            // Emptied, should an earlier one be there: it is of nobody else.
+            let mut file = File::create(&beside)?;
+            file.write_all(&self.records.bytes(Kind::Replace, number, version))?;
+            file.sync_all()?;
+            fs::rename(&beside, self.path(Kind::Replace, number).0)?;
+            opened.sync_all()?;
+            self.acknowledge(Kind::Replace, number, version)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::verify::{Ledger, Verdict, check};
+
+    #[test]
+    fn what_is_acknowledged_is_there_and_stays_within_bounds() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (records, bounds) = (Records { seed: 3 }, Bounds { records: 4 });
+        let ledger = Arc::new(Mutex::new((Ledger::default(), 0)));
+        let heard = Arc::clone(&ledger);
+        Writers::prepare(folder.path(), records).expect("it is prepared");
+        let writers = Writers::start(folder.path(), records, bounds, move |note| {
+            let mut heard = heard.lock().expect("nobody panicked");
+            heard.0.note(note);
+            heard.1 += 1;
+            Ok(())
+        })
+        .expect("they begin");
+        // All records of all kinds, and some taken back.
+        while ledger.lock().expect("nobody panicked").1 < 400 {
+            assert!(!writers.has_one_ended());
+            thread::sleep(Duration::from_millis(1));
+        }
+        writers.stop().expect("none failed");
+        let ledger = ledger.lock().expect("nobody panicked").0.clone();
+        let count = |kind| ledger.promises().filter(|(of, ..)| *of == kind).count() as u64;
+        assert_eq!((count(Kind::Overwrite), count(Kind::Replace)), (SLOTS, REPLACED));
+        for kind in [Kind::Create, Kind::Append] {
+            assert!((1..=2 * bounds.records).contains(&count(kind)), "{kind:?}: {}", count(kind));
+        }
+        let judged = check(folder.path(), records, bounds, &ledger).expect("it can be read");
+        assert_eq!(judged.len(), ledger.promises().count());
+        assert!(judged.iter().all(|(_, verdict)| *verdict == Verdict::Intact), "{judged:?}");
+    }
+
+    #[test]
+    fn a_writer_ends_where_nobody_listens() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let deaf = |_| Err(io::ErrorKind::BrokenPipe.into());
+        let started = Writers::start(folder.path(), Records { seed: 3 }, Bounds { records: 4 }, deaf);
+        assert_eq!(started.err().map(|error| error.kind()), Some(io::ErrorKind::BrokenPipe));
+    }
+}

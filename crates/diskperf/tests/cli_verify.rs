@@ -1,0 +1,424 @@
+//! `diskperf verify`: on images nothing that was acknowledged is lost, and where nobody flushes the device it is; in a
+//! directory, on a disk whose power the test cuts, what is found lost is held against what the disk dropped.
+//! `cargo xtask prove` does both more often.
+//!
+//! The witness is independent of the program: the disk's write cache (`testkit::power`) keeps what it dropped, and a
+//! record whose newest version was in there when the power went was dropped.
+
+mod common {
+    pub mod document;
+}
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use common::document::document;
+use kernel::{PrivateMounts, may_administer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::fuse::{Knobs, OneFile};
+use testkit::power::{Fate, Moment, WriteCache};
+use testkit::{Ended, names_in, run, skip, soon, tool};
+use units::Prng;
+
+/// The environment variable that says how often the power is cut, of each kind of test.
+const CUTS: &str = "DISKPERF_VERIFY_CUTS";
+
+fn cuts(usual: u64) -> u64 {
+    std::env::var(CUTS).map_or(usual, |cuts| cuts.parse().expect("a number"))
+}
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    run(&program(), folder, arguments)
+}
+
+/// In memory where there is one: nothing of the machine's own disk is in the way then.
+fn scratch() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder")
+}
+
+/// Why no file system can be made and mounted here.
+fn cannot(file_system: &str) -> Option<String> {
+    if !may_administer() || !Path::new("/dev/loop-control").exists() {
+        return Some("needs root and loop devices".to_owned());
+    }
+    let mkfs = format!("mkfs.{file_system}");
+    tool(&mkfs).is_none().then(|| format!("needs {mkfs}"))
+}
+
+/// Loop devices on files in this folder.
+fn loop_devices_on(folder: &Path) -> usize {
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+    files.filter(|file| file.starts_with(&*folder.to_string_lossy())).count()
+}
+
+/// Runs it on an image, whose document is checked.
+fn verified(folder: &Path, image: &str, rounds: u64) -> (Ended, Value) {
+    let rounds = rounds.to_string();
+    let ended = diskperf(folder, &["verify", image, "--rounds", &rounds, "--json"]);
+    let document = document(&ended);
+    assert_eq!(document["errors"], json!([]), "{}", ended.err);
+    (ended, document)
+}
+
+/// Of a power cut: acknowledged, missing, torn, stale.
+fn counts(cut: &Value) -> [u64; 4] {
+    let kinds = cut["kinds"].as_array().expect("kinds");
+    assert_eq!(kinds.len(), 4, "{cut}");
+    ["acknowledged", "missing", "torn", "stale"]
+        .map(|name| kinds.iter().map(|kept| kept[name].as_u64().expect("a count")).sum())
+}
+
+fn lost(cut: &Value) -> u64 {
+    counts(cut)[1..].iter().sum()
+}
+
+fn all_cuts(document: &Value) -> &Vec<Value> {
+    document["cuts"].as_array().expect("power cuts")
+}
+
+#[test]
+fn with_barriers_nothing_is_lost_and_the_control_shows_that_it_would_be_seen() {
+    if let Some(reason) = cannot("ext4") {
+        return skip!("{reason}");
+    }
+    let (folder, rounds) = (scratch(), cuts(6));
+    let (ended, document) = verified(folder.path(), "image:ext4,size=24MiB", rounds);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let cuts = all_cuts(&document);
+    assert_eq!(cuts.len() as u64, rounds);
+    let false_losses: u64 = cuts.iter().map(lost).sum();
+    let acknowledged: u64 = cuts.iter().map(|cut| counts(cut)[0]).sum();
+    println!("{}", json!({"verify": "barriers", "cuts": rounds, "acknowledged": acknowledged, "lost": false_losses}));
+    assert_eq!(false_losses, 0, "{document}");
+    // The prepared ones alone are forty.
+    assert!(cuts.iter().all(|cut| counts(cut)[0] > 40), "{document}");
+    assert!(lost(&document["control"]) > 0, "{document}");
+    assert_eq!((names_in(folder.path()), loop_devices_on(folder.path())), (Vec::new(), 0));
+}
+
+#[test]
+fn without_barriers_every_power_cut_loses_and_each_kind_of_loss_is_told() {
+    if let Some(reason) = cannot("ext4") {
+        return skip!("{reason}");
+    }
+    let (folder, rounds) = (scratch(), cuts(6));
+    let (ended, document) = verified(folder.path(), "image:ext4,size=24MiB,mount=barrier=0", rounds);
+    assert_eq!(ended.status, Some(5), "{}", ended.err);
+    let cuts = all_cuts(&document);
+    let with_losses = cuts.iter().filter(|cut| lost(cut) > 0).count();
+    println!("{}", json!({"verify": "no barriers", "cuts": rounds, "with_losses": with_losses}));
+    // In every other round nothing lasts but what the kernel had time to write, which takes seconds.
+    assert!(cuts.iter().step_by(2).all(|cut| lost(cut) > 0), "{document}");
+    let totals = cuts.iter().map(counts).fold([0; 4], |sum, cut| std::array::from_fn(|index| sum[index] + cut[index]));
+    let [_, missing, _, stale] = totals;
+    assert!(missing > 0 && stale > 0, "{totals:?}");
+    assert_eq!(document["control"], Value::Null, "losses were seen");
+}
+
+#[test]
+fn other_file_systems_keep_their_word_too() {
+    let folder = scratch();
+    for file_system in ["xfs", "btrfs"] {
+        if let Some(reason) = cannot(file_system) {
+            return skip!("{reason}");
+        }
+        let (ended, document) = verified(folder.path(), &format!("image:{file_system}"), 1);
+        assert_eq!((ended.status, lost(&all_cuts(&document)[0])), (Some(0), 0), "{document}");
+        assert!(lost(&document["control"]) > 0, "{document}");
+    }
+}
+
+#[test]
+fn a_table_says_what_was_lost_and_a_program_that_is_killed_leaves_nothing() {
+    if let Some(reason) = cannot("ext4") {
+        return skip!("{reason}");
+    }
+    let folder = scratch();
+    let ended = diskperf(folder.path(), &["verify", "image:ext4,size=24MiB,mount=barrier=0", "--rounds", "1"]);
+    assert_eq!(ended.status, Some(5), "{}", ended.err);
+    for words in ["acknowledged", "missing", "torn", "stale", "overwrite", "One power cut: ", "cut 1: "] {
+        assert!(ended.out.contains(words), "{}", ended.out);
+    }
+    assert!(ended.err.contains("writes an image of "), "{}", ended.err);
+    for signal in ["kill", "interrupt"] {
+        let mut command = testkit::command(&program());
+        command.args(["verify", "image:ext4,size=24MiB", "--rounds", "1000"]).current_dir(folder.path());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        soon("the image is attached", || loop_devices_on(folder.path()) > 0);
+        if signal == "kill" {
+            child.kill().expect("it is killed");
+            child.wait().expect("its end");
+        } else {
+            let pid = rustix::process::Pid::from_child(&child);
+            rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
+            assert_eq!(child.wait().expect("its end").code(), Some(4));
+        }
+        soon("nothing is attached", || loop_devices_on(folder.path()) == 0);
+        assert_eq!(names_in(folder.path()), [""; 0], "{signal}");
+    }
+}
+
+#[test]
+fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let here = folder.path();
+    fs::write(here.join("file"), "no log\n").expect("a file");
+    for (arguments, status, words) in [
+        (&["verify", "image:ext4,mount=errors=panic"][..], 3, "errors=panic"),
+        (&["verify", "."], 2, "cannot be cut from here"),
+        (&["verify", "sim:flat"], 2, "cannot be tried"),
+        (&["verify", "file:file"], 2, "cannot be tried"),
+        (&["verify", "missing"], 2, "there is no missing"),
+        (&["verify", ".", "--check", "missing"], 2, "there is no missing"),
+        (&["verify", ".", "--check", "file"], 2, "no log of `diskperf verify --write`"),
+    ] {
+        if status == 3 && !testkit::has_tool("mkfs.ext4") {
+            continue;
+        }
+        let ended = diskperf(here, arguments);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(words) && ended.err.contains("hint: "), "{arguments:?}: {}", ended.err);
+    }
+    if !may_administer() && testkit::has_tool("mkfs.ext4") {
+        let ended = diskperf(here, &["verify", "image:ext4", "--json"]);
+        assert_eq!(ended.status, Some(3), "{}", ended.err);
+        assert_eq!(document(&ended)["errors"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[test]
+fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    // A file on the same disk would be lost with it.
+    let same = File::create(folder.path().join("log")).expect("a file");
+    let mut command = testkit::command(&program());
+    let refused = command.args(["verify", ".", "--write"]).current_dir(folder.path()).stdout(same).output();
+    assert_eq!(refused.expect("it starts").status.code(), Some(3));
+    let mut writing = Writing::start(folder.path());
+    writing.hear(60);
+    let written = names_in(folder.path());
+    assert!(written.iter().any(|name| name.starts_with(".diskperf-verify-")), "{written:?}");
+    let pid = rustix::process::Pid::from_child(&writing.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
+    writing.hear_all();
+    assert_eq!(writing.child.wait().expect("its end").code(), Some(4));
+    assert_eq!(names_in(folder.path()), ["log"]);
+    // Now all of it is missing.
+    fs::write(folder.path().join("log"), writing.lines.concat()).expect("a log");
+    let ended = diskperf(folder.path(), &["verify", ".", "--check", "log", "--json"]);
+    assert_eq!(ended.status, Some(5), "{}", ended.err);
+    let [acknowledged, missing, ..] = counts(&all_cuts(&document(&ended))[0]);
+    assert!(acknowledged >= 40 && missing == acknowledged, "{missing} of {acknowledged}");
+}
+
+#[test]
+fn what_is_there_after_a_kill_is_all_there_and_then_removed() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let elsewhere = tempfile::tempdir().expect("a folder for the log");
+    let mut writing = Writing::start(folder.path());
+    writing.hear(60);
+    // Without a power cut nothing is lost.
+    let log = writing.kill(elsewhere.path());
+    assert_eq!(names_in(folder.path()).len(), 1);
+    let ended = diskperf(folder.path(), &["verify", ".", "--check", &log]);
+    assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("One power cut: all "), "{}", ended.out);
+    // Where files take no tags it stays, and that is said.
+    assert_eq!(names_in(folder.path()).is_empty(), !ended.err.contains(" stays: "), "{}", ended.err);
+}
+
+/// `diskperf verify --write` while it runs, and what it has printed.
+struct Writing {
+    child: Child,
+    out: BufReader<std::process::ChildStdout>,
+    lines: Vec<String>,
+}
+
+impl Writing {
+    fn start(folder: &Path) -> Writing {
+        let mut command = testkit::command(&program());
+        command.args(["verify", ".", "--write"]).current_dir(folder).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let out = BufReader::new(child.stdout.take().expect("its output"));
+        Writing { child, out, lines: Vec::new() }
+    }
+
+    /// Hears so many lines more, or what there is.
+    fn hear(&mut self, lines: usize) {
+        for _ in 0..lines {
+            let mut line = String::new();
+            if self.out.read_line(&mut line).expect("what it printed") == 0 {
+                return;
+            }
+            self.lines.push(line);
+        }
+    }
+
+    fn hear_all(&mut self) {
+        self.hear(usize::MAX);
+    }
+
+    /// Kills it, and writes what it had printed before into a log.
+    fn kill(&mut self, folder: &Path) -> String {
+        self.child.kill().expect("it is killed, or has ended");
+        self.child.wait().expect("its end");
+        self.write_log(folder)
+    }
+
+    fn write_log(&self, folder: &Path) -> String {
+        let path = folder.join("log");
+        fs::write(&path, self.lines.concat()).expect("a log");
+        path.to_str().expect("a plain path").to_owned()
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Bytes of a disk: an ext4 with its journal, and room for the records.
+const DISK: u64 = 32 << 20;
+
+/// A mounted file system, unmounted when dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn of(file: &Path, folder: &Path) -> Mounted {
+        let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
+        let mounted = Mounted(folder.to_owned());
+        done("mount", &[&device.node().to_string_lossy(), &mounted.0.to_string_lossy()]);
+        device.leave();
+        mounted
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let ended = run(&tool("umount").expect("umount"), Path::new("/"), &[&self.0.to_string_lossy()]);
+        assert!(std::thread::panicking() || ended.status == Some(0), "{}", ended.err);
+    }
+}
+
+fn done(name: &str, arguments: &[&str]) {
+    let ended = run(&tool(name).expect("the tool"), Path::new("/"), arguments);
+    assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
+}
+
+/// The bytes of a disk with an empty file system on it.
+fn blank() -> Vec<u8> {
+    let folder = scratch();
+    let path = folder.path().join("disk");
+    File::create(&path).and_then(|file| file.set_len(DISK)).expect("a file");
+    done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
+    fs::read(path).expect("its bytes")
+}
+
+/// What became of one round on a disk of the test's own.
+#[derive(Debug)]
+struct Round {
+    /// Acknowledged records whose newest sectors the disk dropped.
+    dropped: usize,
+    acknowledged: u64,
+    lost: u64,
+    status: Option<i32>,
+}
+
+/// Writes on a disk with this cache, cuts its power after so many lines, and looks what the program finds.
+fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
+    let folder = scratch();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["served", "data"] {
+        fs::create_dir(path(name)).expect("a folder");
+    }
+    fs::write(path("disk"), blank).expect("a disk");
+    let below = || OpenOptions::new().read(true).write(true).open(path("disk")).expect("the disk");
+    let fuse = OneFile::mount(&path("served"), below(), Knobs::default()).expect("a mount");
+    let mounted = Mounted::of(&fuse.file(), &path("data"));
+    rustix::fs::syncfs(File::open(&mounted.0).expect("the mounted folder")).expect("everything is on the disk");
+    fuse.put(cache);
+    let mut writing = Writing::start(&path("data"));
+    writing.hear(lines);
+    // What is printed from here on was too late.
+    fuse.cut().expect("the disk below takes what lasts");
+    let dropped = fuse.dropped();
+    let log = writing.kill(folder.path());
+    drop((mounted, fuse));
+    let mounted = Mounted::of(&path("disk"), &path("data"));
+    let ended = diskperf(&mounted.0, &["verify", ".", "--check", &log, "--json"]);
+    let document = document(&ended);
+    let cut = &all_cuts(&document)[0];
+    let dropped = records_in(&dropped, &writing.lines);
+    Round { dropped, acknowledged: counts(cut)[0], lost: lost(cut), status: ended.status }
+}
+
+/// How many acknowledged records have their newest version in sectors that were dropped. Told by the stamps alone, which
+/// are sixteen bytes: who, and version times the size of a record plus the place in it.
+fn records_in(dropped: &[Vec<u8>], lines: &[String]) -> usize {
+    let mut words = lines[0].split_whitespace().skip(2);
+    let seed: u64 = words.next().and_then(|seed| seed.parse().ok()).expect("a seed");
+    let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
+    for line in &lines[1..] {
+        let [kind, number, version] = line.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let kind = ["create", "append", "overwrite", "replace"].iter().position(|name| *name == kind).expect("a kind");
+        let identity = [seed, kind as u64, number.parse().expect("a number")];
+        let identity = units::fnv1a(identity.into_iter().flat_map(u64::to_le_bytes));
+        let version: u64 = version.parse().expect("a version");
+        newest.entry(identity).and_modify(|newest| *newest = version.max(*newest)).or_insert(version);
+    }
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let stamps = dropped.iter().map(|sector| (word(sector, 0), word(sector, 8) / (16 << 10)));
+    let records = stamps.filter(|(identity, version)| newest.get(identity) == Some(version));
+    records.map(|(identity, _)| identity).collect::<BTreeSet<_>>().len()
+}
+
+/// Any one of what each sector was, by lot, or none of what was not flushed.
+fn fate(index: u64, mut random: Prng) -> Fate {
+    match index % 2 {
+        0 => Box::new(|_| 0),
+        _ => Box::new(move |versions| random.below(versions as u64) as usize),
+    }
+}
+
+#[test]
+fn on_a_disk_that_drops_what_is_not_flushed_losses_are_found_whenever_there_are_any_and_never_else() {
+    if let Some(reason) = cannot("ext4") {
+        return skip!("{reason}");
+    }
+    PrivateMounts::enter().expect("mounts of our own");
+    let (blank, rounds) = (blank(), cuts(4));
+    let mut random = Prng::new(rounds);
+    let mut honest = Vec::new();
+    let mut deaf = Vec::new();
+    for index in 0..rounds {
+        let mut cache = || WriteCache::new(Moment::NEVER, fate(index, Prng::new(random.next_u64())));
+        let (one, other) = (cache(), cache().deaf());
+        let mut lines = || 45 + random.below(60) as usize;
+        honest.push(power_round(&blank, one, lines()));
+        deaf.push(power_round(&blank, other, lines()));
+    }
+    let with_dropped = deaf.iter().filter(|round| round.dropped > 0);
+    let (with_dropped, found) = (with_dropped.clone().count(), with_dropped.filter(|round| round.lost > 0).count());
+    let false_losses: u64 = honest.iter().map(|round| round.lost).sum();
+    println!(
+        "{}",
+        json!({"verify": "disk", "cuts": rounds, "with_dropped": with_dropped, "found": found, "lost": false_losses})
+    );
+    assert!(honest.iter().all(|round| round.acknowledged >= 40 && round.dropped == 0), "{honest:?}");
+    assert!(honest.iter().all(|round| (round.lost, round.status) == (0, Some(0))), "{honest:?}");
+    assert!(with_dropped as u64 >= rounds / 2, "the disk dropped what was acknowledged: {deaf:?}");
+    assert_eq!(found, with_dropped, "{deaf:?}");
+    assert!(deaf.iter().all(|round| round.status == Some(if round.lost > 0 { 5 } else { 0 })), "{deaf:?}");
+}

@@ -1,0 +1,146 @@
+//! What power cuts left of what was acknowledged as durable, as `diskperf verify` prints it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::document::Problem;
+
+/// The name and version of the format.
+pub const VERIFICATION_SCHEMA: &str = "diskperf-verify/1";
+
+/// What was found after every power cut.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verification {
+    /// `diskperf-verify/1`.
+    pub schema: String,
+    /// The version of diskperf.
+    pub version: String,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// The target, as it was typed.
+    pub target: String,
+    /// The seed of the data and of the moments.
+    pub seed: u64,
+    /// Each power cut, in order.
+    pub cuts: Vec<PowerCut>,
+    /// One more, on the same device that is said to have no write cache, so that nobody flushes it: whether losses are
+    /// found here at all. Null where the power cuts have shown that, or where it could not be done.
+    pub control: Option<PowerCut>,
+    /// Whether it was told to stop before all was done.
+    pub interrupted: bool,
+    /// What went wrong; losses are nothing that went wrong with the test.
+    pub errors: Vec<Problem>,
+}
+
+/// What was found after one power cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerCut {
+    /// Which, from 1.
+    pub round: u32,
+    /// Bytes in the write cache of the device that were not flushed; null where they cannot be seen.
+    pub unflushed_bytes: Option<u64>,
+    /// Why the file system could not be mounted afterwards; null where it could.
+    pub unmountable: Option<String>,
+    /// What was kept of each kind of record.
+    pub kinds: Vec<Kept>,
+}
+
+/// What was kept of the acknowledged records of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// `create`, `append`, `overwrite`, `replace`.
+    pub kind: String,
+    /// Records that were acknowledged before.
+    pub acknowledged: u64,
+    /// Of those, whole, and as new as they were acknowledged.
+    pub intact: u64,
+    /// Of which nothing is there.
+    pub missing: u64,
+    /// Part of which is something else.
+    pub torn: u64,
+    /// Of which an older version is there.
+    pub stale: u64,
+}
+
+impl Kept {
+    /// Acknowledged, and not there as they were.
+    pub fn lost(&self) -> u64 {
+        self.missing + self.torn + self.stale
+    }
+}
+
+impl PowerCut {
+    /// Acknowledged records.
+    pub fn acknowledged(&self) -> u64 {
+        self.kinds.iter().map(|kept| kept.acknowledged).sum()
+    }
+
+    /// Those that were lost.
+    pub fn lost(&self) -> u64 {
+        self.kinds.iter().map(Kept::lost).sum()
+    }
+}
+
+impl Verification {
+    /// Records that were acknowledged, and those that were lost, of all power cuts.
+    pub fn totals(&self) -> (u64, u64) {
+        let cuts = self.cuts.iter();
+        cuts.fold((0, 0), |(all, lost), cut| (all + cut.acknowledged(), lost + cut.lost()))
+    }
+
+    /// What was kept of each kind, of all power cuts.
+    pub fn kinds(&self) -> Vec<Kept> {
+        let mut kinds: Vec<Kept> = Vec::new();
+        for kept in self.cuts.iter().flat_map(|cut| &cut.kinds) {
+            let Some(sum) = kinds.iter_mut().find(|sum| sum.kind == kept.kind) else {
+                kinds.push(kept.clone());
+                continue;
+            };
+            sum.acknowledged += kept.acknowledged;
+            sum.intact += kept.intact;
+            sum.missing += kept.missing;
+            sum.torn += kept.torn;
+            sum.stale += kept.stale;
+        }
+        kinds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_summed_over_all_power_cuts() {
+        let kept = |kind: &str, lost: u64| Kept {
+            kind: kind.to_owned(),
+            acknowledged: 10,
+            intact: 10 - lost,
+            torn: lost,
+            ..Kept::default()
+        };
+        let cut = |lost| PowerCut {
+            round: 1,
+            unflushed_bytes: None,
+            unmountable: None,
+            kinds: vec![kept("create", 0), kept("append", lost)],
+        };
+        let verification = Verification {
+            schema: VERIFICATION_SCHEMA.to_owned(),
+            version: String::new(),
+            kernel: String::new(),
+            target: String::new(),
+            seed: 1,
+            cuts: vec![cut(2), cut(3)],
+            control: None,
+            interrupted: false,
+            errors: Vec::new(),
+        };
+        assert_eq!(verification.totals(), (40, 5));
+        let sums: Vec<_> = verification.kinds().into_iter().map(|kept| (kept.acknowledged, kept.torn)).collect();
+        assert_eq!(sums, [(20, 0), (20, 5)]);
+    }
+}
