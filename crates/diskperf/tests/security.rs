@@ -367,7 +367,7 @@ fn notes_of_what_to_restore_are_read_as_files_only() {
     let notes = folder.path().join("diskperf");
     fs::create_dir(&notes).expect("a folder");
     set_rights(folder.path(), 0o755);
-    rustix::fs::mknodat(CWD, &notes.join("tuned-pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    rustix::fs::mknodat(CWD, notes.join("tuned-pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
     File::create(notes.join("tuned-large")).and_then(|file| file.set_len(1 << 40)).expect("a file");
     let place = folder.path().join("place");
     fs::create_dir(&place).expect("a folder");
