@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 use testkit::disk::{Disk, LoopDisk, Mounted};
-use testkit::{Ended, names_in, need_disk, skip, soon, use_tool};
+use testkit::{Ended, names_in, need_disk, soon, use_tool};
 
 const MIB: u64 = 1 << 20;
 
