@@ -14,6 +14,7 @@ use workload::programs::mckusick::Classic;
 
 use crate::commands;
 use crate::commands::bw::BwArguments;
+use crate::commands::clean::CleanArguments;
 use crate::commands::completions::CompletionsArguments;
 use crate::commands::copy::CopyArguments;
 use crate::commands::doctor::DoctorArguments;
@@ -153,6 +154,13 @@ enum Command {
     /// What is finished is kept, programs that failed are run again. It is done with the same diskperf on the same
     /// machine, or not at all. A run whose budget was spent is finished.
     Resume(ResumeArguments),
+    /// Find and remove what runs that are no more have left behind: those that were killed, and what --keep kept.
+    ///
+    /// Private folders in directories; images that were given a name; file systems on devices, so that these can be used
+    /// again without --destroy-data, until the machine is started anew; queues that are still tuned. All of it is told by
+    /// marks that diskperf put there itself, and nothing by its name: what only looks alike stays, and what a run that
+    /// still goes on has made. Where files take no extended attributes, nothing is found.
+    Clean(CleanArguments),
     /// Print stored runs for other programs (json, csv) and other people (markdown).
     #[command(after_help = "Examples:\n  diskperf export last --format csv -o cells.csv\n  \
         diskperf export k3 m7 --format markdown --anonymous")]
@@ -544,6 +552,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Man(arguments)) => commands::man::run(&arguments),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
         Some(Command::Verify(arguments)) => commands::verify::run(&arguments),
+        Some(Command::Clean(arguments)) => commands::clean::run(&arguments),
         Some(Command::List(arguments)) => commands::list::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),

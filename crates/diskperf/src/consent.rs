@@ -97,11 +97,15 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Re
 /// Asks whether this directory is meant.
 pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), Error> {
     let Some(why) = rarely_meant(path, place.file_system.as_deref()).filter(|_| !said.yes) else { return Ok(()) };
-    let is_meant = |answer: &str| matches!(answer, "y" | "yes");
-    match typed(&format!("{} {why}; write there? [y/N] ", path.display())) {
-        Some(answer) if is_meant(&answer) => Ok(()),
-        _ => Err(Error::RarelyMeant { path: path.to_owned(), why }),
+    if agrees(&format!("{} {why}; write there? [y/N] ", path.display())) {
+        return Ok(());
     }
+    Err(Error::RarelyMeant { path: path.to_owned(), why })
+}
+
+/// Whether a person says yes to a question; nobody there is no yes.
+pub fn agrees(question: &str) -> bool {
+    typed(question).is_some_and(|answer| matches!(answer.as_str(), "y" | "yes"))
 }
 
 /// Why a benchmark is rarely meant there.

@@ -146,6 +146,8 @@ pub enum Error {
     NotVerified(String),
     #[error("{path} is no log of `diskperf verify --write`: {fault}")]
     BadLog { path: PathBuf, fault: LedgerFault },
+    #[error("nobody agreed to remove {0}")]
+    NotAgreed(String),
     #[error("cannot prepare for signals: {0}")]
     Signals(io::Error),
 }
@@ -199,6 +201,7 @@ impl Error {
             | Error::StillRuns { .. }
             | Error::Elsewhere { .. }
             | Error::LogIsLost(_)
+            | Error::NotAgreed(_)
             | Error::NoRoom { .. }
             | Error::NoFiles { .. }
             | Error::Unreadable { .. } => Exit::Refused,
@@ -318,6 +321,7 @@ impl Error {
                      {path} --check log`; the power of image:ext4 is cut by diskperf"
                 )
             }
+            Error::NotAgreed(_) => "nothing was removed; --yes says it beforehand".to_owned(),
             Error::NothingLasts(_) => "name a directory on a disk".to_owned(),
             Error::LogIsLost(_) => "print to another machine: ssh HOST diskperf verify PATH --write > log".to_owned(),
             Error::NotVerified(_) => "name image:FSTYPE, or a directory with --write or --check".to_owned(),

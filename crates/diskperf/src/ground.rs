@@ -128,7 +128,7 @@ impl Ground {
     }
 
     fn into_made(self) -> Option<Made> {
-        let made = self.made.and_then(Arc::into_inner)?;
+        let made = Arc::into_inner(self.made?).expect("whoever made it anew or mounted it anew is gone");
         Some(made.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }

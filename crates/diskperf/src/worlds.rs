@@ -99,11 +99,12 @@ impl Worlds {
         self.grounds.into_iter().map(Ground::finish).fold(left, Result::and)
     }
 
-    /// Leaves what was made behind; says for each target under which name, where there is something.
-    pub fn keep(self, targets: &[Target]) -> Result<Vec<Option<PathBuf>>, Error> {
+    /// Leaves what was made behind; says whether all programs left it, and for each target under which name it is, where
+    /// there is something. One that cannot be kept does not take the others with it.
+    pub fn keep(self, targets: &[Target]) -> (Result<(), Error>, Vec<Result<Option<PathBuf>, Error>>) {
         let left = leave(self.worlds);
-        let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target)).collect();
-        left.and(kept)
+        let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target));
+        (left, kept.collect())
     }
 }
 

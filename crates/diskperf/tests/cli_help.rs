@@ -208,6 +208,8 @@ const CALLS: &[Call] = &[
     (&["schema", "verify"], 0, &["$schema", "unflushed_bytes"], &[]),
     (&["verify", ".", "--check", ACKNOWLEDGED], 0, &["One power cut: all "], ANY),
     (&["verify", "."], 2, &[], &["cannot be cut from here", "hint: "]),
+    (&["clean", "."], 0, &[], &["nothing is left"]),
+    (&["clean", "missing"], 2, &[], &["there is no missing", "hint: "]),
     (&["simulate"], 0, &["vax780-sc780"], &[]),
     (&["simulate", "vax780-sc780", "--parts"], 0, &["turns/min"], &[]),
     (&["simulate", "vax"], 2, &[], &["no simulated machine vax", "hint: "]),

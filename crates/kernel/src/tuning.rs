@@ -155,6 +155,14 @@ pub struct Left {
     pub outcome: Result<(), TuningFault>,
 }
 
+/// The disks whose queues processes that are no more have left changed, and those processes.
+pub fn left() -> Vec<(String, i32)> {
+    let Ok(notes) = Notes::usual() else { return Vec::new() };
+    let Ok(lock) = (if notes.exist() { notes.lock() } else { return Vec::new() }) else { return Vec::new() };
+    let left = lock.all().into_iter().filter(|note| note.living_owner().is_none() && note.owner.is_of_this_boot());
+    left.map(|note| (note.queue.disk, note.owner.pid)).collect()
+}
+
 /// Restores what processes that are no more have left changed, as far as this user may know of it.
 pub fn restore_left() -> Vec<Left> {
     Notes::usual().map_or_else(|_| Vec::new(), |notes| restore_left_in(&notes))

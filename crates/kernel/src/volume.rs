@@ -1,6 +1,8 @@
 //! A fresh file system on a device of somebody's. Made only where the guard gave leave; at the end nothing is on
 //! the device that others would take for a file system, so that the next run finds it as this one did.
 
+mod note;
+
 use std::path::Path;
 
 use units::Bytes;
@@ -8,6 +10,8 @@ use units::Bytes;
 use crate::devices::Device;
 use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, are_same};
 use crate::image::{ImageFault, PrivateMounts, Standing, UnnamedFile};
+use note::Note;
+pub use note::{LeftVolume, left_volumes};
 
 /// What file system is to be made, and how it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct Volume {
     standing: Standing,
     cleared: Cleared,
     bytes: Bytes,
+    /// What is noted for the case that this process cannot erase it.
+    note: Note,
     /// How the file system is known again; nothing where mkfs has not ended.
     told_by: Option<Told>,
     /// Whether what is on the device is ours.
@@ -73,7 +79,8 @@ impl Volume {
         let mut cleared = Cleared::over(inspected, leave)?;
         // 3.
         cleared.erase()?;
-        let mut volume = Volume { standing, cleared, bytes, told_by: None, is_made: false };
+        let note = Note::about(inspected.device(), &spec.file_system);
+        let mut volume = Volume { standing, cleared, bytes, note, told_by: None, is_made: false };
         volume.fresh()?;
         Ok(volume)
     }
@@ -88,6 +95,8 @@ impl Volume {
         } else {
             None
         };
+        // Before it is there: who is killed in mkfs leaves it half made.
+        self.note.write(uuid);
         // From here on what is on the device is ours, also where mkfs ends half-way.
         (self.told_by, self.is_made) = (None, true);
         self.standing.make(&mut self.cleared, uuid)?;
@@ -111,7 +120,7 @@ impl Volume {
         self.undo()
     }
 
-    /// Unmounts it and leaves it on the device.
+    /// Unmounts it and leaves it on the device. Its note stays too, so that it is found once nobody wants it.
     pub fn keep(mut self) -> Result<(), ImageFault> {
         self.is_made = false;
         self.standing.unmount()
@@ -178,7 +187,9 @@ impl Volume {
         self.standing.unmount()?;
         self.cleared.claim()?;
         self.is_ours()?;
-        Ok(self.cleared.erase()?)
+        self.cleared.erase()?;
+        self.note.remove();
+        Ok(())
     }
 }
 

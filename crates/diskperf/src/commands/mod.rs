@@ -2,6 +2,7 @@
 
 pub mod bw;
 pub mod classic;
+pub mod clean;
 pub mod completions;
 pub mod conclusion;
 pub mod copy;

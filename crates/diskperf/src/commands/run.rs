@@ -421,17 +421,19 @@ fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) ->
 
 /// Gives the images their names, leaves file systems on devices, and says which.
 fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<(), Error> {
-    for ((path, target), info) in worlds.keep(targets)?.into_iter().zip(targets).zip(infos) {
-        match (path, &mut info.image) {
-            (Some(path), Some(image)) => {
+    let (mut ended, kept) = worlds.keep(targets);
+    for ((kept, target), info) in kept.into_iter().zip(targets).zip(infos) {
+        match (kept, &mut info.image) {
+            (Ok(Some(path)), Some(image)) => {
                 remark!("kept the image of {target} as {}", path.display());
                 image.kept_as = Some(path.display().to_string());
             }
-            (Some(path), None) => remark!("kept the file system of {target} on {}", path.display()),
-            (None, _) => {}
+            (Ok(Some(path)), None) => remark!("kept the file system of {target} on {}", path.display()),
+            (Ok(None), _) => {}
+            (Err(error), _) => ended = ended.and(Err(error)),
         }
     }
-    Ok(())
+    ended
 }
 
 /// Runs the rounds. What fails voids its own cells: on other targets, and with other programs, it goes on, and ends

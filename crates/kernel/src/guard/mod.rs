@@ -32,7 +32,7 @@ pub use decide::{Kinship, Reason, Relative, Use};
 pub use fault::GuardFault;
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;
-pub(crate) use uuid::Uuid;
+pub use uuid::Uuid;
 
 use crate::devices::Device;
 use crate::loops::{backing, backing_at};
@@ -56,6 +56,9 @@ pub enum Leave {
     None,
     /// What it holds may go, if the device is what was typed: [`Inspected::identity`].
     Destroy(String),
+    /// The file system of this number may go, if the device holds it and nothing else: a process of ours made it, chose
+    /// the number and noted it.
+    Made(Uuid),
 }
 
 /// A device that was looked at. Nothing was written to it.
@@ -129,6 +132,16 @@ impl Inspected {
         !self.reasons.is_empty() && self.reasons.iter().all(Reason::can_be_lifted)
     }
 
+    /// Whether nothing forbids it but that it holds the file system of this number.
+    pub fn holds_only(&self, uuid: Uuid) -> bool {
+        !self.reasons.is_empty() && self.reasons.iter().all(|reason| is_of(reason, uuid))
+    }
+
+    /// Whether it holds the file system of this number, whatever else forbids it.
+    pub fn holds(&self, uuid: Uuid) -> bool {
+        self.reasons.iter().any(|reason| is_of(reason, uuid))
+    }
+
     /// What a person types to say that this device is meant: its model and serial number; its size too where there is
     /// no serial number or that is its disk's, since others have the same words.
     pub fn identity(&self) -> String {
@@ -172,6 +185,7 @@ impl Inspected {
         }
         match leave {
             Leave::Destroy(typed) if self.asks() => self.confirm(typed),
+            Leave::Made(uuid) if self.holds_only(*uuid) => Ok(()),
             _ => {
                 let (device, reasons) = (self.described(), self.reasons.clone());
                 Err(GuardFault::Refused { device, reasons, identity: self.identity() })
@@ -194,6 +208,11 @@ impl Inspected {
         let (device, what) = (self.described(), self.identity_is());
         Err(GuardFault::NotConfirmed { device, typed: typed.to_owned(), what })
     }
+}
+
+/// Whether the reason is the file system of this number.
+fn is_of(reason: &Reason, uuid: Uuid) -> bool {
+    matches!(reason, Reason::Holds(signature) if signature.uuid == Some(uuid.0))
 }
 
 /// The names of loop devices that show this file: writing to it would change them.

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io;
+use std::str::FromStr;
 
 use rustix::rand::GetRandomFlags;
 
 /// A number of our choice for a file system, so that it is known again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Uuid(pub(crate) [u8; 16]);
+pub struct Uuid(pub(crate) [u8; 16]);
 
 impl Uuid {
     /// A random one: version 4 of RFC 9562.
@@ -22,6 +23,22 @@ impl Uuid {
         Ok(Uuid(bytes))
     }
 }
+
+impl FromStr for Uuid {
+    type Err = NoUuid;
+
+    /// Reads what [`fmt::Display`] writes.
+    fn from_str(text: &str) -> Result<Uuid, NoUuid> {
+        let digits: String = text.chars().filter(|character| *character != '-').collect();
+        let number = u128::from_str_radix(&digits, 16).map_err(|_| NoUuid)?;
+        let uuid = Uuid(number.to_be_bytes());
+        if uuid.to_string() == text { Ok(uuid) } else { Err(NoUuid) }
+    }
+}
+
+/// What was read is no such number.
+#[derive(Debug)]
+pub struct NoUuid;
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,6 +58,11 @@ mod tests {
     fn it_is_written_as_others_write_it() {
         let bytes = std::array::from_fn(|index| index as u8 * 17);
         assert_eq!(Uuid(bytes).to_string(), "00112233-4455-6677-8899-aabbccddeeff");
+        let text = Uuid(bytes).to_string();
+        assert_eq!(text.parse::<Uuid>().expect("a number"), Uuid(bytes));
+        for bad in ["", "-", &text[1..], &text.replace('-', ""), &text.to_uppercase(), &format!("{text}0")] {
+            assert!(bad.parse::<Uuid>().is_err(), "{bad:?}");
+        }
         let (one, other) = (Uuid::random().expect("one"), Uuid::random().expect("another"));
         assert_ne!(one, other);
         assert_eq!((one.0[6] >> 4, one.0[8] >> 6), (4, 2));

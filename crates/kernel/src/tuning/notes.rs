@@ -1,40 +1,22 @@
-//! What is to be restored, written down for the case that this process cannot do it: one small file per disk,
-//! in a folder that only its owner can enter, so that nobody else can have a queue "restored".
+//! What is to be restored of queues, as it is noted: one note per disk.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
-use units::Bytes;
-
 use super::{Change, Queue, TuningFault};
-use crate::bounded;
 use crate::incarnation::Incarnation;
+use crate::notes;
 
-/// The folder of the administrator, who alone may tune by default.
-const SYSTEM: &str = "/run/diskperf";
-
-/// The folder of anybody else, below `XDG_RUNTIME_DIR`.
-const PERSONAL: &str = "diskperf";
-
-/// How the files' names begin.
+/// How the notes' names begin.
 const PREFIX: &str = "tuned-";
-
-/// Far more than a note of every attribute of a queue has.
-const LARGEST: Bytes = Bytes::mib(1);
 
 /// Where notes are.
 #[derive(Clone, Debug)]
-pub(super) struct Notes {
-    folder: PathBuf,
-}
+pub(super) struct Notes(notes::Notes);
 
 /// The notes, while no other process reads or changes them.
 pub(super) struct Locked<'a> {
     notes: &'a Notes,
-    _folder: File,
+    locked: notes::Locked<'a>,
 }
 
 /// What one process has changed of one queue.
@@ -49,84 +31,53 @@ pub(super) struct Note {
 impl Notes {
     /// Those of this user.
     pub(super) fn usual() -> Result<Notes, TuningFault> {
-        if rustix::process::geteuid().is_root() {
-            return Ok(Notes::in_folder(PathBuf::from(SYSTEM)));
-        }
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-        Ok(Notes::in_folder(runtime.ok_or(TuningFault::NoNotes)?.join(PERSONAL)))
+        notes::Notes::usual().map(Notes).ok_or(TuningFault::NoNotes)
     }
 
+    #[cfg(test)]
     pub(super) fn in_folder(folder: PathBuf) -> Notes {
-        Notes { folder }
+        Notes(notes::Notes::in_folder(folder))
     }
 
     /// Whether there ever were any.
     pub(super) fn exist(&self) -> bool {
-        self.folder.exists()
+        self.0.exist()
     }
 
-    /// Waits until no other process has them. The folder is made where it is missing, and refused where others
-    /// could write to it.
+    /// Waits until no other process has them.
     pub(super) fn lock(&self) -> Result<Locked<'_>, TuningFault> {
-        let locked = || {
-            match DirBuilder::new().mode(0o700).create(&self.folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
-            let folder =
-                File::options().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(&self.folder)?;
-            let metadata = folder.metadata()?;
-            if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others could change what is noted there"));
-            }
-            rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
-            Ok(folder)
-        };
-        let folder = locked().map_err(|source| self.fault(source))?;
-        Ok(Locked { notes: self, _folder: folder })
+        Ok(Locked { notes: self, locked: self.0.lock().map_err(|source| self.fault(source))? })
     }
 
-    fn path(&self, queue: &Queue) -> PathBuf {
-        self.folder.join(format!("{PREFIX}{}", queue.disk))
-    }
-
-    fn fault(&self, source: io::Error) -> TuningFault {
-        TuningFault::Notes { folder: self.folder.clone(), source }
+    fn fault(&self, source: std::io::Error) -> TuningFault {
+        TuningFault::Notes { folder: self.0.folder().to_owned(), source }
     }
 }
 
 impl Locked<'_> {
     /// What is noted about this queue.
     pub(super) fn note_of(&self, queue: &Queue) -> Result<Option<Note>, TuningFault> {
-        match bounded::text(&self.notes.path(queue), LARGEST) {
-            // Half a note is of a process that was killed before it had changed anything.
-            Ok(text) => Ok(Note::parse(&text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.notes.fault(error)),
-        }
+        let text = self.locked.read(&name(queue)).map_err(|source| self.notes.fault(source))?;
+        // Half a note is of a process that was killed before it had changed anything.
+        Ok(text.and_then(|text| Note::parse(&text)))
     }
 
     /// All that can be read.
     pub(super) fn all(&self) -> Vec<Note> {
-        let files = fs::read_dir(&self.notes.folder).into_iter().flatten().flatten();
-        let notes = files.filter(|file| file.file_name().to_string_lossy().starts_with(PREFIX));
-        notes.filter_map(|file| Note::parse(&bounded::text(&file.path(), LARGEST).ok()?)).collect()
+        self.locked.all(PREFIX).iter().filter_map(|text| Note::parse(text)).collect()
     }
 
     pub(super) fn add(&self, note: &Note) -> Result<(), TuningFault> {
-        let path = self.notes.path(&note.queue);
-        let mut options = File::options();
-        options.write(true).create(true).truncate(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let written = options.open(path).and_then(|mut file| file.write_all(note.text().as_bytes()));
-        written.map_err(|source| self.notes.fault(source))
+        self.locked.write(&name(&note.queue), &note.text()).map_err(|source| self.notes.fault(source))
     }
 
     pub(super) fn remove(&self, note: &Note) -> Result<(), TuningFault> {
-        match fs::remove_file(self.notes.path(&note.queue)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.notes.fault(error)),
-            _ => Ok(()),
-        }
+        self.locked.remove(&name(&note.queue)).map_err(|source| self.notes.fault(source))
     }
+}
+
+fn name(queue: &Queue) -> String {
+    format!("{PREFIX}{}", queue.disk)
 }
 
 impl Note {

@@ -1,0 +1,350 @@
+//! `diskperf clean`: what killed runs left behind is found by its mark and removed, on the real thing; what only looks
+//! alike stays, and what a living run has made.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use kernel::may_administer;
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::{Ended, names_in, skip, soon, tool};
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&program(), folder, arguments)
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// Every run restores what killed ones left tuned: while a test looks at that, no other starts one.
+static RUNS: RwLock<()> = RwLock::new(());
+
+/// Others may start runs too.
+fn with_others() -> RwLockReadGuard<'static, ()> {
+    RUNS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run that goes on until it is killed, which dropping it does too.
+struct Run(Child);
+
+impl Run {
+    fn start(folder: &Path, arguments: &[&str]) -> Run {
+        let mut command = testkit::command(&program());
+        command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Run(command.spawn().expect("the program can be started"))
+    }
+
+    fn kill(mut self) -> u32 {
+        self.0.kill().expect("it is killed");
+        self.0.wait().expect("its end");
+        self.0.id()
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The private folders in a folder.
+fn private(folder: &Path) -> Vec<String> {
+    names_in(folder).into_iter().filter(|name| name.starts_with(".diskperf-")).collect()
+}
+
+/// A run of many rounds that stands in its private folder.
+fn standing(folder: &Path, more: &[&str]) -> Run {
+    let run = Run::start(folder, &[&["run", "smoke", ".", "--rounds", "1000"], more].concat());
+    soon("it stands in its folder", || {
+        private(folder)
+            .iter()
+            .any(|name| folder.join(name).read_dir().is_ok_and(|mut entries| entries.next().is_some()))
+    });
+    run
+}
+
+/// What `clean` lists here, where nothing is removed.
+fn listed(folder: &Path, arguments: &[&str]) -> String {
+    let ended = diskperf(folder, &[&["clean", "--dry-run"], arguments].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    ended.out
+}
+
+/// Whether files here can be tagged at all.
+fn takes_tags(folder: &Path) -> bool {
+    rustix::fs::setxattr(folder, "user.test", b"1", rustix::fs::XattrFlags::empty()).is_ok()
+}
+
+#[test]
+fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays() {
+    let _shared = with_others();
+    let folder = scratch();
+    let here = folder.path();
+    if !takes_tags(here) {
+        return skip!("the folder for temporary files takes no extended attributes");
+    }
+    let pid = standing(here, &[]).kill();
+    let left = private(here);
+    assert_eq!(left.len(), 1);
+    fs::create_dir_all(here.join(".diskperf-k3-abcdef/d0")).expect("a look-alike");
+    fs::write(here.join("diskperf-ext4.img"), "an image of somebody's").expect("a look-alike");
+    let others = vec![".diskperf-k3-abcdef".to_owned(), "diskperf-ext4.img".to_owned()];
+    let before = names_in(here);
+    let expected =
+        format!("{}  folder, of process {pid}\n", here.canonicalize().expect("a path").join(&left[0]).display());
+    // Without a path also what others have left on this machine.
+    assert!(listed(here, &[]).contains(&expected));
+    assert_eq!(listed(here, &["."]), expected);
+    assert_eq!(listed(Path::new("/"), &[here.to_str().expect("a plain path")]), expected);
+    // Nobody is there to be asked.
+    let ended = diskperf(here, &["clean", "."]);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(3), expected.as_str()));
+    assert!(ended.err.contains("nobody agreed to remove this") && ended.err.contains("hint: "), "{}", ended.err);
+    assert_eq!(names_in(here), before);
+    let ended = diskperf(here, &["clean", ".", "--yes"]);
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), expected.as_str(), ""));
+    assert_eq!(names_in(here), others);
+    let ended = diskperf(here, &["clean", ".", "--yes"]);
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "nothing is left\n"));
+    assert!(here.join(".diskperf-k3-abcdef/d0").is_dir());
+}
+
+#[test]
+fn a_copy_and_a_link_are_none_of_ours() {
+    let _shared = with_others();
+    let folder = scratch();
+    let here = folder.path();
+    if !takes_tags(here) {
+        return skip!("the folder for temporary files takes no extended attributes");
+    }
+    standing(here, &[]).kill();
+    let left = private(here).remove(0);
+    // With its attributes, as a backup has it.
+    let copied = testkit::run(&tool("cp").expect("cp"), here, &["-a", &left, ".diskperf-copy"]);
+    assert_eq!(copied.status, Some(0), "{}", copied.err);
+    fs::create_dir(here.join("others")).expect("a folder of others");
+    fs::write(here.join("others/mine"), "mine").expect("a file");
+    std::os::unix::fs::symlink("others", here.join(".diskperf-link")).expect("a link");
+    std::os::unix::fs::symlink("../others", here.join(&left).join("link")).expect("a link inside");
+    assert_eq!(listed(here, &["."]).lines().count(), 1);
+    assert_eq!(diskperf(here, &["clean", ".", "--yes"]).status, Some(0));
+    assert_eq!(names_in(here), [".diskperf-copy", ".diskperf-link", "others"]);
+    assert_eq!(names_in(&here.join("others")), ["mine"]);
+}
+
+#[test]
+fn what_a_living_run_has_made_stays() {
+    let _shared = with_others();
+    let folder = scratch();
+    let here = folder.path();
+    if !takes_tags(here) {
+        return skip!("the folder for temporary files takes no extended attributes");
+    }
+    let run = standing(here, &[]);
+    let before = private(here);
+    let ended = diskperf(here, &["clean", ".", "--yes"]);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
+    assert!(ended.err.contains(&format!("stays: process {} still runs", run.0.id())), "{}", ended.err);
+    assert_eq!(private(here), before);
+}
+
+#[test]
+fn the_store_tells_where_killed_runs_were() {
+    let _shared = with_others();
+    let (folder, elsewhere) = (scratch(), scratch());
+    let here = folder.path();
+    if !takes_tags(here) {
+        return skip!("the folder for temporary files takes no extended attributes");
+    }
+    let store = elsewhere.path().join("runs.sqlite");
+    let store = store.to_str().expect("a plain path");
+    standing(here, &["--store", store]).kill();
+    let listed = listed(elsewhere.path(), &["--store", store]);
+    let left = private(here).remove(0);
+    assert!(listed.contains(&left), "{listed}");
+    let missing = diskperf(elsewhere.path(), &["clean", "--store", "missing"]);
+    assert_eq!((missing.status, missing.out.as_str()), (Some(2), ""), "{}", missing.err);
+}
+
+macro_rules! need_devices {
+    () => {
+        if !may_administer() || !Path::new("/dev/loop-control").exists() {
+            return skip!("needs root and loop devices");
+        }
+        if !testkit::has_tool("mkfs.ext4") {
+            return skip!("mkfs.ext4 is not installed");
+        }
+    };
+}
+
+#[test]
+fn an_image_that_was_kept_goes_unless_a_device_shows_it() {
+    let _shared = with_others();
+    need_devices!();
+    let folder = scratch();
+    let here = folder.path();
+    if !takes_tags(here) {
+        return skip!("the folder for temporary files takes no extended attributes");
+    }
+    let only = ["--only", "write_8192", "--rounds", "1"];
+    let targets = ["a=image:ext4,size=24MiB", "b=image:ext4,size=24MiB"];
+    let ended = diskperf(here, &[&["run", "smoke", "--keep"], &targets[..], &only[..]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(names_in(here), ["diskperf-a.img", "diskperf-b.img"]);
+    let shown = LoopDisk::attach(&here.join("diskperf-a.img")).expect("a loop device");
+    let ended = diskperf(here, &["clean", ".", "--yes"]);
+    assert_eq!((ended.status, ended.out.lines().count()), (Some(1), 2), "{}", ended.err);
+    assert!(ended.err.contains("diskperf-a.img stays: ") && ended.err.contains("shows it"), "{}", ended.err);
+    assert_eq!(names_in(here), ["diskperf-a.img"]);
+    drop(shown);
+    soon("no device shows it", || kernel::guard::shown_by(&here.join("diskperf-a.img")).is_empty());
+    assert_eq!(diskperf(here, &["clean", ".", "--yes"]).status, Some(0));
+    assert_eq!(names_in(here), [""; 0]);
+}
+
+/// A disk of the test's own, and a run that makes a file system on it.
+struct Disk {
+    device: LoopDisk,
+    folder: TempDir,
+}
+
+impl Disk {
+    fn new() -> Disk {
+        let folder = scratch();
+        let path = folder.path().join("disk");
+        File::create(&path).and_then(|file| file.set_len(32 << 20)).expect("a file");
+        Disk { device: LoopDisk::attach(&path).expect("a loop device"), folder }
+    }
+
+    fn node(&self) -> &str {
+        self.device.node().to_str().expect("a plain path")
+    }
+
+    fn target(&self) -> String {
+        format!("new:ext4@{}", self.node())
+    }
+
+    /// A run that has made its file system and works on it.
+    fn working(&self, tune: &str) -> Run {
+        let target = self.target() + tune;
+        let run = Run::start(self.folder.path(), &["run", "smoke", &target, "--rounds", "1000"]);
+        soon("the file system is mounted", || {
+            let mounts = fs::read_to_string(format!("/proc/{}/mountinfo", run.0.id()));
+            mounts.is_ok_and(|mounts| mounts.lines().any(|line| line.contains(&format!(" ext4 {} ", self.node()))))
+        });
+        run
+    }
+
+    /// The kernel takes the mounts of a dead process away a moment after its end.
+    fn is_let_go(&self) {
+        soon("nobody uses it", || {
+            let inspected = kernel::guard::inspect(self.device.node()).expect("it can be looked at");
+            inspected.reasons().iter().all(kernel::guard::Reason::can_be_lifted)
+        });
+    }
+
+    fn clean(&self) -> Ended {
+        diskperf(self.folder.path(), &["clean", self.node(), "--yes"])
+    }
+
+    fn holds_nothing(&self) -> bool {
+        kernel::guard::inspect(self.device.node()).expect("it can be looked at").reasons().is_empty()
+    }
+
+    fn run(&self) -> Ended {
+        let arguments = ["run", "smoke", &self.target(), "--only", "write_8192", "--rounds", "1"];
+        diskperf(self.folder.path(), &arguments)
+    }
+}
+
+#[test]
+fn a_file_system_that_a_killed_run_made_on_a_device_goes() {
+    let _shared = with_others();
+    need_devices!();
+    let disk = Disk::new();
+    let run = disk.working("");
+    let ended = disk.clean();
+    assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
+    assert!(ended.err.contains(&format!("stays: process {} still runs", run.0.id())), "{}", ended.err);
+    let pid = run.kill();
+    disk.is_let_go();
+    // As it was before there was `clean`.
+    let refused = disk.run();
+    assert_eq!(refused.status, Some(3), "{}", refused.err);
+    // In use by somebody else meanwhile.
+    let folder = disk.folder.path().join("mount");
+    fs::create_dir(&folder).expect("a folder");
+    let folder = folder.to_str().expect("a plain path");
+    let tool = |name: &str, arguments: &[&str]| {
+        let ended = testkit::run(&tool(name).expect("it is installed"), Path::new("/"), arguments);
+        assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
+    };
+    tool("mount", &[disk.node(), folder]);
+    let ended = disk.clean();
+    tool("umount", &[folder]);
+    // A run of another test may have just begun, and have a copy of the mount.
+    disk.is_let_go();
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("it is mounted at "), "{}", ended.err);
+    assert_eq!(ended.out, format!("{}  ext4 made by process {pid}\n", disk.node()));
+    let ended = disk.clean();
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+    assert!(disk.holds_nothing());
+    assert_eq!(disk.run().status, Some(0));
+    assert!(disk.holds_nothing());
+}
+
+#[test]
+fn what_somebody_else_has_put_on_the_device_since_stays() {
+    let _shared = with_others();
+    need_devices!();
+    let disk = Disk::new();
+    disk.working("").kill();
+    disk.is_let_go();
+    let made = testkit::run(&tool("mkfs.ext4").expect("mkfs"), Path::new("/"), &["-q", "-F", disk.node()]);
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    let before = fs::read(disk.folder.path().join("disk")).expect("its bytes");
+    let ended = disk.clean();
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "nothing is left\n"));
+    assert!(fs::read(disk.folder.path().join("disk")).expect("its bytes") == before, "something was written");
+}
+
+#[test]
+fn a_queue_that_a_killed_run_had_tuned_is_restored() {
+    let _alone = RUNS.write().unwrap_or_else(PoisonError::into_inner);
+    need_devices!();
+    let disk = Disk::new();
+    let attribute = "queue/read_ahead_kb";
+    let before = disk.device.attribute(attribute);
+    let other = if before == "64" { "32" } else { "64" };
+    let run = disk.working(&format!(",tune=read_ahead_kb:{other}"));
+    let signal = |signal| {
+        let pid = rustix::process::Pid::from_child(&run.0);
+        rustix::process::kill_process(pid, signal).expect("it hears");
+    };
+    // It is tuned while a program runs only: stopped where it is.
+    loop {
+        soon("it is tuned", || disk.device.attribute(attribute) == other);
+        signal(rustix::process::Signal::STOP);
+        if disk.device.attribute(attribute) == other {
+            break;
+        }
+        signal(rustix::process::Signal::CONT);
+    }
+    let pid = run.kill();
+    disk.is_let_go();
+    assert_eq!(disk.device.attribute(attribute), other);
+    let ended = disk.clean();
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+    assert!(ended.out.contains(&format!("/queue  tuned by process {pid}\n")), "{}", ended.out);
+    assert_eq!(disk.device.attribute(attribute), before);
+    assert!(disk.holds_nothing());
+}
