@@ -46,7 +46,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 11] = [
+const EXPERIMENTS: [Experiment; 12] = [
     throttled::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
@@ -137,6 +137,24 @@ const EXPERIMENTS: [Experiment; 11] = [
         ],
         figures: 1,
         judge: power,
+    },
+    Experiment {
+        name: "verify",
+        command: &[
+            "cargo",
+            "--config",
+            "env.DISKPERF_VERIFY_CUTS=\"100\"",
+            "test",
+            "--quiet",
+            "--package",
+            "diskperf",
+            "--test",
+            "cli_verify",
+            "--",
+            "--nocapture",
+        ],
+        figures: 3,
+        judge: verify,
     },
     Experiment {
         name: "calibration",
@@ -369,6 +387,45 @@ fn broken_off(line: &Value, what: String, asked: &str, were_enough: bool) -> Opt
     Some(Figure { what, asked: asked.to_owned(), measured, reached: were_enough && bad == [Some(0); 4] })
 }
 
+/// A line of the test `cli_verify`: what `verify` found after power cuts, on an image with barriers and without, and on
+/// disks that drop what was not flushed, some of which ignore flushes.
+fn verify(line: &Value) -> Option<Figure> {
+    let (how, cuts) = (line["verify"].as_str()?, line["cuts"].as_u64()?);
+    let count = |name: &str| line[name].as_u64();
+    Some(match how {
+        "barriers" => {
+            let (acknowledged, lost) = (count("acknowledged")?, count("lost")?);
+            Figure {
+                what: format!("`verify` on an ext4 with barriers, {acknowledged} records acknowledged"),
+                asked: "0 false losses in 100 power cuts".to_owned(),
+                measured: format!("{lost} in {cuts}"),
+                reached: cuts >= 100 && lost == 0 && acknowledged > 0,
+            }
+        }
+        "no barriers" => {
+            let with_losses = count("with_losses")?;
+            Figure {
+                what: "`verify` on an ext4 without barriers".to_owned(),
+                asked: "losses in each of 100 power cuts".to_owned(),
+                measured: format!("in {with_losses} of {cuts}"),
+                reached: cuts >= 100 && with_losses == cuts,
+            }
+        }
+        "disk" => {
+            let (with_dropped, found, lost) = (count("with_dropped")?, count("found")?, count("lost")?);
+            Figure {
+                what: "`verify --write` and `--check` on disks that drop what was not flushed".to_owned(),
+                asked: "of 100 that heed flushes 0 false losses; of 100 that do not, losses found in every one that \
+                        dropped acknowledged data"
+                    .to_owned(),
+                measured: format!("{lost} false losses; found in {found} of {with_dropped}"),
+                reached: cuts >= 100 && lost == 0 && with_dropped > 0 && found == with_dropped,
+            }
+        }
+        _ => return None,
+    })
+}
+
 /// The line of `calibration --check`: by how much a constant moved by 5 % improves the fit.
 fn calibration(line: &Value) -> Option<Figure> {
     let (constants, gain, field) = (line["calibration"].as_u64()?, line["gain"].as_f64()?, line["field"].as_str()?);
@@ -459,6 +516,24 @@ mod tests {
         let reached = |line: Value| kills(&line).expect("a figure").reached;
         assert!(reached(line(200, 0)) && !reached(line(200, 1)) && !reached(line(20, 0)));
         assert_eq!(kills(&json!({"kills": 200})), None);
+    }
+
+    #[test]
+    fn every_loss_must_be_found_and_none_where_there_is_none() {
+        let reached = |line: Value| verify(&line).expect("a figure").reached;
+        let barriers =
+            |cuts: u64, lost: u64| json!({"verify": "barriers", "cuts": cuts, "acknowledged": 5000, "lost": lost});
+        assert!(reached(barriers(100, 0)) && !reached(barriers(100, 1)) && !reached(barriers(6, 0)));
+        let none = |with_losses: u64| json!({"verify": "no barriers", "cuts": 100, "with_losses": with_losses});
+        assert!(reached(none(100)) && !reached(none(99)));
+        let disk = |with_dropped: u64, found: u64, lost: u64| {
+            json!({
+                "verify": "disk", "cuts": 100, "with_dropped": with_dropped, "found": found, "lost": lost,
+            })
+        };
+        assert!(reached(disk(97, 97, 0)) && !reached(disk(97, 96, 0)) && !reached(disk(97, 97, 1)));
+        assert!(!reached(disk(0, 0, 0)));
+        assert_eq!(verify(&json!({"verify": "other", "cuts": 100})), None);
     }
 
     #[test]
