@@ -46,7 +46,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 12] = [
+const EXPERIMENTS: [Experiment; 13] = [
     throttled::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
@@ -155,6 +155,36 @@ const EXPERIMENTS: [Experiment; 12] = [
         ],
         figures: 3,
         judge: verify,
+    },
+    Experiment {
+        name: "fuzz",
+        // Quick, and with numbers that do not fit as mistakes.
+        command: &[
+            "cargo",
+            "--config",
+            "env.DISKPERF_FUZZ_SECONDS=\"60\"",
+            "--config",
+            "profile.release.overflow-checks=true",
+            "--config",
+            "profile.release.debug-assertions=true",
+            "test",
+            "--quiet",
+            "--release",
+            "--package",
+            "kernel",
+            "--package",
+            "store",
+            "--package",
+            "diskperf",
+            "--lib",
+            "--test",
+            "fuzz",
+            "fuzz_",
+            "--",
+            "--nocapture",
+        ],
+        figures: 15,
+        judge: fuzzed,
     },
     Experiment {
         name: "calibration",
@@ -295,6 +325,18 @@ fn instructions(line: &Value) -> Option<Figure> {
         asked: "at most 40".to_owned(),
         measured: format!("{above:.1}"),
         reached: above <= 40.0,
+    })
+}
+
+/// A line of a subject of fuzzing, which it has only where nothing was found.
+fn fuzzed(line: &Value) -> Option<Figure> {
+    let (name, inputs) = (line["fuzzed"].as_str()?, line["inputs"].as_u64()?);
+    let (outcomes, seconds) = (line["outcomes"].as_u64()?, line["seconds"].as_f64()?);
+    Some(Figure {
+        what: format!("nothing panics or hangs on inputs changed at random: {name}"),
+        asked: "60 s".to_owned(),
+        measured: format!("{seconds:.0} s, {inputs} inputs, {outcomes} outcomes"),
+        reached: seconds >= 60.0 && outcomes > 1,
     })
 }
 
@@ -450,6 +492,15 @@ mod tests {
         let reached = |value| ratio(&line(value), (0.97, 1.03), "time").expect("a figure").reached;
         assert!(reached(1.0) && !reached(1.04) && !reached(0.9));
         assert_eq!(ratio(&json!({"other": 1}), (0.97, 1.03), "time"), None);
+    }
+
+    #[test]
+    fn what_was_fuzzed_for_a_minute_without_a_find_is_proved() {
+        let line = |seconds: f64, outcomes: u64| {
+            fuzzed(&json!({"fuzzed": "targets", "inputs": 9, "outcomes": outcomes, "seconds": seconds}))
+                .expect("a figure")
+        };
+        assert!(line(60.1, 7).reached && !line(2.0, 7).reached && !line(60.1, 1).reached);
     }
 
     #[test]

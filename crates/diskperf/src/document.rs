@@ -148,6 +148,12 @@ fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
     }
 }
 
+/// The document that these bytes are.
+#[cfg(test)]
+pub fn fuzzed(bytes: &[u8]) -> Result<Document, DocumentFault> {
+    parse("x", Some(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,6 +27,8 @@ mod events;
 mod exit;
 pub mod fitting;
 mod forecast;
+#[cfg(test)]
+mod fuzz;
 mod ground;
 mod judge;
 mod keeper;

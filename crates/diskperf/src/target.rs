@@ -83,6 +83,37 @@ impl FromStr for TargetArgument {
     }
 }
 
+#[cfg(test)]
+impl TargetArgument {
+    /// What is made of what was typed before anything is looked at.
+    pub fn fuzzed(&self) -> String {
+        let typed = &self.typed;
+        let tuned = self.tune.as_ref().map(|tune| keys::tuning(tune, typed));
+        if let Some(Ok(tuning)) = &tuned {
+            assert!(tuning.iter().all(|setting| !setting.attribute.is_empty() && !setting.value.is_empty()));
+        }
+        let said =
+            |outcome: Result<String, Error>| outcome.unwrap_or_else(|error| format!("{error} {:?}", error.hint()));
+        let said = match &self.kind {
+            TargetKind::Image(text) => said(keys::image(text, typed).map(|(image, _)| {
+                assert!(image.spec(1 << 20).bytes.0 > 0);
+                image.spec(0).check().map_or_else(|fault| fault.to_string(), |()| "an image".to_owned())
+            })),
+            TargetKind::Volume(text) => said(keys::volume(text, typed).map(|(spec, device, _)| {
+                assert!(!device.as_os_str().is_empty());
+                spec.check().map_or_else(|fault| fault.to_string(), |()| "a volume".to_owned())
+            })),
+            TargetKind::Simulated(machine) if machine.contains('/') => "a file of a machine".to_owned(),
+            TargetKind::Simulated(machine) => said(
+                Simulated::read(machine).and_then(|machine| machine.check(2, 1 << 20)).map(|()| "a machine".to_owned()),
+            ),
+            TargetKind::File(_) => "a file".to_owned(),
+            TargetKind::Directory(_) => "a directory".to_owned(),
+        };
+        format!("{said} {}", tuned.map_or_else(String::new, |tuned| tuned.is_ok().to_string()))
+    }
+}
+
 /// A target that exists.
 #[derive(Clone, Debug)]
 pub struct Target {

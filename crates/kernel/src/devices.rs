@@ -51,7 +51,7 @@ impl Device {
     /// Its size in bytes.
     pub fn bytes(&self) -> Option<u64> {
         let sectors: u64 = bounded::of_the_kernel(self.sys.join("size")).ok()?.trim().parse().ok()?;
-        Some(sectors * SECTOR)
+        Some(sectors.saturating_mul(SECTOR))
     }
 
     /// Whether the kernel knows partitions of it.
@@ -168,7 +168,11 @@ fn parse_stat(text: &str) -> Option<DeviceUse> {
     let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let field = |number: usize| fields.get(number - 1).copied();
     Some(DeviceUse {
-        moved: DeviceBytes { read: field(3)? * SECTOR, written: field(7)? * SECTOR, flushes: field(16).unwrap_or(0) },
+        moved: DeviceBytes {
+            read: field(3)?.saturating_mul(SECTOR),
+            written: field(7)?.saturating_mul(SECTOR),
+            flushes: field(16).unwrap_or(0),
+        },
         reads: field(1)?,
         writes: field(5)?,
         reading: Nanos::from_millis(field(4)?),
@@ -180,6 +184,8 @@ fn parse_stat(text: &str) -> Option<DeviceUse> {
 
 #[cfg(test)]
 mod tests {
+    use testkit::fuzz::{Subject, fuzz};
+
     use super::*;
 
     #[test]
@@ -278,5 +284,16 @@ mod tests {
         assert_eq!((found.name.as_str(), found.bytes()), ("vda1", Some(1 << 20)));
         assert_eq!(found.node(), Path::new("/dev/vda1"));
         assert_eq!(Device::in_sys(sys.path(), 254, 2), None);
+    }
+
+    #[test]
+    fn fuzz_statistics() {
+        let examples = [
+            "11 2 800 34 21 3 1600 44 0 50 60 1 2 3 4 5 6\n",
+            "1 0 8 3 2 0 16 4 0 5 6\n",
+            "1 0 8 3 2 0 68446744073709551",
+        ];
+        let read = |input: &[u8]| format!("{}", parse_stat(&String::from_utf8_lossy(input)).is_some());
+        fuzz(&Subject::new("statistics of devices", examples, read).with_words(&["18446744073709551615 ", " "]));
     }
 }

@@ -107,7 +107,7 @@ fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
         let batch = &map.extents[..(map.mapped as usize).min(BATCH)];
         let Some(last) = batch.last() else { break };
         all.extend(batch);
-        let end = last.logical + last.length;
+        let end = last.logical.saturating_add(last.length);
         if last.flags & EXTENT_LAST != 0 || end <= start {
             break;
         }
@@ -121,7 +121,8 @@ fn sum_up(bytes: u64, extents: &[Extent]) -> Laid {
     let mut laid = Laid { bytes, empty: 0, compressed: 0 };
     let mut at = 0;
     for extent in extents {
-        let (begin, end) = (extent.logical.clamp(at, bytes), (extent.logical + extent.length).clamp(at, bytes));
+        let (begin, end) =
+            (extent.logical.clamp(at, bytes), extent.logical.saturating_add(extent.length).clamp(at, bytes));
         laid.empty += begin - at;
         if extent.flags & EXTENT_UNWRITTEN != 0 {
             laid.empty += end - begin;

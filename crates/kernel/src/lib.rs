@@ -30,6 +30,8 @@ pub mod devices;
 mod elevated;
 mod extents;
 mod fault;
+#[cfg(test)]
+mod fuzz;
 pub mod guard;
 mod image;
 mod incarnation;

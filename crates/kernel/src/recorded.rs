@@ -9,7 +9,7 @@ use crate::devices::Device;
 /// What a machine shows of its devices.
 pub(crate) struct Recorded {
     root: PathBuf,
-    _folder: Box<dyn AsRef<Path>>,
+    _folder: Box<dyn AsRef<Path> + Send + Sync>,
 }
 
 impl Recorded {

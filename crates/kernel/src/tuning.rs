@@ -295,6 +295,12 @@ fn parse(text: &str) -> Value {
     }
 }
 
+/// Which value that text says is set.
+#[cfg(test)]
+pub(crate) fn fuzzed_value(text: &str) -> String {
+    parse(text).current
+}
+
 fn is_denied(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }

@@ -12,6 +12,7 @@ use units::Nanos;
 use crate::csv::{self, field};
 use crate::glossary::Topic;
 use crate::grid::Page;
+use crate::markdown::escaped;
 use crate::numbers::{supported, whole};
 use crate::wrap::wrapped;
 use crate::{header, rows};
@@ -156,7 +157,7 @@ fn clock(clock: ClockKind) -> &'static str {
 /// A line for each owner that has any time, the sum, and who has none or was not seen.
 fn bars(parts: &[Part], layout: Layout, meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
     let width = layout.bar;
-    let all: u64 = parts.iter().map(|part| part.nanos).sum();
+    let all = total(parts.iter().map(|part| part.nanos));
     let quantum = quantum(all);
     let nanos: Vec<u64> = parts.iter().map(|part| part.nanos).collect();
     let amounts = shared_out(&nanos, all.div_ceil(quantum.nanos).max(1));
@@ -226,6 +227,11 @@ fn shared_out(parts: &[u64], units: u64) -> Vec<u64> {
     counts
 }
 
+/// The sum. A document that others wrote may say any numbers: where there is no such sum, the largest.
+fn total(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, u64::saturating_add)
+}
+
 fn spoken(owner: &str) -> String {
     owner.replace('_', " ")
 }
@@ -245,7 +251,7 @@ const ROUNDING_S: f64 = 1e-6;
 
 /// Said where the owners' times are not the time of the rounds: the document was changed by other hands.
 fn mismatch(cell: &Cell) -> Option<String> {
-    let owned = cell.time.as_ref()?.values().sum::<u64>() as f64 / 1e9;
+    let owned = total(cell.time.as_ref()?.values().copied()) as f64 / 1e9;
     let rounds: f64 = cell.kept().map(|round| round.summed_elapsed_s(cell.state.clock)).sum();
     let differs = (owned - rounds).abs() > ROUNDING_S * (1 + cell.kept().count()) as f64;
     differs.then(|| {
@@ -272,7 +278,7 @@ pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
     text += &format!("| --- | ---: |{} --- |\n", " ---: |".repeat(OWNERS.len()));
     for cell in cells {
         let parts = parts(cell).filter(|_| cell.measured);
-        let all: u64 = parts.iter().flatten().map(|part| part.nanos).sum();
+        let all = total(parts.iter().flatten().map(|part| part.nanos));
         let nanos: Vec<u64> = parts.iter().flatten().map(|part| part.nanos).collect();
         let shares = shared_out(&nanos, 1000);
         let share = |owner: &str| {
@@ -281,7 +287,7 @@ pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
         };
         let elapsed = if parts.is_some() { Nanos(all).to_string() } else { "n.m.".to_owned() };
         let columns = OWNERS.map(share).join(" | ");
-        let words = [name(document, cell), sentence(cell)].map(|words| words.replace('|', "\\|"));
+        let words = [name(document, cell), sentence(cell)].map(|words| escaped(&words));
         text += &format!("| {} | {elapsed} | {columns} | {} |\n", words[0], words[1]);
     }
     text

@@ -28,7 +28,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
 }
 
 /// What Markdown would take for its own is said to be none.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
         if "\\`*_[]<>|".contains(character) {

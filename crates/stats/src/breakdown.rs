@@ -63,18 +63,18 @@ pub struct Faster {
 impl ResourceTime {
     /// All of the time in which it worked.
     pub fn busy(&self) -> u64 {
-        self.busy.values().sum()
+        self.busy.values().copied().fold(0, u64::saturating_add)
     }
 
     /// All of the time in which it could not.
     pub fn blocked(&self) -> u64 {
-        self.blocked.values().sum()
+        self.blocked.values().copied().fold(0, u64::saturating_add)
     }
 
     /// Adds what it did in another round.
     pub fn add(&mut self, other: &ResourceTime) {
-        self.elapsed += other.elapsed;
-        self.idle += other.idle;
+        self.elapsed = self.elapsed.saturating_add(other.elapsed);
+        self.idle = self.idle.saturating_add(other.idle);
         add(&mut self.busy, &other.busy);
         add(&mut self.blocked, &other.blocked);
     }
@@ -83,14 +83,15 @@ impl ResourceTime {
 impl ProgramTime {
     /// Adds what another one's time, or another round's, went into.
     pub fn add(&mut self, other: &ProgramTime) {
-        self.elapsed += other.elapsed;
+        self.elapsed = self.elapsed.saturating_add(other.elapsed);
         add(&mut self.owners, &other.owners);
     }
 }
 
 fn add(sums: &mut BTreeMap<String, u64>, parts: &BTreeMap<String, u64>) {
     for (name, part) in parts {
-        *sums.entry(name.clone()).or_default() += part;
+        let sum = sums.entry(name.clone()).or_default();
+        *sum = sum.saturating_add(*part);
     }
 }
 

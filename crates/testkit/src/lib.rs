@@ -6,6 +6,7 @@
 pub mod calls;
 pub mod disk;
 pub mod fuse;
+pub mod fuzz;
 pub mod group;
 pub mod power;
 pub mod terminal;

@@ -21,19 +21,19 @@ impl Nanos {
     /// No time at all.
     pub const ZERO: Nanos = Nanos(0);
 
-    /// A whole number of microseconds.
+    /// A whole number of microseconds; the longest span where it is longer than that.
     pub const fn from_micros(micros: u64) -> Nanos {
-        Nanos(micros * 1_000)
+        Nanos(micros.saturating_mul(1_000))
     }
 
     /// A whole number of milliseconds.
     pub const fn from_millis(millis: u64) -> Nanos {
-        Nanos(millis * 1_000_000)
+        Nanos(millis.saturating_mul(1_000_000))
     }
 
     /// A whole number of seconds.
     pub const fn from_secs(seconds: u64) -> Nanos {
-        Nanos(seconds * 1_000_000_000)
+        Nanos(seconds.saturating_mul(1_000_000_000))
     }
 
     /// Seconds, for printing and for statistics.

@@ -306,3 +306,68 @@ fn settings_of(machine: &mut Machine, sheet: &Sheet, settings: &Spanned<DeValue>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::fuzz::{Subject, fuzz};
+
+    use super::*;
+
+    /// The file of a machine, or of a part: what is wrong with it names its place, and what is right can be described, or it
+    /// is said why not.
+    #[test]
+    fn fuzz_files() {
+        let parts = Kind::ALL.into_iter().filter_map(|kind| builtin::parts(kind).first());
+        let mut examples: Vec<&str> = builtin::MACHINES.iter().take(2).chain(parts).map(|file| file.text).collect();
+        examples.push("about = \"mine\"\nlike = \"vax780-uda50\"\n[settings.drive]\nrpm = { value = 3600, unit = \"turns/min\", source = \"inferred\", from = \"a guess\" }\n");
+        let read = |input: &[u8]| {
+            let text = String::from_utf8_lossy(input).into_owned();
+            let sheet = Sheet::fuzzed(text);
+            let machine = read("fuzzed", &sheet, 0).and_then(|machine| machine.describe(2, 8 << 20).map(drop));
+            let part = sheet.table().and_then(|table| {
+                let place = sheet.place(0..0);
+                part(Kind::Drive, "fuzzed", &sheet, place, table.get_ref(), 0).map(drop)
+            });
+            let said = [machine, part].map(|outcome| match outcome {
+                Ok(()) => "right".to_owned(),
+                Err(MachineFault::Unreadable { .. }) => "a path".to_owned(),
+                Err(fault) => {
+                    let said = fault.to_string();
+                    let places = ["fuzzed.toml:", "machines/"];
+                    assert!(
+                        places.iter().any(|place| said.starts_with(place)) || said.starts_with("there is no"),
+                        "{said}"
+                    );
+                    assert!(said.len() < 1000 + input.len());
+                    format!("{said} {:?}", fault.hint())
+                }
+            });
+            said.join("; ")
+        };
+        let words = &[
+            "like = ",
+            "about = ",
+            "value = ",
+            "unit = ",
+            "source = ",
+            "from = ",
+            "\"inferred\"",
+            "\"ms\"",
+            "[settings.drive]",
+            "{",
+            "}",
+            "\"",
+            "\n",
+            "0",
+            "1e5",
+            "0x10",
+            "18446744073709551615",
+            "file_systems = ",
+            "[",
+            "]",
+            "drive = ",
+            "name = ",
+        ];
+        fuzz(&Subject::new("files of machines", examples, read).with_words(words));
+    }
+}

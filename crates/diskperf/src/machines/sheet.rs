@@ -29,6 +29,12 @@ impl Sheet {
         Sheet { file: file.path.to_owned(), folder: PathBuf::new(), text: file.text.to_owned() }
     }
 
+    /// One of that text.
+    #[cfg(test)]
+    pub fn fuzzed(text: String) -> Sheet {
+        Sheet { file: "fuzzed.toml".to_owned(), folder: PathBuf::from("/nowhere"), text }
+    }
+
     /// One of somebody's own.
     pub fn open(path: &Path) -> Result<Sheet, MachineFault> {
         let text = bounded::text(path, LARGEST)

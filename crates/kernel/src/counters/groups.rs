@@ -84,10 +84,13 @@ impl Groups {
     pub(super) fn cpu_throttled(&self) -> Option<Nanos> {
         let counted = |lineage: &Option<Lineage>, word: &str, unit: u64| {
             let texts = lineage.iter().flat_map(|lineage| lineage.texts("cpu.stat"));
-            texts.filter_map(|text| number_after(&text, word)).map(|count| count * unit).reduce(|sum, part| sum + part)
+            texts
+                .filter_map(|text| number_after(&text, word))
+                .map(|count| count.saturating_mul(unit))
+                .reduce(u64::saturating_add)
         };
         let sums = [counted(&self.cpu, "throttled_time", 1), counted(&self.unified, "throttled_usec", 1_000)];
-        sums.into_iter().flatten().reduce(|sum, part| sum + part).map(Nanos)
+        sums.into_iter().flatten().reduce(u64::saturating_add).map(Nanos)
     }
 
     /// What may be done on these devices in a second: the least of all limits. In version 1 the groups
@@ -159,7 +162,7 @@ impl Lineage {
 }
 
 /// The group of a controller; the empty word is version 2. Lines are `number:controllers:path`.
-fn path_of(groups: &str, controller: &str) -> Option<PathBuf> {
+pub(super) fn path_of(groups: &str, controller: &str) -> Option<PathBuf> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
@@ -168,7 +171,7 @@ fn path_of(groups: &str, controller: &str) -> Option<PathBuf> {
 }
 
 /// Which part of a controller's tree is mounted, and where.
-fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
+pub(super) fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
     mounts.lines().find_map(|line| {
         let (place, system) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);
@@ -184,7 +187,7 @@ fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
 }
 
 /// Lines are `8:0 rbps=1048576 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst).
-fn parse_io_max(text: &str, numbers: &[&str]) -> IoLimits {
+pub(super) fn parse_io_max(text: &str, numbers: &[&str]) -> IoLimits {
     let mut limits = IoLimits::default();
     for line in text.lines() {
         let mut fields = line.split_whitespace();

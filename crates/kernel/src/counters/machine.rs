@@ -38,16 +38,17 @@ impl Machine {
 
 /// Time in which processors were neither idle nor waiting for I/O, and time that other virtual machines had
 /// them. The first line of /proc/stat counts ticks: user, nice, system, idle, iowait, irq, softirq, steal.
-fn parse_stat(text: &str) -> Option<(Nanos, Nanos)> {
+pub(super) fn parse_stat(text: &str) -> Option<(Nanos, Nanos)> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let [user, nice, system, _idle, _iowait, irq, softirq, steal, ..] = ticks[..] else { return None };
-    let nanos = |ticks: u64| Nanos(ticks * 1_000_000_000 / procfs::ticks_per_second());
-    Some((nanos(user + nice + system + irq + softirq), nanos(steal)))
+    let nanos = |ticks: u64| Nanos(ticks.saturating_mul(1_000_000_000) / procfs::ticks_per_second());
+    let busy = [user, nice, system, irq, softirq].into_iter().fold(0, u64::saturating_add);
+    Some((nanos(busy), nanos(steal)))
 }
 
 /// The total of the line `some`, in microseconds (Documentation/accounting/psi.rst).
-fn parse_pressure(text: &str) -> Option<Nanos> {
+pub(super) fn parse_pressure(text: &str) -> Option<Nanos> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
     total.parse().ok().map(Nanos::from_micros)
@@ -72,13 +73,13 @@ impl VirtualMemory {
 
     /// How often the caches were dropped, pages or names.
     pub(super) fn drops(&self) -> Option<u64> {
-        Some(self.number("drop_pagecache")? + self.number("drop_slab")?)
+        Some(self.number("drop_pagecache")?.saturating_add(self.number("drop_slab")?))
     }
 
     /// Nobody who writes is held back below the middle between the two thresholds (`dirty_freerun_ceiling`
     /// in the kernel's mm/page-writeback.c).
     pub(super) fn dirtiness(&self) -> Option<Dirtiness> {
-        let pages = self.number("nr_dirty")? + self.number("nr_writeback")?;
+        let pages = self.number("nr_dirty")?.saturating_add(self.number("nr_writeback")?);
         Some(Dirtiness {
             pages,
             at_first: pages,

@@ -44,6 +44,12 @@ impl Default for Source {
 }
 
 impl Source {
+    /// Those of a recorded machine.
+    #[cfg(test)]
+    pub(crate) fn below(root: &Path) -> Source {
+        Source(root.to_owned())
+    }
+
     /// The text at a path that begins below the root.
     fn text(&self, path: &str) -> Option<String> {
         bounded::of_the_kernel(self.0.join(path)).ok()
@@ -200,9 +206,9 @@ fn layer_since(now: &Seen, before: &Rest) -> Option<Layer> {
 fn top(layers: &[Layer]) -> Option<DeviceBytes> {
     let tops = layers.iter().filter(|layer| layer.depth == 0).map(|layer| layer.used.moved);
     tops.reduce(|sum, part| DeviceBytes {
-        read: sum.read + part.read,
-        written: sum.written + part.written,
-        flushes: sum.flushes + part.flushes,
+        read: sum.read.saturating_add(part.read),
+        written: sum.written.saturating_add(part.written),
+        flushes: sum.flushes.saturating_add(part.flushes),
     })
 }
 
@@ -217,6 +223,8 @@ fn number_after(text: &str, word: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use testkit::fuzz::{Subject, fuzz};
 
     use super::*;
 
@@ -294,5 +302,39 @@ mod tests {
         let Witness { elapsed, process, .. } = witness;
         assert_eq!(witness, Witness { elapsed, process, ..Witness::default() });
         assert_eq!(recorded.source.dirtiness(), None);
+    }
+
+    /// Each reader, on a text that may be meant for another.
+    #[test]
+    fn fuzz_counters() {
+        let examples = [
+            "cpu  10132153 290696 3084719 46828483 16683 0 25195 175628 0 0\ncpu0 1393280 32966 572056 13343292 6130\n",
+            "cpu 3 64294967296 3 3 3 0 5 6",
+            "some avg10=0.32 avg60=2.60 avg300=3.52 total=36449\nfull avg10=0.00 total=7\n",
+            "961000000 39000000 35\n",
+            "8:0 rbps=1048576 wbps=max riops=max wiops=120\n8:16 riops=1\n",
+            "7:blkio:/job\n4:memory:/job/small\n2:cpu,cpuacct:/job/slow\n0::/\n",
+            "32 31 0:29 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n",
+            "rchar: 3980\nread_bytes: 4096\nworkingset_refault_file\t9\n",
+        ];
+        let read = |input: &[u8]| {
+            let text = String::from_utf8_lossy(input);
+            let limits = groups::parse_io_max(&text, &["8:0", "8:16"]);
+            let found = [
+                machine::parse_stat(&text).is_some(),
+                machine::parse_pressure(&text).is_some(),
+                process::parse_schedstat(&text).is_some(),
+                limits.read_bytes.is_some(),
+                limits.writes.is_some(),
+                groups::path_of(&text, "memory").is_some(),
+                groups::path_of(&text, "").is_some(),
+                groups::mount_of(&text, "cpu").is_some(),
+                groups::mount_of(&text, "").is_some(),
+                number_after(&text, "read_bytes").is_some(),
+            ];
+            format!("{found:?}")
+        };
+        let words = &["cpu ", "some ", "total=", "8:0", " - ", "cgroup2", "max", "read_bytes", ":", " ", "\t", "\n"];
+        fuzz(&Subject::new("counters", examples, read).with_words(words));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn ready_time() -> Option<Nanos> {
 }
 
 /// Nanoseconds on a processor, nanoseconds waiting for one, turns (Documentation/scheduler/sched-stats.rst).
-fn parse_schedstat(text: &str) -> Option<Nanos> {
+pub(super) fn parse_schedstat(text: &str) -> Option<Nanos> {
     text.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 

@@ -122,7 +122,9 @@ impl Reason {
             }
             Reason::ReadOnly => "lsblk shows which devices can be written (RO)".to_owned(),
             Reason::Claimed => "another program, ZFS or a mount that cannot be seen from here holds it".to_owned(),
-            Reason::Unseen => "mount /proc and all of /dev, and run it as root".to_owned(),
+            Reason::Unseen => {
+                "run it as root and outside of containers, where all of /proc, /sys and /dev is to be seen".to_owned()
+            }
             Reason::Holds(_) | Reason::Partitions(_) => {
                 "is it the right device? lsblk --fs shows what all hold".to_owned()
             }
@@ -367,4 +369,4 @@ pub(crate) fn is_size(typed: &str, bytes: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -28,6 +28,8 @@ use rustix::io::Errno;
 use units::Bytes;
 
 pub use cleared::Cleared;
+#[cfg(test)]
+pub(crate) use decide::tests::fuzzed_reasons;
 pub use decide::{Kinship, Reason, Relative, Use};
 pub use fault::GuardFault;
 pub use signatures::Signature;

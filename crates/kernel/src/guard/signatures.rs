@@ -322,6 +322,8 @@ fn describe(device: &dyn Bytes, signature: &mut Signature) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use testkit::fuzz::{Subject, fuzz};
+
     use super::*;
 
     /// A device in memory.
@@ -434,6 +436,48 @@ mod tests {
         let made = find(&unheard_of).expect("readable");
         unheard_of.0[0] = 1;
         assert!(are_same(&made, &find(&unheard_of).expect("readable")), "it has no known format");
+    }
+
+    /// What is said of a device has its places on it, is the same when it is looked at again, and is erased.
+    #[test]
+    fn fuzz_devices() {
+        let of = |pieces: &[(usize, &[u8])]| {
+            let end = pieces.iter().map(|(at, piece)| at + piece.len()).max().unwrap_or(0);
+            let mut bytes = vec![0; end + 600];
+            pieces.iter().for_each(|(at, piece)| bytes[*at..at + piece.len()].copy_from_slice(piece));
+            bytes
+        };
+        let examples = [
+            of(&[(0x438, &[0x53, 0xEF]), (0x45C, &[4]), (0x460, &[0x42]), (0x478, b"photos\n")]),
+            of(&[(0, b"XFSB"), (32, &[7; 16]), (108, b"data")]),
+            of(&[(0x10040, b"_BHRfS_M"), (0x1012B, b"pool")]),
+            of(&[(3, b"NTFS    "), (510, &[0x55, 0xAA])]),
+            of(&[(0x36, b"FAT16   "), (510, &[0x55, 0xAA])]),
+            of(&[(512, b"EFI PART"), (510, &[0x55, 0xAA])]),
+            of(&[(4096 - 10, b"SWAPSPACE2"), (1036, &[9; 16]), (1052, b"s")]),
+            of(&[(4096, &MD), (536, b"LVM2 001")]),
+            vec![1],
+            Vec::new(),
+        ];
+        let read = |input: &[u8]| {
+            let mut device = InMemory(input.to_owned());
+            let found = find(&device).expect("readable");
+            for Signature { at, length, label, .. } in &found {
+                assert!(at + *length as u64 <= device.bytes() && *length > 0);
+                assert!(!label.as_deref().unwrap_or_default().contains(char::is_control));
+            }
+            assert!(are_same(&found, &find(&device).expect("readable")));
+            for round in 0.. {
+                let found = find(&device).expect("readable");
+                let Some(Signature { at, length, .. }) = found.first() else { break };
+                device.0[*at as usize..][..*length].fill(0);
+                assert!(round < 200, "what is erased comes back");
+            }
+            found.iter().map(|one| one.format).collect::<Vec<_>>().join(" ")
+        };
+        fuzz(
+            &Subject::new("devices", examples, read).with_words(&["XFSB", "EFI PART", "_BHRfS_M", "LABELONE", "\u{1}"]),
+        );
     }
 
     #[test]

@@ -255,6 +255,8 @@ fn ending(status: ExitStatus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use testkit::fuzz::{Subject, fuzz};
+
     use super::*;
 
     fn made(file_system: &str, block: Option<u64>, options: &str) -> Result<String, ImageFault> {
@@ -314,6 +316,37 @@ mod tests {
         lines.sort_unstable();
         assert_eq!(lines, ["LC_ALL=C", &format!("PATH={}", FOLDERS.join(":"))]);
         assert!(std::env::vars().count() > 2, "this process has an environment");
+    }
+
+    #[test]
+    fn fuzz_options() {
+        let examples = [
+            "ext4 4096 -E stride=4 -m 0 -Estripe_width=8 -L x",
+            "xfs 8192 -m crc=0,uuid=7d4b -l size=8m",
+            "btrfs 4096 -O ^no-holes",
+            "minix 1024 -3",
+            "mke2fs 1.47.0 (5-Feb-2023)\nInvalid option: -y\n\nUsage: mke2fs [-c]\n more\n",
+        ];
+        let read = |input: &[u8]| {
+            let text = String::from_utf8_lossy(input);
+            let said = words(input).map_or(0, |said| said.split("; ").count());
+            let mut pieces = text.split_whitespace().map(str::to_owned);
+            let (file_system, block) =
+                (pieces.next().unwrap_or_default(), pieces.next().and_then(|text| text.parse().ok()));
+            let options: Vec<String> = pieces.collect();
+            match arguments(&file_system, block.map(Bytes), &options) {
+                Ok(arguments) => {
+                    // Nothing but the device that is cleared is named by a path or by what it holds.
+                    assert!(!arguments.iter().any(|argument| argument.contains('/')), "{arguments:?}");
+                    let extended = arguments.iter().filter(|argument| argument.starts_with("-E")).count();
+                    assert!(extended == 1 || !file_system.starts_with("ext"), "{arguments:?}");
+                    format!("{said} {}", arguments.len())
+                }
+                Err(fault) => fault.to_string(),
+            }
+        };
+        let words = &["-E", " -E", " -E ", "-b", "/dev/vda", "UUID=", "device=", "ext4", "xfs", "Usage", "\n", " "];
+        fuzz(&Subject::new("options of mkfs", examples, read).with_words(words));
     }
 
     #[test]

@@ -136,6 +136,8 @@ impl Note {
 
 #[cfg(test)]
 mod tests {
+    use testkit::fuzz::{Subject, fuzz};
+
     use super::*;
 
     #[test]
@@ -155,6 +157,20 @@ mod tests {
             assert_eq!(Note::parse(&text[..length]), None, "{length} bytes");
         }
         assert_eq!(Note::parse(&text), Some(note));
+    }
+
+    #[test]
+    fn fuzz_notes() {
+        let example = "process\t7 81 boot pid:[1]\nqueue\t/sys/block/sda/queue\nchanged\tscheduler\tnone\tkyber\n\
+                       with it\tnr_requests\t64\nend\n";
+        let read = |input: &[u8]| {
+            let text = String::from_utf8_lossy(input);
+            let Some(note) = Note::parse(&text) else { return "none".to_owned() };
+            assert_eq!(Note::parse(&note.text()).as_ref(), Some(&note));
+            note.changes.iter().map(|change| if change.new.is_some() { "c" } else { "w" }).collect()
+        };
+        let words = &["process\t", "queue\t", "changed\t", "with it\t", "end\n", "\t", "\n", "/", ".."];
+        fuzz(&Subject::new("notes", [example], read).with_words(words));
     }
 
     #[test]

@@ -47,6 +47,20 @@ fn refusals(recorded: &Recorded, number: Number) -> Vec<String> {
     all(recorded, &Seen { number, ..Seen::default() }).iter().map(Reason::to_string).collect()
 }
 
+/// All that forbids to overwrite any device of the machine, and that all of it can be said.
+pub(crate) fn fuzzed_reasons(recorded: &Recorded) -> String {
+    let eyes = Eyes { sys: recorded.sys(), proc: &recorded.proc(), number_of: &number_of, backing: &backing };
+    let machine = Machine::seen_by(&eyes);
+    let mut said = Vec::new();
+    for block in &machine.blocks {
+        for reason in reasons(&Seen { number: block.number, ..Seen::default() }, &machine) {
+            assert!(!reason.hint().is_empty());
+            said.push(reason.to_string());
+        }
+    }
+    said.join(";")
+}
+
 #[test]
 fn a_disk_that_nobody_uses_is_free_and_one_with_partitions_asks() {
     let recorded = machine();

@@ -1,0 +1,329 @@
+//! What people type, and documents that others wrote, changed at random.
+
+use std::ffi::OsString;
+
+use report::{Page, explain};
+use serde_json::Value;
+use stats::{Cell, Document, Provenance};
+use testkit::fuzz::{Subject, fuzz};
+use units::{Bytes, Nanos};
+
+use crate::anonymous::anonymous;
+use crate::machines::{Machine, Sweep};
+use crate::target::{Simulated, TargetArgument};
+use crate::{cli, document, layout, shell};
+
+/// A message is read by a person: it is no longer than what it is about, and a screen.
+fn is_bounded(said: &str, input: &str) {
+    assert!(said.len() <= 3000 + 4 * input.len(), "{} bytes are said of {}", said.len(), input.len());
+}
+
+#[test]
+fn fuzz_sizes_and_times() {
+    let read = |input: &[u8]| {
+        let text = String::from_utf8_lossy(input);
+        let size = text.parse::<Bytes>().map_err(|error| error.to_string());
+        if let Ok(size) = size {
+            assert!(size.0 > 0);
+            // What is printed is exact, or rounded to a hundredth: up, where there is no such size any more.
+            let Ok(again) = size.to_string().parse::<Bytes>() else {
+                assert!(size.0 > u64::MAX / 100 * 99, "{size}");
+                return "the largest".to_owned();
+            };
+            assert!(again.0.abs_diff(size.0) <= size.0 / 100, "{size}");
+            assert_eq!(again.to_string().parse(), Ok(again));
+        }
+        let time = text.parse::<Nanos>().map_err(|error| error.to_string());
+        format!(
+            "{} {}",
+            size.map_or_else(|said| said, |_| "a size".to_owned()),
+            time.map_or_else(|said| said, |_| "a time".to_owned())
+        )
+    };
+    let words = &["KiB", "MiB", "TiB", "kB", "GB", "B", "ns", "us", "ms", "s", "min", "h", ".", " "];
+    fuzz(
+        &Subject::new(
+            "sizes and times",
+            ["8KiB", "1.5 GiB", "100MB", "8192", "90s", "1.5h", "250 ms", "18446744073709551615"],
+            read,
+        )
+        .with_words(words),
+    );
+}
+
+#[test]
+fn fuzz_targets() {
+    let examples = [
+        "a=/mnt/x,tune=scheduler:none",
+        "x=image:xfs,size=1GiB,dir=/mnt/a b,block=8KiB,mount=noatime+logbsize=256k,mkfs=-m crc=1+finobt=0  -L x,tune=a:b",
+        "new:ext4,block=4KiB,tune=scheduler:none@/dev/disk/by-id/a@b,tune=c:d",
+        "file:/a=b",
+        "old=sim:vax780-uda50,drive.rpm=3600,file_system=4k-1k",
+        "sim:flat",
+        ".",
+    ];
+    let read = |input: &[u8]| {
+        let typed = String::from_utf8_lossy(input);
+        let Ok(argument) = typed.parse::<TargetArgument>();
+        assert_eq!(argument.typed, typed);
+        assert!(typed.starts_with(&argument.name));
+        let said = argument.fuzzed();
+        is_bounded(&said, &typed);
+        said
+    };
+    let words = &[
+        "image:",
+        "new:",
+        "file:",
+        "sim:",
+        "ext4",
+        ",tune=",
+        "@",
+        "=",
+        ",",
+        "+",
+        ":",
+        "size=",
+        "dir=",
+        "block=",
+        "mount=",
+        "mkfs=",
+        "scheduler:none",
+        "flat",
+        "vax750-uda50",
+        "KiB",
+    ];
+    fuzz(&Subject::new("targets", examples, read).with_words(words));
+}
+
+/// What is set of a machine: `--set`, `sim:MACHINE,...` and `--vary`. What is accepted can be described, or it is said why
+/// not, and what was described is switched on.
+#[test]
+fn fuzz_settings() {
+    let examples = [
+        "drive.rpm=3600",
+        "kernel.call=0.5ms",
+        "controller.attention=held",
+        "drive=ra81",
+        "file_system=4k-1k",
+        "file_system.4k-1k.block=8192",
+        "controller.buffer_sectors=1..256*2",
+        "file_system.rotational_delay=0..8+1ms",
+        "controller.queue=fifo,disksort",
+    ];
+    let machine = Machine::load("vax780-uda50").expect("it is compiled in");
+    let mut words: Vec<String> = machine.names();
+    words.extend(
+        ["=", "ms", "bytes", "percent", "..", "*2", "+1", "turns/min", "rm05", ",", "KiB/s"].map(str::to_owned),
+    );
+    let words: Vec<&'static str> = words.into_iter().map(|word| &*word.leak()).collect();
+    let read = move |input: &[u8]| {
+        let typed = String::from_utf8_lossy(input);
+        let sweep = typed.parse::<Sweep>();
+        if let Ok(sweep) = &sweep {
+            assert!(!sweep.values.is_empty() && sweep.values.len() <= 10_000);
+        }
+        // Paths lead to the files of this machine.
+        if typed.contains('/') {
+            return String::new();
+        }
+        let mut machine = machine.clone();
+        let said = match machine.set(&typed).and_then(|()| machine.describe(2, 8 << 20)) {
+            Ok(_) => format!("{:?}", Simulated::read(&format!("vax780-uda50,{typed}")).is_ok()),
+            Err(fault) => format!("{fault} {:?}", fault.hint()),
+        };
+        is_bounded(&said, &typed);
+        format!("{} {said}", sweep.map_or_else(|bad| bad.to_string(), |_| "a sweep".to_owned()))
+    };
+    fuzz(&Subject::new("settings", examples, read).with_words(words.leak()));
+}
+
+/// Words of a command line, each on a line.
+#[test]
+fn fuzz_command_lines() {
+    let examples = [
+        "diskperf\nrun\nquick\n.\n--rounds\n3\n--size\n8MiB\n--json",
+        "diskperf\nrun\nsmoke\nnew:ext4@/dev/x\n--destroy-data\n--confirm\nA B 8 MiB\n--store=a",
+        "diskperf\nrun\nclassic1983\nsim:flat\n--together\n--memory\n64MiB\n--only\nread_8192\n--budget\n5min",
+    ];
+    let read = |input: &[u8]| {
+        let text = String::from_utf8_lossy(input);
+        let words: Vec<OsString> = text.split('\n').map(OsString::from).collect();
+        let line = shell::line(&words);
+        if !text.contains('\0') {
+            let again = shlex::split(&line).expect("a shell takes it");
+            assert!(again.iter().map(OsString::from).eq(words.iter().cloned()), "{line}");
+        }
+        cli::stored(&words).map_or_else(String::new, |arguments| format!("{arguments:?}"))
+    };
+    let words =
+        &["--rounds", "--size", "--seed", "--budget", "--dry-run", "--cold", "--keep", "\n", "'", "\"", "$", "=", "--"];
+    fuzz(&Subject::new("command lines", examples, read).with_words(words));
+}
+
+/// Where the time of a simulated cell went.
+const BREAKDOWN: &str = r#"{
+    "programs": [{"elapsed": 100, "owners": {"copy": 60, "waiting_rotation": 40}}],
+    "resources": [
+        {"resource": "processor", "elapsed": 100, "busy": {"copy": 60}, "blocked": {"memory": 3}, "idle": 37},
+        {"resource": "spindle", "elapsed": 100, "busy": {"transfer": 20}, "blocked": {}, "idle": 80}
+    ],
+    "faster": [{"resource": "processor", "per_second": 1.5, "gain_percent": 4.5}],
+    "faster_reason": null
+}"#;
+
+/// A run of few cells, of each layout.
+fn documents() -> Vec<Vec<u8>> {
+    let measured = [include_str!("../../../docs/quick.json"), include_str!("../../../docs/two.json")];
+    let mut all = Vec::new();
+    for (text, preset) in
+        measured.iter().flat_map(|text| ["quick", "classic1983", "lfs", "tlpi"].map(|preset| (text, preset)))
+    {
+        let mut document: Document = serde_json::from_str(text).expect("a document");
+        document.run.preset = Some(preset.to_owned());
+        let of_preset: [&str; 2] = match preset {
+            "classic1983" => ["read_8192", "rewrite_8192"],
+            "lfs" => ["smallfb", "largefb"],
+            "tlpi" => ["copy", "write"],
+            _ => ["read", "commit"],
+        };
+        document.cells.truncate(2);
+        for (cell, program) in document.cells.iter_mut().zip(of_preset) {
+            cell.rounds.truncate(2);
+            (cell.preset, cell.program) = (preset.to_owned(), program.to_owned());
+            if preset == "classic1983" {
+                cell.provenance = Provenance::Simulated;
+                cell.breakdown = serde_json::from_str(BREAKDOWN).expect("a breakdown");
+            }
+        }
+        all.push(layout::json(&document).into_bytes());
+    }
+    all
+}
+
+#[test]
+fn fuzz_documents() {
+    let read = |input: &[u8]| {
+        let document = match document::fuzzed(input) {
+            Ok(document) => document,
+            Err(fault) => {
+                let said = fault.to_string();
+                assert!(said.len() < 2000, "{} bytes are said", said.len());
+                return said;
+            }
+        };
+        let again: Document = serde_json::from_str(&layout::json(&document)).expect("it is one");
+        assert!(again == document, "it is another when it is read again");
+        let shown = document::plain(&document);
+        let mut cells: Vec<&Cell> = shown.cells.iter().collect();
+        let mut said = String::new();
+        for page in [Page::ENDLESS, Page { columns: Some(40) }] {
+            said += &report::table(&shown, page);
+            said += &explain::table(&shown, &cells, page);
+        }
+        said += &(report::markdown("run", &shown) + &explain::markdown(&shown, &cells) + &explain::csv(&cells));
+        cells.retain(|cell| explain::can_be_explained(cell));
+        said += &(explain::table(&shown, &cells, Page::ENDLESS) + &report::csv::lines("run", &shown));
+        assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "a terminal obeys {said:?}");
+        anonymous(&document);
+        let marks: Vec<&str> =
+            document.cells.iter().flat_map(|cell| &cell.marks).map(|mark| mark.code.name()).collect();
+        marks.join(" ")
+    };
+    let words = &[
+        "null",
+        "true",
+        "false",
+        "[]",
+        "{}",
+        "\"\"",
+        "0",
+        "-1",
+        "1e308",
+        "1e-308",
+        "18446744073709551615",
+        "\\u001b",
+        "\\n",
+        "\"measured\":true",
+        "\"simulated\"",
+        "\"cold\"",
+        "\"durable\"",
+        "\"rounds\": []",
+        ",",
+        "quick",
+        "lfs",
+        "tlpi",
+        "classic1983",
+        "smallfb",
+        "largefb",
+        "copy",
+        "n.m.",
+    ];
+    fuzz(&Subject::new("documents", documents(), read).with_words(words));
+}
+
+/// The same, of a document of which one value is another, so that it is one more often than not.
+#[test]
+fn fuzz_values_of_documents() {
+    let mut examples: Vec<Vec<u8>> = (0..16).map(|number: u8| vec![number, 40, number, 200, 7, number]).collect();
+    examples.push(b"\xff(\r\x1b\x07".to_vec());
+    let documents: Vec<Value> =
+        documents().iter().map(|text| serde_json::from_slice(text).expect("a document")).collect();
+    let read = move |input: &[u8]| {
+        let mut input = input.iter().copied();
+        let mut next = || usize::from(input.next().unwrap_or(0));
+        let mut changed = documents[next() % documents.len()].clone();
+        for _ in 0..1 + next() % 4 {
+            let (place, value) = (next() * 256 + next(), next());
+            let mut places = Vec::new();
+            pointers(&changed, String::new(), &mut places);
+            let place = &places[place % places.len()];
+            if let Some(there) = changed.pointer_mut(place) {
+                *there = other(there, value);
+            }
+        }
+        let Ok(document) = document::fuzzed(changed.to_string().as_bytes()) else { return "none".to_owned() };
+        let cells: Vec<&Cell> = document.cells.iter().filter(|cell| explain::can_be_explained(cell)).collect();
+        for page in [Page::ENDLESS, Page { columns: Some(30) }] {
+            report::table(&document, page);
+            explain::table(&document, &cells, page);
+        }
+        report::markdown("run", &document);
+        report::csv::lines("run", &document);
+        explain::markdown(&document, &cells);
+        explain::csv(&cells);
+        anonymous(&document);
+        if cells.is_empty() { "no cells" } else { "cells" }.to_owned()
+    };
+    fuzz(&Subject::new("values of documents", examples, read));
+}
+
+/// Where every value is.
+fn pointers(value: &Value, at: String, all: &mut Vec<String>) {
+    match value {
+        Value::Array(values) => {
+            values.iter().enumerate().for_each(|(index, value)| pointers(value, format!("{at}/{index}"), all));
+        }
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| pointers(value, format!("{at}/{key}"), all)),
+        _ => {}
+    }
+    all.push(at);
+}
+
+/// Another value of the same kind, or nothing.
+fn other(value: &Value, choice: usize) -> Value {
+    const NUMBERS: [u64; 8] = [0, 1, 2, 1000, 1 << 32, 1 << 53, u64::MAX / 1000, u64::MAX];
+    const FLOATS: [f64; 8] = [0.0, -1.0, 0.5, 1e-300, 1e300, f64::MAX, f64::MIN, f64::MIN_POSITIVE];
+    match value {
+        Value::Number(number) if number.is_u64() => Value::from(NUMBERS[choice % 8]),
+        Value::Number(_) => Value::from(FLOATS[choice % 8]),
+        Value::Bool(is) => Value::from(!is),
+        Value::String(text) if choice.is_multiple_of(2) => Value::from(text.repeat(choice % 50)),
+        Value::String(_) => Value::from(["", "x", "|", "ä€", "\u{1b}", "a,b\"", "=1", "n.m."][choice % 8]),
+        Value::Array(values) if choice.is_multiple_of(2) => {
+            Value::from(values.iter().cycle().take(choice % 5 * values.len()).cloned().collect::<Vec<_>>())
+        }
+        Value::Array(_) => Value::Array(Vec::new()),
+        _ => Value::Null,
+    }
+}
