@@ -107,6 +107,22 @@ fn a_bus_slower_than_the_platter_needs_a_buffer() {
     assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
 }
 
+/// However often the platter is too fast for it: every sector goes over the bus, and takes it as long as that takes.
+#[test]
+fn a_bus_is_busy_for_as_long_as_sectors_need_it() {
+    for buffer_sectors in [1, 4, 16] {
+        let mut description = massbus();
+        // A sector in 512 us.
+        description.bus.to_memory_bytes_per_second = 1_000_000;
+        let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
+        settings.buffer_sectors = buffer_sectors;
+        let outcome = run(&description, 0, 1, Classic::Read8192, Chance::default());
+        // The file and its indirect block.
+        let sectors = (FILE + 8192) / 512;
+        assert_eq!(outcome.parts.bus.busy, Nanos(sectors * 512_000), "{buffer_sectors}");
+    }
+}
+
 /// A bus that needs eight seconds for a block, and a clock that ticks ten thousand times meanwhile.
 #[test]
 fn a_simulation_that_would_not_end_is_stopped_and_says_so() {

@@ -75,6 +75,7 @@ impl Massbus {
                 self.pass(hardware, drive);
             }
             Event::Passed(drive) => self.passed(hardware, drive),
+            Event::CaughtUp(_) => hardware.transfer(false),
             Event::Finished(drive) => {
                 hardware.enter(drive, Activity::Host);
                 hardware.interrupt(self.settings.driver.interrupt, Signal::Done(drive));
@@ -243,7 +244,7 @@ impl Massbus {
         } else if let Some(slips) = hardware.bus.forgives() {
             self.pass_one_by_one(hardware, drive, slips);
         } else {
-            self.lose_turn(hardware, drive);
+            self.overrun(hardware, drive);
         }
     }
 
@@ -255,6 +256,21 @@ impl Massbus {
         hardware.after(self.settings.finish + of_read, Event::Finished(drive));
     }
 
+    /// The buffer is full of what was read, or has nothing left to be written, and the next sector must come round
+    /// again: once the bus has caught up with the platter, until when it goes on.
+    fn overrun(&mut self, hardware: &mut Hardware, drive: u8) {
+        let lane = &self.lanes[usize::from(drive)];
+        let io = lane.queue.first().expect("the request that is transferred");
+        let (begun, sectors) = (io.sector + u32::from(lane.passed - lane.passing), lane.passing.into());
+        let moved = Nanos(hardware.bus.sector(Direction::of(io.reads)).0 * u64::from(lane.passing));
+        let behind = moved.saturating_sub(hardware.drive(drive).passing(begun, sectors));
+        let turn = hardware.drive(drive).turn();
+        hardware.enter(drive, Activity::LostTurn);
+        hardware.after(behind, Event::CaughtUp(drive));
+        hardware.after(Nanos(turn.0 * behind.0.div_ceil(turn.0).max(1)), Event::Arrives(drive));
+    }
+
+    /// A sector came too late, and must come round again.
     fn lose_turn(&mut self, hardware: &mut Hardware, drive: u8) {
         let turn = hardware.drive(drive).turn();
         hardware.transfer(false);

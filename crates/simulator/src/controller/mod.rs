@@ -33,6 +33,8 @@ pub(crate) enum Event {
     Arrives(u8),
     /// MASSBUS: some sectors have passed.
     Passed(u8),
+    /// MASSBUS: the bus has moved the sectors that have passed, after an overrun.
+    CaughtUp(u8),
     /// MASSBUS: the controller has done with the request.
     Finished(u8),
     /// UDA: the bus takes up a transfer.
@@ -63,6 +65,7 @@ impl Event {
             Event::MediaDone(drive) => (8, drive),
             Event::Delivered(io) => (9, io.drive),
             Event::Responds(io) => (10, io.drive),
+            Event::CaughtUp(drive) => (11, drive),
         };
         kind << 8 | u64::from(of)
     }
