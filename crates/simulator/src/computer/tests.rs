@@ -123,6 +123,17 @@ fn a_bus_is_busy_for_as_long_as_sectors_need_it() {
     }
 }
 
+/// Two drives want more of a UDA50's buffer than there is, and get as much of it.
+#[test]
+fn drives_share_a_buffer_fairly() {
+    for drives in [2, 3] {
+        let outcome = run(&uda(), 0, drives, Classic::Rewrite8192, Chance::default());
+        let times = || outcome.programs.iter().map(|program| program.elapsed);
+        let (least, most) = (times().min().expect("drives"), times().max().expect("drives"));
+        assert!(most.0 < least.0 * 11 / 10, "{drives}: from {least} to {most}");
+    }
+}
+
 /// A bus that needs eight seconds for a block, and a clock that ticks ten thousand times meanwhile.
 #[test]
 fn a_simulation_that_would_not_end_is_stopped_and_says_so() {

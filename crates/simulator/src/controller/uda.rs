@@ -27,6 +27,8 @@ pub(crate) struct Uda {
     lanes: Vec<Lane>,
     /// Sectors of the buffer that are in use.
     buffered: u32,
+    /// The drive after the one that was given room in the buffer last: it is asked first when there is some again.
+    first: u8,
     /// When the bus will have done with what was asked of it.
     bus_free: Moment<Virtual>,
 }
@@ -61,7 +63,7 @@ impl Uda {
             busy: None,
             delivering: 0,
         };
-        Uda { lanes: (0..drives).map(lane).collect(), settings, buffered: 0, bus_free: Moment::ZERO }
+        Uda { lanes: (0..drives).map(lane).collect(), settings, buffered: 0, first: 0, bus_free: Moment::ZERO }
     }
 
     pub(super) fn submit(&mut self, hardware: &mut Hardware, io: Io) {
@@ -121,9 +123,12 @@ impl Uda {
         Some(io)
     }
 
+    /// There is room again, or a drive is free: all are asked, in turn.
     fn all_go_on(&mut self, hardware: &mut Hardware) {
-        for drive in 0..self.lanes.len() as u8 {
-            self.go_on(hardware, drive);
+        let drives = self.lanes.len() as u8;
+        let first = self.first;
+        for place in 0..drives {
+            self.go_on(hardware, (first + place) % drives);
         }
     }
 
@@ -139,6 +144,7 @@ impl Uda {
             let free = lane.fetched.is_empty() && lane.busy.is_none();
             if room && lane.fetching.is_none() && if io.reads { free } else { ahead } {
                 self.buffered += self.reserved(io);
+                self.first = (drive + 1) % self.lanes.len() as u8;
                 let lane = &mut self.lanes[usize::from(drive)];
                 lane.queue.take_first();
                 if io.reads {
