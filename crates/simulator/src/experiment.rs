@@ -23,7 +23,7 @@ pub struct Experiment<'a> {
     /// On how many drives.
     pub drives: usize,
     /// What makes the program's files, before any clock runs.
-    pub prepare: &'a Stream,
+    pub files: &'a Stream,
     /// What ran just before, and has returned: what it left in memory is still on its way to the drives when the
     /// clocks start.
     pub before: &'a Stream,
@@ -47,21 +47,43 @@ pub struct Outcome {
     pub events: u64,
 }
 
-impl Experiment<'_> {
+/// An experiment whose files are made: they are the same whatever chance brings.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    experiment: Experiment<'a>,
+    /// A computer that has them, and that nothing has run on.
+    computer: Computer,
+}
+
+impl<'a> Experiment<'a> {
+    /// Makes the files that the programs find.
+    pub fn prepare(self) -> Result<Prepared<'a>, Invalid> {
+        self.description.check(self.drives as u32, self.bytes)?;
+        let mut computer = self.computer(Chance::default())?;
+        for index in 0..self.drives {
+            computer.prepare(index, self.files.clone()).expect("a file that fits can be made");
+        }
+        Ok(Prepared { experiment: self, computer })
+    }
+
+    fn computer(&self, chance: Chance) -> Result<Computer, Invalid> {
+        Computer::new(self.description, self.file_system, self.drives, chance)
+    }
+}
+
+impl Prepared<'_> {
     /// Runs it once. Says so where that would not end.
     pub fn run(&self, chance: Chance) -> Result<Outcome, Invalid> {
-        self.description.check(self.drives as u32, self.bytes)?;
-        let mut computer = Computer::new(self.description, self.file_system, self.drives, chance)?;
-        for index in 0..self.drives {
-            computer.prepare(index, self.prepare.clone()).expect("a file that fits can be made");
-        }
-        if !self.before.is_empty() {
-            self.perform(&mut computer, self.before)?;
+        let experiment = &self.experiment;
+        let mut computer = experiment.computer(chance)?;
+        computer.copy_files(&self.computer);
+        if !experiment.before.is_empty() {
+            experiment.perform(&mut computer, experiment.before)?;
         }
         let before = computer.accounts();
-        self.perform(&mut computer, self.steps)?;
+        experiment.perform(&mut computer, experiment.steps)?;
         Ok(Outcome {
-            bytes: self.bytes,
+            bytes: experiment.bytes,
             programs: computer.programs().to_vec(),
             parts: computer.accounts().since(&before),
             hash: computer.event_hash(),

@@ -52,7 +52,7 @@ pub use computer::{Chance, Computer};
 pub use cpu::{Cause, CpuSpent};
 pub use description::Description;
 pub use drive::Activity;
-pub use experiment::{Experiment, Outcome};
+pub use experiment::{Experiment, Outcome, Prepared};
 pub use flat::Flat;
 pub use machine::Machine;
 pub use timeline::{Mark, Track};

@@ -10,7 +10,7 @@ use workload::{Access, Census, Directory, HANDLES, Handle, Name, Op, Reason};
 pub(crate) type FileId = u64;
 
 /// One program's folder and its open files.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Namespace {
     directories: BTreeSet<Directory>,
     names: BTreeMap<Name, FileId>,

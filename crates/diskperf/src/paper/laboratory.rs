@@ -232,11 +232,12 @@ pub fn over_phases(
         description,
         file_system: &description.file_systems[half],
         drives,
-        prepare: &prepare,
+        files: &prepare,
         before: &before,
         steps: &steps,
         bytes: FILE_BYTES,
     };
+    let prepared = experiment.prepare()?;
     let (mut rate, mut cpu) = (0, 0);
     let mut time = ProgramTime::default();
     let mut spent = [0; Activity::COUNT];
@@ -244,7 +245,7 @@ pub fn over_phases(
     let mut elapsed = 0;
     let mut around_reads = (0, 0);
     for phase in 0..phases {
-        let outcome = experiment.run(Chance { phase, phases, ..Chance::default() })?;
+        let outcome = prepared.run(Chance { phase, phases, ..Chance::default() })?;
         rate += outcome.milli_kbytes_per_second();
         cpu += outcome.cpu_permille();
         outcome.programs.iter().for_each(|program| time.add(program));

@@ -30,4 +30,10 @@ impl Computer {
         }
         Ok(())
     }
+
+    /// Has what the programs of another such computer have on their drives, as if long ago.
+    pub(crate) fn copy_files(&mut self, of: &Computer) {
+        self.file_systems.clone_from(&of.file_systems);
+        self.namespaces.clone_from(&of.namespaces);
+    }
 }

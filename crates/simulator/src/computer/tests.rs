@@ -25,12 +25,12 @@ fn run(description: &Description, file_system: usize, drives: usize, program: Cl
         description,
         file_system,
         drives,
-        prepare: &prepare,
+        files: &prepare,
         before: &Stream::empty(),
         steps: &steps,
         bytes: FILE,
     };
-    experiment.run(chance).expect("a computer")
+    experiment.prepare().and_then(|prepared| prepared.run(chance)).expect("a computer")
 }
 
 /// The mean rate over some phases of the spindles.

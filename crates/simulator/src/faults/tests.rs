@@ -60,12 +60,12 @@ fn run(description: &Description, drives: usize, program: Classic) -> Outcome {
         description,
         file_system,
         drives,
-        prepare: &prepare,
+        files: &prepare,
         before: &Stream::empty(),
         steps: &steps,
         bytes: FILE,
     };
-    experiment.run(Chance::default()).expect("a computer")
+    experiment.prepare().and_then(|prepared| prepared.run(Chance::default())).expect("a computer")
 }
 
 /// Requests that a drive serves while a file of `FILE` bytes is read.

@@ -76,12 +76,13 @@ mod tests {
                     description: &description,
                     file_system,
                     drives,
-                    prepare: &prepare,
+                    files: &prepare,
                     before: &Stream::empty(),
                     steps: &steps,
                     bytes,
                 };
-                let outcome = experiment.run(chance).expect("a machine that is tested");
+                let outcome =
+                    experiment.prepare().and_then(|prepared| prepared.run(chance)).expect("a machine that is tested");
                 let returned: Vec<_> = performance.phases[0].parts.iter().map(|part| part.returned).collect();
                 let expected: Vec<_> = outcome.programs.iter().map(|time| time.elapsed).collect();
                 assert_eq!(returned, expected, "{} on {} of {}", classic.name(), drives, machine.name);

@@ -23,7 +23,7 @@ use crate::namespace::FileId;
 pub(crate) type Fragment = u32;
 
 /// A file system and where its files lie.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ffs {
     plan: Plan,
     groups: Vec<Group>,
