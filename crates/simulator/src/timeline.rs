@@ -60,24 +60,33 @@ impl Timeline {
     }
 
     /// From now on the part does this; what it did before has ended. Where it does nothing, nothing is noted.
+    #[inline]
     pub(crate) fn enter(&mut self, track: Track, label: &'static str, something: bool, now: Moment<Virtual>) {
-        let Some(kept) = &mut self.kept else { return };
-        if let Some(index) = kept.open.iter().position(|(open, ..)| *open == track) {
-            if something && kept.open[index].1 == label {
-                return;
-            }
-            let (_, label, began) = kept.open.swap_remove(index);
-            if began < now {
-                kept.marks.push(Mark { track, label, began, ended: now });
-            }
-        }
-        if something {
-            kept.open.push((track, label, now));
+        if let Some(kept) = &mut self.kept {
+            kept.enter(track, label, something, now);
         }
     }
 
     /// What was done since this was asked last.
     pub(crate) fn take(&mut self) -> Vec<Mark> {
         self.kept.as_mut().map_or_else(Vec::new, |kept| mem::take(&mut kept.marks))
+    }
+}
+
+impl Kept {
+    #[cold]
+    fn enter(&mut self, track: Track, label: &'static str, something: bool, now: Moment<Virtual>) {
+        if let Some(index) = self.open.iter().position(|(open, ..)| *open == track) {
+            if something && self.open[index].1 == label {
+                return;
+            }
+            let (_, label, began) = self.open.swap_remove(index);
+            if began < now {
+                self.marks.push(Mark { track, label, began, ended: now });
+            }
+        }
+        if something {
+            self.open.push((track, label, now));
+        }
     }
 }

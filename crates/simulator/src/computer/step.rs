@@ -139,7 +139,7 @@ impl Computer {
         let next = if faults::is_planted(Fault::ReadAheadOfTwo) { block + 2 } else { block + 1 };
         let file_system = &self.file_systems[drive];
         let Some(extent) = file_system.place(file, next) else { return Ok(()) };
-        if file_system.indirect(file, block).last() != file_system.indirect(file, next).last() {
+        if !file_system.lead_alike(block, next) {
             return Ok(());
         }
         // 3

@@ -181,7 +181,10 @@ impl Uda {
         } else {
             Activity::Idle
         };
-        hardware.enter(drive, activity);
+        // Mostly nothing has changed.
+        if !hardware.drive(drive).does(activity) {
+            hardware.enter(drive, activity);
+        }
     }
 
     /// Sectors of the buffer that a request takes. One that is larger than the buffer streams through all of it.

@@ -208,6 +208,7 @@ impl<H: Copy> Processor<H> {
     ///   2. Then another that waits.
     ///   3. Then the process that is on the processor.
     ///   4. Then the one that has been ready for longest.
+    #[inline]
     pub(crate) fn dispatch(&mut self, engine: &mut Engine) {
         // 1; and nothing changes where who is on the processor stays, or nobody wants it
         let stays = match self.mode {
@@ -215,12 +216,16 @@ impl<H: Copy> Processor<H> {
             Mode::Process(_) => self.interrupts.is_empty(),
             Mode::Idle => self.interrupts.is_empty() && self.current.is_none() && self.ready.is_empty(),
         };
-        if stays {
-            if engine.timeline.is_kept() {
-                self.show(engine);
-            }
-            return;
+        if !stays {
+            self.turn(engine);
         }
+        if engine.timeline.is_kept() {
+            self.show(engine);
+        }
+    }
+
+    /// Puts somebody else on the processor, as the steps of `dispatch` say.
+    fn turn(&mut self, engine: &mut Engine) {
         self.account(engine.now());
         // 2
         if let Some(interrupt) = self.interrupts.pop_front() {
@@ -242,9 +247,6 @@ impl<H: Copy> Processor<H> {
             self.mode = Mode::Idle;
         }
         self.reprice(engine);
-        if engine.timeline.is_kept() {
-            self.show(engine);
-        }
     }
 
     /// Does at once what the process, which has the processor, is to spend there, where nothing else happens before
@@ -290,6 +292,7 @@ impl<H: Copy> Processor<H> {
         }
     }
 
+    #[cold]
     fn show(&self, engine: &mut Engine) {
         let (label, something) = match &self.mode {
             Mode::Idle => ("idle", false),
@@ -331,16 +334,21 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Charges the time that has passed, every nanosecond to one cause.
+    #[inline]
     fn account(&mut self, now: Moment<Virtual>) {
+        if now == self.since {
+            return;
+        }
         let time = now.since(self.since);
         self.since = now;
-        if time == Nanos::ZERO {
-            return;
+        match self.mode {
+            Mode::Idle => self.spent.idle += time,
+            _ => self.charge(now, time),
         }
-        if let Mode::Idle = self.mode {
-            self.spent.idle += time;
-            return;
-        }
+    }
+
+    /// Charges it to what ran.
+    fn charge(&mut self, now: Moment<Virtual>, time: Nanos) {
         let since_priced = price::done(now.since(self.priced.0), self.slow_down_permille);
         let done = since_priced - self.priced.1;
         self.priced.1 = since_priced;

@@ -109,6 +109,11 @@ impl Drive {
         self.change(activity, now, timeline);
     }
 
+    /// Whether it does this, and nothing else is planned.
+    pub(crate) fn does(&self, activity: Activity) -> bool {
+        self.activity == activity && self.known == 0
+    }
+
     /// From that moment on it will do this.
     pub(crate) fn then(&mut self, activity: Activity, from: Moment<Virtual>) {
         assert!(self.known < PLANNED, "no more is known beforehand");
@@ -130,8 +135,13 @@ impl Drive {
         self.spent
     }
 
+    #[inline]
     fn account(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
-        while let Some(&(from, activity)) = self.plan[..self.known].get(self.done).filter(|(from, _)| *from <= now) {
+        while self.done < self.known {
+            let (from, activity) = self.plan[self.done];
+            if from > now {
+                break;
+            }
             self.spend_until(from);
             self.change(activity, from, timeline);
             self.done += 1;
@@ -145,10 +155,10 @@ impl Drive {
     }
 
     fn change(&mut self, activity: Activity, from: Moment<Virtual>, timeline: &mut Timeline) {
-        if activity != self.activity {
+        if activity != self.activity && timeline.is_kept() {
             timeline.enter(Track::Drive(self.index), activity.name(), activity != Activity::Idle, from);
-            self.activity = activity;
         }
+        self.activity = activity;
     }
 }
 

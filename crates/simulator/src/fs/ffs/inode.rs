@@ -74,6 +74,11 @@ impl Route {
         self.index
     }
 
+    /// The number of the indirect block that points to it.
+    pub(super) fn last(self) -> Option<u32> {
+        self.through[1].or(self.through[0])
+    }
+
     pub(super) fn indirect(self) -> [Option<u32>; 2] {
         self.through
     }

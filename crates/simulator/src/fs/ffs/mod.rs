@@ -99,6 +99,12 @@ impl Ffs {
         Places::of(route.indirect().map(|number| number.and_then(at)))
     }
 
+    /// Whether the same indirect block leads to two blocks of a file, or none to both.
+    pub(crate) fn lead_alike(&self, block: u32, other: u32) -> bool {
+        let last = |block| Route::to(block, self.plan.pointers_per_block).last();
+        last(block) == last(other)
+    }
+
     /// Whether a block of a file reaches so far that these bytes of it can be written.
     pub(crate) fn holds(&self, file: FileId, block: u32, bytes: u32) -> bool {
         let held = self.files.get(&file).and_then(|inode| inode.block(block)).map_or(0, |(_, count)| count);
