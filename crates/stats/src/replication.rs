@@ -87,7 +87,7 @@ pub struct PaperDocument {
     pub schema: String,
     /// The cells of the tables that were asked for.
     pub cells: Vec<Comparison>,
-    /// Over the cells of all tables that judge.
+    /// Over the cells that judge, where all tables were asked for.
     pub summary: Option<Summary>,
     /// The tables of drives, if they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

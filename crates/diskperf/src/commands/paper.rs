@@ -3,7 +3,9 @@
 use clap::Args;
 use report::wrap::wrapped;
 use report::{Page, replication};
-use stats::replication::{Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, summary};
+use stats::replication::{
+    Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, Summary, summary,
+};
 
 use crate::error::Error;
 use crate::exit::Exit;
@@ -89,13 +91,17 @@ impl Part {
     }
 }
 
-/// All cells, where any table of rates is wanted: simulating them once is simulating them all.
-fn cells(parts: &[Part]) -> Result<Vec<Comparison>, MachineFault> {
-    if parts.iter().any(|part| matches!(part, Part::Rates(_))) { comparisons() } else { Ok(Vec::new()) }
+/// The cells of the tables of rates that are wanted, and the summary where all are: of some alone, the rest would judge
+/// what is not shown.
+fn cells(parts: &[Part]) -> Result<(Vec<Comparison>, Option<Summary>), MachineFault> {
+    let tables: Vec<&str> = parts.iter().filter(|part| matches!(part, Part::Rates(_))).map(Part::id).collect();
+    let cells = comparisons(&tables)?;
+    let summary = summary(&cells).filter(|_| tables.len() == RATES.len());
+    Ok((cells, summary))
 }
 
 fn text(parts: &[Part], page: Page) -> Result<String, MachineFault> {
-    let cells = cells(parts)?;
+    let (cells, summary) = cells(parts)?;
     let mut texts = Vec::new();
     for part in parts {
         texts.push(match part {
@@ -105,9 +111,7 @@ fn text(parts: &[Part], page: Page) -> Result<String, MachineFault> {
             Part::Claims => replication::verdicts(&claims()?.iter().map(told).collect::<Vec<_>>(), page),
         });
     }
-    // Of some tables alone, the rest would judge what is not shown.
-    let all = parts.iter().filter(|part| matches!(part, Part::Rates(_))).count() == RATES.len();
-    if let Some(summary) = summary(&cells).filter(|_| all) {
+    if let Some(summary) = summary {
         texts.push(wrapped(&replication::summary(&summary), page));
     }
     Ok(texts.join("\n"))
@@ -153,7 +157,7 @@ fn told(claim: &Claim) -> replication::Verdict<'_> {
 
 /// One document: tables as their schema says, questions and claims beside them where they are asked for.
 fn document(parts: &[Part]) -> Result<PaperDocument, MachineFault> {
-    let all = cells(parts)?;
+    let (all, summary) = cells(parts)?;
     let wanted = |cell: &Comparison| {
         parts.iter().any(|part| matches!(part, Part::Rates(index) if RATES[*index].id == cell.table))
     };
@@ -168,15 +172,8 @@ fn document(parts: &[Part]) -> Result<PaperDocument, MachineFault> {
             Part::Rates(_) => {}
         }
     }
-    let cells: Vec<Comparison> = all.iter().filter(|cell| wanted(cell)).cloned().collect();
-    Ok(PaperDocument {
-        schema: PAPER_SCHEMA.to_owned(),
-        summary: summary(&all),
-        cells,
-        drives,
-        questions,
-        claims: judged,
-    })
+    let cells: Vec<Comparison> = all.into_iter().filter(wanted).collect();
+    Ok(PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary, cells, drives, questions, claims: judged })
 }
 
 fn listed(drive: &DriveTable) -> Drive {
