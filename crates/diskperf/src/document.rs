@@ -2,11 +2,8 @@
 //! what it is instead.
 
 use std::borrow::Cow;
-use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use kernel::bounded;
 use report::plain::{is_command, line};
 use serde_json::Value;
 use serde_json::error::Category;
@@ -63,21 +60,8 @@ fn stored_name(run: &Path) -> Option<&str> {
 
 /// Reads the document; `-` is standard input.
 fn read(path: &Path) -> Result<Document, Error> {
-    let unreadable = |source: io::Error| Error::Unreadable { path: path.to_owned(), source };
-    if path == Path::new("-") {
-        let bytes = bounded::bytes(io::stdin().lock(), LARGEST).map_err(unreadable)?;
-        return Ok(parse("standard input", bytes.as_deref())?);
-    }
-    let kind = given::existing(path)?.file_type();
-    if kind.is_dir() {
-        return Err(Error::IsADirectory(path.to_owned()));
-    }
-    if kind.is_block_device() || kind.is_char_device() {
-        return Err(Error::NotAFile(path.to_owned()));
-    }
-    // A shell hands over a pipe for what another command prints.
-    let bytes = bounded::open(path).and_then(|file| bounded::bytes(file, LARGEST)).map_err(unreadable)?;
-    Ok(parse(&path.display().to_string(), bytes.as_deref())?)
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    Ok(parse(&name, given::bytes(path, LARGEST)?.as_deref())?)
 }
 
 /// The same document for people: without what a terminal would obey, in any of its words.

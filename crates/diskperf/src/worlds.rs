@@ -32,6 +32,9 @@ pub enum AnyWorld {
     Simulated(Box<Machine>),
 }
 
+/// Under which name a target's ground was left behind, where there is something.
+pub type Kept = Result<Option<PathBuf>, Error>;
+
 /// All worlds of a run, each under the targets that are busy in it, and the ground of every target.
 pub struct Worlds {
     // Programs leave their ground before that goes.
@@ -101,7 +104,7 @@ impl Worlds {
 
     /// Leaves what was made behind; says whether all programs left it, and for each target under which name it is, where
     /// there is something. One that cannot be kept does not take the others with it.
-    pub fn keep(self, targets: &[Target]) -> (Result<(), Error>, Vec<Result<Option<PathBuf>, Error>>) {
+    pub fn keep(self, targets: &[Target]) -> (Result<(), Error>, Vec<Kept>) {
         let left = leave(self.worlds);
         let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target));
         (left, kept.collect())

@@ -61,13 +61,14 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 35] = [
+const PLACES: [(&str, &[Deed], &str); 36] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/commands/session.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/commands/simulate/mod.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/keeper.rs", &[Date], "when a run ended, as it is listed"),
+    ("crates/diskperf/src/commands/verify/steps.rs", &[Date], "a seed that nobody chose"),
     (
         "crates/diskperf/src/verify/writers.rs",
         &[Delete],
@@ -80,7 +81,11 @@ const PLACES: [(&str, &[Deed], &str); 35] = [
     ("crates/kernel/src/bounded.rs", &[Read], "so much of a file and no more"),
     ("crates/kernel/src/image/file.rs", &[Read], "its unit tests, what they have made"),
     ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
-    ("crates/kernel/src/left.rs", &[Delete], "an image of ours that was kept, told by its tag"),
+    (
+        "crates/kernel/src/left.rs",
+        &[Delete, Read],
+        "an image of ours that was kept, told by its tag; what its unit tests made",
+    ),
     ("crates/kernel/src/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
     ("crates/kernel/src/notes.rs", &[Delete], "a note of what to undo, when that is done"),
     ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),

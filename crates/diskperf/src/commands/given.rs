@@ -1,12 +1,14 @@
 //! Files that a person named: what is looked at before a command touches one.
 
 use std::fs::{self, Metadata};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use kernel::bounded;
 use kernel::guard::shown_by;
 use kernel::place::is_under_dev;
+use units::Bytes;
 
 use crate::error::Error;
 
@@ -38,6 +40,23 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, Error> {
         _ if path.as_os_str().as_encoded_bytes().ends_with(b"/") => Err(Error::Missing(path.to_owned())),
         _ => Ok(None),
     }
+}
+
+/// All bytes of a file, or of a pipe, as a shell hands over for what another command prints; `-` is standard input.
+/// Nothing where there are more than `most`. Directories and devices are refused.
+pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    if path == Path::new("-") {
+        return bounded::bytes(io::stdin().lock(), most).map_err(unreadable);
+    }
+    let metadata = existing(path)?;
+    if metadata.is_dir() {
+        return Err(Error::IsADirectory(path.to_owned()));
+    }
+    if is_device(&metadata) {
+        return Err(Error::NotAFile(path.to_owned()));
+    }
+    bounded::open(path).and_then(|file| bounded::bytes(file, most)).map_err(unreadable)
 }
 
 /// Whether it is a device, which writing would destroy.

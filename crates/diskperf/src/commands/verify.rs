@@ -13,13 +13,15 @@
 mod image;
 mod steps;
 
-use std::io::{self, Read};
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel::machine::Host;
 use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
+use units::Bytes;
 
+use crate::commands::given;
 use crate::consent::YesArguments;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -64,7 +66,7 @@ pub struct VerifyArguments {
 }
 
 /// A log is not read beyond this: it has some twenty bytes a record, and a day of a fast disk is less.
-const LONGEST: u64 = 16 << 30;
+const LONGEST: Bytes = Bytes::mib(16 << 10);
 
 /// Runs the command. With `--format json` one document is printed, also after an error in mid-test.
 pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
@@ -148,18 +150,10 @@ fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(),
 }
 
 /// All of a file, or of standard input.
-fn text_of(file: &PathBuf) -> Result<String, Error> {
-    let mut text = String::new();
-    let unreadable = |source| Error::Unreadable { path: file.clone(), source };
-    let read =
-        |from: &mut dyn Read, text: &mut String| -> io::Result<usize> { from.take(LONGEST).read_to_string(text) };
-    if file.as_os_str() == "-" {
-        read(&mut io::stdin().lock(), &mut text).map_err(unreadable)?;
-    } else {
-        super::given::existing(file)?;
-        read(&mut std::fs::File::open(file).map_err(unreadable)?, &mut text).map_err(unreadable)?;
-    }
-    Ok(text)
+fn text_of(file: &Path) -> Result<String, Error> {
+    let unreadable = |source| Error::Unreadable { path: file.to_owned(), source };
+    let bytes = given::bytes(file, LONGEST)?.ok_or_else(|| unreadable(ErrorKind::FileTooLarge.into()))?;
+    String::from_utf8(bytes).map_err(|_| unreadable(ErrorKind::InvalidData.into()))
 }
 
 #[cfg(test)]

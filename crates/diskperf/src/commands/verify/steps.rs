@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -71,9 +71,9 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
 }
 
 /// Holds what is there against what was printed.
-pub fn check(target: &Target, path: &Path, log: &PathBuf, output: &OutputArguments) -> Result<Exit, Error> {
+pub fn check(target: &Target, path: &Path, log: &Path, output: &OutputArguments) -> Result<Exit, Error> {
     let text = text_of(log)?;
-    let log = Log::parse(&text).map_err(|fault| Error::BadLog { path: log.clone(), fault })?;
+    let log = Log::parse(&text).map_err(|fault| Error::BadLog { path: log.to_owned(), fault })?;
     let folder = path.join(&log.folder);
     let (records, bounds) = (Records { seed: log.seed }, Bounds { records: log.records });
     let failed = |source| Error::Unreadable { path: folder.clone(), source };
