@@ -99,10 +99,11 @@ fn with_barriers_nothing_is_lost_and_the_control_shows_that_it_would_be_seen() {
     let false_losses: u64 = cuts.iter().map(lost).sum();
     let acknowledged: u64 = cuts.iter().map(|cut| counts(cut)[0]).sum();
     println!("{}", json!({"verify": "barriers", "cuts": rounds, "acknowledged": acknowledged, "lost": false_losses}));
-    assert_eq!(false_losses, 0, "{document}");
-    // The prepared ones alone are forty.
-    assert!(cuts.iter().all(|cut| counts(cut)[0] > 40), "{document}");
-    assert!(lost(&document["control"]) > 0, "{document}");
+    let with_losses: Vec<&Value> = cuts.iter().filter(|cut| lost(cut) > 0).collect();
+    assert!(with_losses.is_empty(), "{with_losses:?}");
+    // The prepared ones alone are forty, and most power cuts come later.
+    assert!(cuts.iter().all(|cut| counts(cut)[0] >= 40) && acknowledged > 40 * rounds, "{acknowledged}");
+    assert!(lost(&document["control"]) > 0, "{}", document["control"]);
     assert_eq!((names_in(folder.path()), loop_devices_on(folder.path())), (Vec::new(), 0));
 }
 
@@ -296,12 +297,13 @@ const DISK: u64 = 32 << 20;
 struct Mounted(PathBuf);
 
 impl Mounted {
-    fn of(file: &Path, folder: &Path) -> Mounted {
+    /// Fails where what the disk holds cannot be mounted.
+    fn of(file: &Path, folder: &Path) -> Result<Mounted, String> {
         let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
-        let mounted = Mounted(folder.to_owned());
-        done("mount", &[&device.node().to_string_lossy(), &mounted.0.to_string_lossy()]);
+        let arguments = [&*device.node().to_string_lossy(), &*folder.to_string_lossy()];
+        let ended = run(&tool("mount").expect("mount"), Path::new("/"), &arguments);
         device.leave();
-        mounted
+        if ended.status == Some(0) { Ok(Mounted(folder.to_owned())) } else { Err(ended.err) }
     }
 }
 
@@ -334,6 +336,8 @@ struct Round {
     acknowledged: u64,
     lost: u64,
     status: Option<i32>,
+    /// Why the file system cannot be mounted any more, where that is so.
+    unmountable: Option<String>,
 }
 
 /// Writes on a disk with this cache, cuts its power after so many lines, and looks what the program finds.
@@ -346,7 +350,7 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     fs::write(path("disk"), blank).expect("a disk");
     let below = || OpenOptions::new().read(true).write(true).open(path("disk")).expect("the disk");
     let fuse = OneFile::mount(&path("served"), below(), Knobs::default()).expect("a mount");
-    let mounted = Mounted::of(&fuse.file(), &path("data"));
+    let mounted = Mounted::of(&fuse.file(), &path("data")).expect("an empty file system");
     rustix::fs::syncfs(File::open(&mounted.0).expect("the mounted folder")).expect("everything is on the disk");
     fuse.put(cache);
     let mut writing = Writing::start(&path("data"));
@@ -356,12 +360,19 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     let dropped = fuse.dropped();
     let log = writing.kill(folder.path());
     drop((mounted, fuse));
+    // Where that fails, nobody finds anything there.
     let mounted = Mounted::of(&path("disk"), &path("data"));
-    let ended = diskperf(&mounted.0, &["verify", ".", "--check", &log, "--json"]);
+    let ended = diskperf(&path("data"), &["verify", ".", "--check", &log, "--json"]);
     let document = document(&ended);
     let cut = &all_cuts(&document)[0];
     let dropped = records_in(&dropped, &writing.lines);
-    Round { dropped, acknowledged: counts(cut)[0], lost: lost(cut), status: ended.status }
+    Round {
+        dropped,
+        acknowledged: counts(cut)[0],
+        lost: lost(cut),
+        status: ended.status,
+        unmountable: mounted.as_ref().err().cloned(),
+    }
 }
 
 /// How many acknowledged records have their newest version in sectors that were dropped. Told by the stamps alone, which
@@ -417,6 +428,7 @@ fn on_a_disk_that_drops_what_is_not_flushed_losses_are_found_whenever_there_are_
         json!({"verify": "disk", "cuts": rounds, "with_dropped": with_dropped, "found": found, "lost": false_losses})
     );
     assert!(honest.iter().all(|round| round.acknowledged >= 40 && round.dropped == 0), "{honest:?}");
+    assert!(honest.iter().all(|round| round.unmountable.is_none()), "{honest:?}");
     assert!(honest.iter().all(|round| (round.lost, round.status) == (0, Some(0))), "{honest:?}");
     assert!(with_dropped as u64 >= rounds / 2, "the disk dropped what was acknowledged: {deaf:?}");
     assert_eq!(found, with_dropped, "{deaf:?}");
