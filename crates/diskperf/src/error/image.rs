@@ -65,7 +65,7 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         ImageFault::NoUnnamed(_) => {
             "put the image elsewhere with dir=; ext4, xfs, btrfs and tmpfs can hold it".to_owned()
         }
-        ImageFault::Panics(_) => "leave it out".to_owned(),
+        ImageFault::Panics(_) => "leave it out; a setting of the kernel (sysctl), set to 0".to_owned(),
         ImageFault::Elsewhere(_) => "leave it out: one file system on one device is made".to_owned(),
         ImageFault::Mkfs { tool, .. } => format!("mkfs= is passed on to {tool} word by word"),
         ImageFault::Mount { words: Some(_), .. } => "mount= is passed on to the file system".to_owned(),

@@ -16,7 +16,7 @@
 //!
 //! The file was written in full, so that nothing but its bytes changes, and every page lasts or is lost by itself.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
@@ -42,6 +42,9 @@ const OWN: u64 = 32 << 20;
 /// Pages that are brought to the platter, or not, together: so many at the most. Fewer than a record of many sectors
 /// has, so that it can be torn anywhere.
 const TOGETHER: u64 = 8;
+
+/// Whether a warning of the kernel stops the machine.
+const PANIC_ON_WARN: &str = "/proc/sys/kernel/panic_on_warn";
 
 /// So long the power is left on for a moment when something is in the write cache. Guess: several flushes of a fast disk.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -81,10 +84,13 @@ impl VolatileImage {
     }
 
     /// Refuses what cannot be, and what would stop this machine: the file system gets I/O errors, and may be told to
-    /// panic at those.
+    /// panic at those; and the kernel may be told to panic where it would warn, as it may at errors in mid-air.
     pub fn check(spec: &ImageSpec) -> Result<(), ImageFault> {
         spec.check()?;
         VolatileImage::middle(spec).check()?;
+        if fs::read_to_string(PANIC_ON_WARN).is_ok_and(|text| text.trim() != "0") {
+            return Err(ImageFault::Panics("kernel.panic_on_warn".to_owned()));
+        }
         let options = spec.mount_options.iter().chain(&spec.mkfs_options);
         match options.into_iter().find(|option| option.contains("panic")) {
             Some(option) => Err(ImageFault::Panics(option.clone())),
