@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 use units::{Bytes, Prng};
 
 use super::{Cleared, FileWithin, GRAIN, Image, ImageFault, ImageSpec, PrivateMounts, Standing};
+use crate::bounded;
 use crate::caches::Probe;
 use crate::devices::Device;
 
@@ -88,7 +89,7 @@ impl VolatileImage {
     pub fn check(spec: &ImageSpec) -> Result<(), ImageFault> {
         spec.check()?;
         VolatileImage::middle(spec).check()?;
-        if fs::read_to_string(PANIC_ON_WARN).is_ok_and(|text| text.trim() != "0") {
+        if bounded::of_the_kernel(PANIC_ON_WARN).is_ok_and(|text| text.trim() != "0") {
             return Err(ImageFault::Panics("kernel.panic_on_warn".to_owned()));
         }
         let options = spec.mount_options.iter().chain(&spec.mkfs_options);
