@@ -325,26 +325,35 @@ fn a_queue_that_a_killed_run_had_tuned_is_restored() {
     let attribute = "queue/read_ahead_kb";
     let before = disk.device.attribute(attribute);
     let other = if before == "64" { "32" } else { "64" };
-    let run = disk.working(&format!(",tune=read_ahead_kb:{other}"));
+    let restored_by_clean = (0..ATTEMPTS).any(|_| {
+        let pid = kill_while_tuned(&disk, attribute, other);
+        disk.is_let_go();
+        let ended = disk.clean();
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+        assert_eq!(disk.device.attribute(attribute), before);
+        assert!(disk.holds_nothing());
+        ended.out.contains(&format!("/queue  tuned by process {pid}\n"))
+    });
+    assert!(restored_by_clean);
+}
+
+/// So often a run is killed: a run of somebody else on this machine may restore what it left before `clean` does.
+const ATTEMPTS: usize = 10;
+
+/// Kills a run that has tuned the queue, and says which process it was.
+fn kill_while_tuned(disk: &Disk, attribute: &str, value: &str) -> u32 {
+    let run = disk.working(&format!(",tune=read_ahead_kb:{value}"));
     let signal = |signal| {
         let pid = rustix::process::Pid::from_child(&run.0);
         rustix::process::kill_process(pid, signal).expect("it hears");
     };
     // It is tuned while a program runs only: stopped where it is.
     loop {
-        soon("it is tuned", || disk.device.attribute(attribute) == other);
+        soon("it is tuned", || disk.device.attribute(attribute) == value);
         signal(rustix::process::Signal::STOP);
-        if disk.device.attribute(attribute) == other {
-            break;
+        if disk.device.attribute(attribute) == value {
+            return run.kill();
         }
         signal(rustix::process::Signal::CONT);
     }
-    let pid = run.kill();
-    disk.is_let_go();
-    assert_eq!(disk.device.attribute(attribute), other);
-    let ended = disk.clean();
-    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
-    assert!(ended.out.contains(&format!("/queue  tuned by process {pid}\n")), "{}", ended.out);
-    assert_eq!(disk.device.attribute(attribute), before);
-    assert!(disk.holds_nothing());
 }
