@@ -6,8 +6,8 @@
 //!      another, words of its language, numbers at the edge of what their types hold;
 //!   3. an input of which something came that nothing came of before is known from then on. That stands for the coverage
 //!      that other fuzzers go by and that stable Rust does not tell;
-//!   4. a panic fails the test, with the shortest input found that has it; a call that takes longer than [`SLOW`] ends the
-//!      process, with its input.
+//!   4. a panic fails the test, with the shortest input found that has it; a call that takes longer than twenty
+//!      seconds ends the process, with its input.
 //!
 //! The same seed makes the same inputs, as many as there is time for. A subject is a test called `fuzz_...`, beside what it
 //! tests.
