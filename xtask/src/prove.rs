@@ -46,7 +46,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 13] = [
+const EXPERIMENTS: [Experiment; 12] = [
     throttled::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
@@ -185,12 +185,6 @@ const EXPERIMENTS: [Experiment; 13] = [
         ],
         figures: 15,
         judge: fuzzed,
-    },
-    Experiment {
-        name: "calibration",
-        command: &["cargo", "run", "--release", "--quiet", "--package", "calibration", "--", "--check"],
-        figures: 1,
-        judge: calibration,
     },
 ];
 
@@ -468,18 +462,6 @@ fn verify(line: &Value) -> Option<Figure> {
     })
 }
 
-/// The line of `calibration --check`: by how much a constant moved by 5 % improves the fit.
-fn calibration(line: &Value) -> Option<Figure> {
-    let (constants, gain, field) = (line["calibration"].as_u64()?, line["gain"].as_f64()?, line["field"].as_str()?);
-    let moved = if field.is_empty() { String::new() } else { format!(" ({field})") };
-    Some(Figure {
-        what: format!("loss gained by moving any of {constants} fitted constants by 5 %"),
-        asked: "at most 1 %".to_owned(),
-        measured: format!("{:.2} %{moved}", 100.0 * gain),
-        reached: gain <= 0.01,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -537,16 +519,6 @@ mod tests {
         assert!(figure(json!({})).reached && figure(json!({"noise": 7, "nested": 720})).reached);
         let missed = figure(json!({"noise": 7, "amplify": 2}));
         assert_eq!((missed.reached, missed.measured.as_str()), (false, "amplify 2"));
-    }
-
-    #[test]
-    fn a_fit_that_a_moved_constant_improves_is_none() {
-        let figure = |gain: f64, field: &str| {
-            calibration(&json!({"calibration": 16, "gain": gain, "field": field})).expect("a figure")
-        };
-        assert!(figure(0.0, "").reached && figure(0.01, "kernel.call").reached);
-        let missed = figure(0.02, "kernel.call");
-        assert_eq!((missed.reached, missed.measured.as_str()), (false, "2.00 % (kernel.call)"));
     }
 
     #[test]
