@@ -174,6 +174,7 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let here = folder.path();
     fs::write(here.join("file"), "no log\n").expect("a file");
+    fs::write(here.join("bytes"), [0xff; 100]).expect("a file");
     for (arguments, status, words) in [
         (&["verify", "image:ext4,mount=errors=panic"][..], 3, "errors=panic"),
         (&["verify", "."], 2, "cannot be cut from here"),
@@ -181,6 +182,7 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
         (&["verify", "file:file"], 2, "cannot be tried"),
         (&["verify", "missing"], 2, "there is no missing"),
         (&["verify", ".", "--check", "missing"], 2, "there is no missing"),
+        (&["verify", ".", "--check", "bytes"], 2, "does not begin as"),
         (&["verify", ".", "--check", "file"], 2, "no log of `diskperf verify --write`"),
     ] {
         if status == 3 && !testkit::has_tool("mkfs.ext4") {

@@ -13,7 +13,6 @@
 mod image;
 mod steps;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -27,7 +26,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::{Format, OutputArguments, json};
 use crate::target::{Site, Target, TargetArgument};
-use crate::verify::{Kind, Verdict};
+use crate::verify::{Kind, LedgerFault, Verdict};
 
 /// What `diskperf verify` takes.
 #[derive(Clone, Debug, Args)]
@@ -65,8 +64,8 @@ pub struct VerifyArguments {
     output: OutputArguments,
 }
 
-/// A log is not read beyond this: it has some twenty bytes a record, and a day of a fast disk is less.
-const LONGEST: Bytes = Bytes::mib(16 << 10);
+/// A log that is longer is refused: it has some twenty bytes a record, and hours of a fast disk are less.
+const LONGEST: Bytes = Bytes::mib(1 << 10);
 
 /// Runs the command. With `--format json` one document is printed, also after an error in mid-test.
 pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
@@ -149,11 +148,11 @@ fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(),
     })
 }
 
-/// All of a file, or of standard input.
+/// All of a log, which may come from standard input.
 fn text_of(file: &Path) -> Result<String, Error> {
-    let unreadable = |source| Error::Unreadable { path: file.to_owned(), source };
-    let bytes = given::bytes(file, LONGEST)?.ok_or_else(|| unreadable(ErrorKind::FileTooLarge.into()))?;
-    String::from_utf8(bytes).map_err(|_| unreadable(ErrorKind::InvalidData.into()))
+    let bad = |fault| Error::BadLog { path: file.to_owned(), fault };
+    let bytes = given::bytes(file, LONGEST)?.ok_or_else(|| bad(LedgerFault::TooLong))?;
+    String::from_utf8(bytes).map_err(|_| bad(LedgerFault::NotALog))
 }
 
 #[cfg(test)]

@@ -52,6 +52,9 @@ pub enum LedgerFault {
     /// The first line is another.
     #[error("it does not begin as what `diskperf verify --write` prints")]
     NotALog,
+    /// It has more bytes than are read.
+    #[error("it is longer than a gigabyte")]
+    TooLong,
     /// A line says nothing that could be meant.
     #[error("its line {0} says nothing that diskperf verify prints")]
     BadLine(usize),
