@@ -16,7 +16,7 @@
 //!
 //! The file was written in full, so that nothing but its bytes changes, and every page lasts or is lost by itself.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
