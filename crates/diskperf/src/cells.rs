@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latency, LatencyKind, LowerCache, MarkCode,
-    ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State, Steadiness,
-    TargetInfo, limits, summary,
+    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
+    MarkCode, ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State,
+    Steadiness, TargetInfo, limits, summary,
 };
 use units::{Nanos, fnv1a};
 use workload::{Base, Census, OpKind, Parameter, Phase, Reason, Setting, Tally, Unproven};
@@ -398,10 +398,9 @@ fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
 
 /// How long single units of work took, over all kept rounds; nothing where they were not timed.
 fn latency(runs: &[&PhaseRun]) -> Option<Latency> {
-    let mut latencies = runs.iter().map(|run| run.latencies.as_ref());
-    let mut all = latencies.next()??.clone();
-    for more in latencies {
-        all.add(more?);
+    let mut all = Latencies::default();
+    for run in runs {
+        all.add_times(run.latencies.as_ref()?);
     }
     all.summary(LatencyKind::Service)
 }

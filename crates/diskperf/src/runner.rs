@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use stats::Latencies;
+use stats::{Latencies, Times};
 use units::Nanos;
 use workload::{
     CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Reason, Recorder, Residency, Span,
@@ -114,7 +114,7 @@ pub struct PhaseRun {
     /// What lies behind the bytes of the files, where something was read.
     pub laid: Option<Laid>,
     /// How long all units of work took, where they were timed.
-    pub latencies: Option<Latencies>,
+    pub latencies: Option<Times>,
 }
 
 /// What one program did in a phase.
@@ -299,7 +299,7 @@ fn perform_phase<W: World>(
     let (spans, tallies, latencies) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
         let (tallies, latencies) = split(recorders);
-        (spans, tallies, Some(latencies))
+        (spans, tallies, Some(Times::from(&latencies)))
     } else {
         let (spans, tallies) = run_stream(world, &phase.steps)?;
         (spans, tallies, None)

@@ -26,7 +26,7 @@ pub use cell::{
 };
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use document::{Calibration, Document, ImageInfo, Noise, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo};
-pub use latency::Latencies;
+pub use latency::{Latencies, Times};
 pub use marks::{Mark, MarkCode};
 pub use round::{CpuSeconds, Round, RoundPart};
 pub use verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};

@@ -15,9 +15,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "1",
         also: &["failed", "exit 1"],
         brief: "a measurement failed",
-        says: "An operation failed while it was measured, or the results could not be written. What was finished is \
-               shown.",
-        when: "Disk full, errors of the device, a target that went away.",
+        says: "An operation failed while it was measured, or the results could not be written. The cells it belongs to \
+               are n.m.; what other programs and targets gave is shown.",
+        when: "Disk full, quota used up, errors of the device, a file system that became read-only or was unmounted.",
         advice: "Read the reason under the table, or errors in the JSON.",
     },
     Entry {
@@ -33,14 +33,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["refused", "exit 3"],
         brief: "refused for safety or for lack of rights",
         says: "It could be done by somebody with more rights, or would have destroyed something.",
-        when: "No right to write or to mount, no room, a device where a file is wanted.",
+        when: "No right to write or to mount, no room, no memory, a device where a file is wanted.",
         advice: "diskperf doctor says what this user may do, and how to get the rest.",
     },
     Entry {
         word: "4",
         also: &["interrupted", "exit 4"],
         brief: "told to stop; what was finished is shown",
-        says: "Ctrl-C, or the signal TERM or HUP. Private folders and images are gone.",
+        says: "Ctrl-C, or the signal TERM or HUP, unless it was to be ignored (nohup). Private folders and images are \
+               gone. A second Ctrl-C ends it at once, and may leave a private folder.",
         when: "While it was running.",
         advice: "The figures shown are good, with fewer rounds: see the mark few.",
     },
