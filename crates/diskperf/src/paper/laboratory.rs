@@ -227,12 +227,12 @@ pub fn over_phases(
     test: Test,
     phases: u32,
 ) -> Result<Figure, Invalid> {
-    let (prepare, before, steps) = test.streams();
+    let (files, before, steps) = test.streams();
     let experiment = Experiment {
         description,
         file_system: &description.file_systems[half],
         drives,
-        files: &prepare,
+        files: &files,
         before: &before,
         steps: &steps,
         bytes: FILE_BYTES,

@@ -239,11 +239,13 @@ impl Computer {
         match event {
             Event::Cpu => match self.hardware.processor.completed(&self.hardware.engine) {
                 Completed::Process(process) => return Some(process),
-                Completed::Interrupt(Handler::Clock) => {}
-                Completed::Interrupt(Handler::Controller(signal)) => {
-                    if let Some(io) = self.controller.served(&mut self.hardware, signal) {
+                Completed::Interrupt(handler) => {
+                    if let Handler::Controller(signal) = handler
+                        && let Some(io) = self.controller.served(&mut self.hardware, signal)
+                    {
                         self.arrived(io);
                     }
+                    self.dispatch();
                 }
             },
             Event::Tick => {
@@ -252,10 +254,13 @@ impl Computer {
                 let Hardware { engine, processor, .. } = &mut self.hardware;
                 processor.serves_through(engine, self.kernel.clock_tick, Cause::Clock, Handler::Clock);
             }
-            Event::Awake(process) => self.end_pause(usize::from(process)),
+            Event::Awake(process) => {
+                self.end_pause(usize::from(process));
+                self.dispatch();
+            }
+            // Where it interrupts, the processor turns to that at once.
             Event::Controller(event) => self.controller.happens(&mut self.hardware, event),
         }
-        self.dispatch();
         None
     }
 

@@ -228,20 +228,23 @@ impl Computer {
         // The end of a file may be fragments. Where the file goes on behind them they become a block.
         let end = call.block.checked_sub(1).map(|before| (before, block_bytes));
         for (block, bytes) in end.into_iter().chain([(call.block, call.within + call.bytes)]) {
+            if file_system.holds(file, block, bytes) {
+                continue;
+            }
             let before = file_system.place(file, block);
-            let grows = block == call.block || before.is_some();
-            if !grows || file_system.holds(file, block, bytes) {
+            if block != call.block && before.is_none() {
                 continue;
             }
             match file_system.allocate(file, block, bytes) {
                 Ok(new) => allocated = Some((new, before.is_none())),
                 Err(_) => return Err(Demand::Return(Err(Reason::NoSpace))),
             }
-            if let (Some(before), Some(after)) = (before, file_system.place(file, block)) {
+            if let Some(before) = before
+                && let Some(after) = file_system.place(file, block)
+            {
                 self.cache.rename(BlockKey::new(drive, before.sector), BlockKey::new(drive, after.sector));
             }
         }
-        let indirect = file_system.indirect(file, call.block);
         let call = &mut self.procs[process].call;
         match allocated {
             Some((new, is_new)) => {
@@ -254,6 +257,7 @@ impl Computer {
                 self.go(process, Progress::Header)
             }
             None => {
+                let indirect = file_system.indirect(file, call.block);
                 (call.header, call.indirect, call.is_new) = (None, indirect, false);
                 self.go(process, Progress::OldIndirect)
             }

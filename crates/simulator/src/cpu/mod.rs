@@ -224,7 +224,8 @@ impl<H: Copy> Processor<H> {
         }
     }
 
-    /// Puts somebody else on the processor, as the steps of `dispatch` say.
+    /// Puts somebody else on the processor, as the steps of `dispatch` say. Apart, as mostly nobody is.
+    #[inline(never)]
     fn turn(&mut self, engine: &mut Engine) {
         self.account(engine.now());
         // 2
@@ -347,7 +348,8 @@ impl<H: Copy> Processor<H> {
         }
     }
 
-    /// Charges it to what ran.
+    /// Charges it to what ran. Apart, as mostly no time has passed.
+    #[inline(never)]
     fn charge(&mut self, now: Moment<Virtual>, time: Nanos) {
         let since_priced = price::done(now.since(self.priced.0), self.slow_down_permille);
         let done = since_priced - self.priced.1;
@@ -374,15 +376,15 @@ impl<H: Copy> Processor<H> {
                 let worked = (done - switched).min(work.left);
                 work.switch = work.switch - switched;
                 work.left = work.left - worked;
-                let cause = work.cause.unwrap_or(Cause::Switch);
+                let mut charge = |cause, time| {
+                    self.spent.busy[cause as usize] += time;
+                    work.charged.running[cause as usize] += time;
+                };
+                charge(work.cause.unwrap_or(Cause::Switch), worked);
                 // Mostly it neither was put on the processor just now nor is slowed down.
-                for (cause, time) in
-                    [(Cause::Switch, switched), (cause, worked), (Cause::Slowed, time - switched - worked)]
-                {
-                    if time > Nanos::ZERO {
-                        self.spent.busy[cause as usize] += time;
-                        work.charged.running[cause as usize] += time;
-                    }
+                if worked < time {
+                    charge(Cause::Switch, switched);
+                    charge(Cause::Slowed, time - switched - worked);
                 }
             }
         }

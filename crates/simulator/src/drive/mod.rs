@@ -137,16 +137,20 @@ impl Drive {
 
     #[inline]
     fn account(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
-        while self.done < self.known {
-            let (from, activity) = self.plan[self.done];
-            if from > now {
-                break;
-            }
+        if self.done < self.known {
+            self.follow_plan(now, timeline);
+        }
+        self.spend_until(now);
+    }
+
+    /// Apart, so that where nothing was planned it costs nothing.
+    #[inline(never)]
+    fn follow_plan(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
+        while let Some(&(from, activity)) = self.plan[..self.known].get(self.done).filter(|(from, _)| *from <= now) {
             self.spend_until(from);
             self.change(activity, from, timeline);
             self.done += 1;
         }
-        self.spend_until(now);
     }
 
     fn spend_until(&mut self, moment: Moment<Virtual>) {

@@ -4,12 +4,16 @@
 use super::Waiting;
 
 /// Where a request on that cylinder goes.
-///   1. An empty queue: it is the first.
-///   2. At or above the cylinder under way: into the first list, before the first higher cylinder.
+///   1. Less than two wait: behind them.
+///   2. At or above the cylinder under way: into the first list, before the first higher cylinder. Mostly that is behind
+///      the last: files are read and written upwards, and only what lies below the first is in the second list.
 ///   3. Below: into the second list, which begins where cylinders go down; the same there.
 pub(super) fn place<T>(waiting: &[Waiting<T>], cylinder: u32) -> usize {
-    // 1
-    let Some(first) = waiting.first() else { return 0 };
+    // 1, and the end that 2 mostly comes to
+    let [first, .., last] = waiting else { return waiting.len() };
+    if last.cylinder >= first.cylinder && cylinder >= last.cylinder {
+        return waiting.len();
+    }
     let second = waiting.windows(2).position(|pair| pair[1].cylinder < pair[0].cylinder).map(|last| last + 1);
     let (begin, end) = if cylinder >= first.cylinder {
         // 2: the first stays where it is
