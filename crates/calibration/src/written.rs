@@ -67,6 +67,7 @@ fn number<'a>(value: &'a str, unit: &str) -> &'a str {
 }
 
 /// What the constants are in the files now.
+#[cfg(test)]
 pub fn values(root: &Path, priors: &Priors) -> Result<Vec<f64>, String> {
     let value = |constant: &crate::priors::Constant| {
         let text = read(root, &constant.file, &constant.field)?;
@@ -76,6 +77,7 @@ pub fn values(root: &Path, priors: &Priors) -> Result<Vec<f64>, String> {
 }
 
 /// A field's value in its file, with its unit.
+#[cfg(test)]
 pub fn read(root: &Path, file: &str, field: &str) -> Result<String, String> {
     let text = fs::read_to_string(root.join(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
     let line = field.split_once('.').and_then(|(_, key)| {
