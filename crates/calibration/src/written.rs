@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use diskperf::fitting::Change;
 
 use crate::log::Log;
+#[cfg(test)]
 use crate::priors::Priors;
 use crate::search::Effort;
 
