@@ -27,7 +27,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// How much the better of the two improves it, of the loss: 0 where none does.
+    /// How much the better of the two improves it, of the loss: 0 where none does. What a fit is held to by a test.
     #[cfg(test)]
     pub fn gain(self) -> f64 {
         ((self.best - self.less.min(self.more)) / self.best).max(0.0)

@@ -83,25 +83,3 @@ fn root() -> PathBuf {
 fn journal(name: &str) -> PathBuf {
     root().join("target/calibrate").join(name).with_extension("journal")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The most that any constant may gain by being moved, of the loss.
-    const NO_GAIN: f64 = 0.01;
-
-    /// What stands in `machines/` is where the loss is least, as far as moving any one of them by 5 % tells. Simulates
-    /// about fourteen times as much as `diskperf paper`.
-    #[test]
-    fn no_constant_would_be_better_elsewhere() {
-        let (machines, priors, cells) = (Machines::new(), Priors::read(), Cell::all());
-        let folder = tempfile::tempdir().expect("a folder");
-        let search = Search::new(&machines, &priors, &cells, &folder.path().join("journal")).expect("a journal");
-        let values = written::values(&root(), &priors).expect("constants");
-        for (moved, constant) in log::sensitivity(&search, &values).into_iter().zip(&priors.constant) {
-            let gain = moved.gain();
-            assert!(gain <= NO_GAIN, "{} gains {:.2} %: cargo xtask calibrate --write", constant.field, 100.0 * gain);
-        }
-    }
-}
