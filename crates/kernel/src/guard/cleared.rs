@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
@@ -18,6 +20,10 @@ use crate::place;
 /// How often what was erased is looked for again: a copy may show itself only when the first is gone. Guess; two
 /// were always enough.
 const ROUNDS: usize = 8;
+
+/// How long a device that was let go is waited for. Guess: a child runs its own program within milliseconds, on an
+/// overloaded machine within a second.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Leave to overwrite one device. Holding it keeps the device there; dropping it lets the device go.
 #[derive(Debug)]
@@ -144,8 +150,10 @@ impl Cleared {
     /// Lets others have it exclusively, as mkfs and mount want it. The device stays the one it is.
     pub(crate) fn release(&mut self) -> Result<(), GuardFault> {
         self.verify()?;
-        if let Holding::Other(held) = &mut self.holding {
-            held.claim = None;
+        if let Holding::Other(held) = &mut self.holding
+            && held.claim.take().is_some()
+        {
+            wait_until_free(&held.kept);
         }
         Ok(())
     }
@@ -204,6 +212,21 @@ impl Cleared {
         let place = place::Place::under(folder).ok().and_then(|place| place.device);
         place.is_some_and(|device| device == self.device)
     }
+}
+
+/// Waits until a device that was let go can be had exclusively: a child that another thread has just started holds a copy
+/// of what was open here until it runs its own program. Whoever holds it for longer is somebody else, and mkfs or mount
+/// will say so.
+fn wait_until_free(kept: &File) {
+    let began = Instant::now();
+    let is_busy = || again(kept, OFlags::RDONLY | OFlags::EXCL).is_err_and(|error| is_busy(&error));
+    while is_busy() && began.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EBUSY)
 }
 
 fn identity(file: BorrowedFd) -> io::Result<Backing> {
