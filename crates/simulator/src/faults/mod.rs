@@ -1,5 +1,5 @@
 //! Mistakes that can be planted in the model, to see that some check finds each. Only builds with the feature `faults`,
-//! and this crate's own tests, can plant one; in all others [`is_planted`] is a constant no.
+//! and this crate's own tests, can plant one; in all others `is_planted` is a constant no.
 
 #[cfg(any(test, feature = "faults"))]
 use core::sync::atomic::{AtomicU8, Ordering};
