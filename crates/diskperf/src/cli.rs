@@ -168,7 +168,8 @@ enum Command {
     /// Run a preset on a simulated machine, such as a VAX of 1983; without a machine, list those there are.
     ///
     /// The same programs go through the same code into the same table as on a real one. A machine is made of parts,
-    /// and every number of a part can be looked at (--parts), set (--set) and swept (--sweep).
+    /// and every number of a part can be looked at (--parts), set (--set) and swept (--sweep). What is finished is stored
+    /// with the other runs, for list, show, export and explain; what was interrupted is not, and is soon computed again.
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(SimulateArguments),
     /// Print the tables of Kridle & McKusick 1983 with the simulated figures under the printed ones, answer the
@@ -376,6 +377,8 @@ pub struct SimulateArguments {
     /// Print what the machine is made of: every number with its unit and its source.
     #[arg(long, conflicts_with_all = ["format", "json"])]
     pub parts: bool,
+    #[command(flatten)]
+    pub store: KeepArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }

@@ -100,6 +100,17 @@ impl Keeper {
         Ok(Keeper::new(store, run, holder, targets, info).counting(before))
     }
 
+    /// Writes a run down that is finished already, as one that was simulated is: sooner computed again than gone on with.
+    pub fn store(
+        store: Store,
+        command: (&[OsString], &Path),
+        targets: &[Target],
+        document: &Document,
+    ) -> Result<(), Error> {
+        let keeper = Keeper::begin(store, command, targets, document.run.clone(), &document.cells)?;
+        Ok(keeper.end(RunState::Finished, document)?)
+    }
+
     /// Goes on with a run, whose process is gone.
     pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, Error> {
         let holder = Incarnation::this().to_string();

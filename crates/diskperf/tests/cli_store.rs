@@ -423,6 +423,26 @@ fn what_was_interrupted_is_gone_on_with() {
     assert_eq!(scratch.runs(), [run]);
 }
 
+/// A simulation is stored when it is finished, and read like any other run.
+#[test]
+fn what_was_simulated_is_stored_too() {
+    let scratch = Scratch::new();
+    let simulate = ["simulate", "vax780-sc780", "--size", "64KiB", "--phases", "1", "--program", "read_8192"];
+    let printed = scratch.well(&simulate);
+    assert_eq!(scratch.runs().len(), 1);
+    assert_eq!(scratch.well(&["show", "last"]), printed);
+    assert!(scratch.well(&["explain", "last"]).contains("read_8192"));
+    let listed = scratch.json(&["list", "--json"]);
+    assert_eq!(listed[0]["state"], "finished", "{listed}");
+    scratch.refuses(&["resume", "last"], 2, &["is finished"]);
+    scratch.well(&[&simulate[..], &["--no-store"]].concat());
+    assert_eq!(scratch.runs().len(), 1);
+    // Where it cannot be stored it is shown all the same.
+    let ended = scratch.run(&[&simulate[..], &["--store", "/dev/null"]].concat());
+    assert!(ended.status != Some(0) && ended.err.contains("error: "), "{}", ended.err);
+    assert_eq!(ended.out, printed);
+}
+
 /// The sizes of `quick` are decided by trials, which would decide otherwise the next time.
 #[test]
 fn what_was_decided_by_trials_is_kept_by_who_goes_on() {

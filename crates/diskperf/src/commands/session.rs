@@ -217,6 +217,6 @@ pub fn document(info: RunInfo, results: Results, ended: &Result<(), Error>) -> D
 }
 
 /// An error, as a document has it.
-fn problem(error: &Error) -> Problem {
+pub fn problem(error: &Error) -> Problem {
     Problem { target: None, program: None, phase: None, message: error.to_string(), hint: error.hint() }
 }

@@ -6,6 +6,7 @@ mod parts;
 mod perform;
 mod timeline;
 
+use std::env;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -15,7 +16,7 @@ use std::time::{Instant, SystemTime};
 
 use kernel::Means;
 use simulator::Chance;
-use stats::TargetInfo;
+use stats::{Document, TargetInfo};
 use units::Nanos;
 use workload::Reason;
 
@@ -24,12 +25,13 @@ use crate::cells::{self, History, Scene};
 use crate::cli::SimulateArguments;
 use crate::commands::conclusion::conclude;
 use crate::commands::run::Results;
-use crate::commands::session::{document, info};
+use crate::commands::session::{document, info, problem};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
 use crate::exit::Exit;
 use crate::ground;
+use crate::keeper::Keeper;
 use crate::machines::{Kind, Machine, Sweep};
 use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
@@ -68,7 +70,29 @@ pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Er
     let mut results = Results::default();
     let ended = carry_out(arguments, name, &mut plan, &mut targets, &mut results);
     let info = info(words, started, plan.as_ref(), &targets, &results);
-    conclude(&arguments.output, &document(info, results, &ended), ended)
+    let mut document = document(info, results, &ended);
+    let ended = ended.and_then(|()| keep(arguments, words, &targets, &mut document));
+    conclude(&arguments.output, &document, ended)
+}
+
+/// Stores what is finished. What cannot be stored is one more problem of it.
+fn keep(
+    arguments: &SimulateArguments,
+    words: &[OsString],
+    targets: &[Target],
+    document: &mut Document,
+) -> Result<(), Error> {
+    if document.run.interrupted {
+        return Ok(());
+    }
+    let stored = || match arguments.store.to_write()? {
+        Some(store) => {
+            let here = env::current_dir().map_err(|_| Error::Missing(".".into()))?;
+            Keeper::store(store, (words, &here), targets, document)
+        }
+        None => Ok(()),
+    };
+    stored().inspect_err(|error| document.errors.push(problem(error)))
 }
 
 /// The machine of that name as it was asked for.
