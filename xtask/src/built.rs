@@ -33,7 +33,7 @@ pub struct TestFile {
 impl TestFile {
     /// The command that runs all its tests, as `cargo test` does.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.executable);
+        let mut command = process::bounded(&self.executable);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
     }

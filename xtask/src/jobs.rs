@@ -2,7 +2,7 @@
 //!
 //! Policy:
 //!   1. who begins is said at once, so that one that hangs is known; what it prints is printed when it has ended, in one
-//!      piece: standard output, then standard error;
+//!      piece;
 //!   2. all are run, whatever fails.
 
 use std::collections::VecDeque;
@@ -70,9 +70,9 @@ impl Job {
 
     fn run(mut self) -> Done {
         let began = Instant::now();
-        let (output, failure) = match process::both(&mut self.command) {
-            Ok((true, output)) => (output, None),
-            Ok((false, output)) => (output, Some("its tests failed".to_owned())),
+        let (output, failure) = match process::all_of(&mut self.command) {
+            Ok((status, output)) if status.success() => (output, None),
+            Ok((status, output)) => (output, Some(format!("its tests failed: {status}"))),
             Err(message) => (String::new(), Some(message)),
         };
         let mut totals = Totals::default();

@@ -1,8 +1,9 @@
 //! Running other programs. What goes wrong is a sentence for a person: no task can do anything about it.
 
 use std::env;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// The root of the workspace.
 pub fn root() -> PathBuf {
@@ -36,11 +37,28 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Runs it to its end and gives back whether it did well and all it wrote: standard output, then standard error.
-pub fn both(command: &mut Command) -> Result<(bool, String), String> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_run(command, &error))?;
-    let text = [output.stdout, output.stderr].concat();
-    Ok((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
+/// How long a test file may take, in seconds: ten times the longest.
+const LONGEST: &str = "1200";
+
+/// A command that is ended where it hangs.
+pub fn bounded(program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    // In the foreground: Ctrl-C reaches it, too.
+    command.args(["--foreground", "--kill-after=10", LONGEST]).arg(program);
+    command
+}
+
+/// Runs it to its end and gives back how it ended and all it wrote. It writes to a file: a child of its own that it has
+/// left behind is not waited for.
+pub fn all_of(command: &mut Command) -> Result<(ExitStatus, String), String> {
+    let failed = |error| format!("no file for what it prints: {error}");
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let [out, err] = [file.try_clone().map_err(failed)?, file.try_clone().map_err(failed)?];
+    let status = command.stdin(Stdio::null()).stdout(out).stderr(err).status();
+    let status = status.map_err(|error| cannot_run(command, &error))?;
+    let mut text = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(failed)?;
+    Ok((status, String::from_utf8_lossy(&text).into_owned()))
 }
 
 fn cannot_run(command: &Command, error: &std::io::Error) -> String {

@@ -4,6 +4,9 @@
 //! skipped itself in one of these runs and not in another has run.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
 /// Test and reason.
 pub type Skips = BTreeMap<String, String>;
@@ -23,6 +26,14 @@ impl Scope {
             Scope::Everything => true,
             Scope::Files(files) => files.iter().any(|file| Some(file.as_str()) == test.split("::").next()),
         }
+    }
+}
+
+/// What tests have left in a file; nothing where none has skipped itself.
+pub fn read(path: &Path) -> Result<String, String> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(format!("cannot read the skips of tests: {error}")),
+        text => Ok(text.unwrap_or_default()),
     }
 }
 

@@ -8,7 +8,6 @@
 //!   3. all are run, whatever fails.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -135,8 +134,9 @@ impl Results {
     }
 
     /// The same, of a file.
-    fn skipped_in(&mut self, scope: Scope, path: &Path) {
-        self.skipped(scope, &fs::read_to_string(path).unwrap_or_default());
+    fn skipped_in(&mut self, scope: Scope, path: &Path) -> Result<(), String> {
+        self.skipped(scope, &skips::read(path)?);
+        Ok(())
     }
 
     /// Prints what took longest, skips, failure and the last line. A step that failed without a failed test counts as one.
@@ -198,13 +198,15 @@ fn tests(results: &mut Results) -> Result<(), String> {
     });
     // 2
     let alone = results.run(results.jobs(&path, is_alone), 1);
-    results.skipped_in(Scope::Everything, &path);
+    let skipped = results.skipped_in(Scope::Everything, &path);
     if let Some(repetition) = repetition {
-        results.skipped(Scope::Files(repetition.files()), &repetition.skips());
+        results.skipped(Scope::Files(repetition.files()), &repetition.skips()?);
     }
     // 3
-    results.later = Some(later.map_err(|_| "what is handed out could not be built")??);
-    beside.and(alone)
+    let later = later.unwrap_or_else(|_| Err("what is handed out could not be built".to_owned()));
+    let later = later.map(|later| results.later = Some(later));
+    let failed: Vec<String> = [beside, alone, later, skipped].into_iter().filter_map(Result::err).collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
 fn is_alone(test: &TestFile) -> bool {
@@ -262,6 +264,5 @@ fn of_what_was_built_beside(results: &mut Results) -> Result<(), String> {
         scope.push(DIST.to_owned());
     }
     let outcome = results.run(jobs, 2);
-    results.skipped_in(Scope::Files(scope), &path);
-    outcome
+    results.skipped_in(Scope::Files(scope), &path).and(outcome)
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::built::Built;
 use crate::jobs::Job;
-use crate::process;
+use crate::{process, skips};
 
 /// A user and a group that own nothing. A guess: any number that the system has not given away would do.
 const NOBODY: u32 = 54321;
@@ -54,8 +54,8 @@ impl Repetition {
     }
 
     /// What they wrote into the file of skips.
-    pub fn skips(&self) -> String {
-        fs::read_to_string(self.folder.skips()).unwrap_or_default()
+    pub fn skips(&self) -> Result<String, String> {
+        skips::read(&self.folder.skips())
     }
 }
 
@@ -98,7 +98,7 @@ impl Folder {
 
     /// The test executable as the other user, who knows nothing of our environment.
     fn command(&self, executable: &Path, program: &Path) -> Command {
-        let mut command = Command::new("setpriv");
+        let mut command = process::bounded(Path::new("setpriv"));
         command
             .args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()])
             .arg(executable)

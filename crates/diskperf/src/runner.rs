@@ -200,10 +200,15 @@ pub fn perform_telling<W: World>(
     let cleared = world.clear();
     // What cannot be cleared after a failure often follows from it; it is the next program's to tell.
     if performance.stopped.is_none() {
-        cleared?;
+        cleared.map_err(|fault| Broken { phase: last_phase(program), fault })?;
     }
     performance.surroundings[1] = world.surroundings();
     Ok(performance)
+}
+
+/// The phase after which a program has ended: what fails from there on is told of it.
+pub fn last_phase(program: &Program) -> Option<usize> {
+    program.phases.len().checked_sub(1)
 }
 
 /// Runs the program in folders that hold what its phases need, and leaves there what it made.
@@ -299,7 +304,7 @@ fn perform_phase<W: World>(
     let (spans, tallies, latencies) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
         let (tallies, latencies) = split(recorders);
-        (spans, tallies, Some(Times::from(&latencies)))
+        (spans, tallies, Some(latencies))
     } else {
         let (spans, tallies) = run_stream(world, &phase.steps)?;
         (spans, tallies, None)
@@ -357,6 +362,7 @@ fn perform_phase<W: World>(
     for (index, part) in parts.iter_mut().enumerate() {
         part.census = world.census(index)?;
     }
+    let latencies = latencies.as_ref().map(Times::from);
     Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, dirtiness, unwritten, grown, laid, latencies }))
 }
 

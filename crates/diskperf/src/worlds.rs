@@ -23,6 +23,10 @@ use crate::target::Target;
 /// How long a run that has a minute waits for others to come to rest, before each phase.
 const BRIEFLY: Nanos = Nanos::from_millis(300);
 
+/// How often a program is measured that is held still each time: whoever holds it again and again, as a limit of CPU time
+/// does, goes on doing so. Guess.
+const HELD_AT_MOST: u32 = 10;
+
 /// A world of either kind.
 pub enum AnyWorld {
     /// Directories of the real kernel, how the queues below are tuned while a program runs, and what is done to
@@ -52,7 +56,6 @@ impl Worlds {
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Worlds, Error> {
-        check_memory(plan, targets)?;
         let grounds = targets.iter().enumerate();
         let grounds = grounds.map(|(index, target)| Ground::prepare(target, plan.space(index), label, stop, notify));
         let mut worlds = Worlds { worlds: Vec::new(), grounds: grounds.collect::<Result<_, _>>()? };
@@ -121,7 +124,7 @@ fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), Error> {
 }
 
 /// Refuses where there is no memory for the programs of all worlds.
-fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), Error> {
+pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), Error> {
     let real = plan.alternatives.iter().map(|alternative| &alternative.targets);
     let mut real: Vec<&Vec<usize>> =
         real.filter(|busy| busy.iter().all(|&index| !targets[index].is_simulated())).collect();
@@ -194,17 +197,17 @@ impl AnyWorld {
 
     /// Runs the program once; again where it was held still meanwhile, for that time is not its own.
     pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<Error>>> {
-        loop {
+        for _ in 0..HELD_AT_MOST {
             let began = Instant::now();
             let performance = self.perform_once(program, how)?;
             // Where it failed of something else, it would again.
             let has_failed = performance.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
-            if performance.was_held && !has_failed {
-                remark!("held still by a signal while {} was measured; it is measured again", program.name);
-                continue;
+            if !performance.was_held || has_failed {
+                return Ok(Performance { lasted: since(began), ..performance });
             }
-            return Ok(Performance { lasted: since(began), ..performance });
+            remark!("held still by a signal while {} was measured; it is measured again", program.name);
         }
+        Err(Error::Held.into())
     }
 
     fn perform_once(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<Error>>> {
@@ -212,18 +215,22 @@ impl AnyWorld {
             AnyWorld::Real(world, tunings, renewals) => {
                 // Nobody stands there now: whoever has renewals leaves when done.
                 renewals.iter_mut().try_for_each(|renew| renew())?;
-                world.come_back().map_err(Error::from)?;
                 // Only while it runs: other targets may share the device and want it otherwise.
-                let tuned =
-                    tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>().map_err(Error::from)?;
-                let performed = runner::perform(&mut **world, program, how);
-                let restored = tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and);
+                let tune = || Ok(tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>()?);
+                let tuned: Result<Vec<Tuned>, Error> = world.come_back().map_err(Error::from).and_then(|()| tune());
+                let done = tuned.map(|tuned| {
+                    let performed = runner::perform(&mut **world, program, how);
+                    (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
+                });
+                // Whatever became of it: who stands there is in the way of the next.
                 if !renewals.is_empty() {
                     world.leave();
                 }
+                let (performed, restored) = done?;
                 let performance = performed
                     .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(Error::from(fault)) })?;
-                restored.map_err(Error::from)?;
+                let phase = runner::last_phase(program);
+                restored.map_err(|fault| Broken { phase, fault: Box::new(Error::from(fault)) })?;
                 Ok(performance)
             }
             AnyWorld::Simulated(world) => {

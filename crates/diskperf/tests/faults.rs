@@ -401,7 +401,7 @@ fn held_still_and_let_go_on() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     for signal in [Signal::TSTP, Signal::STOP] {
-        disk.file.fuse.turn(Knobs { fsync: Fsync::Sleep(Duration::from_millis(5)), ..Knobs::default() });
+        disk.file.fuse.turn(Knobs { fsync: Fsync::Sleep(Duration::from_millis(50)), ..Knobs::default() });
         let mut run = start(&disk.mount, &["--only", "commit", "--rounds", "1"]);
         let before = disk.file.fuse.fsyncs();
         soon("it commits", || disk.file.fuse.fsyncs() >= before + 6);

@@ -40,7 +40,7 @@ fn told_to_stop_by_others_than_a_person() {
     if has_tool("timeout") {
         let folder = scratch();
         let program = program();
-        let words = ["1", text(&program), "run", "smoke", "--json", "--rounds", "100000"];
+        let words = ["5", text(&program), "run", "smoke", "--json", "--rounds", "100000"];
         let ended = testkit::run(Path::new("timeout"), folder.path(), &words);
         assert_eq!(ended.status, Some(124), "{}", ended.err);
         assert_eq!(document(&ended)["run"]["interrupted"], true);
@@ -178,4 +178,13 @@ fn nobody_takes_the_results() {
         kept(&cells(&document(&shown), ".", "commit"), 1);
         assert_eq!(names_in(folder.path()), [""; 0]);
     }
+}
+
+/// The least that a run may limit itself to is enough for it.
+#[test]
+fn the_least_memory_that_a_run_limits_itself_to_is_enough() {
+    let folder = scratch();
+    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--rounds", "1", "--cache", "16MiB"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(names_in(folder.path()), [""; 0]);
 }

@@ -313,7 +313,7 @@ fn stopping_leaves_nothing() {
 /// An image that holds the image of a process which is killed: afterwards nothing must be left in it, all its
 /// room must be free again, and nothing must keep it from being unmounted.
 #[test]
-fn after_kill_nothing_is_left() {
+fn after_a_kill_no_image_is_left() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     let mut outer = make(&spec("ext4", 160 * MIB, scratch.path())).expect("an image");
@@ -340,7 +340,7 @@ fn after_kill_nothing_is_left() {
 }
 
 #[test]
-#[ignore = "half of after_kill_nothing_is_left"]
+#[ignore = "half of after_a_kill_no_image_is_left"]
 fn child_makes_an_image() {
     let (stage, folder) = (env::var("DISKPERF_TEST_STAGE"), env::var("DISKPERF_TEST_FOLDER"));
     let (Ok(stage), Ok(folder)) = (stage, folder) else { return };

@@ -16,8 +16,11 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// The environment variable that names the file to which skips are added, one line each: the test, a tab,
 /// the reason.
@@ -102,8 +105,21 @@ pub struct Ended {
 /// The environment variable that names the store of runs.
 pub const STORE: &str = "DISKPERF_STORE";
 
-/// A program that is to be run, and that stores nothing: the runs of tests are nobody's.
+/// Has programs hear the signals that whoever started the tests had ignored, as shells do for what they run in the
+/// background: what is ignored stays so in every child. What this process hears itself is back to the usual in them.
+fn hear_signals() {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("which are ignored");
+    let ignored = u64::from_str_radix(ignored.trim(), 16).expect("a bit for each");
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1) {
+        signal_hook::flag::register(signal, Arc::default()).expect("it can be heard");
+    }
+}
+
+/// A program that is to be run, that stores nothing, for the runs of tests are nobody's, and that hears every signal.
 pub fn command(program: &Path) -> Command {
+    static HEARING: Once = Once::new();
+    HEARING.call_once(hear_signals);
     let mut command = Command::new(program);
     command.env(STORE, "none");
     command

@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 36] = [
+const PLACES: [(&str, &[Deed], &str); 35] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -96,7 +96,6 @@ const PLACES: [(&str, &[Deed], &str); 36] = [
     ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),
     ("crates/store/src/place.rs", &[Read], "the first megabyte of the list of users"),
     ("crates/testkit/src/group.rs", &[Delete], "the control group that a test made, empty again"),
-    ("xtask/src/built.rs", &[Run], "tests that cargo built"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
     ("xtask/src/dist/deb.rs", &[Run, Scratch], "that program, gzip, git and dpkg-deb, on a tree of its own"),
     ("xtask/src/jobs.rs", &[Run], "shells, in its own tests"),

@@ -31,7 +31,7 @@ use crate::runner::Broken;
 use crate::signals::Stop;
 use crate::sizing::{self, Costs, Wishes};
 use crate::target::{Site, Target, VolumeArgument};
-use crate::worlds::{AnyWorld, Worlds};
+use crate::worlds::{self, AnyWorld, Worlds};
 
 /// What a run left in hand.
 #[derive(Debug, Default)]
@@ -126,6 +126,8 @@ fn carry_out(
         return dry_run(&mut plan, targets).map(|()| None);
     }
     let stop = Stop::on_signals()?;
+    // Before the run limits itself: what it takes then is what was asked for.
+    worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;
     restore();
     let _limit = limit_memory(&mut plan, targets);
@@ -498,8 +500,8 @@ fn run_rounds(
                     let performance = if stop.requested() { performance.broken_off() } else { performance };
                     histories[index].add(plan, round, position as u32 + 1, performance);
                 }
-                // Whatever failed: Ctrl-C reaches mkfs too.
-                Err(_) if stop.requested() => return,
+                // Whatever failed: Ctrl-C reaches mkfs too. A run that is late was told nothing by anybody.
+                Err(_) if stop.requested() && !stop.is_late() => return,
                 Err(broken) => histories[index].break_off(&broken),
             }
             has_run = true;
