@@ -40,6 +40,8 @@ pub enum Holder {
     Process(i32),
     /// Of a process of the machine of that name.
     Machine(String),
+    /// Of the user of that number, who is not this one: anybody can give what is theirs our name and a tag.
+    User(u32),
 }
 
 /// What was left behind.
@@ -97,10 +99,10 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
 }
 
 impl Left {
-    /// Removes it, where it is still the same. An image that a loop device shows stays.
+    /// Removes it, where it is still the same and nobody holds it. An image that a loop device shows stays.
     pub fn remove(&self) -> io::Result<()> {
         match self.kind {
-            Kind::Folder => workspace::remove(&self.path, |inode| inode == self.inode),
+            Kind::Folder => workspace::remove(&self.path, |folder| self.may_go(folder)),
             Kind::Image => {
                 if let Some(device) = shown_by(&self.path).into_iter().next() {
                     return Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{device} shows it")));
@@ -110,12 +112,19 @@ impl Left {
                     rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
                 let name = self.path.file_name().unwrap_or_default();
                 let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                if stat.st_ino != self.inode || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                let is_it = open(&self.path, Kind::Image).is_some_and(|image| self.may_go(image.as_fd()));
+                if stat.st_ino != self.inode || !is_it {
                     return Err(Errno::STALE.into());
                 }
                 Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
             }
         }
+    }
+
+    /// Whether what is open is still what was found, by all that is asked of what goes: somebody may have taken hours to
+    /// agree.
+    fn may_go(&self, opened: BorrowedFd) -> bool {
+        judge(opened).is_some_and(|(inode, _, holder)| inode == self.inode && holder == Holder::Nobody)
     }
 }
 
@@ -130,15 +139,21 @@ fn kind_of(name: &OsString) -> Option<Kind> {
 }
 
 fn look(path: &Path, kind: Kind) -> Option<Left> {
-    let opened = open(path, kind)?;
-    let inode = rustix::fs::fstat(&opened).ok()?.st_ino;
-    let (host, owner) = parse(&read(opened.as_fd())?, inode)?;
+    let (inode, pid, holder) = judge(open(path, kind)?.as_fd())?;
+    Some(Left { path: path.to_owned(), kind, pid, holder, inode })
+}
+
+/// The number of what is open, the process that made it, and whose it is; nothing where it has no tag.
+fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
+    let stat = rustix::fs::fstat(opened).ok()?;
+    let (host, owner) = parse(&read(opened)?, stat.st_ino)?;
     let holder = match host {
+        _ if !workspace::is_of_this_user(opened) => Holder::User(stat.st_uid),
         host if host != Host::this().name => Holder::Machine(host),
         _ if owner.lives() => Holder::Process(owner.pid),
         _ => Holder::Nobody,
     };
-    Some(Left { path: path.to_owned(), kind, pid: owner.pid, holder, inode })
+    Some((stat.st_ino, owner.pid, holder))
 }
 
 /// Opens what it is; no link, no pipe, nothing of another kind.
@@ -241,6 +256,37 @@ mod tests {
         }
         assert!(remove_folder(&path(".diskperf-plain")).is_err() && remove_folder(living.path()).is_err());
         assert!(living.path().exists());
+    }
+
+    #[test]
+    fn what_another_user_owns_or_somebody_holds_again_stays() {
+        if !rustix::process::geteuid().is_root() {
+            return testkit::skip!("only root can give a folder away");
+        }
+        let parent = tempfile::tempdir().expect("a folder");
+        if rustix::fs::setxattr(parent.path(), "user.test", b"1", XattrFlags::empty()).is_err() {
+            return testkit::skip!("{} takes no extended attributes", parent.path().display());
+        }
+        let (host, dead) = (Host::this().name, dead());
+        for (name, kind) in [(".diskperf-x", Kind::Folder), ("diskperf-x.img", Kind::Image)] {
+            let path = parent.path().join(name);
+            if kind == Kind::Folder { fs::create_dir(&path) } else { fs::write(&path, "") }.expect("it is made");
+            retag(&path, inode(&path), &host, &dead);
+            let left = at(&path).expect("it has our tag");
+            assert_eq!(left.holder, Holder::Nobody);
+            // While somebody was being asked.
+            retag(&path, inode(&path), &host, &Incarnation::this());
+            assert!(left.remove().is_err() && path.exists(), "{name} is held again");
+            rustix::fs::removexattr(&path, ATTRIBUTE).expect("no tag");
+            assert!(left.remove().is_err() && path.exists(), "{name} has no tag any more");
+            retag(&path, inode(&path), &host, &dead);
+            std::os::unix::fs::chown(&path, Some(12345), None).expect("given away");
+            assert!(left.remove().is_err() && path.exists(), "{name} is another user's now");
+            assert_eq!(at(&path).expect("it has our tag").holder, Holder::User(12345));
+            std::os::unix::fs::chown(&path, Some(0), None).expect("given back");
+            left.remove().expect("it goes");
+            assert!(!path.exists());
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! where somebody puts another folder or a link in its place.
 //! Every place that deletes something is listed in `xtask/src/tidy/places.rs`, with its reason.
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::fault::Fault;
 use crate::left;
@@ -120,10 +121,15 @@ impl Workspace {
         if self.is_there() {
             // There may be few more descriptors than this one.
             drop(open);
-            return remove(&self.path, |inode| inode == self.inode).map_err(left);
+            return remove(&self.path, |folder| self.is(folder)).map_err(left);
         }
         // What has taken its place is left alone.
         open.map_or(Ok(()), |open| self.remove_open(open.as_fd())).map_err(left)
+    }
+
+    /// Whether an open folder is this one.
+    fn is(&self, folder: BorrowedFd) -> bool {
+        rustix::fs::fstat(folder).is_ok_and(|now| now.st_ino == self.inode)
     }
 
     /// Whether its path still leads to it. Opens nothing.
@@ -154,64 +160,94 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         // Nothing can be done where it fails; what is left is found by its tag.
-        let _ = remove(&self.path, |inode| inode == self.inode);
+        let _ = remove(&self.path, |folder| self.is(folder));
     }
 }
 
-/// Removes the folders with this label that a killed process has left inside `parent`. Nobody else may be using
-/// them.
+/// Removes the folders with this label that a killed process of this user has left inside `parent`. Nobody else may be
+/// using them. What somebody else has given such a name stays.
 pub fn remove_left(parent: &Path, label: &str) -> Result<(), Fault> {
     let prefix = prefix(label);
     for entry in entries(parent)? {
-        // What only has the name, a file or a link, is none of ours.
-        let is_ours = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
-        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        // What only has the name, a file, a link, or a folder of another user, is none of ours.
+        let has_name = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
+        let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw();
+        if has_name && entry.metadata().is_ok_and(is_ours) {
             let path = entry.path();
-            remove(&path, |_| true).map_err(|source| Fault::Folder { action: "remove", path, source })?;
+            remove(&path, is_of_this_user).map_err(|source| Fault::Folder { action: "remove", path, source })?;
         }
     }
     Ok(())
 }
 
-/// Removes a folder with all it holds, where its number is the right one:
+/// Whether what is open belongs to the user of this process.
+pub(crate) fn is_of_this_user(open: BorrowedFd) -> bool {
+    rustix::fs::fstat(open).is_ok_and(|stat| stat.st_uid == geteuid().as_raw())
+}
+
+/// Removes a folder with all it holds, where it is the right one, which is asked once it is open:
 ///   1. by descriptors from its parent on, so that what somebody puts in its place, or in that of a folder below, is not
 ///      followed;
 ///   2. what is mounted below it stays, and the folders that lead there.
-pub(crate) fn remove(path: &Path, is_it: impl Fn(u64) -> bool) -> io::Result<()> {
+pub(crate) fn remove(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Result<()> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parent = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     // 1
     let folder = open_in(parent.as_fd(), name)?;
-    if !is_it(rustix::fs::fstat(&folder)?.st_ino) {
+    if !is_it(folder.as_fd()) {
         return Err(Errno::STALE.into());
     }
     empty(folder.as_fd())?;
-    if !is_it(rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino) {
+    let (opened, named) = (rustix::fs::fstat(&folder)?, rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?);
+    if (opened.st_dev, opened.st_ino) != (named.st_dev, named.st_ino) {
         return Err(Errno::STALE.into());
     }
     Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Removes all that an open folder holds.
+/// Removes all that an open folder holds. However deep that is, it takes no more of the stack: only descriptors, of which
+/// the kernel gives so many and no more.
 fn empty(folder: BorrowedFd) -> Result<(), Errno> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        names.push(entry?.file_name().to_owned());
-    }
-    for name in names.iter().filter(|name| ![c".", c".."].contains(&name.as_c_str())) {
-        let name = OsStr::from_bytes(name.to_bytes());
-        match open_in(folder, name) {
+    // From the outermost on: a folder below that is open, and what is still in it, at the end what goes next.
+    let mut levels: Vec<(Option<OwnedFd>, Vec<CString>)> = vec![(None, names_in(folder)?)];
+    while let Some((open, names)) = levels.last_mut() {
+        let here = open.as_ref().map_or(folder, |open| open.as_fd());
+        let Some(name) = names.last() else {
+            levels.pop();
+            if let Some((open, names)) = levels.last_mut()
+                && let Some(emptied) = names.pop()
+            {
+                let here = open.as_ref().map_or(folder, |open| open.as_fd());
+                rustix::fs::unlinkat(here, &emptied, AtFlags::REMOVEDIR)?;
+            }
+            continue;
+        };
+        match open_in(here, OsStr::from_bytes(name.to_bytes())) {
             Ok(below) => {
-                empty(below.as_fd())?;
-                rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
+                let inside = names_in(below.as_fd())?;
+                levels.push((Some(below), inside));
             }
             // No folder.
-            Err(Errno::NOTDIR | Errno::LOOP) => rustix::fs::unlinkat(folder, name, AtFlags::empty())?,
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                rustix::fs::unlinkat(here, name, AtFlags::empty())?;
+                names.pop();
+            }
             Err(errno) => return Err(errno),
         }
     }
     Ok(())
+}
+
+/// What an open folder holds, the last first.
+fn names_in(folder: BorrowedFd) -> Result<Vec<CString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        names.push(entry?.file_name().to_owned());
+    }
+    names.retain(|name| ![c".", c".."].contains(&name.as_c_str()));
+    names.reverse();
+    Ok(names)
 }
 
 /// Opens a folder in an open one, where it is no link and nothing is mounted on it.
@@ -295,6 +331,30 @@ mod tests {
         drop(ours);
         assert!(!path.exists());
         assert_eq!(names(&others), ["mine"]);
+    }
+
+    #[test]
+    fn however_deep_folders_lie_in_each_other_the_stack_suffices() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let ours = Workspace::inside(parent.path()).expect("a folder");
+        fs::create_dir_all(ours.path().join("d/".repeat(400))).expect("folders");
+        let small = std::thread::Builder::new().stack_size(64 << 10);
+        let cleared = small.spawn(move || ours.clear().map(|()| names(ours.path()))).expect("a thread").join();
+        assert_eq!(cleared.expect("it ends").expect("cleared"), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_of_another_user_stays_whatever_it_is_called() {
+        if !geteuid().is_root() {
+            return testkit::skip!("only root can give a folder away");
+        }
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join(".diskperf-run1-abc");
+        fs::create_dir_all(path.join("below")).expect("a folder");
+        std::os::unix::fs::chown(&path, Some(12345), None).expect("given away");
+        remove_left(parent.path(), "run1").expect("nothing is ours");
+        assert!(path.join("below").is_dir());
+        assert!(remove(&path, is_of_this_user).is_err() && path.join("below").is_dir());
     }
 
     #[test]

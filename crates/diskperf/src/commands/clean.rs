@@ -3,7 +3,8 @@
 //! Policy:
 //!   1. only what carries our mark is found: folders and images by their tag (`kernel::left`), file systems on devices by
 //!      the number that was noted when they were made, queues by the note of what they were;
-//!   2. what a process that still runs has made stays, and what another machine has made, and that is said;
+//!   2. what a process that still runs has made stays, what another machine has made, and what belongs to another user,
+//!      and that is said;
 //!   3. where paths are named, only these are looked at: directories, and devices. Else the directory one stands in, those
 //!      of stored runs that were killed or kept something, and all that was noted;
 //!   4. nothing is removed before somebody who saw the list has said yes.
@@ -194,6 +195,7 @@ impl Found {
                 Holder::Nobody => None,
                 Holder::Process(pid) => Some(format!("{} stays: process {pid} still runs", path.display())),
                 Holder::Machine(name) => Some(format!("{} stays: it was made on {name}", path.display())),
+                Holder::User(uid) => Some(format!("{} stays: it belongs to user {uid}", path.display())),
             })
             .collect()
     }
