@@ -119,9 +119,15 @@ impl Workspace {
     pub(crate) fn remove(self, open: Option<OwnedFd>) -> Result<(), Fault> {
         let left = |source| Fault::Left { path: self.path.clone(), source };
         if self.is_there() {
-            // There may be few more descriptors than this one.
+            // There may be few more descriptors than this one, or no more.
             drop(open);
-            return remove(&self.path, |folder| self.is(folder)).map_err(left);
+            let removed = remove(&self.path, |folder| self.is(folder));
+            let has_none_left = |error: &io::Error| error.raw_os_error() == Some(libc::EMFILE);
+            return match removed {
+                Err(error) if has_none_left(&error) => fs::remove_dir_all(&self.path),
+                removed => removed,
+            }
+            .map_err(left);
         }
         // What has taken its place is left alone.
         open.map_or(Ok(()), |open| self.remove_open(open.as_fd())).map_err(left)
