@@ -20,7 +20,7 @@ use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
 /// The environment variable that names the file to which skips are added, one line each: the test, a tab,
 /// the reason.
@@ -111,7 +111,7 @@ fn hear_signals() {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("which are ignored");
     let ignored = u64::from_str_radix(ignored.trim(), 16).expect("a bit for each");
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1) {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGTSTP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1) {
         signal_hook::flag::register(signal, Arc::default()).expect("it can be heard");
     }
 }

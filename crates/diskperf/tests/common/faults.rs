@@ -1,5 +1,6 @@
 //! A run that goes on while something is done to it, and which of its cells came out well.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -24,8 +25,10 @@ pub fn start(folder: &Path, arguments: &[&str]) -> Running {
     begin(command)
 }
 
-/// This command, while it runs.
+/// This command, while it runs. It has a process group of its own with us as its parent outside, as a shell gives to what
+/// is typed: a group that has nobody outside to let it go on is not held still by SIGTSTP.
 pub fn begin(mut command: Command) -> Running {
+    command.process_group(0);
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running(Some(command.spawn().expect("diskperf starts")))
 }
