@@ -9,8 +9,9 @@ use super::ledger::Ledger;
 use super::record::{Kind, RECORD, Records, Verdict};
 use super::writers::{Bounds, Places};
 
-/// From errno.h: an error of the device, or of a checksum; and a structure of the file system that is damaged.
-const DAMAGED: [i32; 2] = [5, 117];
+/// From errno.h: an error of the device, or of a checksum (EIO; EBADMSG, as ext4 and xfs have it); and a structure of the
+/// file system that is damaged (EUCLEAN).
+const DAMAGED: [i32; 3] = [5, 74, 117];
 
 /// Judges every record that is promised, in what the writers left in this folder. What is damaged, or no file, is as good
 /// as not there. Whatever else keeps it from being read is an error, and no loss.
@@ -58,6 +59,14 @@ mod tests {
 
     use super::*;
     use crate::verify::Note;
+
+    #[test]
+    fn what_file_systems_say_of_damage_is_no_error_of_the_test() {
+        // EIO, EBADMSG and EUCLEAN; EACCES.
+        for (number, expected) in [(5, true), (74, true), (117, true), (13, false)] {
+            assert_eq!(is_damage(&io::Error::from_raw_os_error(number)), expected, "{number}");
+        }
+    }
 
     #[test]
     fn what_is_not_there_is_missing_and_what_ends_early_is_torn() {

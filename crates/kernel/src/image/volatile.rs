@@ -176,7 +176,7 @@ impl VolatileImage {
     pub fn power_on(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         self.attached = None;
-        self.middle.remount()?;
+        self.middle.remount().map_err(of_the_disk)?;
         let file = FileWithin::open(&self.middle)?;
         let (cleared, _) = self.attached.insert((Cleared::on_file_within(&file)?, file));
         self.standing.mount(cleared)
@@ -205,6 +205,11 @@ impl VolatileImage {
 /// After the power could not be switched on again.
 fn no_power() -> ImageFault {
     failed("use the device", io::Error::new(io::ErrorKind::NotConnected, "its power is off"))
+}
+
+/// That the disk which is made here cannot be had again says nothing about the file system that is tried.
+fn of_the_disk(fault: ImageFault) -> ImageFault {
+    failed("switch the power on again", io::Error::other(fault.to_string()))
 }
 
 fn failed(action: &'static str, source: io::Error) -> ImageFault {
@@ -251,6 +256,16 @@ mod tests {
             let checked = VolatileImage::check(&spec(mount, mkfs));
             assert!(matches!(checked, Err(ImageFault::Panics(_))), "{checked:?}");
         }
+    }
+
+    #[test]
+    fn a_disk_that_cannot_be_had_again_is_no_loss_of_what_is_on_it() {
+        let (file_system, source) = ("ext4".to_owned(), io::Error::from_raw_os_error(libc::EIO));
+        let fault = of_the_disk(ImageFault::Mount { action: "mount", file_system, words: None, source });
+        assert!(
+            !matches!(fault, ImageFault::Mount { .. }) && fault.to_string().contains("cannot mount ext4"),
+            "{fault}"
+        );
     }
 
     #[test]
