@@ -146,6 +146,12 @@ pub enum Error {
     NotVerified(String),
     #[error("{path} is no log of `diskperf verify --write`: {fault}")]
     BadLog { path: PathBuf, fault: LedgerFault },
+    #[error("there is no {folder} in {path}")]
+    NoRecords { path: PathBuf, folder: String },
+    #[error("process {pid} still writes in {path}")]
+    StillWriting { path: PathBuf, pid: i32 },
+    #[error("no control, so that nothing shows whether losses are found: {0}")]
+    NoControl(kernel::tuning::TuningFault),
     #[error("nobody agreed to remove {0}")]
     NotAgreed(String),
     #[error("cannot prepare for signals: {0}")]
@@ -178,6 +184,7 @@ impl Error {
             | Error::NothingLasts(_)
             | Error::NotVerified(_)
             | Error::BadLog { .. }
+            | Error::NoRecords { .. }
             | Error::NowhereToStore
             | Error::NothingLeft(_)
             | Error::AllFinished
@@ -201,6 +208,7 @@ impl Error {
             | Error::StillRuns { .. }
             | Error::Elsewhere { .. }
             | Error::LogIsLost(_)
+            | Error::StillWriting { .. }
             | Error::NotAgreed(_)
             | Error::NoRoom { .. }
             | Error::NoFiles { .. }
@@ -221,6 +229,7 @@ impl Error {
             Error::Writers { source, .. } if lacks_rights(source) => Exit::Refused,
             Error::Changed { .. }
             | Error::Held
+            | Error::NoControl(_)
             | Error::World(_)
             | Error::Op { .. }
             | Error::Output { .. }
@@ -326,6 +335,13 @@ impl Error {
             Error::LogIsLost(_) => "print to another machine: ssh HOST diskperf verify PATH --write > log".to_owned(),
             Error::NotVerified(_) => "name image:FSTYPE, or a directory with --write or --check".to_owned(),
             Error::BadLog { .. } => "name what `diskperf verify PATH --write` printed".to_owned(),
+            Error::NoRecords { .. } => {
+                "is the disk mounted there? where it is, and the folder itself is lost, say --lost-folder".to_owned()
+            }
+            Error::StillWriting { .. } => "cut the power first; Ctrl-C there ends it without".to_owned(),
+            Error::NoControl(_) => {
+                "diskperf verify image:ext4,mount=barrier=0 shows whether losses are found on this machine".to_owned()
+            }
             Error::SameName(_) => "give each a name of its own, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "take another machine; `diskperf simulate` lists them".to_owned(),
             Error::World(kernel::Fault::Folder { source, .. })

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 
 use common::document::document;
 use kernel::{PrivateMounts, may_administer};
@@ -175,6 +175,8 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
     let here = folder.path();
     fs::write(here.join("file"), "no log\n").expect("a file");
     fs::write(here.join("bytes"), [0xff; 100]).expect("a file");
+    let hostile = "diskperf-verify 1 9 512 .diskperf-verify-x\noverwrite 9999999999999999999 1\n";
+    fs::write(here.join("hostile"), hostile).expect("a file");
     for (arguments, status, words) in [
         (&["verify", "image:ext4,mount=errors=panic"][..], 3, "errors=panic"),
         (&["verify", "."], 2, "cannot be cut from here"),
@@ -184,13 +186,19 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
         (&["verify", ".", "--check", "missing"], 2, "there is no missing"),
         (&["verify", ".", "--check", "bytes"], 2, "does not begin as"),
         (&["verify", ".", "--check", "file"], 2, "no log of `diskperf verify --write`"),
+        (&["verify", ".", "--check", "hostile"], 2, "its line 2 says nothing"),
+        (&["verify", ".", "--lost-folder"], 2, "--check"),
+        // As of any other benchmark, it is asked whether the place is meant.
+        (&["verify", "image:ext4,dir=/"], 3, "is the root of all files"),
+        (&["verify", "image:ext4,dir=/,mount=errors=panic", "--yes"], 3, "errors=panic"),
     ] {
         if status == 3 && !testkit::has_tool("mkfs.ext4") {
             continue;
         }
         let ended = diskperf(here, arguments);
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{arguments:?}: {}", ended.err);
-        assert!(ended.err.contains(words) && ended.err.contains("hint: "), "{arguments:?}: {}", ended.err);
+        let has_hint = ended.err.contains("hint: ") || ended.err.contains("Usage: ");
+        assert!(ended.err.contains(words) && has_hint, "{arguments:?}: {}", ended.err);
     }
     if !may_administer() && testkit::has_tool("mkfs.ext4") {
         let ended = diskperf(here, &["verify", "image:ext4", "--json"]);
@@ -216,12 +224,58 @@ fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
     writing.hear_all();
     assert_eq!(writing.child.wait().expect("its end").code(), Some(4));
     assert_eq!(names_in(folder.path()), ["log"]);
-    // Now all of it is missing.
+    // All of it was taken back before it was removed: nothing was acknowledged, and nothing is lost.
     fs::write(folder.path().join("log"), writing.lines.concat()).expect("a log");
     let ended = diskperf(folder.path(), &["verify", ".", "--check", "log", "--json"]);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert_eq!(counts(&all_cuts(&document(&ended))[0]), [0; 4]);
+}
+
+#[test]
+fn what_is_promised_stays_where_nobody_hears_that_it_is_taken_back() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut writing = Writing::start(folder.path());
+    writing.hear(60);
+    let deaf = writing.hang_up();
+    assert_eq!(deaf.expect("its end").code(), Some(0));
+    assert_eq!(names_in(folder.path()).len(), 1);
+    let log = writing.write_log(folder.path());
+    let ended = diskperf(folder.path(), &["verify", ".", "--check", &log, "--json"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let [acknowledged, lost @ ..] = counts(&all_cuts(&document(&ended))[0]);
+    assert!(acknowledged >= 40 && lost == [0; 3], "{lost:?} of {acknowledged}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let elsewhere = tempfile::tempdir().expect("where the disk is not mounted");
+    let mut writing = Writing::start(folder.path());
+    writing.hear(60);
+    let log = writing.write_log(elsewhere.path());
+    let check = |place: &Path, more: &[&str]| diskperf(place, &[&["verify", ".", "--check", &log], more].concat());
+    let ended = check(folder.path(), &[]);
+    let is_tagged = ended.status == Some(3);
+    assert!(is_tagged == ended.err.contains(" still writes in "), "{}", ended.err);
+    writing.kill(elsewhere.path());
+    let ended = check(elsewhere.path(), &[]);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
+    assert!(ended.err.contains("is the disk mounted there?"), "{}", ended.err);
+    // Somebody says that it is.
+    let ended = check(elsewhere.path(), &["--lost-folder", "--json"]);
     assert_eq!(ended.status, Some(5), "{}", ended.err);
     let [acknowledged, missing, ..] = counts(&all_cuts(&document(&ended))[0]);
     assert!(acknowledged >= 40 && missing == acknowledged, "{missing} of {acknowledged}");
+    // What nothing was looked for in stays.
+    let nothing = elsewhere.path().join("nothing");
+    fs::write(&nothing, &writing.lines[0]).expect("a log");
+    let nothing = nothing.to_str().expect("a plain path");
+    assert_eq!(diskperf(folder.path(), &["verify", ".", "--check", nothing]).status, Some(1));
+    assert_eq!(names_in(folder.path()).len(), 1);
+    // And where the power was not cut at all, that is said.
+    let ended = check(folder.path(), &[]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(ended.err.contains("was not started again since"), is_tagged, "{}", ended.err);
 }
 
 #[test]
@@ -243,7 +297,7 @@ fn what_is_there_after_a_kill_is_all_there_and_then_removed() {
 /// `diskperf verify --write` while it runs, and what it has printed.
 struct Writing {
     child: Child,
-    out: BufReader<std::process::ChildStdout>,
+    out: Option<BufReader<std::process::ChildStdout>>,
     lines: Vec<String>,
 }
 
@@ -252,7 +306,7 @@ impl Writing {
         let mut command = testkit::command(&program());
         command.args(["verify", ".", "--write"]).current_dir(folder).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
-        let out = BufReader::new(child.stdout.take().expect("its output"));
+        let out = child.stdout.take().map(BufReader::new);
         Writing { child, out, lines: Vec::new() }
     }
 
@@ -260,7 +314,8 @@ impl Writing {
     fn hear(&mut self, lines: usize) {
         for _ in 0..lines {
             let mut line = String::new();
-            if self.out.read_line(&mut line).expect("what it printed") == 0 {
+            let out = self.out.as_mut().expect("nobody has hung up");
+            if out.read_line(&mut line).expect("what it printed") == 0 {
                 return;
             }
             self.lines.push(line);
@@ -269,6 +324,12 @@ impl Writing {
 
     fn hear_all(&mut self) {
         self.hear(usize::MAX);
+    }
+
+    /// Reads no more, which ends it.
+    fn hang_up(&mut self) -> std::io::Result<ExitStatus> {
+        self.out = None;
+        self.child.wait()
     }
 
     /// Kills it, and writes what it had printed before into a log.
@@ -362,9 +423,9 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     let dropped = fuse.dropped();
     let log = writing.kill(folder.path());
     drop((mounted, fuse));
-    // Where that fails, nobody finds anything there.
+    // Where that fails, or the folder is lost too, all is lost: it would be mounted if it could.
     let mounted = Mounted::of(&path("disk"), &path("data"));
-    let ended = diskperf(&path("data"), &["verify", ".", "--check", &log, "--json"]);
+    let ended = diskperf(&path("data"), &["verify", ".", "--check", &log, "--lost-folder", "--json"]);
     let document = document(&ended);
     let cut = &all_cuts(&document)[0];
     let dropped = records_in(&dropped, &writing.lines);

@@ -92,6 +92,15 @@ pub fn at(path: &Path) -> Option<Left> {
     look(path, kind_of(&path.file_name()?.to_owned())?)
 }
 
+/// Whether the folder at this path has a tag of a process of this machine, which was not started again since.
+pub fn is_of_this_boot(path: &Path) -> bool {
+    let tagged = open(path, Kind::Folder).and_then(|opened| {
+        let inode = rustix::fs::fstat(&opened).ok()?.st_ino;
+        parse(&read(opened.as_fd())?, inode)
+    });
+    tagged.is_some_and(|(host, owner)| host == Host::this().name && owner.is_of_this_boot())
+}
+
 /// Removes a folder of ours that nobody holds.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Nobody);

@@ -108,6 +108,11 @@ impl Workspace {
         Ok(files)
     }
 
+    /// Leaves it where it is, for who looks for what was left behind.
+    pub fn leave(self) {
+        std::mem::forget(self);
+    }
+
     /// Removes all it holds.
     pub(crate) fn clear(&self) -> Result<(), Fault> {
         // Through the open folder: by its path it might be another one by now.

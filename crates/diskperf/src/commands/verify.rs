@@ -21,7 +21,7 @@ use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
 use units::Bytes;
 
 use crate::commands::given;
-use crate::consent::YesArguments;
+use crate::consent::{self, YesArguments};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::{Format, OutputArguments, json};
@@ -51,13 +51,17 @@ pub struct VerifyArguments {
     #[arg(long)]
     seed: Option<u64>,
     /// Write in a directory until somebody cuts the power, and print each record that is durable. Send that to another
-    /// machine. Ctrl-C ends it and removes what was written.
+    /// machine. Ctrl-C ends it, takes back what was promised, and removes what was written.
     #[arg(long, conflicts_with_all = ["check", "rounds", "format", "json", "file"])]
     write: bool,
     /// Look in a directory, after the power is back, for all that --write printed into FILE (- for standard input). What
     /// was written is removed, where nothing of it was lost.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rounds", "seed"])]
     check: Option<PathBuf>,
+    /// The disk is mounted: where the folder that --write made is not there, all of it is lost. Without this it is an
+    /// error, for else a disk that is not mounted would have lost everything.
+    #[arg(long, requires = "check")]
+    lost_folder: bool,
     #[command(flatten)]
     place: YesArguments,
     #[command(flatten)]
@@ -72,12 +76,15 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let target = Target::resolve(&arguments.target)?;
     match (&target.site, arguments.write, &arguments.check) {
-        (Site::Image { image, .. }, false, None) => {
+        (Site::Image { image, host }, false, None) => {
+            consent::ask_place(&arguments.place, image.directory(), host)?;
             let (seed, rounds) = (arguments.seed.unwrap_or(1), arguments.rounds);
             image::run(&target, image, (seed, rounds), &arguments.output)
         }
         (Site::Directory { path, place }, true, None) => steps::write(path, place, arguments.seed, &arguments.place),
-        (Site::Directory { path, .. }, false, Some(log)) => steps::check(&target, path, log, &arguments.output),
+        (Site::Directory { path, .. }, false, Some(log)) => {
+            steps::check(&target, path, (log, arguments.lost_folder), &arguments.output)
+        }
         (Site::Directory { path, .. }, ..) => Err(Error::TwoSteps(path.clone())),
         _ => Err(Error::NotVerified(target.typed.clone())),
     }

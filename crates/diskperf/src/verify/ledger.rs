@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::record::Kind;
+use super::writers::{Bounds, Places};
 
 /// How the first line begins.
 const FORMAT: &str = "diskperf-verify 1";
@@ -72,9 +73,21 @@ impl Ledger {
         }
     }
 
+    /// Leaves out what is promised no more by then: it may have been removed.
+    pub fn still_promised(&mut self, then: &Ledger) {
+        self.versions.retain(|record, _| then.versions.contains_key(record));
+    }
+
     /// All that is promised, kind by kind: number and version.
     pub fn promises(&self) -> impl Iterator<Item = (Kind, u64, u64)> {
         self.versions.iter().map(|((kind, number), version)| (*kind, *number, *version))
+    }
+}
+
+impl Note {
+    /// Takes all records back, of every kind.
+    pub fn all_retired() -> [Note; 4] {
+        Kind::ALL.map(|kind| Note::Retired { kind, below: u64::MAX })
     }
 }
 
@@ -109,18 +122,24 @@ impl Log {
         let mut words = line.strip_prefix(FORMAT)?.strip_prefix(' ')?.splitn(3, ' ');
         let (seed, records, folder) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?);
         let is_name = !["", ".", ".."].contains(&folder) && !folder.contains(['/', '\0']);
-        (is_name && records > 0).then(|| Log { seed, records, folder: folder.to_owned(), ledger: Ledger::default() })
+        // Others were never printed, and have no place.
+        (is_name && (1..=Bounds::MOST).contains(&records)).then(|| Log {
+            seed,
+            records,
+            folder: folder.to_owned(),
+            ledger: Ledger::default(),
+        })
     }
 }
 
 fn parse_note(line: &str) -> Option<Note> {
     match line.split(' ').collect::<Vec<_>>()[..] {
         [RETIRED, kind, below] => Some(Note::Retired { kind: Kind::named(kind)?, below: below.parse().ok()? }),
-        [kind, number, version] => Some(Note::Acknowledged {
-            kind: Kind::named(kind)?,
-            number: number.parse().ok()?,
-            version: version.parse().ok()?,
-        }),
+        [kind, number, version] => {
+            let (kind, number) = (Kind::named(kind)?, number.parse().ok()?);
+            let version = version.parse().ok()?;
+            Places::may_hold(kind, number).then_some(Note::Acknowledged { kind, number, version })
+        }
         _ => None,
     }
 }
@@ -153,6 +172,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_taken_back_later_is_not_asked_for() {
+        let mut before = Ledger::default();
+        NOTES[..3].iter().for_each(|note| before.note(*note));
+        let mut after = before.clone();
+        after.note(NOTES[3]);
+        after.note(Note::Acknowledged { kind: Kind::Overwrite, number: 1, version: 8 });
+        after.note(Note::Acknowledged { kind: Kind::Create, number: 3, version: 1 });
+        before.still_promised(&after);
+        let promises: Vec<_> = before.promises().collect();
+        assert_eq!(promises, [(Kind::Create, 2, 1), (Kind::Overwrite, 1, 7)], "as promised before");
+    }
+
+    #[test]
+    fn all_can_be_taken_back() {
+        let text = text(&[&NOTES[..3], &Note::all_retired()].concat());
+        assert_eq!(Log::parse(&text).expect("a log").ledger.promises().count(), 0);
+    }
+
+    #[test]
     fn a_line_that_does_not_end_is_none() {
         let whole = text(&NOTES[..2]);
         for cut in 0..whole.len() {
@@ -172,13 +210,29 @@ mod tests {
             "diskperf-verify 1 x 4 f\n",
             "diskperf-verify 1 9 0 f\n",
             "diskperf-verify 1 9 4 \n",
+            "diskperf-verify 1 9 4097 f\n",
+            "diskperf-verify 1 9 18446744073709551615 f\n",
         ] {
             assert_eq!(Log::parse(text), Err(LedgerFault::NotALog), "{text:?}");
         }
         for folder in ["..", "a/b", "."] {
             assert_eq!(Log::parse(&format!("{}\n", Log::heading(9, 4, folder))), Err(LedgerFault::NotALog), "{folder}");
         }
-        for line in ["", "create 1", "create 1 x", "delete 1 1", "retired create", "create 1 1 1", " create 1 1"] {
+        for line in [
+            "",
+            "create 1",
+            "create 1 x",
+            "delete 1 1",
+            "retired create",
+            "create 1 1 1",
+            " create 1 1",
+            // Where no record has a place.
+            "overwrite 9999999999999999999 1",
+            "overwrite 32 1",
+            "replace 8 1",
+            "create 562949953421312 1",
+            "append 9999999999999999999 1",
+        ] {
             let text = format!("{}\ncreate 1 1\n{line}\n", Log::heading(9, 4, "f"));
             assert_eq!(Log::parse(&text), Err(LedgerFault::BadLine(3)), "{line:?}");
         }

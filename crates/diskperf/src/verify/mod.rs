@@ -18,8 +18,6 @@ mod record;
 mod writers;
 
 pub use check::check;
-#[cfg(test)]
-pub use ledger::Note;
-pub use ledger::{Ledger, LedgerFault, Log};
+pub use ledger::{Ledger, LedgerFault, Log, Note};
 pub use record::{Kind, Records, Verdict};
 pub use writers::{Bounds, Writers};

@@ -19,10 +19,24 @@ const SLOTS: u64 = 32;
 /// Files that are replaced.
 const REPLACED: u64 = 8;
 
+/// What is there of two kinds at once, as shares of what is free: three times as many as are bounded (see [`Bounds`]), and
+/// as much again, which stays free.
+const SHARE: u64 = 2 * 3 * 2;
+
 /// Where the records of a kind are, below a folder.
 pub(super) struct Places<'a>(pub(super) &'a Path);
 
 impl Places<'_> {
+    /// Whether there may be a record of this number: others have no place.
+    pub(super) fn may_hold(kind: Kind, number: u64) -> bool {
+        match kind {
+            // Each as if it were in one file with those before it: further no file reaches.
+            Kind::Create | Kind::Append => number < i64::MAX as u64 / RECORD as u64,
+            Kind::Overwrite => number < SLOTS,
+            Kind::Replace => number < REPLACED,
+        }
+    }
+
     /// The folder of a kind.
     pub(super) fn folder(&self, kind: Kind) -> PathBuf {
         self.0.join(kind.name())
@@ -42,19 +56,22 @@ impl Places<'_> {
 /// How much room the writers take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// So many new files, and as many appended records, are there at once, at the least; at the most twice as many.
+    /// So many new files, and as many appended records, are promised at once, at the least; at the most twice as many.
+    /// As many again are there that are promised no more.
     pub records: u64,
 }
 
 impl Bounds {
     /// As many as have room in so many bytes, and leave half of them free.
     pub fn within(free: u64) -> Bounds {
-        // Twice of two kinds, and twice again.
-        Bounds { records: (free / RECORD as u64 / 8).clamp(SLOTS, 4096) }
+        Bounds { records: (free / RECORD as u64 / SHARE).clamp(SLOTS, Bounds::MOST) }
     }
 
+    /// More show no more. Guess: 64 MiB, for which a fast disk takes some tenths of a second.
+    pub const MOST: u64 = 4096;
+
     /// Bytes that must be free for the writers to be at ease.
-    pub const LEAST: u64 = SLOTS * RECORD as u64 * 8;
+    pub const LEAST: u64 = SLOTS * RECORD as u64 * SHARE;
 }
 
 /// The writers.
@@ -168,10 +185,11 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
         self.places.record(kind, number, self.bounds.records)
     }
 
-    /// New files; where there are enough, the older half is taken back and removed.
+    /// New files; where there are enough, the older half is taken back, and what was taken back before is removed: by now
+    /// whoever listens knows that, where what is said takes its time.
     fn create(&self) -> io::Result<()> {
         let folder = File::open(self.places.folder(Kind::Create))?;
-        let mut oldest = 0;
+        let (mut oldest, mut promised) = (0, 0);
         for number in 0.. {
             if self.is_told_to_stop() {
                 break;
@@ -181,17 +199,17 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
             file.sync_all()?;
             folder.sync_all()?;
             self.acknowledge(Kind::Create, number, 1)?;
-            if number + 1 - oldest == 2 * self.bounds.records {
-                let below = oldest + self.bounds.records;
-                (self.say)(Note::Retired { kind: Kind::Create, below })?;
-                (oldest..below).try_for_each(|number| fs::remove_file(self.path(Kind::Create, number).0))?;
-                oldest = below;
+            if number + 1 - promised == 2 * self.bounds.records {
+                (oldest..promised).try_for_each(|number| fs::remove_file(self.path(Kind::Create, number).0))?;
+                (oldest, promised) = (promised, promised + self.bounds.records);
+                (self.say)(Note::Retired { kind: Kind::Create, below: promised })?;
             }
         }
         Ok(())
     }
 
-    /// Records at the end of a file; when it is full, of another, and the one before is taken back and removed.
+    /// Records at the end of a file; when it is full, of another, and the one before is taken back. The one before that,
+    /// which was taken back earlier, is removed.
     fn append(&self) -> io::Result<()> {
         let in_log = self.bounds.records;
         let folder = File::open(self.places.folder(Kind::Append))?;
@@ -209,9 +227,11 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
                 file.sync_data()?;
                 self.acknowledge(Kind::Append, number, 1)?;
             }
-            if let Some(before) = first.checked_sub(in_log) {
+            if let Some(earlier) = first.checked_sub(2 * in_log) {
+                fs::remove_file(self.path(Kind::Append, earlier).0)?;
+            }
+            if first > 0 {
                 (self.say)(Note::Retired { kind: Kind::Append, below: first })?;
-                fs::remove_file(self.path(Kind::Append, before).0)?;
             }
         }
         Ok(())
@@ -293,6 +313,45 @@ mod tests {
         let judged = check(folder.path(), records, bounds, &ledger).expect("it can be read");
         assert_eq!(judged.len(), ledger.promises().count());
         assert!(judged.iter().all(|(_, verdict)| *verdict == Verdict::Intact), "{judged:?}");
+    }
+
+    /// So that who hears late that it was taken back does not miss it.
+    #[test]
+    fn what_is_taken_back_is_there_a_while_longer() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (records, bounds) = (Records { seed: 3 }, Bounds { records: 4 });
+        Writers::prepare(folder.path(), records).expect("it is prepared");
+        // Of each kind how often that was looked at; and how often it was gone, or there were too many.
+        let seen = Arc::new(Mutex::new(([0, 0], 0)));
+        let (heard, path) = (Arc::clone(&seen), folder.path().to_owned());
+        let newest = Arc::new(Mutex::new([None, None]));
+        let writers = Writers::start(folder.path(), records, bounds, move |note| {
+            let places = Places(&path);
+            let index = |kind| [Kind::Create, Kind::Append].iter().position(|of| *of == kind);
+            let mut newest = newest.lock().expect("nobody panicked");
+            match note {
+                Note::Retired { kind, below } => newest[index(kind).expect("others stay")] = Some(below - 1),
+                Note::Acknowledged { kind, .. } => {
+                    let Some(index) = index(kind) else { return Ok(()) };
+                    let Some(number) = newest[index] else { return Ok(()) };
+                    let files = fs::read_dir(places.folder(kind))?.count() as u64;
+                    let most = if kind == Kind::Create { 3 * bounds.records } else { 3 };
+                    let is_bad = !places.record(kind, number, bounds.records).0.exists() || files > most;
+                    let mut heard = heard.lock().expect("nobody panicked");
+                    heard.0[index] += 1;
+                    heard.1 += i32::from(is_bad);
+                }
+            }
+            Ok(())
+        })
+        .expect("they begin");
+        // Several turns of both.
+        while seen.lock().expect("nobody panicked").0.iter().any(|looks| *looks < 40) {
+            assert!(!writers.has_one_ended());
+            thread::sleep(Duration::from_millis(1));
+        }
+        writers.stop().expect("none failed");
+        assert_eq!(seen.lock().expect("nobody panicked").1, 0);
     }
 
     #[test]

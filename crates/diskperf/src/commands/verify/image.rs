@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use kernel::tuning::{Setting, Tuned, Tuning};
+use kernel::tuning::{Setting, Tuned, Tuning, TuningFault};
 use kernel::{ImageFault, Lasting, PrivateMounts, VolatileImage};
 use stats::PowerCut;
 use units::{Bytes, Prng};
@@ -97,12 +97,7 @@ pub fn run(
             let tuning = vec![no_write_cache()];
             let random = Prng::new(random.next_u64());
             let round = Round { number: rounds + 1, lasting: Lasting::Nothing, tuning, random };
-            match cut(&mut image, round, &stop) {
-                Err(Error::Tuning(fault)) => {
-                    remark!("no control, so that nothing shows whether losses are found: {fault}")
-                }
-                control => found.control = control?,
-            }
+            found.control = cut(&mut image, round, &stop).map_err(without_control)?;
         }
         Ok(())
     });
@@ -116,6 +111,15 @@ pub fn run(
 /// A device that is said to have no write cache is not flushed, whatever file system is on it.
 fn no_write_cache() -> Setting {
     Setting { attribute: "write_cache".to_owned(), value: "write through".to_owned() }
+}
+
+/// Where the device cannot be said to have no write cache, nothing is shown. That it cannot be said to have one again
+/// is another thing.
+fn without_control(error: Error) -> Error {
+    match error {
+        Error::Tuning(fault) if !matches!(fault, TuningFault::Restore { .. }) => Error::NoControl(fault),
+        error => error,
+    }
 }
 
 /// Writes on a fresh file system, cuts the power, and looks what is there; nothing where it was told to stop.
@@ -157,10 +161,12 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &Stop) -> Result<Option<Po
     }
     thread::sleep(Duration::from_nanos(random.below(LATER.as_nanos() as u64)));
     // What is acknowledged from here on may have been too late.
-    let promised = ledger.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut promised = ledger.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let unflushed = image.cut(lasting, &mut random)?;
     // They fail now, of course.
     let _ = writers.stop();
+    // What was taken back until then may be gone.
+    promised.still_promised(&ledger.lock().unwrap_or_else(PoisonError::into_inner));
     tuned.map_or(Ok(()), Tuned::restore)?;
     match image.power_on() {
         Ok(()) => {
@@ -180,4 +186,20 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &Stop) -> Result<Option<Po
 fn tune(image: &VolatileImage, settings: &[Setting]) -> Result<Option<Tuned>, Error> {
     let Some(device) = image.device().filter(|_| !settings.is_empty()) else { return Ok(None) };
     Ok(Some(Tuning::plan(device, settings)?.apply()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+
+    #[test]
+    fn without_a_control_the_test_has_failed() {
+        let no_rights = TuningFault::NoQueue("loop0".to_owned());
+        let error = without_control(Error::Tuning(no_rights));
+        assert!(matches!(error, Error::NoControl(_)), "{error}");
+        assert_eq!(error.exit(), Exit::Failed);
+        let other = without_control(Error::Held);
+        assert!(matches!(other, Error::Held), "{other}");
+    }
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kernel::Workspace;
+use kernel::left::{self, Holder};
 use kernel::place::Place;
 use units::{Bytes, Prng};
 
@@ -19,7 +20,7 @@ use crate::layout::OutputArguments;
 use crate::shell;
 use crate::signals::Stop;
 use crate::target::Target;
-use crate::verify::{Bounds, Log, Records, Writers, check as judge};
+use crate::verify::{Bounds, Log, Note, Records, Writers, check as judge};
 
 /// What the folder's name holds.
 const LABEL: &str = "verify";
@@ -50,41 +51,90 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
         shell::word(path)
     );
     let began = Writers::prepare(folder.path(), records);
+    // Until here nothing is promised, and nothing need be left.
     let began = began.and_then(|()| say(&Log::heading(records.seed, bounds.records, &name)));
-    let writers = began.and_then(|()| Writers::start(folder.path(), records, bounds, |note| say(&note.to_string())));
-    let ended = writers.and_then(|writers| {
-        while !stop.requested() && !writers.has_one_ended() {
-            thread::sleep(PAUSE);
-        }
-        writers.stop()
+    let ended = began.and_then(|()| {
+        let ended = write_until(&stop, folder.path(), records, bounds);
+        leave_or_remove(folder, path, ended.is_ok());
+        ended
     });
-    drop(folder);
     match ended {
-        Ok(()) => {
-            remark!("stopped; nothing is left behind");
-            Ok(Exit::Interrupted)
-        }
+        Ok(()) => Ok(Exit::Interrupted),
         // Whoever read has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Done),
         Err(source) => Err(failed(source)),
     }
 }
 
-/// Holds what is there against what was printed.
-pub fn check(target: &Target, path: &Path, log: &Path, output: &OutputArguments) -> Result<Exit, Error> {
+/// Writes until it is told to stop, and then takes back all that was promised. Fails where a writer does, or where that
+/// cannot be printed.
+fn write_until(stop: &Stop, folder: &Path, records: Records, bounds: Bounds) -> io::Result<()> {
+    let writers = Writers::start(folder, records, bounds, |note| say(&note.to_string()))?;
+    while !stop.requested() && !writers.has_one_ended() {
+        thread::sleep(PAUSE);
+    }
+    writers.stop()?;
+    Note::all_retired().iter().try_for_each(|note| say(&note.to_string()))
+}
+
+/// What is promised stays: else it would be found missing.
+fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
+    if is_taken_back {
+        drop(folder);
+        remark!("stopped; nothing is left behind");
+    } else {
+        remark!(
+            "{} stays, for what was printed promises it; diskperf clean {} removes it",
+            folder.path().display(),
+            shell::word(path)
+        );
+        folder.leave();
+    }
+}
+
+/// Holds what is there against what was printed:
+///   1. where nothing was promised, or all was taken back, there is nothing to look for;
+///   2. a folder that is not there is lost only where that was said: its disk may not be mounted;
+///   3. who still writes there has its power;
+///   4. nobody can say here whether the disk alone had none for a while;
+///   5. what was written is removed where something of it was looked for and nothing was lost.
+pub fn check(
+    target: &Target,
+    path: &Path,
+    (log, may_be_lost): (&Path, bool),
+    output: &OutputArguments,
+) -> Result<Exit, Error> {
     let text = text_of(log)?;
     let log = Log::parse(&text).map_err(|fault| Error::BadLog { path: log.to_owned(), fault })?;
     let folder = path.join(&log.folder);
     let (records, bounds) = (Records { seed: log.seed }, Bounds { records: log.records });
     let failed = |source| Error::Unreadable { path: folder.clone(), source };
+    let is_there = !fs::symlink_metadata(&folder).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    // 1 and 2
+    if !is_there && !may_be_lost && log.ledger.promises().next().is_some() {
+        return Err(Error::NoRecords { path: path.to_owned(), folder: log.folder });
+    }
+    // 3
+    if let Some(Holder::Process(pid)) = left::at(&folder).map(|left| left.holder) {
+        return Err(Error::StillWriting { path: folder, pid });
+    }
+    // 4
+    if left::is_of_this_boot(&folder) {
+        remark!(
+            "this machine was not started again since: unless the disk alone lost its power, and was mounted again, \
+             nothing was tested"
+        );
+    }
     let judged = judge(&folder, records, bounds, &log.ledger).map_err(failed)?;
     let mut found = document(target, log.seed);
     found.cuts.push(power_cut(1, None, &judged));
-    let (_, lost) = found.totals();
     let exit = conclude(output, found, Ok(()))?;
-    if lost > 0 {
-        remark!("{} stays as it was found; diskperf clean {} removes it", folder.display(), shell::word(path));
-    } else if let Err(fault) = kernel::left::remove_folder(&folder) {
+    // 5
+    if exit != Exit::Done {
+        if is_there {
+            remark!("{} stays as it was found; diskperf clean {} removes it", folder.display(), shell::word(path));
+        }
+    } else if let Err(fault) = left::remove_folder(&folder) {
         remark!("{} stays: {fault}", folder.display());
     }
     Ok(exit)
