@@ -126,6 +126,25 @@ fn without_barriers_every_power_cut_loses_and_each_kind_of_loss_is_told() {
     assert_eq!(document["control"], Value::Null, "losses were seen");
 }
 
+/// What the device was is to be noted before it is said to have no write cache; here it cannot be.
+#[test]
+fn where_no_control_can_be_made_the_test_has_failed_and_the_document_says_so() {
+    if let Some(reason) = cannot("ext4").or_else(|| tool("unshare").is_none().then(|| "needs unshare".to_owned())) {
+        return skip!("{reason}");
+    }
+    let folder = scratch();
+    let script = "mount -t tmpfs -o ro tmpfs /run && exec \"$0\" verify image:ext4,size=24MiB --rounds 1 --json";
+    let program = program();
+    let arguments =
+        ["--mount", "--propagation", "private", "sh", "-c", script, program.to_str().expect("a plain path")];
+    let ended = run(&tool("unshare").expect("unshare"), folder.path(), &arguments);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    let document = document(&ended);
+    let message = document["errors"][0]["message"].as_str().expect("an error");
+    assert!(message.starts_with("no control"), "{message}");
+    assert_eq!((lost(&all_cuts(&document)[0]), &document["control"]), (0, &Value::Null), "{document}");
+}
+
 #[test]
 fn other_file_systems_keep_their_word_too() {
     let folder = scratch();
