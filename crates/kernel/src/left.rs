@@ -4,7 +4,7 @@
 //! The tag is an extended attribute: the number that the file has in its file system, the machine, and the process. A
 //! copy has another number, so that its tag, copied with it, says nothing.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -49,7 +49,7 @@ pub enum Holder {
 pub enum Kind {
     /// A private folder.
     Folder,
-    /// An image that was given a name.
+    /// An image that was given a name: somebody wanted it to stay.
     Image,
 }
 
@@ -74,22 +74,37 @@ pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
     rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
 }
 
-/// What is left in a directory, with a tag of ours, also of processes that still run.
-pub fn find(directory: &Path) -> io::Result<Vec<Left>> {
-    let mut found = Vec::new();
+/// What has our names in a directory.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// What has a tag of ours, also of processes that still run.
+    pub left: Vec<Left>,
+    /// What has no more than the name: no tag that can be read, or that of another.
+    pub unread: Vec<PathBuf>,
+}
+
+/// What is left in a directory.
+pub fn find(directory: &Path) -> io::Result<Listed> {
+    let mut listed = Listed::default();
     for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        if let Some(kind) = kind_of(&name) {
-            found.extend(look(&directory.join(&name), kind).filter(|left| left.kind == kind));
+        let entry = entry?;
+        let (path, kind) = (directory.join(entry.file_name()), entry.file_type()?);
+        let expected = if kind.is_dir() { Kind::Folder } else { Kind::Image };
+        if (kind.is_dir() || kind.is_file()) && kind_of(&entry.file_name()) == Some(expected) {
+            match look(&path, expected) {
+                Some(left) => listed.left.push(left),
+                None => listed.unread.push(path),
+            }
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
+    listed.left.sort_by(|a, b| a.path.cmp(&b.path));
+    listed.unread.sort();
+    Ok(listed)
 }
 
 /// What lies at this path, where it has a tag of ours.
 pub fn at(path: &Path) -> Option<Left> {
-    look(path, kind_of(&path.file_name()?.to_owned())?)
+    look(path, kind_of(path.file_name()?)?)
 }
 
 /// Whether the folder at this path has a tag of a process of this machine, which was not started again since.
@@ -138,7 +153,7 @@ impl Left {
 }
 
 /// What something of this name would be, if it were ours.
-fn kind_of(name: &OsString) -> Option<Kind> {
+pub fn kind_of(name: &OsStr) -> Option<Kind> {
     let name = name.as_bytes();
     if name.starts_with(PREFIX.as_bytes()) {
         return Some(Kind::Folder);
@@ -240,7 +255,8 @@ mod tests {
         retag(&path("other"), inode(&path("other")), &host, &dead);
         retag(&path("diskperf-ext4.img"), inode(&path("diskperf-ext4.img")), &host, &dead);
         symlink(".diskperf-dead", path(".diskperf-link")).expect("a link");
-        let found = find(parent.path()).expect("a list");
+        let Listed { left: found, unread } = find(parent.path()).expect("a list");
+        assert_eq!(unread, [".diskperf-copied", ".diskperf-plain", "diskperf-mine.img"].map(path));
         let mut held: Vec<(String, Kind, Holder)> = found
             .iter()
             .map(|left| {

@@ -68,6 +68,7 @@ pub use incarnation::{Incarnation, NoProcess};
 pub use inherited::ignored_signals;
 pub use memory::check_memory;
 pub use memory_limit::{LimitError, MemoryLimit};
+pub use notes::hidden_notes;
 pub use posix::Posix;
 pub use program::{Remount, Station};
 pub use volume::{LeftVolume, Volume, VolumeSpec, left_volumes};

@@ -156,29 +156,30 @@ pub struct Left {
 }
 
 /// The disks whose queues processes that are no more have left changed, and those processes.
-pub fn left() -> Vec<(String, i32)> {
-    let Ok(notes) = Notes::usual() else { return Vec::new() };
-    let Ok(lock) = (if notes.exist() { notes.lock() } else { return Vec::new() }) else { return Vec::new() };
-    let left = lock.all().into_iter().filter(|note| note.living_owner().is_none() && note.owner.is_of_this_boot());
-    left.map(|note| (note.queue.disk, note.owner.pid)).collect()
+pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
+    let Some(notes) = Notes::usual().ok().filter(Notes::exist) else { return Ok(Vec::new()) };
+    let left = notes.lock()?.all().into_iter();
+    let left = left.filter(|note| note.living_owner().is_none() && note.owner.is_of_this_boot());
+    Ok(left.map(|note| (note.queue.disk, note.owner.pid)).collect())
 }
 
-/// Restores what processes that are no more have left changed, as far as this user may know of it.
-pub fn restore_left() -> Vec<Left> {
-    Notes::usual().map_or_else(|_| Vec::new(), |notes| restore_left_in(&notes))
+/// Restores what processes that are no more have left changed, as far as this user may know of it, of the disks that are
+/// wanted.
+pub fn restore_left(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
+    Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
 }
 
-fn restore_left_in(notes: &Notes) -> Vec<Left> {
+fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
     if !notes.exist() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let Ok(lock) = notes.lock() else { return Vec::new() };
-    let left = lock.all().into_iter().filter(|note| note.living_owner().is_none());
-    left.map(|note| {
+    let lock = notes.lock()?;
+    let left = lock.all().into_iter().filter(|note| note.living_owner().is_none() && is_wanted(&note.queue.disk));
+    let restored = left.map(|note| {
         let outcome = note.restore().and_then(|()| lock.remove(&note));
         Left { disk: note.queue.disk.clone(), pid: note.owner.pid, outcome }
-    })
-    .collect()
+    });
+    Ok(restored.collect())
 }
 
 /// What one attribute was, and what it was changed to; nothing where it changes with another.

@@ -95,8 +95,9 @@ impl Volume {
         } else {
             None
         };
-        // Before it is there: who is killed in mkfs leaves it half made.
-        self.note.write(uuid);
+        // Before it is there, and beside the old one, which stays until mkfs comes to it.
+        let (old, new) = (self.number(), uuid.as_slice());
+        self.note.write(&if new.is_empty() { Vec::new() } else { [old.as_slice(), new].concat() }, false);
         // From here on what is on the device is ours, also where mkfs ends half-way.
         (self.told_by, self.is_made) = (None, true);
         self.standing.make(&mut self.cleared, uuid)?;
@@ -105,6 +106,7 @@ impl Volume {
             None => Told::Signatures(self.cleared.signatures()?),
         });
         self.is_ours()?;
+        self.note.write(new, false);
         self.mount()
     }
 
@@ -120,9 +122,10 @@ impl Volume {
         self.undo()
     }
 
-    /// Unmounts it and leaves it on the device. Its note stays too, so that it is found once nobody wants it.
+    /// Unmounts it and leaves it on the device. Its note stays too and says so, so that it is found once nobody wants it.
     pub fn keep(mut self) -> Result<(), ImageFault> {
         self.is_made = false;
+        self.note.write(self.number().as_slice(), true);
         self.standing.unmount()
     }
 
@@ -144,6 +147,14 @@ impl Volume {
     /// The size of the device.
     pub fn bytes(&self) -> Bytes {
         self.bytes
+    }
+
+    /// The number that was chosen for what is on the device, where one was.
+    fn number(&self) -> Option<Uuid> {
+        match self.told_by {
+            Some(Told::Number(uuid)) => Some(uuid),
+            _ => None,
+        }
     }
 
     fn mount(&mut self) -> Result<(), ImageFault> {

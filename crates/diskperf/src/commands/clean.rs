@@ -1,19 +1,22 @@
 //! `diskperf clean [PATH]...`: finds and removes what runs that are no more have left behind.
 //!
 //! Policy:
-//!   1. only what carries our mark is found: folders and images by their tag (`kernel::left`), file systems on devices by
-//!      the number that was noted when they were made, queues by the note of what they were;
-//!   2. what a process that still runs has made stays, what another machine has made, and what belongs to another user,
-//!      and that is said;
-//!   3. where paths are named, only these are looked at: directories, and devices. Else the directory one stands in, those
-//!      of stored runs that were killed or kept something, and all that was noted;
-//!   4. nothing is removed before somebody who saw the list has said yes.
+//!   1. only what carries our mark is found: folders and images by their tag (`kernel::left`), file systems on devices
+//!      by the number that was noted when they were made, queues by the note of what they were;
+//!   2. what a process that still runs has made stays, what another machine has made, what belongs to another user, what
+//!      somebody uses, and what has no more than our name; and that is said, as is what could not be looked at;
+//!   3. where paths are named, only these are looked at: directories, kept images, and devices. Else the directory one
+//!      stands in, those of stored runs that were killed or kept something, and all that was noted;
+//!   4. what somebody kept on purpose goes only where it is named itself;
+//!   5. nothing is removed before somebody who saw the list has said yes.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use kernel::guard::shown_by;
 use kernel::left::{self, Holder, Kind, Left};
 use kernel::tuning::{self, restore_left};
 use kernel::{LeftVolume, left_volumes};
@@ -35,8 +38,9 @@ Examples:
   diskperf clean /mnt/disk --yes      only what is left there
   sudo diskperf clean /dev/sdb        a file system that a killed run made there")]
 pub struct CleanArguments {
-    /// A directory in which something was left, or a device on which a file system or a queue was: only these are looked at. The
-    /// directory you stand in, those of stored runs, and all that was noted, where none is named.
+    /// A directory in which something was left, an image that was kept, or a device on which a file system or a queue
+    /// was: only these are looked at. The directory you stand in, those of stored runs, and all that was noted, where
+    /// none is named.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Say what is left, and remove nothing.
@@ -49,30 +53,38 @@ pub struct CleanArguments {
     store: StoreArguments,
 }
 
+/// Something that was left behind and may go.
+#[derive(Debug)]
+enum Thing {
+    File(Left),
+    Volume(Box<LeftVolume>),
+    /// A queue by its disk, and the process that tuned it.
+    Queue(String, i32),
+}
+
 /// All that was found.
 #[derive(Debug, Default)]
 struct Found {
-    files: Vec<Left>,
-    volumes: Vec<LeftVolume>,
-    /// Queues by their disks, and the processes that tuned them.
-    queues: Vec<(String, i32)>,
+    goes: Vec<Thing>,
+    /// What stays, and what could not be looked at, a line each with the reason.
+    stays: Vec<String>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
     let found = find(arguments)?;
-    let (mut lines, stays) = (found.lines(), found.stays());
+    let mut lines: Vec<String> = found.goes.iter().map(Thing::line).collect();
     lines.sort();
     output::print(&lines.iter().map(|line| line.clone() + "\n").collect::<String>())?;
-    stays.iter().for_each(|line| remark!("{line}"));
+    found.stays.iter().for_each(|line| remark!("{line}"));
     if lines.is_empty() {
-        remark!("{}", if stays.is_empty() { "nothing is left" } else { "nothing else is left" });
+        remark!("{}", if found.stays.is_empty() { "nothing is left" } else { "nothing else is left" });
         return Ok(Exit::Done);
     }
     if arguments.dry_run {
         return Ok(Exit::Done);
     }
-    // 4
+    // 5
     if !arguments.yes && !consent::agrees(&format!("remove {}? [y/N] ", counted(lines.len()))) {
         return Err(Error::NotAgreed(counted(lines.len())));
     }
@@ -83,45 +95,65 @@ fn counted(things: usize) -> String {
     if things == 1 { "this".to_owned() } else { format!("these {things}") }
 }
 
-fn find(arguments: &CleanArguments) -> Result<Found, Error> {
-    let (mut folders, mut devices, mut images) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    let is_all = arguments.paths.is_empty();
-    for path in &arguments.paths {
-        let metadata = given::existing(path)?;
-        let canonical = path.canonicalize().map_err(|source| Error::Unreadable { path: path.clone(), source })?;
-        match metadata.file_type() {
-            kind if kind.is_block_device() => devices.insert(canonical),
-            kind if kind.is_dir() => folders.insert(canonical),
-            _ => return Err(Error::NotADirectory(path.clone())),
-        };
+/// What was named; nothing where all is meant.
+#[derive(Debug, Default)]
+struct Named {
+    folders: BTreeSet<PathBuf>,
+    images: BTreeSet<PathBuf>,
+    devices: BTreeSet<PathBuf>,
+}
+
+impl Named {
+    fn by(paths: &[PathBuf]) -> Result<Named, Error> {
+        let mut named = Named::default();
+        for path in paths {
+            let metadata = given::existing(path)?;
+            let canonical = path.canonicalize().map_err(|source| Error::Unreadable { path: path.clone(), source })?;
+            let is_image = || canonical.file_name().and_then(left::kind_of) == Some(Kind::Image);
+            match metadata.file_type() {
+                kind if kind.is_block_device() => named.devices.insert(canonical),
+                kind if kind.is_dir() => named.folders.insert(canonical),
+                kind if kind.is_file() && is_image() => named.images.insert(canonical),
+                _ => return Err(Error::NotADirectory(path.clone())),
+            };
+        }
+        Ok(named)
     }
+}
+
+fn find(arguments: &CleanArguments) -> Result<Found, Error> {
+    let named = Named::by(&arguments.paths)?;
+    let is_all = arguments.paths.is_empty();
+    let mut found = Found::default();
+    let (mut folders, mut images) = (named.folders.clone(), named.images.clone());
     // 3
     if is_all {
-        let here = [PathBuf::from(".")];
         let stored = stored(&arguments.store)?;
-        images = stored.images;
-        folders.extend(here.iter().chain(&stored.folders).filter_map(|path| path.canonicalize().ok()));
+        folders.extend([PathBuf::from(".")].iter().chain(&stored.folders).filter_map(|path| found.reached(path)));
+        images.extend(stored.images.iter().filter_map(|path| found.reached(path)));
     }
-    let mut found = Found::default();
     for folder in &folders {
-        let unreadable = |source| Error::Unreadable { path: folder.clone(), source };
         match left::find(folder) {
-            Ok(left) => found.files.extend(left),
+            Ok(listed) => {
+                // Those in a directory that was named are named twice then.
+                let is_new = |left: &Left| !images.contains(&left.path);
+                listed.left.into_iter().filter(is_new).for_each(|left| found.add_file(left, false));
+                listed.unread.iter().filter(|path| !images.contains(*path)).for_each(|path| found.has_name_only(path));
+            }
             // Of a run long ago it may be anybody's by now.
-            Err(_) if is_all => {}
-            Err(error) => return Err(unreadable(error)),
+            Err(error) if is_all => found.stays.push(format!("{} cannot be looked at: {error}", folder.display())),
+            Err(source) => return Err(Error::Unreadable { path: folder.clone(), source }),
         }
     }
-    let is_known = |left: &Left, found: &Found| found.files.iter().any(|known| known.path == left.path);
-    for image in images.iter().filter_map(|path| left::at(&path.canonicalize().ok()?)) {
-        if !is_known(&image, &found) {
-            found.files.push(image);
+    for image in &images {
+        match left::at(image) {
+            Some(left) => found.add_file(left, named.images.contains(image)),
+            None => found.has_name_only(image),
         }
     }
-    let is_wanted = |volume: &LeftVolume| is_all || devices.contains(&volume.node());
-    found.volumes = left_volumes().into_iter().filter(is_wanted).collect();
-    let is_wanted = |disk: &str| is_all || devices.contains(&Path::new("/dev").join(disk));
-    found.queues = tuning::left().into_iter().filter(|(disk, _)| is_wanted(disk)).collect();
+    if is_all || !named.devices.is_empty() {
+        found.add_noted(&named.devices, is_all);
+    }
     Ok(found)
 }
 
@@ -164,40 +196,66 @@ fn folder_of(store: &Store, run: &str) -> Result<PathBuf, Error> {
 }
 
 impl Found {
-    fn is_nobodys(left: &&Left) -> bool {
-        left.holder == Holder::Nobody
+    /// The path without links; nothing where it is not there any more.
+    fn reached(&mut self, path: &Path) -> Option<PathBuf> {
+        match path.canonicalize() {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                self.stays.push(format!("{} cannot be looked at: {error}", path.display()));
+                None
+            }
+            path => path.ok(),
+        }
     }
 
-    /// What may go, a line each.
-    fn lines(&self) -> Vec<String> {
-        let files = self.files.iter().filter(Found::is_nobodys).map(|left| {
-            let what = match left.kind {
-                Kind::Image => "image",
-                Kind::Folder if is_of_verify(&left.path) => "records for verify --check",
-                Kind::Folder => "folder",
-            };
-            format!("{}  {what}, of process {}", left.path.display(), left.pid)
-        });
-        let volumes = self.volumes.iter().filter(|volume| volume.holder == Holder::Nobody).map(|volume| {
-            format!("{}  {} made by process {}", volume.node().display(), volume.file_system, volume.pid)
-        });
-        let queues = self.queues.iter().map(|(disk, pid)| format!("/sys/block/{disk}/queue  tuned by process {pid}"));
-        files.chain(volumes).chain(queues).collect()
+    fn has_name_only(&mut self, path: &Path) {
+        let path = path.display();
+        self.stays.push(format!("{path} stays: it has the name of one of ours and no tag that can be read"));
     }
 
-    /// What is ours and stays, and why.
-    fn stays(&self) -> Vec<String> {
-        let files = self.files.iter().map(|left| (left.path.as_path().to_owned(), &left.holder));
-        let volumes = self.volumes.iter().map(|volume| (volume.node(), &volume.holder));
-        files
-            .chain(volumes)
-            .filter_map(|(path, holder)| match holder {
-                Holder::Nobody => None,
-                Holder::Process(pid) => Some(format!("{} stays: process {pid} still runs", path.display())),
-                Holder::Machine(name) => Some(format!("{} stays: it was made on {name}", path.display())),
-                Holder::User(uid) => Some(format!("{} stays: it belongs to user {uid}", path.display())),
-            })
-            .collect()
+    fn add_file(&mut self, left: Left, is_named: bool) {
+        let kept = (left.kind == Kind::Image && !is_named).then_some("removed");
+        let shown = || Some(format!("{} shows it", shown_by(&left.path).first()?));
+        match why_it_stays(&left.holder, kept, shown) {
+            Some(why) => self.stays.push(format!("{} stays: {why}", left.path.display())),
+            None => self.goes.push(Thing::File(left)),
+        }
+    }
+
+    fn add_volume(&mut self, volume: LeftVolume, is_named: bool) {
+        let kept = (volume.is_kept && !is_named).then_some("erased");
+        match why_it_stays(&volume.holder, kept, || volume.obstacle()) {
+            Some(why) => self.stays.push(format!("{} stays: {why}", volume.node().display())),
+            None => self.goes.push(Thing::Volume(Box::new(volume))),
+        }
+    }
+
+    /// What was noted of these devices, or of all.
+    fn add_noted(&mut self, devices: &BTreeSet<PathBuf>, is_all: bool) {
+        let is_wanted = |node: &Path| is_all || devices.contains(node);
+        match left_volumes() {
+            Ok(volumes) => {
+                for volume in volumes {
+                    match volume {
+                        Ok(volume) if is_wanted(&volume.node()) => self.add_volume(volume, !is_all),
+                        Err((node, fault)) if is_wanted(&node) => {
+                            self.stays.push(format!("{} cannot be looked at: {fault}", node.display()));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Err(error) => self.stays.push(format!("what was noted of devices cannot be read: {error}")),
+        }
+        match tuning::left() {
+            Ok(queues) => {
+                let queues = queues.into_iter().filter(|(disk, _)| is_wanted(&node_of(disk)));
+                self.goes.extend(queues.map(|(disk, pid)| Thing::Queue(disk, pid)));
+            }
+            Err(fault) => self.stays.push(format!("what was noted of queues cannot be read: {fault}")),
+        }
+        if let Some(folder) = kernel::hidden_notes() {
+            self.stays.push(format!("{}: what runs of root have noted can be seen by root only", folder.display()));
+        }
     }
 
     /// Removes what may go. One that fails does not keep the others.
@@ -207,26 +265,102 @@ impl Found {
             remark!("error: {} stays: {why}", what.display());
             exit = Exit::Failed;
         };
-        for left in self.files.iter().filter(Found::is_nobodys) {
-            if let Err(error) = left.remove() {
-                failed(&left.path, error.to_string());
+        let mut disks = Vec::new();
+        for thing in &self.goes {
+            let removed = match thing {
+                Thing::File(left) => left.remove().map_err(|error| error.to_string()),
+                Thing::Volume(volume) => volume.erase().map_err(|fault| fault.to_string()),
+                Thing::Queue(disk, _) => {
+                    disks.push(disk.as_str());
+                    Ok(())
+                }
+            };
+            if let Err(why) = removed {
+                failed(&thing.path(), why);
             }
         }
-        for volume in self.volumes.iter().filter(|volume| volume.holder == Holder::Nobody) {
-            if let Err(fault) = volume.erase() {
-                failed(&volume.node(), fault.to_string());
+        let queue = |disk: &str| Path::new(QUEUES).join(disk);
+        match if disks.is_empty() { Ok(Vec::new()) } else { restore_left(|disk| disks.contains(&disk)) } {
+            Ok(restored) => {
+                for left in restored {
+                    if let Err(fault) = left.outcome {
+                        failed(&queue(&left.disk), fault.to_string());
+                    }
+                }
             }
-        }
-        for left in if self.queues.is_empty() { Vec::new() } else { restore_left() } {
-            if let Err(fault) = left.outcome {
-                failed(&Path::new("/sys/block").join(&left.disk), fault.to_string());
-            }
+            Err(fault) => disks.iter().for_each(|disk| failed(&queue(disk), fault.to_string())),
         }
         exit
     }
 }
 
+impl Thing {
+    fn path(&self) -> PathBuf {
+        match self {
+            Thing::File(left) => left.path.clone(),
+            Thing::Volume(volume) => volume.node(),
+            Thing::Queue(disk, _) => Path::new(QUEUES).join(disk).join("queue"),
+        }
+    }
+
+    fn line(&self) -> String {
+        let path = self.path();
+        let what = match self {
+            Thing::File(Left { kind: Kind::Image, pid, .. }) => format!("image, of process {pid}"),
+            Thing::File(left) if is_of_verify(&path) => format!("records for verify --check, of process {}", left.pid),
+            Thing::File(left) => format!("folder, of process {}", left.pid),
+            Thing::Volume(volume) => format!("{} made by process {}", volume.file_system, volume.pid),
+            Thing::Queue(_, pid) => format!("tuned by process {pid}"),
+        };
+        format!("{}  {what}", path.display())
+    }
+}
+
+/// Where the kernel shows the queues of disks.
+const QUEUES: &str = "/sys/block";
+
+/// Why something of ours stays; `kept` is what it would have to be named for. What is in its way is looked at last.
+fn why_it_stays(holder: &Holder, kept: Option<&str>, obstacle: impl FnOnce() -> Option<String>) -> Option<String> {
+    match holder {
+        Holder::Process(pid) => Some(format!("process {pid} still runs")),
+        Holder::Machine(name) => Some(format!("it was made on {name}")),
+        Holder::User(uid) => Some(format!("it belongs to user {uid}")),
+        // 4
+        Holder::Nobody => kept.map(|removed| format!("it was kept; name it to have it {removed}")).or_else(obstacle),
+    }
+}
+
+/// The path of a disk of which /sys has the name: what is below a folder of /dev has a `!` there for the `/`.
+fn node_of(disk: &str) -> PathBuf {
+    Path::new("/dev").join(disk.replace('!', "/"))
+}
+
 /// Whether a folder holds what `verify --write` wrote, which somebody may still want to hold against its log.
 fn is_of_verify(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".diskperf-verify-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_below_a_folder_is_known_by_its_path() {
+        assert_eq!(node_of("cciss!c0d0"), Path::new("/dev/cciss/c0d0"));
+        assert_eq!(node_of("sdb"), Path::new("/dev/sdb"));
+    }
+
+    #[test]
+    fn who_holds_it_decides_before_whether_it_was_kept_and_what_is_in_its_way() {
+        let why = |holder: Holder, kept, obstacle: Option<&str>| {
+            why_it_stays(&holder, kept, || obstacle.map(str::to_owned)).unwrap_or_default()
+        };
+        assert_eq!(why(Holder::Process(7), Some("erased"), Some("it is mounted")), "process 7 still runs");
+        assert_eq!(why(Holder::User(7), None, None), "it belongs to user 7");
+        assert_eq!(why(Holder::Machine("m".to_owned()), None, None), "it was made on m");
+        let kept = "it was kept; name it to have it erased";
+        assert_eq!(why(Holder::Nobody, Some("erased"), Some("it is mounted")), kept);
+        assert_eq!(why(Holder::Nobody, None, Some("it is mounted")), "it is mounted");
+        assert_eq!(why(Holder::Nobody, None, None), "");
+    }
 }

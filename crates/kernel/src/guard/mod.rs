@@ -213,7 +213,7 @@ impl Inspected {
 }
 
 /// Whether the reason is the file system of this number.
-fn is_of(reason: &Reason, uuid: Uuid) -> bool {
+pub(crate) fn is_of(reason: &Reason, uuid: Uuid) -> bool {
     matches!(reason, Reason::Holds(signature) if signature.uuid == Some(uuid.0))
 }
 

@@ -135,7 +135,9 @@ fn what_a_dead_process_left_is_restored() {
         tuned.is_restored = true;
     };
     leave();
-    let left = restore_left_in(&bench.notes());
+    let none = restore_left_in(&bench.notes(), |disk| disk != "disk0").expect("notes");
+    assert!(none.is_empty() && bench.note().is_some() && bench.value("scheduler") == "none", "only what is wanted");
+    let left = restore_left_in(&bench.notes(), |disk| disk == "disk0").expect("notes");
     assert!(
         matches!(&left[..], [Left { disk, pid: of, outcome: Ok(()) }] if disk == "disk0" && *of == DEAD),
         "{left:?}"
@@ -153,7 +155,7 @@ fn what_a_dead_process_left_is_restored() {
 fn what_a_living_process_has_changed_is_left_alone() {
     let bench = Bench::new();
     let tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
-    assert!(restore_left_in(&bench.notes()).is_empty());
+    assert!(restore_left_in(&bench.notes(), |_| true).expect("notes").is_empty());
     assert_eq!(bench.value("scheduler"), "none");
     drop(tuned);
 }
@@ -173,6 +175,7 @@ fn notes_that_others_could_change_are_refused() {
     let folder = bench.scratch.path().join("notes");
     fs::create_dir(&folder).expect("a folder");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("rights");
+    assert!(matches!(restore_left_in(&bench.notes(), |_| true), Err(TuningFault::Notes { .. })), "and that is said");
     let tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply());
     assert!(matches!(tuned, Err(TuningFault::Notes { .. })), "{tuned:?}");
     assert_eq!(bench.value("scheduler"), "mq-deadline");

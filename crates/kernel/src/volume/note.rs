@@ -1,8 +1,11 @@
 //! What is noted of a file system that was made on a device, for the case that its process cannot erase it: the number
 //! that was chosen for it, by which it is known again and nothing else is taken for it.
 
+use std::io;
+use std::path::{Path, PathBuf};
+
 use crate::devices::Device;
-use crate::guard::{Cleared, GuardFault, Inspected, Leave, Uuid, inspect};
+use crate::guard::{Cleared, GuardFault, Inspected, Leave, Uuid, inspect, is_of};
 use crate::image::ImageFault;
 use crate::incarnation::Incarnation;
 use crate::left::Holder;
@@ -24,13 +27,16 @@ impl Note {
         Note { device: device.clone(), file_system: file_system.to_owned() }
     }
 
-    /// Notes that it is about to be made with this number. Where that cannot be noted, or it has no number, it is left to
-    /// a person if this process is killed.
-    pub(super) fn write(&self, uuid: Option<Uuid>) {
-        let Some(uuid) = uuid else { return };
-        let text = text(&self.device.name, &self.file_system, uuid, &Incarnation::this());
+    /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is about
+    /// to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is killed.
+    pub(super) fn write(&self, uuids: &[Uuid], is_kept: bool) {
+        if uuids.is_empty() {
+            return;
+        }
+        let (device, file_system) = (self.device.name.clone(), self.file_system.clone());
+        let noted = Noted { device, file_system, uuids: uuids.to_vec(), is_kept, owner: Incarnation::this() };
         if let Some(notes) = Notes::usual() {
-            let _ = notes.lock().and_then(|lock| lock.write(&name(&self.device.name), &text));
+            let _ = notes.lock().and_then(|lock| lock.write(&name(&noted.device), &noted.text()));
         }
     }
 
@@ -51,24 +57,31 @@ pub struct LeftVolume {
     pub pid: i32,
     /// Whose it is.
     pub holder: Holder,
+    /// Whether somebody wanted it to stay.
+    pub is_kept: bool,
     uuid: Uuid,
     inspected: Inspected,
 }
 
 /// File systems that are noted, and still there: the device of that name holds the file system of that number. Needs the
-/// right to read devices; what cannot be looked at is not found.
-pub fn left_volumes() -> Vec<LeftVolume> {
-    let Some(notes) = Notes::usual().filter(Notes::exist) else { return Vec::new() };
-    let texts = notes.lock().map_or_else(|_| Vec::new(), |lock| lock.all(PREFIX));
-    let mut found: Vec<LeftVolume> = texts.iter().filter_map(|text| look(text)).collect();
-    found.sort_by(|a, b| a.device.cmp(&b.device));
-    found
+/// right to read devices; of one that cannot be looked at, its path and why.
+pub fn left_volumes() -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
+    let Some(notes) = Notes::usual().filter(Notes::exist) else { return Ok(Vec::new()) };
+    let mut noted: Vec<Noted> = notes.lock()?.all(PREFIX).iter().filter_map(|text| Noted::parse(text)).collect();
+    noted.sort_by(|a, b| a.device.cmp(&b.device));
+    Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
 }
 
 impl LeftVolume {
     /// The path of the device.
-    pub fn node(&self) -> std::path::PathBuf {
+    pub fn node(&self) -> PathBuf {
         self.inspected.node()
+    }
+
+    /// What would keep it from being erased, whoever agrees: somebody uses it, or the device holds something else too.
+    pub fn obstacle(&self) -> Option<String> {
+        let reasons = self.inspected.reasons();
+        reasons.iter().find(|reason| !is_of(reason, self.uuid)).map(ToString::to_string)
     }
 
     /// Erases it, where the device holds it and nothing else, and nobody uses it.
@@ -82,13 +95,16 @@ impl LeftVolume {
     }
 }
 
-fn look(text: &str) -> Option<LeftVolume> {
-    let (device, file_system, uuid, owner) = parse(text)?;
+fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
+    let node = Path::new("/dev").join(&noted.device);
+    let inspected = match inspect(&node) {
+        Err(GuardFault::Missing(_) | GuardFault::NotADevice(_)) => return Ok(None),
+        inspected => inspected.map_err(|fault| (node, fault))?,
+    };
+    let Some(uuid) = noted.uuids.iter().copied().find(|uuid| inspected.holds(*uuid)) else { return Ok(None) };
+    let Noted { device, file_system, is_kept, owner, .. } = noted;
     let holder = if owner.lives() { Holder::Process(owner.pid) } else { Holder::Nobody };
-    let node = std::path::Path::new("/dev").join(&device);
-    let inspected = inspect(&node).ok()?;
-    let is_there = inspected.holds(uuid);
-    is_there.then_some(LeftVolume { device, file_system, pid: owner.pid, holder, uuid, inspected })
+    Ok(Some(LeftVolume { device, file_system, pid: owner.pid, holder, is_kept, uuid, inspected }))
 }
 
 fn forget(device: &str) {
@@ -102,19 +118,46 @@ fn name(device: &str) -> String {
     format!("{PREFIX}{}", device.replace('/', "!"))
 }
 
-/// Lines of fields with tabs between them; the last line says that it is whole.
-fn text(device: &str, file_system: &str, uuid: Uuid, owner: &Incarnation) -> String {
-    format!("process\t{owner}\ndevice\t{device}\nmade\t{file_system}\t{uuid}\nend\n")
+/// What a note says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Noted {
+    device: String,
+    file_system: String,
+    /// The device has one of these, or what is on it is none of ours.
+    uuids: Vec<Uuid>,
+    is_kept: bool,
+    owner: Incarnation,
 }
 
-fn parse(text: &str) -> Option<(String, String, Uuid, Incarnation)> {
-    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
-    let [owner, device, made, end] = &lines[..] else { return None };
-    let (["process", owner], ["device", device]) = (&owner[..], &device[..]) else { return None };
-    let (["made", file_system, uuid], ["end"]) = (&made[..], &end[..]) else { return None };
-    let is_name = !device.is_empty() && !device.starts_with('/') && !device.split('/').any(|part| part == "..");
-    is_name.then_some(())?;
-    Some(((*device).to_owned(), (*file_system).to_owned(), uuid.parse().ok()?, owner.parse().ok()?))
+impl Noted {
+    /// Lines of fields with tabs between them; the last line says that it is whole.
+    fn text(&self) -> String {
+        let made = self.uuids.iter().map(|uuid| format!("made\t{}\t{uuid}\n", self.file_system));
+        let kept = if self.is_kept { "kept\n" } else { "" };
+        format!("process\t{}\ndevice\t{}\n{}{kept}end\n", self.owner, self.device, made.collect::<String>())
+    }
+
+    fn parse(text: &str) -> Option<Noted> {
+        let mut lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+        let ["process", owner] = lines.next()?[..] else { return None };
+        let ["device", device] = lines.next()?[..] else { return None };
+        let is_name = !device.is_empty() && !device.starts_with('/') && !device.split('/').any(|part| part == "..");
+        is_name.then_some(())?;
+        let (device, owner) = (device.to_owned(), owner.parse().ok()?);
+        let mut noted = Noted { device, file_system: String::new(), uuids: Vec::new(), is_kept: false, owner };
+        for line in lines {
+            match line[..] {
+                ["made", file_system, uuid] => {
+                    file_system.clone_into(&mut noted.file_system);
+                    noted.uuids.push(uuid.parse().ok()?);
+                }
+                ["kept"] => noted.is_kept = true,
+                ["end"] => return Some(noted).filter(|noted| !noted.uuids.is_empty()),
+                _ => return None,
+            }
+        }
+        None
+    }
 }
 
 #[cfg(test)]
@@ -123,14 +166,22 @@ mod tests {
 
     #[test]
     fn a_note_is_read_as_it_was_written_and_only_whole() {
-        let (uuid, owner) = (Uuid::random().expect("a number"), Incarnation::this());
-        let text = text("loop7", "ext4", uuid, &owner);
-        for length in 0..text.len() - 1 {
-            assert!(parse(&text[..length]).is_none(), "{length} bytes");
+        let number = || Uuid::random().expect("a number");
+        let (device, file_system) = ("loop7".to_owned(), "ext4".to_owned());
+        let once = Noted { device, file_system, uuids: vec![number()], is_kept: false, owner: Incarnation::this() };
+        let again = Noted { uuids: vec![number(), number()], ..once.clone() };
+        let kept = Noted { is_kept: true, ..once.clone() };
+        for noted in [once, again, kept] {
+            let text = noted.text();
+            for length in 0..text.len() - 1 {
+                assert!(Noted::parse(&text[..length]).is_none(), "{length} bytes");
+            }
+            for device in ["/dev/vda", "../vda", ""] {
+                assert!(Noted::parse(&text.replace("loop7", device)).is_none(), "{device}");
+            }
+            assert_eq!(Noted::parse(&text), Some(noted));
         }
-        assert_eq!(parse(&text), Some(("loop7".to_owned(), "ext4".to_owned(), uuid, owner)));
-        for device in ["/dev/vda", "../vda", ""] {
-            assert!(parse(&text.replace("loop7", device)).is_none(), "{device}");
-        }
+        let none = format!("process\t{}\ndevice\tloop7\nend\n", Incarnation::this());
+        assert_eq!(Noted::parse(&none), None, "no number");
     }
 }
