@@ -1,4 +1,5 @@
-//! Reading what others have written: never more than was thought of, and never for ever.
+//! Reading what others have written: never more than was thought of, and opening it waits for nobody. Reading may: whoever
+//! has opened a pipe to write to it is waited for.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};

@@ -2,7 +2,8 @@
 //! and never by their name alone.
 //!
 //! The tag is an extended attribute: the number that the file has in its file system, the machine, and the process. A
-//! copy has another number, so that its tag, copied with it, says nothing.
+//! copy beside the original has another number, so that its tag, copied with it, says nothing. On another file system, or
+//! when the original is gone, it may have the same.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
+use units::Bytes;
 
+use crate::bounded;
 use crate::guard::shown_by;
 use crate::incarnation::Incarnation;
 use crate::machine::Host;
@@ -23,7 +26,13 @@ use crate::workspace::{self, PREFIX};
 const ATTRIBUTE: &str = "user.diskperf";
 
 /// How the tag begins: its format.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
+
+/// Where a machine has a number of its own (machine-id(5)): names are used more than once, `localhost` above all.
+const MACHINE_ID: &str = "/etc/machine-id";
+
+/// It is one line of 32 digits.
+const MACHINE_ID_BYTES: Bytes = Bytes(64);
 
 /// A tag is no longer; a machine's name has at most 64 characters.
 const LONGEST: usize = 512;
@@ -70,7 +79,7 @@ pub struct Left {
 /// Tags what this process has made and holds open. Fails where the file system takes no tags.
 pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
     let inode = rustix::fs::fstat(made)?.st_ino;
-    let text = format!("{FORMAT} {inode} {} {}", Host::this().name, Incarnation::this());
+    let text = text(inode, &Machine::this(), &Incarnation::this());
     rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
 }
 
@@ -113,7 +122,7 @@ pub fn is_of_this_boot(path: &Path) -> bool {
         let inode = rustix::fs::fstat(&opened).ok()?.st_ino;
         parse(&read(opened.as_fd())?, inode)
     });
-    tagged.is_some_and(|(host, owner)| host == Host::this().name && owner.is_of_this_boot())
+    tagged.is_some_and(|(machine, owner)| machine == Machine::this() && owner.is_of_this_boot())
 }
 
 /// Removes a folder of ours that nobody holds.
@@ -170,10 +179,10 @@ fn look(path: &Path, kind: Kind) -> Option<Left> {
 /// The number of what is open, the process that made it, and whose it is; nothing where it has no tag.
 fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
     let stat = rustix::fs::fstat(opened).ok()?;
-    let (host, owner) = parse(&read(opened)?, stat.st_ino)?;
-    let holder = match host {
+    let (machine, owner) = parse(&read(opened)?, stat.st_ino)?;
+    let holder = match machine {
         _ if !workspace::is_of_this_user(opened) => Holder::User(stat.st_uid),
-        host if host != Host::this().name => Holder::Machine(host),
+        machine if machine != Machine::this() => Holder::Machine(machine.name),
         _ if owner.lives() => Holder::Process(owner.pid),
         _ => Holder::Nobody,
     };
@@ -202,11 +211,32 @@ fn read(opened: BorrowedFd) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
+/// A machine, told from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Machine {
+    name: String,
+    /// Its own number; `-` where it has none.
+    id: String,
+}
+
+impl Machine {
+    fn this() -> Machine {
+        let id = bounded::text(Path::new(MACHINE_ID), MACHINE_ID_BYTES).unwrap_or_default();
+        let is_plain = !id.trim().is_empty() && id.trim().chars().all(|character| character.is_ascii_alphanumeric());
+        Machine { name: Host::this().name, id: if is_plain { id.trim().to_owned() } else { "-".to_owned() } }
+    }
+}
+
+fn text(inode: u64, machine: &Machine, owner: &Incarnation) -> String {
+    format!("{FORMAT} {inode} {} {} {owner}", machine.name, machine.id)
+}
+
 /// The machine and the process of a tag, where it is that of the file with this number.
-fn parse(text: &str, inode: u64) -> Option<(String, Incarnation)> {
-    let [format, number, host, owner] = text.splitn(4, ' ').collect::<Vec<_>>()[..] else { return None };
+fn parse(text: &str, inode: u64) -> Option<(Machine, Incarnation)> {
+    let [format, number, name, id, owner] = text.splitn(5, ' ').collect::<Vec<_>>()[..] else { return None };
     let is_it = format == FORMAT && number.parse() == Ok(inode);
-    Some((host.to_owned(), owner.parse().ok()?)).filter(|_| is_it)
+    let machine = Machine { name: name.to_owned(), id: id.to_owned() };
+    Some((machine, owner.parse().ok()?)).filter(|_| is_it)
 }
 
 #[cfg(test)]
@@ -225,8 +255,8 @@ mod tests {
         child.parse().expect("a process")
     }
 
-    fn retag(path: &Path, inode: u64, host: &str, owner: &Incarnation) {
-        let text = format!("{FORMAT} {inode} {host} {owner}");
+    fn retag(path: &Path, inode: u64, machine: &Machine, owner: &Incarnation) {
+        let text = text(inode, machine, owner);
         rustix::fs::setxattr(path, ATTRIBUTE, text.as_bytes(), XattrFlags::empty()).expect("a tag");
     }
 
@@ -242,16 +272,22 @@ mod tests {
         if read(living.open().expect("open").as_fd()).is_none() {
             return testkit::skip!("{} takes no extended attributes", parent.path().display());
         }
-        for folder in [".diskperf-dead", ".diskperf-plain", ".diskperf-copied", ".diskperf-away", "other"] {
+        for folder in
+            [".diskperf-dead", ".diskperf-plain", ".diskperf-copied", ".diskperf-away", ".diskperf-clone", "other"]
+        {
             fs::create_dir_all(path(folder).join("below")).expect("a folder");
         }
         for image in ["diskperf-ext4.img", "diskperf-mine.img"] {
             fs::write(path(image), "image").expect("a file");
         }
-        let (host, dead) = (Host::this().name, dead());
+        let (host, dead) = (Machine::this(), dead());
+        let elsewhere = Machine { name: "elsewhere".to_owned(), ..host.clone() };
+        // Of the same name.
+        let clone = Machine { id: "0123456789abcdef".to_owned(), ..host.clone() };
         retag(&path(".diskperf-dead"), inode(&path(".diskperf-dead")), &host, &dead);
         retag(&path(".diskperf-copied"), inode(&path(".diskperf-dead")), &host, &dead);
-        retag(&path(".diskperf-away"), inode(&path(".diskperf-away")), "elsewhere", &dead);
+        retag(&path(".diskperf-away"), inode(&path(".diskperf-away")), &elsewhere, &dead);
+        retag(&path(".diskperf-clone"), inode(&path(".diskperf-clone")), &clone, &dead);
         retag(&path("other"), inode(&path("other")), &host, &dead);
         retag(&path("diskperf-ext4.img"), inode(&path("diskperf-ext4.img")), &host, &dead);
         symlink(".diskperf-dead", path(".diskperf-link")).expect("a link");
@@ -267,6 +303,7 @@ mod tests {
         let own = living.path().file_name().expect("a name").to_string_lossy().into_owned();
         let mut expected = vec![
             (".diskperf-away".to_owned(), Kind::Folder, Holder::Machine("elsewhere".to_owned())),
+            (".diskperf-clone".to_owned(), Kind::Folder, Holder::Machine(host.name.clone())),
             (".diskperf-dead".to_owned(), Kind::Folder, Holder::Nobody),
             (own, Kind::Folder, Holder::Process(std::process::id() as i32)),
             ("diskperf-ext4.img".to_owned(), Kind::Image, Holder::Nobody),
@@ -292,7 +329,7 @@ mod tests {
         if rustix::fs::setxattr(parent.path(), "user.test", b"1", XattrFlags::empty()).is_err() {
             return testkit::skip!("{} takes no extended attributes", parent.path().display());
         }
-        let (host, dead) = (Host::this().name, dead());
+        let (host, dead) = (Machine::this(), dead());
         for (name, kind) in [(".diskperf-x", Kind::Folder), ("diskperf-x.img", Kind::Image)] {
             let path = parent.path().join(name);
             if kind == Kind::Folder { fs::create_dir(&path) } else { fs::write(&path, "") }.expect("it is made");
