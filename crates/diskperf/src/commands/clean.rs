@@ -232,15 +232,14 @@ impl Found {
     /// What was noted of these devices, or of all.
     fn add_noted(&mut self, devices: &BTreeSet<PathBuf>, is_all: bool) {
         let is_wanted = |node: &Path| is_all || devices.contains(node);
-        match left_volumes() {
+        match left_volumes(is_wanted) {
             Ok(volumes) => {
                 for volume in volumes {
                     match volume {
-                        Ok(volume) if is_wanted(&volume.node()) => self.add_volume(volume, !is_all),
-                        Err((node, fault)) if is_wanted(&node) => {
+                        Ok(volume) => self.add_volume(volume, !is_all),
+                        Err((node, fault)) => {
                             self.stays.push(format!("{} cannot be looked at: {fault}", node.display()));
                         }
-                        _ => {}
                     }
                 }
             }

@@ -59,15 +59,17 @@ pub struct LeftVolume {
     pub holder: Holder,
     /// Whether somebody wanted it to stay.
     pub is_kept: bool,
-    uuid: Uuid,
-    inspected: Inspected,
+    /// Its number, and what the device was when it was looked at.
+    seen: Option<(Uuid, Inspected)>,
 }
 
 /// File systems that are noted, and still there: the device of that name holds the file system of that number. Needs the
-/// right to read devices; of one that cannot be looked at, its path and why.
-pub fn left_volumes() -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
+/// right to read devices; of one that cannot be looked at, its path and why. Only those that are wanted are looked at, and
+/// none whose process still runs: who looks has the device exclusively for a moment, and mkfs would fail meanwhile.
+pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
     let Some(notes) = Notes::usual().filter(Notes::exist) else { return Ok(Vec::new()) };
     let mut noted: Vec<Noted> = notes.lock()?.all(PREFIX).iter().filter_map(|text| Noted::parse(text)).collect();
+    noted.retain(|noted| is_wanted(&node_of(&noted.device)));
     noted.sort_by(|a, b| a.device.cmp(&b.device));
     Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
 }
@@ -75,36 +77,45 @@ pub fn left_volumes() -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)
 impl LeftVolume {
     /// The path of the device.
     pub fn node(&self) -> PathBuf {
-        self.inspected.node()
+        node_of(&self.device)
     }
 
     /// What would keep it from being erased, whoever agrees: somebody uses it, or the device holds something else too.
     pub fn obstacle(&self) -> Option<String> {
-        let reasons = self.inspected.reasons();
-        reasons.iter().find(|reason| !is_of(reason, self.uuid)).map(ToString::to_string)
+        let (uuid, inspected) = self.seen.as_ref()?;
+        inspected.reasons().iter().find(|reason| !is_of(reason, *uuid)).map(ToString::to_string)
     }
 
     /// Erases it, where the device holds it and nothing else, and nobody uses it.
     pub fn erase(&self) -> Result<(), ImageFault> {
-        if self.holder != Holder::Nobody {
+        let Some((uuid, inspected)) = self.seen.as_ref().filter(|_| self.holder == Holder::Nobody) else {
             return Err(GuardFault::Changed(self.node(), "its process still runs").into());
-        }
-        Cleared::over(&self.inspected, &Leave::Made(self.uuid))?.erase()?;
+        };
+        Cleared::over(inspected, &Leave::Made(*uuid))?.erase()?;
         forget(&self.device);
         Ok(())
     }
 }
 
+fn node_of(device: &str) -> PathBuf {
+    Path::new("/dev").join(device)
+}
+
 fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
-    let node = Path::new("/dev").join(&noted.device);
+    let Noted { device, file_system, uuids, is_kept, owner } = noted;
+    let pid = owner.pid;
+    if owner.lives() {
+        let holder = Holder::Process(pid);
+        return Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, seen: None }));
+    }
+    let node = node_of(&device);
     let inspected = match inspect(&node) {
         Err(GuardFault::Missing(_) | GuardFault::NotADevice(_)) => return Ok(None),
         inspected => inspected.map_err(|fault| (node, fault))?,
     };
-    let Some(uuid) = noted.uuids.iter().copied().find(|uuid| inspected.holds(*uuid)) else { return Ok(None) };
-    let Noted { device, file_system, is_kept, owner, .. } = noted;
-    let holder = if owner.lives() { Holder::Process(owner.pid) } else { Holder::Nobody };
-    Ok(Some(LeftVolume { device, file_system, pid: owner.pid, holder, is_kept, uuid, inspected }))
+    let Some(uuid) = uuids.into_iter().find(|uuid| inspected.holds(*uuid)) else { return Ok(None) };
+    let seen = Some((uuid, inspected));
+    Ok(Some(LeftVolume { device, file_system, pid, holder: Holder::Nobody, is_kept, seen }))
 }
 
 fn forget(device: &str) {
