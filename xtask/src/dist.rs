@@ -27,9 +27,13 @@ const COMPILER: &str = "musl-gcc";
 /// At one place in memory: a program that can be moved has a table of 300 KB of what to change then.
 const FIXED: &str = "relocation-model=static";
 
-/// What SQLite is built with and the store never asks for: search in texts and in space.
-const UNUSED_IN_SQLITE: &str =
-    "-USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS3_PARENTHESIS -USQLITE_ENABLE_FTS5 -USQLITE_ENABLE_RTREE";
+/// What SQLite is built with and the store never asks for: search in texts and in space, functions of JSON and of sounds,
+/// statistics for plans.
+const UNUSED_IN_SQLITE: &str = "-USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS3_PARENTHESIS -USQLITE_ENABLE_FTS5 \
+    -USQLITE_ENABLE_RTREE -DSQLITE_OMIT_JSON -USQLITE_SOUNDEX -USQLITE_ENABLE_STAT4 -USQLITE_ENABLE_DBSTAT_VTAB";
+
+/// C has no panics: it needs no tables by which one finds its way out.
+const C_FLAGS: &str = "-fno-unwind-tables -fno-asynchronous-unwind-tables";
 
 /// The most bytes that it may have: six megabytes.
 const MOST: u64 = 6_000_000;
@@ -99,7 +103,7 @@ fn build() -> Result<PathBuf, String> {
     let mut command = process::cargo(&["rustc", "--quiet", "--profile", "dist", "--package", "diskperf"]);
     command.args(["--bin", "diskperf", "--target", TARGET]);
     // 1
-    command.env("CC_x86_64_unknown_linux_musl", COMPILER);
+    command.env("CC_x86_64_unknown_linux_musl", COMPILER).env("CFLAGS_x86_64_unknown_linux_musl", C_FLAGS);
     command.env("LIBSQLITE3_FLAGS", UNUSED_IN_SQLITE);
     let built = built::build(command, &["--", "-C", FIXED])?;
     built.program.ok_or_else(|| "cargo has not built the program diskperf".to_owned())

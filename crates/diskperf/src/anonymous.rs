@@ -14,6 +14,8 @@ use std::path::Path;
 use serde_json::Value;
 use stats::{Document, TargetInfo};
 
+use crate::document::read_again;
+
 /// Fields whose words are the document's own.
 const VOCABULARY: [&str; 16] = [
     "schema",
@@ -71,7 +73,7 @@ pub fn anonymous(document: &Document) -> Document {
     hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     let mut value = serde_json::to_value(&document).expect("plain data");
     hidden.clean(&mut value);
-    serde_json::from_value(value).expect("only words were changed")
+    read_again(&value).expect("only words were changed")
 }
 
 /// The path that a target was named by.

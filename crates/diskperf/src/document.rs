@@ -70,7 +70,13 @@ pub fn plain(document: &Document) -> Cow<'_, Document> {
     if !make_plain(&mut value) {
         return Cow::Borrowed(document);
     }
-    serde_json::from_value(value).map_or(Cow::Borrowed(document), Cow::Owned)
+    read_again(&value).map_or(Cow::Borrowed(document), Cow::Owned)
+}
+
+/// A document whose words were changed. Through its text: all that reads a document is in the program twice otherwise, for
+/// texts and for values.
+pub fn read_again(value: &Value) -> serde_json::Result<Document> {
+    serde_json::from_slice(&serde_json::to_vec(value)?)
 }
 
 /// Whether anything had to be changed.

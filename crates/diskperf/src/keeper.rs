@@ -229,7 +229,7 @@ impl Keeper {
 /// What was finished before, each with its alternative; nothing where this build cannot read it.
 pub fn performances(left: &Left) -> Option<Vec<(usize, u32, u32, Performance)>> {
     let read = |execution: &Execution| {
-        let performance = serde_json::from_str(&execution.performance).ok()?;
+        let performance = serde_json::from_slice(execution.performance.as_bytes()).ok()?;
         Some((execution.alternative, execution.round, execution.position, performance))
     };
     left.executions.iter().map(read).collect()

@@ -32,7 +32,7 @@ impl Sealed {
 
     /// What was written down, or what is wrong with it.
     pub(crate) fn open<T: DeserializeOwned>(self) -> Result<T, String> {
-        serde_json::from_str(&self.unbroken()?).map_err(|error| error.to_string())
+        serde_json::from_slice(self.unbroken()?.as_bytes()).map_err(|error| error.to_string())
     }
 }
 

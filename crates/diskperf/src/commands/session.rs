@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
     /// What was decided about a run that is gone on with; nothing where it did not come to that.
     pub fn decided(&self) -> Result<Option<Decided>, Error> {
         let Some(left) = self.left.as_ref().filter(|left| !left.plan.is_empty()) else { return Ok(None) };
-        serde_json::from_str(&left.plan).map(Some).map_err(|_| self.elsewhere())
+        serde_json::from_slice(left.plan.as_bytes()).map(Some).map_err(|_| self.elsewhere())
     }
 
     /// Decides the same about this plan.
