@@ -28,8 +28,9 @@ const ALLOWED_PROGRAM: u64 = 3_000_000;
 const ALLOWED_START: u64 = 5_000_000;
 
 /// Instructions that a simulated machine may take for all its cells of the paper's tables, once: four programs, two file
-/// systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they take.
-const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 334_000_000), ("vax750-uda50", 333_000_000)];
+/// systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they take:
+/// 336.5 and 335.6 million.
+const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 343_000_000), ("vax750-uda50", 342_000_000)];
 
 /// Calls of the two runs between which the slope is taken.
 const CALLS: [u64; 2] = [2_000, 10_000];
@@ -93,7 +94,7 @@ fn the_tables_of_1983_are_simulated_cheaply() {
     let program = beside();
     for (machine, allowed) in ALLOWED_MACHINES {
         let program = program.to_str().expect("a path in UTF-8");
-        let counted = count(&[program, "simulate", machine, "classic1983", "--phases", "1"], None);
+        let counted = count(&[program, "simulate", machine, "classic1983", "--phases", "1", "--no-store"], None);
         println!("{{\"simulated\": \"{machine}\", \"instructions\": {counted}}}");
         assert!(counted <= allowed, "{machine}: {counted} instructions");
     }
