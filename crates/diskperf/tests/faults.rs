@@ -5,11 +5,11 @@
 mod common {
     pub mod document;
     pub mod faults;
+    pub mod ground;
 }
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use common::document::document;
 use common::faults::{Running, cells, kept, program, start, text};
-use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
+use common::ground::ground;
+use kernel::PrivateMounts;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -25,7 +26,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Bad, Fsync, Knobs, OneFile};
-use testkit::{Ended, has_tool, names_in, skip, soon};
+use testkit::{Ended, has_tool, names_in, need_disk, skip, soon, use_tool};
 use units::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -34,23 +35,14 @@ fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch folder")
 }
 
-/// Says why file systems cannot be made here, if they cannot.
+/// Says why there can be no disk here that breaks, if there cannot.
 macro_rules! need {
     ($($tool:expr),*) => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
-            return skip!("needs root, loop devices and /dev/fuse");
+        need_disk!($($tool),*);
+        if !Path::new("/dev/fuse").exists() {
+            return skip!("there is no /dev/fuse");
         }
-        $(if !has_tool($tool) {
-            return skip!("{} is not installed", $tool);
-        })*
     };
-}
-
-fn tool(name: &str, arguments: &[&str]) -> Ended {
-    let path = testkit::tool(name).expect("it is installed");
-    let ended = testkit::run(&path, Path::new("/"), arguments);
-    assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
-    ended
 }
 
 /// `diskperf run smoke` with these words, as a document.
@@ -91,20 +83,6 @@ fn failed(ended: &Ended, target: &str, program: &str, phase: &str, word: &str) -
     let hint = problem["hint"].as_str().unwrap_or_else(|| panic!("no hint: {problem:#}"));
     assert!(ended.err.contains(&format!("hint: {hint}")), "{}", ended.err);
     document
-}
-
-/// A fresh file system that this thread and what it starts can see.
-fn file_system(kind: &str, folder: &Path, size: Bytes) -> Image {
-    let spec = ImageSpec {
-        file_system: kind.to_owned(),
-        bytes: size,
-        directory: folder.to_owned(),
-        block: None,
-        mount_options: Vec::new(),
-        mkfs_options: Vec::new(),
-    };
-    let mounts = PrivateMounts::enter().expect("mounts of our own");
-    Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image")
 }
 
 /// A file of the test's own that can be broken.
@@ -149,7 +127,7 @@ impl BadDisk {
         let mount = file.folder.path().join("mount");
         fs::create_dir(&mount).expect("a folder");
         let disk = BadDisk { mount, device: Some(device), file, good: scratch() };
-        tool("mkfs.ext4", &["-q", disk.node()]);
+        use_tool("mkfs.ext4", &["-q", disk.node()]);
         disk.mount();
         disk
     }
@@ -159,7 +137,7 @@ impl BadDisk {
     }
 
     fn mount(&self) {
-        tool("mount", &["-o", "errors=remount-ro", self.node(), text(&self.mount)]);
+        use_tool("mount", &["-o", "errors=remount-ro", self.node(), text(&self.mount)]);
     }
 
     /// The words that measure a good folder and this disk in turn.
@@ -201,7 +179,7 @@ impl Drop for BadDisk {
 fn no_space_left() {
     need!("mkfs.ext4");
     let folder = scratch();
-    let ground = file_system("ext4", folder.path(), Bytes::mib(64));
+    let ground = ground("ext4", folder.path(), Bytes::mib(64));
     let (mut ears, mouth) = std::io::pipe().expect("a pipe");
     rustix::fs::fcntl_setfl(&mouth, OFlags::NONBLOCK).expect("nobody waits yet");
     while (&mouth).write(&[b'\n'; 4096]).is_ok() {}
@@ -238,9 +216,9 @@ fn no_space_left() {
 fn quota_used_up() {
     need!("mkfs.btrfs", "btrfs");
     let folder = scratch();
-    let ground = file_system("btrfs", folder.path(), Bytes::mib(128));
-    tool("btrfs", &["quota", "enable", text(ground.path())]);
-    tool("btrfs", &["qgroup", "limit", "2M", text(ground.path())]);
+    let ground = ground("btrfs", folder.path(), Bytes::mib(128));
+    use_tool("btrfs", &["quota", "enable", text(ground.path())]);
+    use_tool("btrfs", &["qgroup", "limit", "2M", text(ground.path())]);
     let ended = smoke(ground.path(), &["--size", "4MiB", "--only", "commit", "--only", "write_8192"]);
     let document = failed(&ended, ".", "write_8192", "write", "the quota is used up");
     kept(&cells(&document, ".", "commit"), 2);
@@ -379,7 +357,7 @@ fn a_file_system_unmounted_under_a_run() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     let ended = disk.in_mid_run(&["--only", "commit"], "20", || {
-        tool("umount", &["-l", text(&disk.mount)]);
+        use_tool("umount", &["-l", text(&disk.mount)]);
     });
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let document = document(&ended);

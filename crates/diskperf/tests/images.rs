@@ -269,7 +269,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
 fn after_kill_nothing_is_left() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
-    let ground = ground(scratch.path(), Bytes::mib(32));
+    let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let free = || rustix::fs::statvfs(ground.path()).expect("space").f_bfree;
     let before = free();
     for round in 0..24u64 {
@@ -345,7 +345,7 @@ fn a_kept_image_has_a_name() {
 fn a_queue_is_tuned_only_for_its_target_and_restored() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
-    let ground = ground(scratch.path(), Bytes::mib(32));
+    let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let device = ground.device();
     let before = (attribute(device, "scheduler"), attribute(device, "read_ahead_kb"));
     let path = ground.path().display();
@@ -363,7 +363,7 @@ fn a_queue_is_tuned_only_for_its_target_and_restored() {
 fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
-    let ground = ground(scratch.path(), Bytes::mib(32));
+    let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let device = ground.device();
     let before = attribute(device, "read_ahead_kb");
     let target = format!("{},tune=read_ahead_kb:68", ground.path().display());
@@ -386,7 +386,7 @@ fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
 fn a_target_that_goes_away_ends_the_run_with_the_reason() {
     need_disk!("mkfs.ext4", "umount");
     let scratch = scratch();
-    let ground = ground(scratch.path(), Bytes::mib(32));
+    let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let folder = scratch.path().join("folder");
     fs::create_dir(&folder).expect("a folder");
     let gone = scratch.path().join("gone");

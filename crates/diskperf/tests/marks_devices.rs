@@ -184,7 +184,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
 fn data_that_no_sync_wrote_are_marked_dirty() {
     need_disk!("mkfs.ext4");
     let folder = scratch();
-    let ground = ground(folder.path(), Bytes::mib(192));
+    let ground = ground("ext4", folder.path(), Bytes::mib(192));
     let arguments = ["run", "smoke", "--size", "16MiB", "--rounds", "1", "--json"];
     let all = cells_of(&run_answered(SYNCS, WELL, &program(), ground.path(), &arguments));
     let writes = ["write_4096 write", "write_8192 write", "rewrite_8192 rewrite", "largefb write sequential"];
@@ -201,7 +201,7 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
     if is_in_memory(folder.path()) || !Path::new("/dev/fuse").exists() {
         return skip!("the temporary folder is in memory, or there is no /dev/fuse");
     }
-    let ground = ground(folder.path(), Bytes::mib(192));
+    let ground = ground("ext4", folder.path(), Bytes::mib(192));
     let below = full_file(&ground.path().join("below"), 128 << 20);
     fs::create_dir(folder.path().join("point")).expect("a folder");
     let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");

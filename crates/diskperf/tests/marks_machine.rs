@@ -254,7 +254,7 @@ fn run_while_somebody_writes() -> Ended {
 fn a_setting_that_changes_in_mid_run_is_told() {
     need_disk!("mkfs.ext4");
     let folder = scratch();
-    let ground = ground(folder.path(), Bytes::mib(32));
+    let ground = ground("ext4", folder.path(), Bytes::mib(32));
     let path = ground.path().to_str().expect("a plain path");
     let read_ahead = Path::new("/sys/block").join(&ground.device().name).join("queue/read_ahead_kb");
     let change_queue = || fs::write(&read_ahead, "68").expect("the queue is changed");
@@ -287,7 +287,7 @@ fn a_setting_that_changes_in_mid_run_is_told() {
 fn an_image_names_the_file_system_it_lies_in() {
     need_disk!("mkfs.ext4");
     let folder = scratch();
-    let ground = ground(folder.path(), Bytes::mib(32));
+    let ground = ground("ext4", folder.path(), Bytes::mib(32));
     let document = run(folder.path(), &["a=image:ext4,size=32MiB", &format!("b={}", ground.path().display())]);
     for (index, target) in ["a", "b"].into_iter().enumerate() {
         let info = &document["run"]["targets"][index];

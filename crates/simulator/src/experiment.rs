@@ -123,3 +123,35 @@ impl Outcome {
 fn nanos(span: Nanos) -> u128 {
     u128::from(span.0.max(1))
 }
+
+/// What tests run.
+#[cfg(test)]
+pub(crate) mod samples {
+    use workload::programs::mckusick::Classic;
+    use workload::{Name, Stream};
+
+    use super::{Experiment, Outcome};
+    use crate::computer::Chance;
+    use crate::description::Description;
+
+    /// A program of 1983 on files of so many bytes, in the file system of that place.
+    pub(crate) fn run(
+        description: &Description,
+        file_system: usize,
+        drives: usize,
+        (program, bytes): (Classic, u64),
+        chance: Chance,
+    ) -> Outcome {
+        let (prepare, steps) = (program.program(bytes).prepare, program.steps(Name::root(0), bytes));
+        let experiment = Experiment {
+            description,
+            file_system: &description.file_systems[file_system],
+            drives,
+            files: &prepare,
+            before: &Stream::empty(),
+            steps: &steps,
+            bytes,
+        };
+        experiment.prepare().and_then(|prepared| prepared.run(chance)).expect("a computer")
+    }
+}

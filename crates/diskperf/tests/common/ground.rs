@@ -7,10 +7,10 @@ use std::path::Path;
 use kernel::{Image, ImageSpec, PrivateMounts};
 use units::Bytes;
 
-/// An ext4 of this size, on an image in the folder. The programs that this thread starts see it.
-pub fn ground(folder: &Path, size: Bytes) -> Image {
+/// A file system of this kind and size, on an image in the folder. The programs that this thread starts see it.
+pub fn ground(kind: &str, folder: &Path, size: Bytes) -> Image {
     let spec = ImageSpec {
-        file_system: "ext4".to_owned(),
+        file_system: kind.to_owned(),
         bytes: size,
         directory: folder.to_owned(),
         block: None,

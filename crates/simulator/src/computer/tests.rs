@@ -14,23 +14,12 @@ use crate::computer::patience::Patience;
 use crate::computer::{Chance, Computer};
 use crate::description::samples::{early_massbus, massbus, uda};
 use crate::description::{Bus, Controller, DataLate, Description};
-use crate::experiment::{Experiment, Outcome};
+use crate::experiment::{Outcome, samples};
 
 const FILE: u64 = 2 << 20;
 
 fn run(description: &Description, file_system: usize, drives: usize, program: Classic, chance: Chance) -> Outcome {
-    let file_system = &description.file_systems[file_system];
-    let (prepare, steps) = (program.program(FILE).prepare, program.steps(Name::root(0), FILE));
-    let experiment = Experiment {
-        description,
-        file_system,
-        drives,
-        files: &prepare,
-        before: &Stream::empty(),
-        steps: &steps,
-        bytes: FILE,
-    };
-    experiment.prepare().and_then(|prepared| prepared.run(chance)).expect("a computer")
+    samples::run(description, file_system, drives, (program, FILE), chance)
 }
 
 /// The mean rate over some phases of the spindles.

@@ -13,7 +13,7 @@ use crate::description::samples::{eagle, early_massbus, ffs, massbus, uda};
 use crate::description::{Attention, Controller, Description, Queue, Search};
 use crate::drive::{Activity, Drive};
 use crate::engine::Engine;
-use crate::experiment::{Experiment, Outcome};
+use crate::experiment::{Outcome, samples};
 use crate::fs::ffs::Ffs;
 use crate::queue::{DriveQueue, Waiting};
 
@@ -54,18 +54,7 @@ fn holds(fault: Fault) -> bool {
 }
 
 fn run(description: &Description, drives: usize, program: Classic) -> Outcome {
-    let (prepare, steps) = (program.program(FILE).prepare, program.steps(Name::root(0), FILE));
-    let file_system = &description.file_systems[0];
-    let experiment = Experiment {
-        description,
-        file_system,
-        drives,
-        files: &prepare,
-        before: &Stream::empty(),
-        steps: &steps,
-        bytes: FILE,
-    };
-    experiment.prepare().and_then(|prepared| prepared.run(Chance::default())).expect("a computer")
+    samples::run(description, 0, drives, (program, FILE), Chance::default())
 }
 
 /// Requests that a drive serves while a file of `FILE` bytes is read.
