@@ -8,7 +8,7 @@ use stats::{
     Steadiness, TargetInfo, limits, summary,
 };
 use units::{Nanos, fnv1a};
-use workload::{Base, Census, OpKind, Parameter, Phase, Reason, Setting, Tally, Unproven};
+use workload::{Base, Census, Issue, OpKind, Parameter, Phase, Reason, Setting, Steps, Tally, Unproven};
 
 use crate::consumption::gather;
 use crate::error::{Error, hint};
@@ -157,7 +157,8 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
 
-    let direct = row.program.parameters.contains(&Parameter::new("direct", true));
+    let is_nowhere = phase.steps.issue() == Issue::Nowhere;
+    let direct = row.program.parameters.contains(&Parameter::new("direct", true)) && !is_nowhere;
     let (cache, cache_reason) = cache(&kept_runs);
     let overlap = kept.iter().filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
     let case = Case {
@@ -167,7 +168,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         base,
         cold: cache == CacheState::Cold,
         direct,
-        simulated,
+        simulated: simulated || is_nowhere,
         places: targets.iter().filter_map(|target| target.place()).collect(),
         failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
         measured,
@@ -201,7 +202,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         overlap,
         rate: measured.then(|| summary::rate(kept(), base, clock, row.unit)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), clock)).flatten(),
-        latency_ns: measured.then(|| latency(&kept_runs)).flatten(),
+        latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
         io: measured.then(|| io(&kept_runs)).flatten(),
         time: measured.then(|| limits::where_it_went(&used)),
         breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
@@ -227,8 +228,8 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
 /// Whether the phase did all it was to do, and was not ended by its time.
 fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
     let done = |tally: &Tally| match phase.base {
-        Base::Bytes => tally.bytes_read.max(tally.bytes_written),
-        Base::Files | Base::Ops => tally.count(phase.unit.last),
+        Base::Bytes => moved(tally, phase),
+        Base::Files | Base::Ops => phase.unit.done(tally),
     };
     phase.within.is_none() || run.parts.iter().all(|part| done(&part.tally) == phase.amount)
 }
@@ -292,18 +293,27 @@ fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
             machine: done.witness.machine.map(Nanos::as_secs_f64),
         },
         parts: if parts.len() > 1 { parts } else { Vec::new() },
+        intervals: done.intervals.clone(),
         marks: Vec::new(),
     })
 }
 
 fn round_part(part: &Part, phase: &Phase) -> RoundPart {
     RoundPart {
-        bytes: part.tally.bytes_read.max(part.tally.bytes_written),
-        ops: part.tally.count(phase.unit.last),
+        bytes: moved(&part.tally, phase),
+        ops: phase.unit.done(&part.tally),
         returned_s: part.returned.as_secs_f64(),
         data_durable_s: part.data_durable.map(Nanos::as_secs_f64),
         durable_s: part.durable.map(Nanos::as_secs_f64),
         process_s: part.cpu.total.as_secs_f64(),
+    }
+}
+
+/// Bytes that moved between the program and files: what is copied is read and written, and counts once.
+fn moved(tally: &Tally, phase: &Phase) -> u64 {
+    match phase.unit.also {
+        Some(_) => tally.bytes_read + tally.bytes_written,
+        None => tally.bytes_read.max(tally.bytes_written),
     }
 }
 
@@ -330,7 +340,12 @@ pub fn value_of(setting: &Setting) -> ParameterValue {
 fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
     let parameters = &alternative.row.program.parameters;
     let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), value_of(&parameter.value)));
-    let engines = targets.iter().map(|target| if target.is_simulated() { "simulated" } else { "posix" });
+    let engine = match alternative.row.program.phases.first().map(|phase| phase.steps.issue()) {
+        Some(Issue::Overlapping(_)) => "uring",
+        Some(Issue::Nowhere) => "null",
+        Some(Issue::InTurn) | None => "posix",
+    };
+    let engines = targets.iter().map(|target| if target.is_simulated() { "simulated" } else { engine });
     // A program that reads the device under a target meets no file system.
     let file_systems =
         targets.iter().filter_map(|target| target.file_system().filter(|_| alternative.row.raw.is_none()));
@@ -397,12 +412,12 @@ fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
 }
 
 /// How long single units of work took, over all kept rounds; nothing where they were not timed.
-fn latency(runs: &[&PhaseRun]) -> Option<Latency> {
+fn latency(runs: &[&PhaseRun], phase: &Phase) -> Option<Latency> {
     let mut all = Latencies::default();
     for run in runs {
         all.add_times(run.latencies.as_ref()?);
     }
-    all.summary(LatencyKind::Service)
+    all.summary(if phase.steps.is_paced() { LatencyKind::Response } else { LatencyKind::Service })
 }
 
 /// A checksum of what was done and what was left: FNV-1a over the counts. The same program does the same in

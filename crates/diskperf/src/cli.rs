@@ -1,17 +1,20 @@
 //! The command line: what can be typed, and the help that teaches it.
 
+pub mod values;
+
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Means;
 use report::plain;
 use units::{Bytes, Nanos};
 use workload::Cache;
+use workload::programs::load::Load;
 use workload::programs::mckusick::Classic;
 
+use crate::budget::Sizes;
 use crate::commands;
 use crate::commands::bw::BwArguments;
 use crate::commands::clean::CleanArguments;
@@ -20,6 +23,7 @@ use crate::commands::copy::CopyArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::export::ExportArguments;
+use crate::commands::io::IoArguments;
 use crate::commands::largefb::LargefbArguments;
 use crate::commands::list::ListArguments;
 use crate::commands::man::ManArguments;
@@ -34,9 +38,11 @@ use crate::exit::Exit;
 use crate::layout::OutputArguments;
 use crate::machines::Sweep;
 use crate::output;
-use crate::presets::{self, Preset};
+use crate::presets::{self, Preset, Settings};
 use crate::runs::KeepArguments;
 use crate::target::{Target, TargetArgument};
+
+use values::{PresetParser, parse_bytes, parse_memory, parse_time};
 
 /// How fast is this for what programs do, can I believe the number, and why?
 ///
@@ -65,6 +71,14 @@ enum Command {
     #[command(after_help = "Example: the tables of The Linux Programming Interface in five minutes\n  \
         diskperf run tlpi . --budget 5min")]
     Run(RunArguments),
+    /// Measure one load of your own: a pattern, a block size, a depth, a rate.
+    ///
+    /// Each round makes a file in a private folder, runs the load on it for a time, and removes it. What is written is
+    /// measured until it is durable.
+    #[command(after_help = "Examples:\n  diskperf io randread --direct --iodepth 32\n  \
+        diskperf io randrw --reads 70 --bs 8KiB --time 10s\n  \
+        diskperf io randread --direct --rate 2000 --arrivals poisson    how long it takes at that load")]
+    Io(IoArguments),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
     #[command(name = "read_8192")]
     Read8192 { file: OsString },
@@ -322,6 +336,9 @@ pub struct RunArguments {
     pub store: KeepArguments,
     #[command(flatten)]
     pub output: OutputArguments,
+    /// The load of `io`, which no option of `run` gives.
+    #[arg(skip)]
+    pub load: Option<Load>,
 }
 
 /// What is written.
@@ -435,7 +452,22 @@ impl RunArguments {
             consent: ConsentArguments::default(),
             store,
             output,
+            load: None,
         }
+    }
+
+    /// The one load that `io` asks for, in the place of a preset.
+    fn of_load(io: IoArguments) -> Result<RunArguments, Error> {
+        let load = Some(io.load()?);
+        let IoArguments { targets, size, rounds, budget, seed, warm, dry_run, consent, .. } = io;
+        let main_job = RunArguments::main_job(io.store, io.output);
+        let preset = presets::LOAD;
+        Ok(RunArguments { preset, targets, size, rounds, budget, seed, warm, dry_run, consent, load, ..main_job })
+    }
+
+    /// What its preset needs to know.
+    pub fn settings(&self, memory: Option<Bytes>, sizes: Sizes) -> Settings {
+        Settings { size: self.size, memory, seed: self.seed(), sizes, load: self.load }
     }
 
     /// Whether to run every program also on all targets at once: as asked, or as the preset does where the
@@ -478,48 +510,6 @@ impl RunArguments {
     }
 }
 
-/// Takes a preset by its name.
-#[derive(Clone)]
-struct PresetParser;
-
-impl clap::builder::TypedValueParser for PresetParser {
-    type Value = &'static Preset;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Self::Value, clap::Error> {
-        let names = clap::builder::PossibleValuesParser::new(presets::ALL.map(|preset| preset.name));
-        let name = names.parse_ref(command, argument, value)?;
-        Ok(presets::ALL.into_iter().find(|preset| preset.name == name).expect("one of the possible values"))
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(presets::ALL.into_iter().map(|preset| PossibleValue::new(preset.name).help(preset.about))))
-    }
-}
-
-/// A run is ended by the kernel in a memory of 4 MiB, and was well in one of 16 (tried with `smoke`).
-const LEAST_MEMORY: Bytes = Bytes::mib(16);
-
-fn parse_memory(text: &str) -> Result<Bytes, String> {
-    match text.parse::<Bytes>() {
-        Ok(memory) if memory < LEAST_MEMORY => Err(format!("diskperf itself needs at least {LEAST_MEMORY}")),
-        Ok(memory) => Ok(memory),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-fn parse_bytes(text: &str) -> Result<Bytes, units::ParseBytesError> {
-    text.parse()
-}
-
-fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
-    text.parse()
-}
-
 /// All that can be typed.
 pub fn command() -> clap::Command {
     CommandLine::command()
@@ -537,6 +527,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
         Some(Command::Run(arguments)) => commands::run::run(&arguments, &words),
+        Some(Command::Io(arguments)) => commands::run::run(&RunArguments::of_load(arguments)?, &words),
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
         Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
@@ -581,6 +572,7 @@ pub fn stored(words: &[OsString]) -> Option<RunArguments> {
     match line.command {
         None => Some(RunArguments::main_job(line.keep, line.output)),
         Some(Command::Run(arguments)) => Some(arguments),
+        Some(Command::Io(arguments)) => RunArguments::of_load(arguments).ok(),
         Some(_) => None,
     }
 }

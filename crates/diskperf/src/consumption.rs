@@ -3,7 +3,7 @@
 use stats::ClockKind;
 use stats::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
-use workload::{Layer, Phase, Witness};
+use workload::{Issue, Layer, Phase, Steps, Witness};
 
 use crate::runner::{Part, PhaseRun};
 
@@ -22,7 +22,7 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
     Consumption {
         elapsed,
         programs: runs.iter().map(|run| run.parts.len()).max().unwrap_or(1) as u32,
-        depth: 1,
+        depth: depth(phase),
         writes,
         // The CPU clock is read just outside the other: it may see a little more.
         user: parts().map(|part| part.cpu.user).sum(),
@@ -38,6 +38,14 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
         memory_stall: seen(|witness| witness.pressure.memory),
         refaulted: refaulted(runs),
         device,
+    }
+}
+
+/// How many requests its program makes at once, at most.
+fn depth(phase: &Phase) -> u32 {
+    match phase.steps.issue() {
+        Issue::Overlapping(overlap) => overlap.depth,
+        Issue::InTurn | Issue::Nowhere => 1,
     }
 }
 

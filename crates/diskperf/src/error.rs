@@ -126,6 +126,10 @@ pub enum Error {
     NoSettings(String),
     #[error("{what} of {given}: {why}")]
     BadSize { what: &'static str, given: String, why: String },
+    #[error("direct I/O on {target} takes multiples of {needs}, and a block has {block}")]
+    Unaligned { target: String, block: Bytes, needs: Bytes },
+    #[error("{0}")]
+    NoRing(kernel::NoRing),
     #[error("{path}: {failure}")]
     Op { path: PathBuf, failure: Failure },
     #[error(transparent)]
@@ -198,6 +202,7 @@ impl Error {
             | Error::NothingToDraw
             | Error::UnknownDrawing(_)
             | Error::UnknownWord { .. }
+            | Error::Unaligned { .. }
             | Error::BadSize { .. } => Exit::Usage,
             Error::Elevated
             | Error::WouldOverwrite(_)
@@ -212,6 +217,7 @@ impl Error {
             | Error::NotAgreed(_)
             | Error::NoRoom { .. }
             | Error::NoFiles { .. }
+            | Error::NoRing(_)
             | Error::Unreadable { .. } => Exit::Refused,
             Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::DropCaches(source))
                 if lacks_rights(source) =>
@@ -367,6 +373,10 @@ impl Error {
             }
             Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source))
             | Error::Output { source, .. } => return failure::of_system(source).map(str::to_owned),
+            Error::Unaligned { needs, .. } => {
+                format!("--bs {}, or leave out --direct", needs.to_string().replace(' ', ""))
+            }
+            Error::NoRing(_) => "leave out --engine uring: then one operation is under way at a time".to_owned(),
             Error::Op { failure, .. } => match failure.reason {
                 Reason::Denied => "run as a user who may open it".to_owned(),
                 Reason::NoSpace => "free some space and run it again".to_owned(),

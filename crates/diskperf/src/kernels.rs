@@ -9,10 +9,11 @@ pub struct Release(pub u32, pub u32);
 pub const OLDEST: Release = Release(4, 4);
 
 /// What can only be had from a release on.
-pub const GAINS: [(Release, &str); 5] = [
+pub const GAINS: [(Release, &str); 6] = [
     (Release(4, 20), "pressure, a sign of noise"),
     (Release(5, 5), "flushes counted by the device"),
     (Release(5, 8), "images"),
+    (Release(5, 11), "several operations at once"),
     (Release(6, 1), "the alignment that O_DIRECT asks for"),
     (Release(6, 5), "proof of what is not yet written"),
 ];

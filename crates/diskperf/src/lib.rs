@@ -41,7 +41,7 @@ mod plan;
 mod presets;
 mod progress;
 mod published;
-mod recorder;
+pub mod recorder;
 pub mod runner;
 mod runs;
 mod shell;

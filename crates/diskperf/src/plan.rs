@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use kernel::Means;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
-use workload::{Base, Op, OpKind, Phase, Program, Step, Steps};
+use workload::{Base, Issue, Op, OpKind, Phase, Program, Step, Steps};
 
 use crate::budget::{Dial, Limits, Sizes};
 use crate::forecast::{Trials, Work};
@@ -70,6 +70,17 @@ pub struct Alternative {
     pub targets: Vec<usize>,
     /// What runs there.
     pub row: Row,
+}
+
+impl Alternative {
+    /// What the programs hold, together, for what they have under way at once.
+    pub fn ring_memory(&self) -> Bytes {
+        let issues = self.row.program.phases.iter().map(|phase| phase.steps.issue());
+        let rings =
+            issues.filter_map(|issue| if let Issue::Overlapping(overlap) = issue { Some(overlap) } else { None });
+        let largest = rings.map(kernel::ring_memory).max().unwrap_or_default();
+        Bytes(largest.0 * self.targets.len() as u64)
+    }
 }
 
 /// The device under a target.
@@ -195,6 +206,19 @@ impl Plan {
             .sum();
         let trials = self.trials().map_or(0, |trials| trials.programs().iter().map(writes).sum());
         round * u64::from(self.rounds) + trials * u64::from(Trials::EXECUTIONS) + self.tried
+    }
+
+    /// The same in words: `up to 1.5 GiB`, or until when it writes as much as it can.
+    pub fn writes_in_words(&self, target: usize) -> String {
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
+        let mut endless = here.flat_map(|alternative| &alternative.row.program.phases).filter(|phase| {
+            let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
+            phase.changes() && phase.base == Base::Ops && over_and_over
+        });
+        match endless.find_map(|phase| phase.within) {
+            Some(time) => format!("as much as it can in {time} a round"),
+            None => format!("up to {}", Bytes(self.writes(target))),
+        }
     }
 
     /// Whether a target is never busy together with others.

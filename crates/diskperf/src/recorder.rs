@@ -1,22 +1,41 @@
 //! Listens to a program and times its units of work.
 
-use stats::Latencies;
+use stats::{INTERVAL, Interval, Latencies, MOST_INTERVALS};
 use units::{Moment, Nanos};
 use workload::{Op, Reason, Recorder, Tally, Unit};
 
-/// Counts like a [`Tally`], and keeps how long each unit of work took.
+/// Counts like a [`Tally`], and keeps how long each unit of work took, and what returned in each quarter of a second.
 pub struct Timed<C> {
+    tally: Tally,
+    /// Of intervals that are over, and of this one: an op is added to one histogram only.
+    latencies: Latencies,
+    current: Latencies,
+    intervals: Vec<Interval>,
+    /// Bytes that had moved when this interval began.
+    bytes: u64,
+    unit: Unit,
+    began: Option<Moment<C>>,
+    /// After which time no unit is to begin.
+    within: Option<Nanos>,
+    /// When this interval is over; the zero of the clock until the first unit has begun.
+    turn: Moment<C>,
+    /// When it has enough.
+    ends: Moment<C>,
+    has_enough: bool,
+}
+
+/// What a program did, and how long its units of work took.
+#[derive(Clone, Debug)]
+pub struct Heard {
     /// What was done.
     pub tally: Tally,
     /// How long each unit took.
     pub latencies: Latencies,
-    unit: Unit,
-    began: Option<Moment<C>>,
-    /// After which time no unit is to begin, and when the first op was issued.
-    within: Option<Nanos>,
-    since: Option<Moment<C>>,
-    has_enough: bool,
+    /// What returned in each whole quarter of a second since the first unit began.
+    pub intervals: Vec<Interval>,
 }
+
+const NEVER: Nanos = Nanos(u64::MAX);
 
 impl<C> Timed<C> {
     /// Times units of this kind.
@@ -24,10 +43,14 @@ impl<C> Timed<C> {
         Timed {
             tally: Tally::default(),
             latencies: Latencies::default(),
+            current: Latencies::default(),
+            intervals: Vec::new(),
+            bytes: 0,
             unit,
             began: None,
             within: None,
-            since: None,
+            turn: Moment::ZERO,
+            ends: Moment::at(NEVER),
             has_enough: false,
         }
     }
@@ -36,30 +59,118 @@ impl<C> Timed<C> {
     pub fn within(self, time: Option<Nanos>) -> Timed<C> {
         Timed { within: time, ..self }
     }
+
+    /// All that it heard.
+    pub fn heard(mut self) -> Heard {
+        self.latencies.add(&self.current);
+        Heard { tally: self.tally, latencies: self.latencies, intervals: self.intervals }
+    }
+
+    /// An interval is over, or the first unit has begun.
+    #[cold]
+    fn turn(&mut self, now: Moment<C>, began: Option<Moment<C>>) {
+        if self.turn == Moment::ZERO {
+            let Some(began) = began else { return };
+            self.turn = began + INTERVAL;
+            self.ends = self.within.map_or(self.ends, |time| began + time);
+        }
+        let moved = |tally: &Tally| tally.bytes_read + tally.bytes_written;
+        while now >= self.turn {
+            if self.intervals.len() == MOST_INTERVALS {
+                self.turn = Moment::at(NEVER);
+                return;
+            }
+            self.intervals.push(Interval::of(&self.current, moved(&self.tally) - self.bytes));
+            self.latencies.add(&self.current);
+            self.current.clear();
+            self.bytes = moved(&self.tally);
+            self.turn = self.turn + INTERVAL;
+        }
+    }
 }
 
 impl<C> Recorder<C> for Timed<C> {
     const TIMED: bool = true;
 
-    #[inline]
+    // In the world's loop, where it is often known which kind of op it is.
+    #[inline(always)]
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
-        Recorder::<C>::record(&mut self.tally, op, issued, returned, outcome);
         let kind = op.kind();
-        if self.began.is_none() && kind == self.unit.first {
+        let is_single = (kind == self.unit.first && kind == self.unit.last) || self.unit.also == Some(kind);
+        if !is_single && self.began.is_none() && kind == self.unit.first {
             self.began = Some(issued);
         }
-        if kind == self.unit.last
+        if returned >= self.turn {
+            self.turn(returned, if is_single { Some(issued) } else { self.began });
+        }
+        Recorder::<C>::record(&mut self.tally, op, issued, returned, outcome);
+        let began = if is_single {
+            issued
+        } else if kind == self.unit.last
             && let Some(began) = self.began.take()
         {
-            self.latencies.record(returned.since(began));
-            if let Some(time) = self.within {
-                self.has_enough = returned.since(*self.since.get_or_insert(began)) >= time;
-            }
-        }
+            began
+        } else {
+            return;
+        };
+        self.current.record(returned.since(began));
+        self.has_enough = returned >= self.ends;
     }
 
     #[inline]
     fn has_enough(&self) -> bool {
         self.has_enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Virtual;
+    use workload::{Handle, OpKind};
+
+    use super::*;
+
+    const READ: Op = Op::Read { handle: Handle(0), length: 512 };
+
+    fn at(millis: u64) -> Moment<Virtual> {
+        Moment::at(Nanos::from_millis(1_000 + millis))
+    }
+
+    /// Reads that were issued and returned then.
+    fn hear(recorder: &mut Timed<Virtual>, reads: &[(u64, u64)]) {
+        for &(issued, returned) in reads {
+            recorder.record(&READ, at(issued), at(returned), Ok(512));
+        }
+    }
+
+    #[test]
+    fn a_stall_leaves_intervals_in_which_nothing_returned() {
+        let mut recorder = Timed::new(Unit::of(OpKind::Read));
+        recorder.record(&Op::Syncfs, at(0), at(50), Ok(0));
+        // The first interval begins with the first unit.
+        hear(&mut recorder, &[(100, 110), (110, 349), (349, 900), (900, 901)]);
+        let heard = recorder.heard();
+        let told: Vec<(u64, u64, Option<u64>)> =
+            heard.intervals.iter().map(|one| (one.ops, one.bytes, one.max)).collect();
+        assert_eq!(told, [(2, 1024, Some(239_000_000)), (0, 0, None), (0, 0, None)]);
+        assert_eq!((heard.latencies.count(), heard.latencies.longest()), (4, Some(551_000_000)));
+    }
+
+    #[test]
+    fn it_has_enough_once_the_time_since_the_first_unit_is_over() {
+        let mut recorder = Timed::new(Unit::of(OpKind::Read)).within(Some(Nanos::from_millis(300)));
+        hear(&mut recorder, &[(100, 110), (110, 399)]);
+        assert!(!recorder.has_enough());
+        hear(&mut recorder, &[(399, 400)]);
+        assert!(recorder.has_enough());
+    }
+
+    #[test]
+    fn of_a_mix_each_op_is_a_unit() {
+        let mut recorder: Timed<Virtual> = Timed::new(Unit::either(OpKind::Read, OpKind::Write));
+        hear(&mut recorder, &[(0, 3)]);
+        recorder.record(&Op::Write { handle: Handle(0), length: 512 }, at(3), at(10), Ok(512));
+        let heard = recorder.heard();
+        assert_eq!((heard.latencies.count(), heard.latencies.longest()), (2, Some(7_000_000)));
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use stats::{Latencies, Times};
+use stats::{Interval, Latencies, Times};
 use units::Nanos;
 use workload::{
     CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Reason, Recorder, Residency, Span,
@@ -115,6 +115,8 @@ pub struct PhaseRun {
     pub laid: Option<Laid>,
     /// How long all units of work took, where they were timed.
     pub latencies: Option<Times>,
+    /// What returned in each whole quarter of a second, where they were.
+    pub intervals: Vec<Interval>,
 }
 
 /// What one program did in a phase.
@@ -301,13 +303,13 @@ fn perform_phase<W: World>(
     let calm = world.quiesce()?;
     world.watch()?;
     let written_before = world.device_bytes();
-    let (spans, tallies, latencies) = if timed || phase.within.is_some() {
+    let (spans, tallies, latencies, intervals) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
-        let (tallies, latencies) = split(recorders);
-        (spans, tallies, Some(latencies))
+        let (tallies, latencies, intervals) = split(recorders);
+        (spans, tallies, Some(latencies), intervals)
     } else {
         let (spans, tallies) = run_stream(world, &phase.steps)?;
-        (spans, tallies, None)
+        (spans, tallies, None, Vec::new())
     };
     let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
     let dirtiness = world.dirtiness();
@@ -363,7 +365,19 @@ fn perform_phase<W: World>(
         part.census = world.census(index)?;
     }
     let latencies = latencies.as_ref().map(Times::from);
-    Ok(Ok(PhaseRun { cache, calm, parts, witness, written_at_return, dirtiness, unwritten, grown, laid, latencies }))
+    Ok(Ok(PhaseRun {
+        cache,
+        calm,
+        parts,
+        witness,
+        written_at_return,
+        dirtiness,
+        unwritten,
+        grown,
+        laid,
+        latencies,
+        intervals,
+    }))
 }
 
 /// How often, and how long after each other, it is looked whether what waits to be written goes on waiting. What
@@ -396,14 +410,16 @@ impl Part {
     }
 }
 
-/// What was done, and how long all units of work took.
-fn split<C>(recorders: Vec<Timed<C>>) -> (Vec<Tally>, Latencies) {
+/// What was done, how long all units of work took, and what returned when.
+fn split<C>(recorders: Vec<Timed<C>>) -> (Vec<Tally>, Latencies, Vec<Interval>) {
     let mut all = Latencies::default();
-    let tallies = recorders.into_iter().map(|recorder| {
-        all.add(&recorder.latencies);
-        recorder.tally
-    });
-    (tallies.collect(), all)
+    let (mut tallies, mut intervals) = (Vec::new(), Vec::new());
+    for heard in recorders.into_iter().map(Timed::heard) {
+        all.add(&heard.latencies);
+        tallies.push(heard.tally);
+        intervals.push(heard.intervals);
+    }
+    (tallies, all, Interval::of_all(intervals))
 }
 
 /// The spans of a world's programs and what their recorders heard.

@@ -177,7 +177,7 @@ pub fn price(
         let phases = performance.phases.iter().map(|phase| phase.durable().unwrap_or(phase.returned()));
         let work = (performance.prepared_in + phases.sum()).as_secs_f64();
         let (timed, operations) = match dial.is_timed() {
-            true => (phase.returned().as_secs_f64(), phase.tally().count(row.program.phases[0].unit.last)),
+            true => (phase.returned().as_secs_f64(), row.program.phases[0].unit.done(&phase.tally())),
             false => (0.0, 0),
         };
         samples.push(Sample { amount, all, work, timed, operations });

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use kernel::ImageFault;
 use kernel::guard::Leave;
-use kernel::place::{Place, is_under_dev, may_write, takes_direct};
+use kernel::place::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
 use kernel::storage::Storage;
 use kernel::tuning::Setting;
 use units::Bytes;
@@ -250,6 +250,18 @@ impl Target {
                 _ => None,
             },
             Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
+        }
+    }
+
+    /// What blocks that go past the page cache must be a multiple of here, where the kernel says so. Makes and removes
+    /// an unnamed file.
+    pub fn direct_alignment(&self) -> Option<u32> {
+        match &self.site {
+            Site::Directory { path, .. } => direct_alignment(path),
+            Site::File { path, .. } => {
+                Storage::at(path).ok().flatten().filter(|storage| storage.direct).map(|storage| storage.block_bytes)
+            }
+            Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
         }
     }
 

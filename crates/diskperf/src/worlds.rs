@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::Trial;
 use crate::ground::{Ground, Renewal};
-use crate::plan::{Before, Plan, Raw};
+use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::runner::{self, Broken, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
 use crate::target::Target;
@@ -125,16 +125,18 @@ fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), Error> {
 
 /// Refuses where there is no memory for the programs of all worlds.
 pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), Error> {
-    let real = plan.alternatives.iter().map(|alternative| &alternative.targets);
-    let mut real: Vec<&Vec<usize>> =
-        real.filter(|busy| busy.iter().all(|&index| !targets[index].is_simulated())).collect();
+    let is_real = |alternative: &&Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+    let alternatives = plan.alternatives.iter().filter(is_real);
+    // A ring lives as long as its program runs.
+    let rings = alternatives.clone().map(Alternative::ring_memory).max().unwrap_or_default();
+    let mut real: Vec<&Vec<usize>> = alternatives.map(|alternative| &alternative.targets).collect();
     real.sort_unstable();
     real.dedup();
     let programs: Vec<usize> = real.into_iter().flatten().copied().collect();
     let largest_call = programs.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
     match programs.len() {
         0 => Ok(()),
-        count => Ok(kernel::check_memory(count, largest_call)?),
+        count => Ok(kernel::check_memory(count, largest_call, rings)?),
     }
 }
 
@@ -222,6 +224,7 @@ impl AnyWorld {
                     let performed = runner::perform(&mut **world, program, how);
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
+                world.lacks().iter().for_each(|lack| remark!("{}: {lack}", program.name));
                 // Whatever became of it: who stands there is in the way of the next.
                 if !renewals.is_empty() {
                     world.leave();

@@ -176,6 +176,8 @@ const ANY: &[&str] = &[""];
 const CALLS: &[Call] = &[
     (&["run", "smoke", "sim:flat"], 0, &["write_8192", "seed 1"], &[]),
     (&["run", "smoke", "missing"], 2, &[], &["there is no missing", "hint: "]),
+    (&["io", "randread", "sim:flat", "--size", "1MiB"], 0, &["randread", "service time"], &[]),
+    (&["io", "randread", "--iodepth", "0"], 2, &[], &["--iodepth"]),
     (&["write_8192", "file"], 0, &[], &[]),
     (&["write_8192"], 2, &[], &["FILE"]),
     (&["rewrite_8192", "file"], 0, &[], &[]),

@@ -51,7 +51,7 @@ fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
     assert!(first.starts_with("writes up to ") && first.contains(", in up to 6 s; Ctrl-C leaves nothing"), "{first}");
     assert!(ended.err.contains("about ") && ended.err.contains(" rounds; files of "), "{}", ended.err);
     let cells = cells(&document);
-    assert_eq!(cells.len(), 12);
+    assert_eq!(cells.len(), 13);
     assert!(written(cells) <= (free / 50).min(4 << 30));
     for cell in cells {
         let rounds = cell["rounds"].as_array().expect("rounds").len();

@@ -11,8 +11,8 @@ use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
 use workload::programs::{book, lab, mckusick, modern};
 use workload::{
-    Access, Base, Census, Directory, Durability, Handle, Layout, Mode, Name, Op, OpKind, Order, Placing, Program,
-    Reason, Recorder, Stream, Tally, World,
+    Access, Base, Body, Census, Directory, Durability, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order, Overlap,
+    Places, Placing, Program, Reason, Recorder, Stream, Tally, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
@@ -78,6 +78,58 @@ fn programs() -> Vec<Program> {
     programs
 }
 
+/// Streams of reads and writes at places of their own.
+fn at_places() -> Vec<Stream> {
+    let (file, handle, block) = (Name::root(0), Handle(0), 4096);
+    let create = Op::Create { name: file, handle, mode: Mode::default() };
+    let open = Op::Open { name: file, handle, access: Access::ReadWrite, mode: Mode::default() };
+    let laid = Places::in_order(true, handle, block, 50);
+    let mixed = Places::drawn(false, handle, block, (200, 50), 7).mixed(60, 8);
+    let written = Places::new(true, handle, block, (50, 50), Placing::Stride(7), 1);
+    vec![
+        Stream::open(vec![create], Body::Places(laid)).then(vec![Op::Fsync { handle }]),
+        Stream::open(vec![open], Body::Places(mixed)).then(vec![Op::Fdatasync { handle }, Op::Close { handle }]),
+        Stream::open(vec![open], Body::Places(written)).then(vec![Op::Close { handle }, Op::Syncfs]),
+        // Beyond its end.
+        Stream::open(vec![open], Body::Places(Places::in_order(false, handle, block, 60))),
+    ]
+}
+
+/// What the streams did to an empty world, one after the other.
+fn done<W: World>(world: &mut W, issue: Issue) -> (Vec<Tally>, Census)
+where
+    W::Fault: std::fmt::Debug,
+{
+    let tallies = at_places().into_iter().map(|stream| {
+        let mut tally = Tally::default();
+        world.run(&mut [stream.issued(issue)], std::slice::from_mut(&mut tally)).expect("the world");
+        tally
+    });
+    (tallies.collect(), world.census(0).expect("a census"))
+}
+
+#[test]
+fn several_at_once_have_the_effect_of_one_after_the_other() {
+    if let Some(why) = kernel::no_ring() {
+        return testkit::skip!("{why}");
+    }
+    let expected = done(&mut kernel(4096), Issue::InTurn);
+    let reason = expected.0[3].failure.map(|failure| failure.reason);
+    assert_eq!(reason, Some(Reason::Short(0)));
+    for depth in [1, 7, 64] {
+        let overlap = Overlap { depth, largest: 4096, writes: true };
+        // All that was under way when one failed counts, and so may differ.
+        let whole = |(tallies, census): &(Vec<Tally>, Census)| (tallies[..3].to_vec(), *census);
+        let found = done(&mut kernel(4096), Issue::Overlapping(overlap));
+        assert_eq!(whole(&found), whole(&expected), "depth {depth}");
+        assert_eq!(found.0[3].failure.map(|failure| failure.reason), reason);
+        assert_eq!(found.0[3].bytes_read, expected.0[3].bytes_read);
+        for (name, mut machine) in machines() {
+            assert_eq!(done(&mut machine, Issue::Overlapping(overlap)), expected, "on {name}");
+        }
+    }
+}
+
 /// What a phase did, apart from how long it took.
 fn deeds(performance: &Performance) -> Vec<(Tally, Census)> {
     performance.phases.iter().map(|phase| (phase.tally(), phase.census())).collect()
@@ -105,7 +157,7 @@ fn every_program_moves_what_its_rate_counts() {
         for (phase, run) in program.phases.iter().zip(&performance.phases) {
             let done = match phase.base {
                 Base::Bytes => run.tally().bytes_read.max(run.tally().bytes_written),
-                Base::Files | Base::Ops => run.tally().count(phase.unit.last),
+                Base::Files | Base::Ops => phase.unit.done(&run.tally()),
             };
             assert_eq!(done, phase.amount, "{} {}", program.name, phase.name);
         }

@@ -1,10 +1,13 @@
 //! The host's clock and the CPU clock of a thread.
 
+use std::fs;
 use std::mem::MaybeUninit;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::{Host, Moment, Nanos};
 use workload::CpuTime;
+
+use crate::bounded;
 
 /// The monotonic clock. Reads memory that the kernel shares, without a system call.
 #[inline]
@@ -21,6 +24,20 @@ pub(crate) fn thread_cpu() -> CpuTime {
 /// CPU time that was charged to this process, all its threads, since it began.
 pub(crate) fn process_cpu() -> Nanos {
     nanos(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+/// CPU time of the kernel workers that do what the calling thread's rings hand to them: threads of this process that
+/// are called after it.
+pub(crate) fn worker_cpu() -> Nanos {
+    let name = format!("iou-wrk-{}\n", rustix::thread::gettid().as_raw_nonzero());
+    let Ok(threads) = fs::read_dir("/proc/self/task") else { return Nanos::ZERO };
+    let times = threads.flatten().filter_map(|thread| {
+        let path = thread.path();
+        let is_its = bounded::of_the_kernel(path.join("comm")).is_ok_and(|comm| comm == name);
+        let times = if is_its { bounded::of_the_kernel(path.join("schedstat")).ok() } else { None };
+        times?.split_whitespace().next()?.parse().ok().map(Nanos)
+    });
+    times.sum()
 }
 
 /// CPU time between two readings. The user part comes from a clock of its own, sampled by the tick, and

@@ -25,6 +25,7 @@ pub fn stamp(identity: u64, offset: u64) -> [u8; STAMP_BYTES] {
 }
 
 /// Memory that begins on a page, as direct I/O needs it.
+#[derive(Default)]
 pub(crate) struct Pages(Vec<Page>);
 
 #[derive(Clone, Copy)]
@@ -70,10 +71,7 @@ impl Ring {
     pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Result<Ring, Fault> {
         assert!(bytes == 0 || bytes.is_power_of_two(), "a ring of {bytes} bytes");
         let mut pages = Pages::zeroed(bytes as usize + largest_call as usize)?;
-        let mut prng = Prng::new(seed);
-        for word in pages.bytes_mut().chunks_exact_mut(8) {
-            word.copy_from_slice(&prng.next_u64().to_le_bytes());
-        }
+        fill(pages.bytes_mut(), seed);
         Ok(Ring { pages, starts: bytes, at: 0 })
     }
 
@@ -86,13 +84,27 @@ impl Ring {
     /// sector. Panics where `length` exceeds the largest call.
     #[inline]
     pub(crate) fn draw(&mut self, length: u32) -> Draw<'_> {
-        let grain = match length {
-            4096.. => 4095,
-            512.. => 511,
-            _ => 0,
-        };
+        let grain = grain(length);
         let starts = self.starts.saturating_sub(1) & !grain;
         Draw { memory: self.pages.bytes_mut(), at: &mut self.at, length, grain, starts }
+    }
+}
+
+/// What the starts of calls of this length are multiples of, less one.
+#[inline]
+fn grain(length: u32) -> u32 {
+    match length {
+        4096.. => 4095,
+        512.. => 511,
+        _ => 0,
+    }
+}
+
+/// Incompressible bytes, which follow from the seed.
+pub(crate) fn fill(bytes: &mut [u8], seed: u64) {
+    let mut prng = Prng::new(seed);
+    for word in bytes.chunks_exact_mut(8) {
+        word.copy_from_slice(&prng.next_u64().to_le_bytes());
     }
 }
 
@@ -106,7 +118,14 @@ pub(crate) struct Draw<'a> {
     starts: u32,
 }
 
-impl Draw<'_> {
+impl<'a> Draw<'a> {
+    /// From memory in which a call may begin below `starts`, a power of two or zero, and did so last before `at`.
+    #[inline]
+    pub(crate) fn from(memory: &'a mut [u8], starts: u32, at: &'a mut u32, length: u32) -> Draw<'a> {
+        let grain = grain(length);
+        Draw { memory, at, length, grain, starts: starts.saturating_sub(1) & !grain }
+    }
+
     /// The next bytes, stamped for `offset` of the file `identity`.
     #[inline]
     pub(crate) fn next(&mut self, identity: u64, offset: u64) -> &[u8] {

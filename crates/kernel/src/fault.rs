@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use units::Bytes;
 
+use crate::uring::NoRing;
+
 /// The world itself failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
@@ -49,4 +51,7 @@ pub enum Fault {
     /// A path holds a zero byte.
     #[error("the path {0} holds a zero byte")]
     Path(PathBuf),
+    /// There is no io_uring, or it failed.
+    #[error("{0}")]
+    Ring(NoRing),
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
+//!        ├── uring: the same with several reads and writes at once
 //!        ├── reach, quiesce ──> caches: files out of memory or in it, and the proof
 //!        ├── laid ──> extents: what lies behind the bytes of files
 //!        └── watch ──> counters, workers, devices and the stack of them: on both sides of a measurement
@@ -53,6 +54,7 @@ mod start;
 pub mod storage;
 pub mod terminal;
 pub mod tuning;
+mod uring;
 mod volume;
 mod workers;
 mod workspace;
@@ -71,5 +73,6 @@ pub use memory_limit::{LimitError, MemoryLimit};
 pub use notes::hidden_notes;
 pub use posix::Posix;
 pub use program::{Remount, Station};
+pub use uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
 pub use volume::{LeftVolume, Volume, VolumeSpec, left_volumes};
 pub use workspace::{Workspace, remove_left};

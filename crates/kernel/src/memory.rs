@@ -18,13 +18,13 @@ const ADDRESSES: u64 = 32 << 20;
 /// times (a quarter of a megabyte for each kind) in pages that the C library does not share between threads.
 const ADDRESSES_EACH: u64 = 4 << 20;
 
-/// Refuses where so many programs, with calls of that size, would not have the memory that they need.
+/// Refuses where so many programs, with calls of that size and `rings` at once, would not have the memory that they need.
 ///   1. No control group may allow less than is held;
 ///   2. the kernel must have addresses for all of it (`ulimit -v`, strict overcommit): they are asked for, and given
 ///      back.
-pub fn check_memory(programs: usize, largest_call: u32) -> Result<(), Fault> {
+pub fn check_memory(programs: usize, largest_call: u32, rings: Bytes) -> Result<(), Fault> {
     // A ring with room for the largest call behind it, and what is read into.
-    let buffers = programs as u64 * (u64::from(RING_BYTES) + 2 * u64::from(largest_call));
+    let buffers = programs as u64 * (u64::from(RING_BYTES) + 2 * u64::from(largest_call)) + rings.0;
     // 1.
     let held = HELD + buffers;
     if memory_allowed(&Source::default()).is_some_and(|allowed| allowed < held) {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use procfs::process::MountInfo;
-use rustix::fs::{Access, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags};
 
 use crate::bounded;
 use crate::devices::Device;
@@ -200,6 +200,15 @@ pub fn takes_direct(directory: &Path) -> bool {
     let Ok(file) = tempfile::tempfile_in(directory) else { return false };
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok()
+}
+
+/// What direct I/O on files in this directory must be aligned to; nothing where the kernel does not say, or where there
+/// is none. Looks at an unnamed file.
+pub fn direct_alignment(directory: &Path) -> Option<u32> {
+    let file = tempfile::tempfile_in(directory).ok()?;
+    let statx = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let is_said = statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    Some(statx.stx_dio_offset_align).filter(|align| is_said && *align > 0)
 }
 
 /// Whether the path lies under /dev, where a missing name is a typing error and never to be created.

@@ -1,5 +1,6 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +9,12 @@ use std::time::Duration;
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Laid, Op, Reason, Recorder, Residency, Span,
-    Step, Steps, Surroundings, Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Issue, Laid, Op, Reason, Recorder, Residency,
+    Span, Step, Steps, Surroundings, Witness, World,
 };
 
 use crate::caches::{self, Means, Patience};
-use crate::clocks::{cpu_between, now, thread_cpu};
+use crate::clocks::{cpu_between, now, thread_cpu, worker_cpu};
 use crate::content;
 use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
@@ -22,6 +23,7 @@ use crate::fault::Fault;
 use crate::process::Process;
 use crate::program::{Program, Remount, Station};
 use crate::start::StartLine;
+use crate::uring::{Lack, Uring};
 use crate::workspace::Workspace;
 
 /// Incompressible bytes that written data come from.
@@ -40,6 +42,8 @@ pub struct Posix {
     looks_behind: bool,
     means: Means,
     patience: Patience,
+    /// What rings had to do without, each once, and how many of these were told.
+    lacks: (Vec<Lack>, usize),
 }
 
 impl Posix {
@@ -76,6 +80,7 @@ impl Posix {
             source: Source::default(),
             means: Means::default(),
             patience: Patience::default(),
+            lacks: (Vec::new(), 0),
         })
     }
 
@@ -105,6 +110,14 @@ impl Posix {
     /// How long to wait, at most, until everything is at rest before a phase; two seconds where not said.
     pub fn wait_for_calm(&mut self, at_most: Nanos) {
         self.patience = Patience::up_to(at_most);
+    }
+
+    /// What io_uring had to do without, as far as it was not told before.
+    pub fn lacks(&mut self) -> Vec<Lack> {
+        let (lacks, told) = &mut self.lacks;
+        let new = lacks[*told..].to_vec();
+        *told = lacks.len();
+        new
     }
 
     /// How the file system under program `index` is mounted anew. That is then done whenever a phase wants
@@ -160,28 +173,42 @@ impl World for Posix {
         assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
         let stop = &*self.stop;
         let is_watched = self.watched_since.is_some();
-        if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
+        let ran: Vec<(Span<Host>, Vec<Lack>)> = if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
             let process = &mut self.programs[0].process;
-            let waited = Waited::so_far(is_watched);
-            return Ok(vec![waited.until(run_one(process, stream, recorder, stop))]);
+            let ready = Ready::new(stream, process)?;
+            vec![ready.run(process, stream, recorder, (stop, is_watched))?]
+        } else {
+            let line = &StartLine::new(streams.len());
+            thread::scope(|scope| {
+                let programs = self.programs.iter_mut().zip(streams).zip(recorders);
+                let workers = programs.map(|((program, stream), recorder)| {
+                    let process = &mut program.process;
+                    // Nothing where another one called it off, which says why.
+                    let work = move || match Ready::new(stream, process) {
+                        Ok(ready) if line.wait() => Some(ready.run(process, stream, recorder, (stop, is_watched))),
+                        Ok(_) => None,
+                        Err(fault) => {
+                            line.call_off();
+                            Some(Err(fault))
+                        }
+                    };
+                    thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
+                        line.call_off();
+                        Fault::Thread(error)
+                    })
+                });
+                let workers = workers.collect::<Result<Vec<_>, Fault>>()?;
+                let ran = workers.into_iter().filter_map(|worker| worker.join().expect("a program's thread panicked"));
+                ran.collect::<Result<Vec<_>, Fault>>()
+            })?
+        };
+        let (spans, lacks): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
+        for lack in lacks.into_iter().flatten() {
+            if !self.lacks.0.contains(&lack) {
+                self.lacks.0.push(lack);
+            }
         }
-        let line = &StartLine::new(streams.len());
-        thread::scope(|scope| {
-            let programs = self.programs.iter_mut().zip(streams).zip(recorders);
-            let workers = programs.map(|((program, stream), recorder)| {
-                let work = move || {
-                    let waited = if line.wait() { Some(Waited::so_far(is_watched)) } else { None };
-                    waited.map(|waited| waited.until(run_one(&mut program.process, stream, recorder, stop)))
-                };
-                thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
-                    line.call_off();
-                    Fault::Thread(error)
-                })
-            });
-            let workers = workers.collect::<Result<Vec<_>, Fault>>()?;
-            let spans = workers.into_iter().map(|worker| worker.join().expect("a program's thread panicked"));
-            Ok(spans.map(|span| span.expect("nobody called it off")).collect())
-        })
+        Ok(spans)
     }
 
     fn reach(&mut self, wanted: Cache) -> Result<CacheState, Fault> {
@@ -271,32 +298,126 @@ impl World for Posix {
     }
 }
 
+/// When a program ran, and what its ring had to do without.
+type Ran = Result<(Span<Host>, Vec<Lack>), Fault>;
+
+/// What is made before a stream's clock begins, on the thread that runs it.
+enum Ready {
+    Calls,
+    Ring(Box<Uring>),
+    Nowhere,
+}
+
+impl Ready {
+    fn new<S: Steps>(stream: &S, process: &Process) -> Result<Ready, Fault> {
+        Ok(match stream.issue() {
+            Issue::InTurn => Ready::Calls,
+            Issue::Overlapping(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
+            Issue::Nowhere => Ready::Nowhere,
+        })
+    }
+
+    fn run<S, R>(
+        self,
+        process: &mut Process,
+        stream: &mut S,
+        recorder: &mut R,
+        (stop, is_watched): (&AtomicBool, bool),
+    ) -> Ran
+    where
+        S: Steps,
+        R: Recorder<Host>,
+    {
+        let _wakes = stream.is_paced().then(Punctual::new);
+        let waited = Waited::so_far(is_watched);
+        match self {
+            Ready::Calls => Ok((waited.until(run_one(&mut Calls(process), stream, recorder, stop)), Vec::new())),
+            Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, stop)), Vec::new())),
+            Ready::Ring(mut ring) => {
+                let workers_before = worker_cpu();
+                let cpu_before = thread_cpu();
+                let began = now();
+                let ran = ring.run(process, stream, recorder, (began, stop));
+                let ended = now();
+                let mut cpu = cpu_between(cpu_before, thread_cpu());
+                ran?;
+                let workers = worker_cpu().saturating_sub(workers_before);
+                cpu.total += workers;
+                let mut lacks = ring.lacks().to_vec();
+                if workers > Nanos::ZERO {
+                    lacks.push(Lack::Workers);
+                }
+                Ok((waited.until(Span { began, ended, cpu, ready: None }), lacks))
+            }
+        }
+    }
+}
+
+/// Who does the ops of a program, one after the other.
+trait Doer {
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow;
+}
+
+/// By system calls.
+struct Calls<'a>(&'a mut Process);
+
+impl Doer for Calls<'_> {
+    #[inline(always)]
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
+        match op {
+            Op::Read { handle, length } => repeat(times, self.0.reading(handle, length), listener),
+            Op::Write { handle, length } => repeat(times, self.0.writing(handle, length), listener),
+            Op::ReadAt { handle, length, offset } => {
+                repeat(times, Ok(|| self.0.read_at(handle, length, offset)), listener)
+            }
+            _ => repeat(times, Ok(|| self.0.execute(&op)), listener),
+        }
+    }
+}
+
+/// Nobody: each op is done at once.
+struct Nowhere;
+
+impl Doer for Nowhere {
+    #[inline(always)]
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
+        let bytes = op.length();
+        repeat(times, Ok(|| Ok(bytes)), listener)
+    }
+}
+
 /// Runs a program. Everything that is done for every op is in `repeat`.
-fn run_one<S, R>(process: &mut Process, stream: &mut S, recorder: &mut R, stop: &AtomicBool) -> Span<Host>
+fn run_one<D, S, R>(doer: &mut D, stream: &mut S, recorder: &mut R, stop: &AtomicBool) -> Span<Host>
 where
+    D: Doer,
     S: Steps,
     R: Recorder<Host>,
 {
     let cpu_before = thread_cpu();
     let began = now();
+    let mut due = None;
     while let Some(step) = stream.next() {
         let op = match step {
             Step::Op(op) => op,
             Step::Think(span) => {
-                thread::sleep(Duration::from_nanos(span.0));
+                sleep_until(now() + span, stop);
                 continue;
             }
             Step::At(span) => {
-                sleep_until(began + span);
+                due = Some(began + span);
+                sleep_until(began + span, stop);
                 continue;
             }
         };
-        let times = 1 + stream.again(&op);
-        let mut listener = Listener { recorder: &mut *recorder, op: &op, began, stop };
-        let flow = match op {
-            Op::Read { handle, length } => repeat(times, process.reading(handle, length), &mut listener),
-            Op::Write { handle, length } => repeat(times, process.writing(handle, length), &mut listener),
-            _ => repeat(times, Ok(|| process.execute(&op)), &mut listener),
+        let flow = if let Some(due) = due.take() {
+            doer.repeat(
+                1,
+                op,
+                &mut Listener { recorder: &mut Late { recorder: &mut *recorder, due }, op: &op, began, stop },
+            )
+        } else {
+            let times = 1 + stream.again(&op);
+            doer.repeat(times, op, &mut Listener { recorder: &mut *recorder, op: &op, began, stop })
         };
         match flow {
             Flow::On => {}
@@ -306,6 +427,43 @@ where
     }
     let ended = now();
     Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()), ready: None }
+}
+
+/// Tells a recorder that an op was issued when it was to be.
+struct Late<'a, R> {
+    recorder: &'a mut R,
+    due: Moment<Host>,
+}
+
+impl<R: Recorder<Host>> Recorder<Host> for Late<'_, R> {
+    const TIMED: bool = R::TIMED;
+
+    fn record(&mut self, op: &Op, _: Moment<Host>, returned: Moment<Host>, outcome: Result<u32, Reason>) {
+        self.recorder.record(op, self.due, returned, outcome);
+    }
+
+    fn has_enough(&self) -> bool {
+        self.recorder.has_enough()
+    }
+}
+
+/// Has the calling thread woken when it is time, while this lives. The kernel may else let it sleep 50 us longer
+/// (prctl(2), PR_SET_TIMERSLACK), which every response time would contain.
+struct Punctual(Option<NonZeroU64>);
+
+impl Punctual {
+    fn new() -> Punctual {
+        let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
+        // Where that is not allowed, it is late.
+        let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
+        Punctual(before)
+    }
+}
+
+impl Drop for Punctual {
+    fn drop(&mut self) {
+        let _ = rustix::thread::set_current_timer_slack(self.0);
+    }
 }
 
 /// How long the calling thread waited for a processor before its program began, where somebody watches. Read
@@ -373,10 +531,17 @@ fn repeat<R: Recorder<Host>>(
     Flow::On
 }
 
-fn sleep_until(moment: Moment<Host>) {
-    let left = moment.since_zero().saturating_sub(now().since_zero());
-    if left > Nanos::ZERO {
-        thread::sleep(Duration::from_nanos(left.0));
+/// Sleeps for so long at a time, and then looks whether it is to stop: nobody notices so much.
+const NAP: Nanos = Nanos::from_millis(50);
+
+/// Sleeps until then, unless it is told to stop.
+pub(crate) fn sleep_until(moment: Moment<Host>, stop: &AtomicBool) {
+    loop {
+        let left = moment.since_zero().saturating_sub(now().since_zero());
+        if left == Nanos::ZERO || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        thread::sleep(Duration::from_nanos(left.min(NAP).0));
     }
 }
 

@@ -3,13 +3,13 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{AtFlags, CWD, Mode as Rights, OFlags};
 use rustix::io::Errno;
 use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, Reason};
 
-use crate::data::{Pages, Ring};
+use crate::data::{self, Pages, Ring};
 use crate::fault::Fault;
 
 /// The rights of `creat(path, 0666)`, less the umask.
@@ -22,6 +22,7 @@ pub(crate) struct Process {
     ring: Ring,
     scratch: Pages,
     seed: u64,
+    writes_zeros: bool,
 }
 
 struct OpenFile {
@@ -48,12 +49,28 @@ impl Process {
             ring: Ring::new(ring_bytes, largest_call, seed)?,
             scratch: Pages::zeroed(largest_call as usize)?,
             seed,
+            writes_zeros: false,
         })
     }
 
     /// Writes zeros from now on, which can be compressed, in place of data that cannot.
     pub(crate) fn write_zeros(&mut self) {
         self.ring.wipe();
+        self.writes_zeros = true;
+    }
+
+    /// Fills memory with what it writes.
+    pub(crate) fn fill(&self, bytes: &mut [u8]) {
+        if !self.writes_zeros {
+            data::fill(bytes, self.seed);
+        }
+    }
+
+    /// The descriptor of an open file, and what its stamps are made of.
+    #[inline]
+    pub(crate) fn descriptor(&self, handle: Handle) -> Result<(RawFd, u64), Reason> {
+        let file = self.files[usize::from(handle.0) % HANDLES].as_ref().ok_or(Reason::BadHandle)?;
+        Ok((file.descriptor.as_raw_fd(), file.identity))
     }
 
     /// What the stamps of its files are made of, besides their names.
@@ -130,25 +147,33 @@ impl Process {
         )
     }
 
+    /// Reads at a place. Part of the measured loop, as the next one.
+    #[inline(always)]
+    pub(crate) fn read_at(&mut self, handle: Handle, length: u32, offset: u64) -> Result<u32, Reason> {
+        let file = open_file(&mut self.files, handle)?;
+        let room = room(&mut self.scratch, length);
+        let moved = rustix::io::pread(&file.descriptor, room, offset).map_err(reason)?;
+        whole(moved, length)
+    }
+
+    /// Writes at a place.
+    #[inline(always)]
+    pub(crate) fn write_at(&mut self, handle: Handle, length: u32, offset: u64) -> Result<u32, Reason> {
+        let file = open_file(&mut self.files, handle)?;
+        let mut draw = self.ring.draw(length);
+        let data = draw.next(file.identity, offset);
+        let moved = rustix::io::pwrite(&file.descriptor, data, offset).map_err(reason)?;
+        whole(moved, length)
+    }
+
     /// Does the op; says how many bytes it moved.
     #[inline]
     pub(crate) fn execute(&mut self, op: &Op) -> Result<u32, Reason> {
         match *op {
             Op::Read { handle, length } => self.reading(handle, length)?(),
             Op::Write { handle, length } => self.writing(handle, length)?(),
-            Op::ReadAt { handle, length, offset } => {
-                let file = open_file(&mut self.files, handle)?;
-                let room = room(&mut self.scratch, length);
-                let moved = rustix::io::pread(&file.descriptor, room, offset).map_err(reason)?;
-                whole(moved, length)
-            }
-            Op::WriteAt { handle, length, offset } => {
-                let file = open_file(&mut self.files, handle)?;
-                let mut draw = self.ring.draw(length);
-                let data = draw.next(file.identity, offset);
-                let moved = rustix::io::pwrite(&file.descriptor, data, offset).map_err(reason)?;
-                whole(moved, length)
-            }
+            Op::ReadAt { handle, length, offset } => self.read_at(handle, length, offset),
+            Op::WriteAt { handle, length, offset } => self.write_at(handle, length, offset),
             Op::ReadTail { handle, length, expect } => {
                 let file = open_file(&mut self.files, handle)?;
                 let moved = rustix::io::read(&file.descriptor, room(&mut self.scratch, length)).map_err(reason)?;
@@ -308,8 +333,9 @@ fn room(scratch: &mut Pages, length: u32) -> &mut [u8] {
     &mut scratch.bytes_mut()[..length as usize]
 }
 
+/// Fewer bytes than were asked for are a failure.
 #[inline]
-fn whole(moved: usize, expected: u32) -> Result<u32, Reason> {
+pub(crate) fn whole(moved: usize, expected: u32) -> Result<u32, Reason> {
     if moved == expected as usize { Ok(expected) } else { Err(Reason::Short(moved as u32)) }
 }
 

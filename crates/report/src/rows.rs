@@ -152,10 +152,19 @@ pub fn name(cell: &Cell, all: &[Cell]) -> String {
     }
     let same =
         |other: &&Cell| (&other.program, &other.phase, &other.target) == (&cell.program, &cell.phase, &cell.target);
-    for (key, value) in &cell.parameters {
+    let differs = |key: &str| {
         let values: BTreeSet<Option<&ParameterValue>> =
             all.iter().filter(same).map(|other| other.parameters.get(key)).collect();
-        if values.len() > 1 {
+        values.len() > 1
+    };
+    // One at a time is what a program does; several at once tell by what.
+    let goes_without_saying = |key: &str, value: &ParameterValue| match key {
+        "iodepth" => *value == ParameterValue::Number(1),
+        "engine" => differs("iodepth"),
+        _ => false,
+    };
+    for (key, value) in &cell.parameters {
+        if differs(key) && !goes_without_saying(key, value) {
             name += &match (key.strip_suffix("_bytes"), value) {
                 (Some(what), ParameterValue::Number(bytes)) => format!(", {what} {}", Bytes(*bytes)),
                 _ => format!(", {key} {value}"),

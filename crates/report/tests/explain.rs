@@ -21,6 +21,7 @@ fn round(returned_s: f64) -> Round {
         durable_s: None,
         cpu_s: CpuSeconds { process: 0.3, user: 0.1, kernel_workers: Some(0.0125), machine: None },
         parts: Vec::new(),
+        intervals: Vec::new(),
         marks: Vec::new(),
     }
 }

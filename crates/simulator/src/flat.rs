@@ -96,6 +96,8 @@ impl World for Flat {
         let mut spans =
             vec![Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) }; streams.len()];
         let mut running: Vec<usize> = (0..streams.len()).collect();
+        // When the next op of each is to begin, where that was said.
+        let mut due = vec![None; streams.len()];
 
         // The program that has waited longest goes next; of equals, the first.
         while let Some(&index) = running.iter().min_by_key(|&&index| spans[index].ended) {
@@ -107,6 +109,7 @@ impl World for Flat {
                     continue;
                 }
                 Some(Step::At(span)) => {
+                    due[index] = Some(began + span);
                     spans[index].ended = issued.max(began + span);
                     continue;
                 }
@@ -127,7 +130,7 @@ impl World for Flat {
             spans[index].ended = returned;
             spans[index].cpu.total += CALL + copying;
             spans[index].ready = spans[index].ready.map(|ready| ready + waited);
-            recorders[index].record(&op, issued, returned, outcome.map(|_| bytes));
+            recorders[index].record(&op, due[index].take().unwrap_or(issued), returned, outcome.map(|_| bytes));
             if recorders[index].has_enough() {
                 streams[index].curtail();
             }

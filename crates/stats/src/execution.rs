@@ -101,6 +101,7 @@ mod tests {
             data_durable_s: None,
             durable_s: Some(9.0),
             parts: Vec::new(),
+            intervals: Vec::new(),
             cpu_s: CpuSeconds { process, ..CpuSeconds::default() },
             marks: Vec::new(),
         }

@@ -1,40 +1,32 @@
 //! How long single operations took: a histogram of three digits, and what it may say.
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::cell::{Latency, LatencyKind};
-
-/// The longest time that is told apart: an hour. Anything longer counts as that.
-const LONGEST: Nanos = Nanos::from_secs(3600);
-
-/// Three significant digits: no percentile is off by more than a thousandth.
-const DIGITS: u8 = 3;
+use crate::histogram::Histogram;
 
 /// A percentile needs so many samples beyond it, or it is a matter of luck: the 99.9th needs 10,000.
 const BEYOND: f64 = 10.0;
 
-/// The times of single operations. Adding one neither allocates nor fails. Holds a quarter of a megabyte, however few
-/// there are: what is to be kept is kept as [`Times`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Latencies(Histogram<u64>);
+/// The times of single operations. Adding one neither allocates nor fails. The count and the longest are exact. Holds a
+/// quarter of a megabyte, however few there are: what is to be kept is kept as [`Times`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latencies {
+    times: Histogram,
+    longest: u64,
+}
 
-/// The times of single operations, to be kept: a time, and how many operations took it.
+/// The times of single operations, to be kept: a time, and how many operations took it; and the longest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Times(Vec<(u64, u64)>);
+pub struct Times {
+    times: Vec<(u64, u64)>,
+    longest: u64,
+}
 
 impl From<&Latencies> for Times {
     fn from(latencies: &Latencies) -> Times {
-        let times = latencies.0.iter_recorded();
-        Times(times.map(|time| (time.value_iterated_to(), time.count_at_value())).collect())
-    }
-}
-
-impl Default for Latencies {
-    fn default() -> Latencies {
-        Latencies(Histogram::new_with_bounds(1, LONGEST.0, DIGITS).expect("the bounds are in order"))
+        Times { times: latencies.times.filled().collect(), longest: latencies.longest }
     }
 }
 
@@ -42,33 +34,53 @@ impl Latencies {
     /// Adds one operation.
     #[inline]
     pub fn record(&mut self, took: Nanos) {
-        self.0.saturating_record(took.0);
+        self.times.record(took.0);
+        self.longest = self.longest.max(took.0);
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.times.clear();
+        self.longest = 0;
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.times.count()
+    }
+
+    /// The longest, where there is any.
+    pub fn longest(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.longest)
     }
 
     /// Adds all of another.
     pub fn add(&mut self, other: &Latencies) {
-        self.0.add(&other.0).expect("both have the same bounds");
+        self.times.add(&other.times);
+        self.longest = self.longest.max(other.longest);
     }
 
     /// Adds all that were kept.
-    pub fn add_times(&mut self, times: &Times) {
-        times.0.iter().for_each(|(time, count)| self.0.saturating_record_n(*time, *count));
+    pub fn add_times(&mut self, kept: &Times) {
+        kept.times.iter().for_each(|(time, count)| self.times.record_some(*time, *count));
+        self.longest = self.longest.max(kept.longest);
+    }
+
+    /// So many percent took no longer; nothing where there are too few to tell.
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        let beyond = self.count() as f64 * (100.0 - percent) / 100.0;
+        (beyond >= BEYOND).then(|| self.times.at_percentile(percent).min(self.longest))
     }
 
     /// The percentiles that there are samples enough for; nothing without any.
     pub fn summary(&self, kind: LatencyKind) -> Option<Latency> {
-        let count = self.0.len();
-        let percentile = |percent: f64| {
-            let beyond = count as f64 * (100.0 - percent) / 100.0;
-            (beyond >= BEYOND).then(|| self.0.value_at_percentile(percent))
-        };
         Some(Latency {
-            count,
-            p50: percentile(50.0)?,
-            p90: percentile(90.0),
-            p99: percentile(99.0),
-            p999: percentile(99.9),
-            max: self.0.max(),
+            count: self.count(),
+            p50: self.percentile(50.0)?,
+            p90: self.percentile(90.0),
+            p99: self.percentile(99.0),
+            p999: self.percentile(99.9),
+            max: self.longest,
             kind,
         })
     }
@@ -77,6 +89,7 @@ impl Latencies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::LONGEST;
 
     fn of(times: impl Iterator<Item = u64>) -> Latencies {
         let mut latencies = Latencies::default();
@@ -85,13 +98,23 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_within_a_thousandth() {
-        let latency = of(1..=20_000).summary(LatencyKind::Service).expect("samples");
-        for (value, expected) in [(latency.p50, 10_000.0), (latency.p90.expect("p90"), 18_000.0)] {
+    fn percentiles_are_within_a_thousandth_and_the_longest_is_exact() {
+        let latency = of(1..=20_007).summary(LatencyKind::Service).expect("samples");
+        for (value, expected) in [(latency.p50, 10_003.5), (latency.p90.expect("p90"), 18_006.3)] {
             assert!((value as f64 / expected - 1.0).abs() < 1e-3, "{value} {expected}");
         }
-        assert_eq!(latency.count, 20_000);
-        assert!((latency.max as f64 / 20_000.0 - 1.0).abs() < 1e-3);
+        assert_eq!((latency.count, latency.max), (20_007, 20_007));
+        // A fast lot with a slow tail, of seven digits: no percentile exceeds the longest.
+        let latency = of((1..=20_000).map(|n| 1_234_567 + n)).summary(LatencyKind::Service).expect("samples");
+        assert!(latency.p999.expect("p99.9") <= latency.max);
+        assert_eq!(latency.max, 1_254_567);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_gone() {
+        let mut latencies = of(1..=100);
+        latencies.clear();
+        assert_eq!((latencies.count(), latencies.longest(), latencies), (0, None, Latencies::default()));
     }
 
     #[test]
@@ -103,18 +126,19 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_time_counts_as_an_hour() {
-        let mut latencies = of(1..=100);
-        latencies.add(&of([u64::MAX].into_iter()));
-        let max = latencies.summary(LatencyKind::Service).expect("samples").max;
-        assert!((max as f64 / LONGEST.0 as f64 - 1.0).abs() < 1e-3);
+    fn what_took_longer_than_an_hour_counts_as_that_and_is_still_the_longest() {
+        let mut latencies = of([u64::MAX; 100].into_iter());
+        latencies.add(&of(1..=100));
+        let latency = latencies.summary(LatencyKind::Service).expect("samples");
+        assert_eq!(latency.max, u64::MAX);
+        assert!((latency.p90.expect("p90") as f64 / LONGEST as f64 - 1.0).abs() < 1e-3);
     }
 
     #[test]
     fn what_is_stored_comes_back() {
         let latencies = of((1..=50_000).map(|n| n * n % 1_000_003).chain([u64::MAX]));
         let kept = Times::from(&latencies);
-        assert!(kept.0.len() < 20_000, "{} pairs", kept.0.len());
+        assert!(kept.times.len() < 20_000, "{} pairs", kept.times.len());
         let mut back = Latencies::default();
         back.add_times(&kept);
         assert_eq!(back, latencies);

@@ -10,6 +10,8 @@ mod checkup;
 mod document;
 pub mod execution;
 pub mod fit;
+mod histogram;
+mod interval;
 mod latency;
 pub mod limits;
 pub mod marks;
@@ -26,6 +28,7 @@ pub use cell::{
 };
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use document::{Calibration, Document, ImageInfo, Noise, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo};
+pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use latency::{Latencies, Times};
 pub use marks::{Mark, MarkCode};
 pub use round::{CpuSeconds, Round, RoundPart};

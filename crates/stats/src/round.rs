@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::ClockKind;
+use crate::interval::Interval;
 use crate::marks::Mark;
 
 /// One execution of one phase.
@@ -31,6 +32,10 @@ pub struct Round {
     /// Of targets that were busy at once: what each did. The figures above are then sums, the times those
     /// of the last to end. Empty where one target was busy.
     pub parts: Vec<RoundPart>,
+    /// What returned in each whole quarter of a second until the last call returned, where single units of work were
+    /// timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Interval>,
     /// What was found wrong in this round.
     pub marks: Vec<Mark>,
 }

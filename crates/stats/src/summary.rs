@@ -131,6 +131,7 @@ mod tests {
             durable_s: Some(2.0 * returned_s),
             cpu_s: crate::round::CpuSeconds { process: returned_s / 2.0, ..Default::default() },
             parts: Vec::new(),
+            intervals: Vec::new(),
             marks: Vec::new(),
         }
     }

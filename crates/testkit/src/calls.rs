@@ -26,6 +26,9 @@ pub const PAGE_CACHE: Calls = Calls::These(&[451, libc::SYS_mincore]);
 /// What begins to use an io_uring.
 pub const IO_URING: Calls = Calls::These(&[libc::SYS_io_uring_setup]);
 
+/// What tells an io_uring beforehand with which files and which memory it will work.
+pub const IO_URING_REGISTER: Calls = Calls::These(&[libc::SYS_io_uring_register]);
+
 /// What gives a process namespaces of its own.
 pub const UNSHARE: Calls = Calls::These(&[libc::SYS_unshare]);
 
@@ -47,6 +50,9 @@ pub const NO_SUCH_CALL: i32 = libc::ENOSYS;
 
 /// What a sandbox says to a call that it does not allow.
 pub const NOT_PERMITTED: i32 = libc::EPERM;
+
+/// What the kernel says where a limit on memory is reached.
+pub const NO_MEMORY: i32 = libc::ENOMEM;
 
 /// What the kernel says to a request that it does not have.
 pub const INVALID: i32 = libc::EINVAL;

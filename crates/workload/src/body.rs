@@ -66,7 +66,7 @@ impl Body {
     pub(crate) fn cuts(&self) -> Option<u32> {
         match self {
             Body::Calls { call: Op::Write { length, .. }, .. } | Body::Commits { length, .. } => Some(*length),
-            Body::Places(places) if places.write => Some(places.length),
+            Body::Places(places) if places.writes() => Some(places.length),
             Body::Empty | Body::Calls { .. } | Body::Places(_) | Body::Files(_) | Body::Copy(_) => None,
         }
     }
@@ -89,7 +89,17 @@ pub struct Places {
     handle: Handle,
     length: u32,
     write: bool,
+    /// Which of them are writes, where only some are.
+    mix: Option<Mix>,
     blocks: Blocks,
+}
+
+/// Reads and writes as chance has it.
+#[derive(Clone, Debug)]
+struct Mix {
+    prng: Prng,
+    /// Of a hundred, on average.
+    reads: u64,
 }
 
 /// Which blocks, and in which order.
@@ -99,7 +109,9 @@ enum Blocks {
     Listed(vec::IntoIter<u32>),
     /// Each drawn when its turn comes, `left` more out of `of`: a device may have more blocks than a list
     /// can number.
-    Drawn { prng: Prng, left: u32, of: u64 },
+    Drawn { prng: Prng, left: u64, of: u64 },
+    /// One after the other.
+    InOrder { next: u64, left: u64 },
 }
 
 impl Places {
@@ -121,42 +133,70 @@ impl Places {
                 all.truncate(count as usize);
                 listed(all)
             }
-            Placing::Replacement => Blocks::Drawn { prng, left: count, of: u64::from(of) },
+            Placing::Replacement => Blocks::Drawn { prng, left: u64::from(count), of: u64::from(of) },
             Placing::Stride(stride) => {
                 let stride = u64::from(coprime(stride, of));
                 listed((0..u64::from(count)).map(|index| (index * stride % u64::from(of)) as u32).collect())
             }
         };
-        Places { handle, length, write, blocks }
+        Places { handle, length, write, mix: None, blocks }
     }
 
-    /// Reads of `count` blocks drawn at random out of `of`.
-    pub fn drawn(handle: Handle, length: u32, (count, of): (u32, u64), seed: u64) -> Places {
+    /// Reads, or writes, of `count` blocks drawn at random out of `of`.
+    pub fn drawn(write: bool, handle: Handle, length: u32, (count, of): (u64, u64), seed: u64) -> Places {
         let blocks = Blocks::Drawn { prng: Prng::new(seed), left: count, of };
-        Places { handle, length, write: false, blocks }
+        Places { handle, length, write, mix: None, blocks }
     }
 
-    /// Passes over as many draws as `rounds` rounds make.
+    /// Reads, or writes, of the first `count` blocks, one after the other.
+    pub fn in_order(write: bool, handle: Handle, length: u32, count: u64) -> Places {
+        Places { handle, length, write, mix: None, blocks: Blocks::InOrder { next: 0, left: count } }
+    }
+
+    /// The same, of which so many in a hundred are reads, and the others writes.
+    pub fn mixed(self, reads: u8, seed: u64) -> Places {
+        Places { mix: Some(Mix { prng: Prng::new(seed), reads: u64::from(reads) }), ..self }
+    }
+
+    /// Whether there are writes among them.
+    pub(crate) fn writes(&self) -> bool {
+        self.mix.as_ref().map_or(self.write, |mix| mix.reads < 100)
+    }
+
+    /// Draws as another round does.
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
-        if let Blocks::Drawn { prng, left, .. } = &mut self.blocks {
-            for _ in 0..u64::from(rounds) * u64::from(*left) {
-                prng.next_u64();
+        let anew = |prng: &mut Prng| {
+            for _ in 0..rounds {
+                *prng = Prng::new(prng.next_u64());
             }
+        };
+        if let Blocks::Drawn { prng, .. } = &mut self.blocks {
+            anew(prng);
         }
+        self.mix.iter_mut().for_each(|mix| anew(&mut mix.prng));
     }
 
-    #[inline]
-    fn next(&mut self) -> Option<Op> {
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<Op> {
         let block = match &mut self.blocks {
             Blocks::Listed(blocks) => u64::from(blocks.next()?),
             Blocks::Drawn { prng, left, of } => {
                 *left = left.checked_sub(1)?;
                 prng.below(*of)
             }
+            Blocks::InOrder { next, left } => {
+                *left = left.checked_sub(1)?;
+                *next += 1;
+                *next - 1
+            }
         };
         let offset = block * u64::from(self.length);
         let (handle, length) = (self.handle, self.length);
-        Some(if self.write { Op::WriteAt { handle, length, offset } } else { Op::ReadAt { handle, length, offset } })
+        let write = match &mut self.mix {
+            Some(mix) => mix.prng.below(100) >= mix.reads,
+            None => self.write,
+        };
+        Some(if write { Op::WriteAt { handle, length, offset } } else { Op::ReadAt { handle, length, offset } })
     }
 }
 
@@ -407,14 +447,32 @@ mod tests {
     }
 
     #[test]
-    fn each_round_draws_on_where_the_last_one_ended() {
+    fn each_round_draws_places_of_its_own_and_the_same_ones_every_time() {
         let drawn = |rounds| {
-            let mut places = Places::drawn(HANDLE, 512, (100, 1 << 40), 7);
+            let mut places = Places::drawn(false, HANDLE, 512, (100, 1 << 40), 7);
             places.skip_rounds(rounds);
             Body::Places(places).collect::<Vec<Op>>()
         };
-        let mut both = Body::Places(Places::drawn(HANDLE, 512, (200, 1 << 40), 7)).collect::<Vec<Op>>();
-        let second = both.split_off(100);
-        assert_eq!((drawn(0), drawn(1)), (both, second));
+        assert_eq!(drawn(1), drawn(1));
+        let (first, second) = (drawn(0), drawn(1));
+        assert!(first.iter().all(|op| !second.contains(op)));
+    }
+
+    #[test]
+    fn of_a_mix_so_many_are_reads_as_were_asked_for() {
+        for reads in [0, 30, 100] {
+            let places = Places::drawn(false, HANDLE, 512, (10_000, 64), 7).mixed(reads, 8);
+            assert_eq!(places.writes(), reads < 100);
+            let read = Body::Places(places).filter(|op| matches!(op, Op::ReadAt { .. })).count();
+            assert!(read.abs_diff(usize::from(reads) * 100) < 150, "{read} of {reads} %");
+        }
+    }
+
+    #[test]
+    fn in_order_is_block_after_block() {
+        let body = Body::Places(Places::in_order(true, HANDLE, 512, 3));
+        assert_eq!(body.cuts(), Some(512));
+        let at = |offset| Op::WriteAt { handle: HANDLE, length: 512, offset };
+        assert_eq!(body.collect::<Vec<Op>>(), [at(0), at(512), at(1024)]);
     }
 }

@@ -17,6 +17,7 @@ mod body;
 mod breakdown;
 mod cache;
 mod op;
+mod pace;
 mod program;
 pub mod programs;
 mod recorder;
@@ -24,13 +25,14 @@ mod stream;
 mod witness;
 mod world;
 
-pub use body::{Body, Layout, Order, Placing};
+pub use body::{Body, Layout, Order, Places, Placing};
 pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
 pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
+pub use pace::{Arrivals, FASTEST, Pace};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
-pub use stream::{Step, Steps, Stream};
+pub use stream::{Issue, Overlap, Step, Steps, Stream};
 pub use witness::{
     Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
 };

@@ -208,6 +208,20 @@ impl Op {
             Op::Unlink { .. } => OpKind::Unlink,
         }
     }
+
+    /// The bytes that it is to move.
+    #[inline]
+    pub const fn length(&self) -> u32 {
+        match *self {
+            Op::ReadTail { expect, .. } => expect,
+            Op::Read { length, .. }
+            | Op::Write { length, .. }
+            | Op::WriteLast { length, .. }
+            | Op::ReadAt { length, .. }
+            | Op::WriteAt { length, .. } => length,
+            _ => 0,
+        }
+    }
 }
 
 /// The kinds of op, for counting.

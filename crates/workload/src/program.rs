@@ -8,6 +8,7 @@ use units::Nanos;
 
 use crate::cache::Cache;
 use crate::op::OpKind;
+use crate::recorder::Tally;
 use crate::stream::Stream;
 
 /// A program: what it needs beforehand, and what is measured. What it leaves behind is the world's to
@@ -81,12 +82,29 @@ pub struct Unit {
     pub first: OpKind,
     /// The kind that ends it.
     pub last: OpKind,
+    /// A kind of which each op is a unit too, where there is one.
+    pub also: Option<OpKind>,
 }
 
 impl Unit {
     /// A single op.
     pub const fn of(kind: OpKind) -> Unit {
-        Unit { first: kind, last: kind }
+        Unit::from(kind, kind)
+    }
+
+    /// From an op of the one kind to the next of the other.
+    pub const fn from(first: OpKind, last: OpKind) -> Unit {
+        Unit { first, last, also: None }
+    }
+
+    /// A single op of either kind.
+    pub const fn either(one: OpKind, other: OpKind) -> Unit {
+        Unit { first: one, last: one, also: Some(other) }
+    }
+
+    /// How many units were done.
+    pub fn done(&self, tally: &Tally) -> u64 {
+        tally.count(self.last) + self.also.map_or(0, |kind| tally.count(kind))
     }
 }
 

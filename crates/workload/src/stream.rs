@@ -7,6 +7,7 @@ use units::Nanos;
 
 use crate::body::Body;
 use crate::op::Op;
+use crate::pace::Pace;
 
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,8 +20,42 @@ pub enum Step {
     At(Nanos),
 }
 
+/// How a program issues its ops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Issue {
+    /// One call after the other.
+    #[default]
+    InTurn,
+    /// Several at once, where the world can do that.
+    Overlapping(Overlap),
+    /// Not at all: each counts as done at once, which tells what issuing them costs. The world stays as it is.
+    Nowhere,
+}
+
+/// What of a program is under way at once: reads and writes at places of their own. All else waits until nothing
+/// is, and nothing begins before it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Overlap {
+    /// How many, at most.
+    pub depth: u32,
+    /// Bytes of the largest.
+    pub largest: u32,
+    /// Whether there are writes among them.
+    pub writes: bool,
+}
+
 /// Where a program's steps come from.
 pub trait Steps: Iterator<Item = Step> {
+    /// How they are to be issued.
+    fn issue(&self) -> Issue {
+        Issue::InTurn
+    }
+
+    /// Whether a schedule says when they begin.
+    fn is_paced(&self) -> bool {
+        false
+    }
+
     /// Takes out steps that come next and are this op, and says how many: all of them, some, or none. A
     /// world that does one call after the other need not ask for each; other worlds never call this, and
     /// `next` gives them every step.
@@ -39,6 +74,8 @@ pub struct Stream {
     opening: vec::IntoIter<Op>,
     body: Body,
     closing: vec::IntoIter<Op>,
+    issue: Issue,
+    pace: Option<Pace>,
 }
 
 impl Stream {
@@ -49,12 +86,23 @@ impl Stream {
 
     /// Just these ops.
     pub fn of(ops: Vec<Op>) -> Stream {
-        Stream { opening: ops.into_iter(), body: Body::Empty, closing: Vec::new().into_iter() }
+        Stream::open(ops, Body::Empty)
     }
 
     /// These ops, then the body.
     pub fn open(opening: Vec<Op>, body: Body) -> Stream {
-        Stream { opening: opening.into_iter(), body, closing: Vec::new().into_iter() }
+        let closing = Vec::new().into_iter();
+        Stream { opening: opening.into_iter(), body, closing, issue: Issue::InTurn, pace: None }
+    }
+
+    /// The same, issued in this way.
+    pub fn issued(self, issue: Issue) -> Stream {
+        Stream { issue, ..self }
+    }
+
+    /// The same, what its body does begun when this schedule says.
+    pub fn paced(self, pace: Pace) -> Stream {
+        Stream { pace: Some(pace), ..self }
     }
 
     /// And these ops at the end.
@@ -67,6 +115,9 @@ impl Stream {
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
         if let Body::Places(places) = &mut self.body {
             places.skip_rounds(rounds);
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.anew(u64::from(rounds));
         }
     }
 
@@ -85,24 +136,57 @@ impl Stream {
 impl Iterator for Stream {
     type Item = Step;
 
-    #[inline]
+    // The part of it that goes on for long is inlined into the world's loop, and only that.
+    #[inline(always)]
     fn next(&mut self) -> Option<Step> {
+        if self.pace.is_none()
+            && let Body::Places(places) = &mut self.body
+            && self.opening.as_slice().is_empty()
+            && let Some(op) = places.next()
+        {
+            return Some(Step::Op(op));
+        }
+        self.next_of_any()
+    }
+}
+
+impl Stream {
+    #[inline(never)]
+    fn next_of_any(&mut self) -> Option<Step> {
         if let Some(op) = self.opening.next() {
+            return Some(Step::Op(op));
+        }
+        if let Some(op) = self.pace.as_mut().and_then(|pace| pace.due.take()) {
             return Some(Step::Op(op));
         }
         let op = match self.body.next() {
             Some(op) => op,
-            None => self.closing.next()?,
+            None => return self.closing.next().map(Step::Op),
         };
+        if let Some(pace) = &mut self.pace
+            && let Some(start) = pace.start()
+        {
+            pace.due = Some(op);
+            return Some(Step::At(start));
+        }
         Some(Step::Op(op))
     }
 }
 
 impl Steps for Stream {
+    fn issue(&self) -> Issue {
+        self.issue
+    }
+
+    fn is_paced(&self) -> bool {
+        self.pace.is_some()
+    }
+
     #[inline]
     fn again(&mut self, op: &Op) -> u64 {
+        let is_due = self.opening.as_slice().is_empty() && self.pace.is_none();
         match &mut self.body {
-            Body::Calls { call, left } if call == op && self.opening.as_slice().is_empty() => core::mem::take(left),
+            Body::Calls { call, left } if call == op && is_due => core::mem::take(left),
             _ => 0,
         }
     }
@@ -110,6 +194,7 @@ impl Steps for Stream {
     #[cold]
     fn curtail(&mut self) {
         self.body = Body::Empty;
+        self.pace = None;
     }
 }
 
@@ -117,6 +202,7 @@ impl Steps for Stream {
 mod tests {
     use super::*;
     use crate::op::{Access, Handle, Mode, Name};
+    use crate::pace::Arrivals;
 
     #[test]
     fn what_is_taken_at_once_is_what_would_have_come() {
@@ -152,5 +238,22 @@ mod tests {
         let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 });
         assert_eq!(stream.again(&Op::Read { handle: Handle(1), length: 8192 }), 0);
         assert_eq!((stream.again(&call), stream.next()), (3, None));
+    }
+
+    #[test]
+    fn a_paced_body_has_its_starts_and_what_is_around_it_has_none() {
+        let call = Op::Read { handle: Handle(0), length: 8192 };
+        let end = Op::Close { handle: Handle(0) };
+        let stream = Stream::open(vec![end], Body::Calls { call, left: 2 }).then(vec![end]);
+        let mut stream = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
+        assert_eq!(stream.clone().again(&call), 0);
+        let at = |millis| Step::At(Nanos::from_millis(millis));
+        let steps: Vec<Step> = stream.clone().collect();
+        assert_eq!(steps, [Step::Op(end), at(0), Step::Op(call), at(1), Step::Op(call), Step::Op(end)]);
+        // Where it has enough, what was to begin later does not.
+        let begun: Vec<Step> = stream.by_ref().take(4).collect();
+        assert_eq!(begun.last(), Some(&at(1)));
+        stream.curtail();
+        assert_eq!(stream.collect::<Vec<Step>>(), [Step::Op(end)]);
     }
 }

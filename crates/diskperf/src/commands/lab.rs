@@ -291,6 +291,7 @@ mod tests {
             grown: None,
             laid: None,
             latencies: None,
+            intervals: Vec::new(),
         }
     }
 

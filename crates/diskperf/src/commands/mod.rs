@@ -11,6 +11,7 @@ pub mod explain;
 pub mod export;
 pub mod given;
 pub mod help;
+pub mod io;
 mod lab;
 pub mod largefb;
 pub mod list;

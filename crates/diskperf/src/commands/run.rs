@@ -186,7 +186,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
 }
 
 fn settings(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Settings {
-    Settings { size: arguments.size, memory: memory(arguments, targets), seed: arguments.seed(), sizes }
+    arguments.settings(memory(arguments, targets), sizes)
 }
 
 /// How much memory the run may have; a simulated machine has a memory of its own.
@@ -265,13 +265,11 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     let time = plan.limits.and_then(|limits| limits.time);
     let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
     for (index, target) in targets.iter().enumerate() {
-        let (writes, space) = (Bytes(plan.writes(index)), Bytes(plan.space(index)));
+        let (writes, space) = (plan.writes_in_words(index), Bytes(plan.space(index)));
         match &target.site {
             Site::Directory { path, .. } => {
                 let path = path.display();
-                remark!(
-                    "writes up to {writes} in {path}, at most {space} at a time{time}; Ctrl-C leaves nothing behind"
-                );
+                remark!("writes {writes} in {path}, at most {space} at a time{time}; Ctrl-C leaves nothing behind");
             }
             Site::Image { image, host } => {
                 let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
@@ -279,7 +277,7 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 let file_system = image.file_system();
                 let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
                 remark!(
-                    "writes an image of {size} in {directory}{host}, then up to {writes} to {file_system} on it{time}; {after}"
+                    "writes an image of {size} in {directory}{host}, then {writes} to {file_system} on it{time}; {after}"
                 );
             }
             Site::Volume(volume) => {
@@ -291,7 +289,7 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                     remark!("destroys what is on {device}: {}", holds.join("; "));
                 }
                 let after = if keep { "the file system stays there" } else { "its signature is erased afterwards" };
-                remark!("makes {file_system} on {device} ({line}), then writes up to {writes} to it{time}; {after}");
+                remark!("makes {file_system} on {device} ({line}), then writes {writes} to it{time}; {after}");
             }
             Site::File { path, .. } => remark!("reads {}", path.display()),
             Site::Simulated(_) => {}

@@ -1,6 +1,7 @@
 //! Marks about caches and devices: where what was read came from, where what was written went. Every kept round is
 //! judged, and the worst one speaks.
 
+use stats::RateBase;
 use stats::marks::{Mark, caches, contents, durability};
 use workload::{Layer, OpKind, Tally, WriteCache};
 
@@ -136,13 +137,19 @@ fn empty(case: &Case) -> Option<Mark> {
 fn compressed(case: &Case) -> Option<Mark> {
     let written = |run: &PhaseRun| contents::compress(run.witness.device?.written, run.tally().bytes_written);
     if case.is_durable() {
-        return lowest(case, written);
+        return if writes_over_again(case) { None } else { lowest(case, written) };
     }
     let read = |run: &PhaseRun| {
         missed(run).filter(|_| is_compressed(run))?;
         Some(contents::compress_read(fetched(run)?, run.tally().bytes_read))
     };
     if reads_device(case) { lowest(case, read) } else { None }
+}
+
+/// Whether blocks in memory may be written over again before the device has them, and then go there once.
+fn writes_over_again(case: &Case) -> bool {
+    let at_random = |run: &&PhaseRun| run.tally().count(OpKind::WriteAt) > 0;
+    !case.direct && case.base == RateBase::Ops && case.runs.iter().any(at_random)
 }
 
 /// Only where all rounds say so: others write to the device too.

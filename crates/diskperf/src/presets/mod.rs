@@ -1,6 +1,7 @@
 //! Named lists of programs with sizes, rounds and states.
 
 mod classic1983;
+mod io;
 mod lfs;
 mod quick;
 mod smoke;
@@ -9,6 +10,7 @@ mod tlpi;
 use stats::Cell;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos};
+use workload::programs::load::{self, Load};
 use workload::programs::mckusick::Classic;
 use workload::programs::modern;
 
@@ -78,6 +80,8 @@ pub struct Settings {
     pub seed: u64,
     /// How large its programs are, where they are made as large as fits.
     pub sizes: Sizes,
+    /// The load of `io`.
+    pub load: Option<Load>,
 }
 
 impl Settings {
@@ -120,6 +124,14 @@ fn random_read(target: &Target, size: u64, block: u32, reads: u32, seed: u64) ->
     Row { omitted: omitted.or_else(|| target.refuses_direct()), ..Row::new(program, OPS_PER_SEC) }
 }
 
+/// The same with so many reads at once, where the kernel can do that.
+fn random_read_deep(target: &Target, size: u64, block: u32, (reads, depth): (u32, u32), seed: u64) -> Row {
+    let row = random_read(target, size, block, reads, seed);
+    let missing = if target.is_simulated() { None } else { kernel::no_ring() };
+    let omitted = row.omitted.or_else(|| missing.map(|missing| missing.to_string()));
+    Row { omitted, ..Row::new(load::overlapping(row.program, depth, block), row.unit) }
+}
+
 /// Why a file of so many bytes is not read in calls of so many.
 fn too_small(bytes: u64, call: u64) -> Option<String> {
     (bytes < call).then(|| format!("the file holds {}, less than one call reads", Bytes(bytes)))
@@ -130,6 +142,9 @@ const LARGEST: Bytes = Bytes(1 << 40);
 
 /// The experiment that simulated machines run where nothing else is asked for.
 pub const CLASSIC: &Preset = &classic1983::PRESET;
+
+/// What `io` runs.
+pub const LOAD: &Preset = &io::PRESET;
 
 /// All presets of this build.
 pub const ALL: [&Preset; 5] = [&quick::PRESET, &classic1983::PRESET, &lfs::PRESET, &tlpi::PRESET, &smoke::PRESET];

@@ -34,6 +34,9 @@ const SMALL: u32 = 1024;
 /// Few, so that the names of few files are spread as those of many are.
 const DIRECTORIES: u16 = 10;
 
+/// Random reads at once: what a drive of today needs to be busy, and one of the SATA kind takes.
+const DEPTH: u32 = 32;
+
 /// Random reads in a round: what a fast disk does in the second that there is, at a tenth of a millisecond
 /// each.
 const READS: u32 = 10_000;
@@ -41,6 +44,8 @@ const READS: u32 = 10_000;
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let sizes = settings.sizes;
     let random = super::random_read(target, sizes.spots(), BLOCK, READS, settings.seed).going_by(Dial::Spots);
+    let deep = super::random_read_deep(target, sizes.spots(), BLOCK, (READS, DEPTH), settings.seed);
+    let deep = deep.going_by(Dial::Spots);
     let classic = super::classic(target, sizes.large, MIB_PER_SECOND).map(|row| row.going_by(Dial::Large));
     let commit = Row::new(modern::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(Dial::Records);
     let layout = workload::Layout::Consecutive(DIRECTORIES);
@@ -54,6 +59,6 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
         // Only small buffers cost more than the bytes.
         if buffer < BLOCK { row } else { row.untried() }
     });
-    let timed = [random, commit].map(|row| Row { program: row.program.within(sizes.random), ..row });
+    let timed = [random, commit, deep].map(|row| Row { program: row.program.within(sizes.random), ..row });
     Ok(classic.into_iter().chain(timed).chain([small]).chain(copies).collect())
 }

@@ -4,7 +4,7 @@
 use simulator::{Chance, Computer};
 use stats::ParameterValue;
 use units::Nanos;
-use workload::{Base, Durability, Mode, Op, OpKind, Phase, Program, Step};
+use workload::{Base, Durability, Issue, Mode, Op, OpKind, Phase, Program, Step, Steps};
 
 use crate::error::Error;
 use crate::machines::{Kind, Machine, MachineFault};
@@ -124,22 +124,27 @@ impl Simulated {
     }
 
     /// Why a program cannot be run here, where it cannot: what it measures has to be there in full.
-    ///   1. Directories and inodes cost no time.
-    ///   2. Nor are they written when a file is made durable.
-    ///   3. 4.2BSD has no way past its buffers, and no `O_SYNC`.
+    ///   1. Its programs do one call after the other.
+    ///   2. Directories and inodes cost no time.
+    ///   3. Nor are they written when a file is made durable.
+    ///   4. 4.2BSD has no way past its buffers, and no `O_SYNC`.
     pub fn lacks(&self, program: &Program) -> Option<String> {
-        let Simulated::Described(described) = self else { return None };
         let any = |is: fn(&Phase) -> bool| program.phases.iter().any(is);
-        let name = &described.machine.name;
         // 1
+        if any(|phase| phase.steps.issue() != Issue::InTurn) {
+            return Some("programs on a simulated machine do one call after the other".to_owned());
+        }
+        let Simulated::Described(described) = self else { return None };
+        let name = &described.machine.name;
+        // 2
         if any(|phase| phase.base == Base::Files) {
             return Some(format!("directories and inodes take no time on {name}"));
         }
-        // 2
+        // 3
         if any(|phase| matches!(phase.unit.last, OpKind::Fdatasync | OpKind::Fsync)) {
             return Some(format!("inodes are not written on {name}, which is half of a commit"));
         }
-        // 3
+        // 4
         let modes = program.phases.iter().flat_map(modes);
         modes.into_iter().find_map(|mode| match mode {
             Mode { direct: true, .. } => Some(format!("the system of {name} has no way past its buffers")),

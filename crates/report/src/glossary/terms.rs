@@ -154,4 +154,39 @@ pub(super) const ENTRIES: &[Entry] = &[
         when: "The column of that name, and limited_by in JSON with the figures that tell.",
         advice: "diskperf help limits lists the words.",
     },
+    Entry {
+        word: "engine",
+        also: &["posix", "uring", "io_uring"],
+        brief: "who issues the operations: plain calls (posix), io_uring, or nobody (null)",
+        says: "Plain calls come one after the other. io_uring has several under way at once. By null each operation \
+               counts as done at once, and no file is touched: what is left is what this program costs.",
+        when: "engine in JSON; --engine of io. simulated on a simulated machine.",
+        advice: "Compare rates of one engine only; diskperf io PATTERN --engine null tells how much of a time is ours.",
+    },
+    Entry {
+        word: "iodepth",
+        also: &["depth", "queue depth"],
+        brief: "how many operations are under way at once, at most",
+        says: "A drive that does many at once is busy only where many are asked for. Each then takes longer, as it also \
+               waits for others.",
+        when: "randread, iodepth 32 of quick; --iodepth of io; else one at a time.",
+        advice: "Depth 1 tells the time of one operation, a deep queue tells the rate that a drive can reach.",
+    },
+    Entry {
+        word: "open loop",
+        also: &["rate of io", "arrivals", "poisson", "closed loop"],
+        brief: "operations begin by a schedule, whatever has become of the ones before",
+        says: "In a closed loop the next operation begins when one has returned, so a stall keeps others from beginning \
+               and hides them. In an open loop they begin on time, and wait.",
+        when: "--rate of io, with starts always as far apart or as chance has it (--arrivals poisson).",
+        advice: "Ask for a rate below what a closed loop reached: above that, waiting grows without end.",
+    },
+    Entry {
+        word: "intervals",
+        also: &[],
+        brief: "what returned in each quarter of a second",
+        says: "Operations, bytes, p50, p99 and the longest time of every whole 250 ms of a round.",
+        when: "intervals of the rounds in JSON, where single operations are timed.",
+        advice: "Look there for stalls, and for a rate that did not hold.",
+    },
 ];

@@ -26,6 +26,8 @@ use crate::process::{Call, Demand, Request};
 struct Running {
     span: Span<Virtual>,
     op: Option<(Op, Moment<Virtual>)>,
+    /// When the next op is to begin, where that was said.
+    due: Option<Moment<Virtual>>,
     ended: bool,
 }
 
@@ -43,12 +45,16 @@ impl Computer {
                 let now = self.now();
                 match stream.next() {
                     Some(Step::Op(op)) => {
-                        running.op = Some((op, now));
+                        running.op = Some((op, running.due.take().unwrap_or(now)));
                         self.procs[process].call = self.begin(process, &op);
                         self.procs[process].in_call = true;
                     }
                     Some(Step::Think(span)) => return self.pause(process, now + span),
-                    Some(Step::At(span)) => return self.pause(process, now.max(running.span.began + span)),
+                    Some(Step::At(span)) => {
+                        let due = running.span.began + span;
+                        running.due = Some(due);
+                        return self.pause(process, now.max(due));
+                    }
                     None => return self.end(process, running),
                 }
             }
@@ -192,7 +198,8 @@ impl World for Computer {
         assert!(streams.len() == recorders.len() && streams.len() <= self.procs.len(), "one of each per program");
         let began = self.now();
         let span = Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) };
-        let mut running: Vec<Running> = streams.iter().map(|_| Running { span, op: None, ended: false }).collect();
+        let mut running: Vec<Running> =
+            streams.iter().map(|_| Running { span, op: None, due: None, ended: false }).collect();
         self.programs = vec![ProgramTime::default(); streams.len()];
         for process in 0..streams.len() {
             self.hardware.processor.admit(&self.hardware.engine, process);

@@ -111,7 +111,7 @@ pub fn copy(bytes: u64, buffer: u32, sync: Sync) -> Program {
             base: Base::Bytes,
             amount: bytes,
             within: None,
-            unit: Unit { first: OpKind::Read, last: OpKind::Write },
+            unit: Unit::from(OpKind::Read, OpKind::Write),
         }],
         space: 2 * bytes,
         largest_call: buffer.max(PREPARING_CALL),

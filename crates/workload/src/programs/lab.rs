@@ -139,7 +139,7 @@ impl SmallFiles {
                         make,
                         Order::Creation,
                         durable(),
-                        Unit { first: OpKind::Create, last: OpKind::Close },
+                        Unit::from(OpKind::Create, OpKind::Close),
                     ),
                     phase(
                         "read",
@@ -147,7 +147,7 @@ impl SmallFiles {
                         Deed::Take,
                         self.order,
                         Stream::empty(),
-                        Unit { first: OpKind::Open, last: OpKind::Close },
+                        Unit::from(OpKind::Open, OpKind::Close),
                     ),
                     phase("delete", Cache::AsIs, Deed::Remove, Order::Creation, durable(), Unit::of(OpKind::Unlink)),
                 ],
@@ -305,7 +305,7 @@ pub fn raw_bandwidth(mib: u64, direct: bool) -> Program {
 /// `bw -l`: `reads` reads of one block each, uniformly over `blocks` blocks of the device or file that the
 /// user gave.
 pub fn raw_latency(reads: u32, block_bytes: u32, blocks: u64, direct: bool, seed: u64) -> Program {
-    let places = Places::drawn(FILE, block_bytes, (reads, blocks), seed);
+    let places = Places::drawn(false, FILE, block_bytes, (u64::from(reads), blocks), seed);
     let mut program = raw("bw -l", Body::Places(places), Base::Ops, u64::from(reads), block_bytes, direct);
     program.parameters.push(Parameter::new("seed", seed));
     program

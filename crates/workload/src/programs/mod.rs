@@ -2,6 +2,7 @@
 
 pub mod book;
 pub mod lab;
+pub mod load;
 pub mod mckusick;
 pub mod modern;
 

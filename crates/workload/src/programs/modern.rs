@@ -30,7 +30,8 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
 pub fn random_read_given(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
     let blocks = bytes / u64::from(block);
     let reads = u64::from(reads).min(blocks) as u32;
-    reading(Name::given(0), bytes, block, reads, seed, Places::drawn(FILE, block, (reads, blocks), seed))
+    let places = Places::drawn(false, FILE, block, (u64::from(reads), blocks), seed);
+    reading(Name::given(0), bytes, block, reads, seed, places)
 }
 
 /// Reads at these places of a file that is there.
@@ -86,7 +87,7 @@ pub fn commit(commits: u32, record: u32) -> Program {
             base: Base::Ops,
             amount: u64::from(commits),
             within: None,
-            unit: Unit { first: OpKind::Write, last: OpKind::Fdatasync },
+            unit: Unit::from(OpKind::Write, OpKind::Fdatasync),
         }],
         space: u64::from(commits) * u64::from(record),
         largest_call: record,

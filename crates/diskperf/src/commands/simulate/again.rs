@@ -158,7 +158,7 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     let preset = preset.ok_or_else(|| format!("there is no preset {}", cell.preset))?;
     let target = target(described.clone());
     let row = [None, cell.number("file_bytes").map(Bytes)].into_iter().find_map(|size| {
-        let settings = Settings { size, memory: None, seed: run.seed, sizes: USUAL };
+        let settings = Settings { size, memory: None, seed: run.seed, sizes: USUAL, load: None };
         (preset.rows)(&settings, &target).ok()?.into_iter().find(|row| is_of(cell, row))
     });
     let row = row.ok_or_else(|| format!("{} has no program {} of this kind any more", preset.name, cell.program))?;

@@ -184,7 +184,7 @@ fn pair(typed: &str) -> Option<(String, String)> {
 /// The preset's programs, or those of them that were named.
 fn rows(arguments: &SimulateArguments, target: &Target) -> Result<Vec<Row>, Error> {
     let sizes = Sizes { large: arguments.size.map_or(USUAL.large, |size| size.0), ..USUAL };
-    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes };
+    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes, load: None };
     let mut rows = (arguments.preset.rows)(&settings, target)?;
     let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
     if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {

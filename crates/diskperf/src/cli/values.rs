@@ -1,0 +1,51 @@
+//! What options take: presets, sizes, times.
+
+use clap::builder::PossibleValue;
+use units::{Bytes, Nanos};
+
+use crate::presets::{self, Preset};
+
+/// Takes a preset by its name.
+#[derive(Clone)]
+pub struct PresetParser;
+
+impl clap::builder::TypedValueParser for PresetParser {
+    type Value = &'static Preset;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let names = clap::builder::PossibleValuesParser::new(presets::ALL.map(|preset| preset.name));
+        let name = names.parse_ref(command, argument, value)?;
+        Ok(presets::ALL.into_iter().find(|preset| preset.name == name).expect("one of the possible values"))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(presets::ALL.into_iter().map(|preset| PossibleValue::new(preset.name).help(preset.about))))
+    }
+}
+
+/// A run is ended by the kernel in a memory of 4 MiB, and was well in one of 16 (tried with `smoke`).
+const LEAST_MEMORY: Bytes = Bytes::mib(16);
+
+/// How much memory a run may have.
+pub fn parse_memory(text: &str) -> Result<Bytes, String> {
+    match text.parse::<Bytes>() {
+        Ok(memory) if memory < LEAST_MEMORY => Err(format!("diskperf itself needs at least {LEAST_MEMORY}")),
+        Ok(memory) => Ok(memory),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A size, as an option takes it.
+pub fn parse_bytes(text: &str) -> Result<Bytes, units::ParseBytesError> {
+    text.parse()
+}
+
+/// A time, as an option takes it.
+pub fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
+    text.parse()
+}

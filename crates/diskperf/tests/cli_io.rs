@@ -1,0 +1,257 @@
+//! `diskperf io` as a person meets it: every pattern by every engine, what is refused and why, what is said where the
+//! kernel gives less, and what a schedule shows.
+
+mod common {
+    pub mod document;
+}
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::document::document;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::calls::{IO_URING, IO_URING_REGISTER, NO_MEMORY, NO_SUCH_CALL, NOT_PERMITTED, run_answered};
+use testkit::{Ended, has_tool, names_in, skip};
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// A load, as short as it can be said.
+fn io(folder: &Path, words: &str) -> Ended {
+    let arguments: Vec<&str> = ["io"].into_iter().chain(words.split(' ')).collect();
+    testkit::run(&program(), folder, &arguments)
+}
+
+/// Its one cell, where it went well.
+fn cell(folder: &Path, words: &str) -> Value {
+    only(&io(folder, &format!("{words} --rounds 1 --json")))
+}
+
+fn only(ended: &Ended) -> Value {
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(ended);
+    let cells = document["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 1);
+    cells[0].clone()
+}
+
+fn has_ring() -> bool {
+    let missing = kernel::no_ring();
+    if let Some(why) = missing {
+        skip!("{why}");
+    }
+    missing.is_none()
+}
+
+#[test]
+fn every_pattern_is_measured_by_every_engine_and_leaves_nothing() {
+    if !has_ring() {
+        return;
+    }
+    let folder = scratch();
+    let all = ["randread", "randwrite", "randrw", "read", "write", "commit"].map(|pattern| (pattern, "posix", ""));
+    let deep = ["randread", "randrw", "write"].map(|pattern| (pattern, "uring", " --iodepth 8"));
+    let nowhere = ("randwrite", "null", " --engine null");
+    for (pattern, engine, words) in all.into_iter().chain(deep).chain([nowhere]) {
+        let cell = cell(folder.path(), &format!("{pattern} --bs 4KiB --size 1MiB --time 40ms{words}"));
+        let what = format!("{pattern} by {engine}: {cell:#}");
+        assert_eq!((&cell["measured"], &cell["program"]), (&true.into(), &pattern.into()), "{what}");
+        assert_eq!(cell["parameters"]["engine"], engine, "{what}");
+        let round = &cell["rounds"][0];
+        let (ops, bytes) = (round["ops"].as_u64().expect("a count"), round["bytes"].as_u64().expect("bytes"));
+        assert!(ops > 0 && bytes == ops * 4096, "{what}");
+        // A slow disk may have done too few to tell their median.
+        assert!(cell["latency_ns"]["count"] == ops || ops < 20, "{what}");
+        // What is written counts until it is durable, but where nothing is.
+        let is_durable = engine != "null" && ["randwrite", "randrw", "write"].contains(&pattern);
+        assert_eq!(cell["state"]["clock"] == "durable", is_durable, "{what}");
+        let device: Vec<&str> =
+            cell["marks"].as_array().expect("marks").iter().filter_map(|m| m["code"].as_str()).collect();
+        assert!(engine != "null" || device.iter().all(|code| ["few", "noise"].contains(code)), "{what}");
+    }
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_share_of_reads_is_for_a_mix_only() {
+    let folder = scratch();
+    let mixed = cell(folder.path(), "randrw --reads 70 --bs 4KiB --size 1MiB --time 40ms");
+    assert_eq!(mixed["parameters"]["reads_percent"], 70);
+    let refused = io(folder.path(), "randread --reads 30");
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+    assert!(refused.err.contains("--reads of 30: only randrw"), "{}", refused.err);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_written() {
+    let folder = scratch();
+    fs::write(folder.path().join("data"), vec![7; 100_000]).expect("a file");
+    for (words, status, said) in [
+        ("randread --iodepth 0", 2, "0 is not in 1..=32768"),
+        ("randread --iodepth 40000", 2, "40000 is not in 1..=32768"),
+        ("randread --iodepth -1", 2, "-1"),
+        ("randread --iodepth 32768 --bs 64KiB", 2, "are more than the 1 GiB of a ring"),
+        ("randread --iodepth 4 --engine posix", 2, "plain calls come one after the other"),
+        ("commit --iodepth 4", 2, "each commit waits"),
+        ("randread --bs 0", 2, "--bs"),
+        ("randread --bs 2GiB", 2, "at most 1 GiB"),
+        ("randread --size 10000B", 2, "whole number of calls"),
+        ("randread --rate 0", 2, "0 is not in 1..="),
+        ("randread --arrivals poisson", 2, "--rate"),
+        ("randread --time 0s", 2, "more than zero"),
+        ("randread --warm --direct", 2, "cannot be used with"),
+        ("sideways", 2, "sideways"),
+        ("randread missing", 2, "there is no missing"),
+        ("randwrite file:data", 2, "data is only read"),
+    ] {
+        let ended = io(folder.path(), words);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{words}: {}", ended.err);
+        assert!(ended.err.contains(said), "{words} says nothing of {said:?}: {}", ended.err);
+        assert_eq!(names_in(folder.path()), ["data"], "{words}");
+    }
+}
+
+/// Which a deep queue of large blocks needs much of.
+#[test]
+fn memory_for_a_ring_that_is_not_to_be_had_is_refused_before_anything_is_made() {
+    if !has_ring() {
+        return;
+    }
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = scratch();
+    let program = program();
+    for (depth, status) in [("2", 0), ("8192", 3)] {
+        let load =
+            ["io", "randread", "--bs", "64KiB", "--size", "1MiB", "--time", "40ms", "--rounds", "1", "--iodepth"];
+        let program = program.to_str().expect("a path in UTF-8");
+        let words = [&["--as=400000000", program], &load[..], &[depth]].concat();
+        let ended = testkit::run(Path::new("prlimit"), folder.path(), &words);
+        assert_eq!(ended.status, Some(status), "{depth}: {}", ended.err);
+        assert_eq!(ended.err.contains("error: there is no memory for this"), status == 3, "{depth}: {}", ended.err);
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn unaligned_blocks_past_the_page_cache_are_refused_with_the_alignment() {
+    let folder = scratch();
+    let Some(needs) = kernel::place::direct_alignment(folder.path()) else {
+        return skip!("the kernel does not say what direct I/O must be aligned to here");
+    };
+    let ended = io(folder.path(), "randread --direct --bs 1000B");
+    assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
+    let said = format!("takes multiples of {}, and a block has 1000 B", units::Bytes(needs.into()));
+    assert!(ended.err.contains(&said) && ended.err.contains("hint: --bs "), "{}", ended.err);
+    let whole = cell(folder.path(), &format!("randread --direct --bs {needs}B --size 1MiB --time 40ms"));
+    assert_eq!(whole["measured"], true);
+}
+
+#[test]
+fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
+    let folder = scratch();
+    for (errno, why) in [(NO_SUCH_CALL, "has no io_uring"), (NOT_PERMITTED, "io_uring is forbidden here")] {
+        let run = |words: &str| {
+            let arguments: Vec<&str> = words.split(' ').collect();
+            run_answered(IO_URING, errno, &program(), folder.path(), &arguments)
+        };
+        let without = run("io randread --iodepth 8 --size 1MiB --time 40ms --rounds 1 --json");
+        assert!(without.err.contains(why) && without.err.contains("one operation is under way"), "{}", without.err);
+        let parameters = only(&without)["parameters"].clone();
+        assert_eq!((&parameters["engine"], &parameters["iodepth"]), (&"posix".into(), &1.into()));
+        let refused = run("io randread --engine uring --size 1MiB");
+        assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
+        assert!(refused.err.contains(why) && refused.err.contains("hint: "), "{}", refused.err);
+        // The main job does without that row, and says why.
+        let quick = run("run quick --only randread --budget 5s --rounds 1 --json");
+        let document = document(&quick);
+        let deep = document["cells"].as_array().expect("cells").last().expect("a cell");
+        assert_eq!((&deep["parameters"]["iodepth"], &deep["measured"]), (&32.into(), &false.into()));
+        let reason = deep["reason"].as_str().expect("a reason");
+        assert!(reason.contains(why) || reason.contains("page cache"), "{reason}");
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn what_the_kernel_does_not_register_is_done_without_and_said() {
+    if !has_ring() {
+        return;
+    }
+    let folder = scratch();
+    let words = ["io", "randread", "--iodepth", "8", "--size", "1MiB", "--time", "40ms", "--rounds", "2", "--json"];
+    let ended = run_answered(IO_URING_REGISTER, NO_MEMORY, &program(), folder.path(), &words);
+    assert_eq!(only(&ended)["parameters"]["engine"], "uring");
+    let said = "without registered buffers, as the limit on locked memory is too low";
+    assert_eq!(ended.err.matches(said).count(), 1, "{}", ended.err);
+}
+
+#[test]
+fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
+    let folder = scratch();
+    let load = "randread --bs 4KiB --size 1MiB --time 300ms";
+    let closed = cell(folder.path(), load);
+    assert_eq!(closed["latency_ns"]["kind"], "service");
+    for arrivals in ["constant", "poisson"] {
+        let open = cell(folder.path(), &format!("{load} --rate 1000 --arrivals {arrivals}"));
+        assert_eq!((&open["latency_ns"]["kind"], &open["parameters"]["rate"]), (&"response".into(), &1000.into()));
+        // No more began in the time than were to; a closed loop has thousands. Chance adds some, a stall takes some.
+        let count = open["latency_ns"]["count"].as_u64().expect("a count");
+        assert!((20..=400).contains(&count), "{count} by {arrivals}");
+        let intervals = open["rounds"][0]["intervals"].as_array().expect("intervals");
+        assert!(!intervals.is_empty() && intervals.iter().all(|one| one["ops"].is_u64()), "{open:#}");
+    }
+    let table = io(folder.path(), &format!("{load} --rate 1000 --rounds 1"));
+    assert!(table.out.contains("response time, from the intended start"), "{}", table.out);
+    assert!(table.out.contains("1000 per second were to begin"), "{}", table.out);
+    assert!(io(folder.path(), &format!("{load} --rounds 1")).out.contains("service time, from the issue"));
+}
+
+#[test]
+fn a_load_is_stored_shown_explained_and_exported_like_any_run() {
+    let folder = scratch();
+    let store = "runs.sqlite";
+    let ended = io(folder.path(), &format!("randread --bs 4KiB --size 1MiB --time 40ms --rounds 2 --store {store}"));
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("stored as "), "{}", ended.err);
+    for (words, said) in [
+        (&["list"][..], "io"),
+        (&["show", "last"], "randread"),
+        (&["explain", "last"], "elapsed"),
+        (&["export", "last", "--format", "csv"], "randread,"),
+    ] {
+        let ended = testkit::run(&program(), folder.path(), &[words, &["--store", store]].concat());
+        assert_eq!(ended.status, Some(0), "{words:?}: {}", ended.err);
+        assert!(ended.out.contains(said), "{words:?}: {}", ended.out);
+    }
+    assert_eq!(testkit::run(&program(), folder.path(), &["show", "last", "--store", store]).out, ended.out);
+}
+
+#[test]
+fn of_a_file_that_somebody_has_only_its_blocks_are_read() {
+    let folder = scratch();
+    fs::write(folder.path().join("data"), vec![7; 1 << 20]).expect("a file");
+    let read = cell(folder.path(), "randread file:data --bs 4KiB --time 40ms");
+    assert_eq!((&read["measured"], &read["parameters"]["file_bytes"]), (&true.into(), &(1 << 20).into()), "{read:#}");
+    assert_eq!(fs::read(folder.path().join("data")).expect("the file"), vec![7; 1 << 20]);
+    assert_eq!(names_in(folder.path()), ["data"]);
+}
+
+#[test]
+fn a_simulated_machine_runs_what_it_can_and_says_what_it_cannot() {
+    let folder = scratch();
+    let random = cell(folder.path(), "randread sim:flat --size 1MiB --time 2s");
+    assert_eq!((&random["measured"], &random["parameters"]["engine"]), (&true.into(), &"simulated".into()));
+    if has_ring() {
+        let deep = io(folder.path(), "randread sim:flat --size 1MiB --iodepth 4 --json");
+        let reason = document(&deep)["cells"][0]["reason"].clone();
+        assert!(reason.as_str().is_some_and(|reason| reason.contains("one call after the other")), "{reason}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Makes a ring, as well as this kernel and this user can have one.
+//!
+//! Policy, each step only where the one before is refused:
+//!   1. one task issues, and work for it is done when it asks for that (Linux 6.1);
+//!   2. work for it interrupts it as late as can be (5.19);
+//!   3. a plain ring, which can wait for a limited time (5.11). Without that there is none.
+//!
+//! Files and buffers are registered where the kernel takes them, so that it need not look them up for each op; what
+//! it does not take is told.
+
+use std::fmt;
+use std::io;
+use std::sync::OnceLock;
+
+use io_uring::IoUring;
+use rustix::io::Errno;
+
+/// The most that can be under way at once: IORING_MAX_ENTRIES (io_uring/io_uring.h of Linux).
+pub const MOST_DEPTH: u32 = 32768;
+
+/// The most bytes of memory that a ring works on: what the kernel registers as one buffer, a GiB.
+pub const MOST_BYTES: u64 = 1 << 30;
+
+/// Why there is no ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRing {
+    /// The kernel has none.
+    Missing,
+    /// This user may not, or nobody may.
+    Forbidden,
+    /// It cannot wait for a limited time.
+    TooOld,
+    /// Something else.
+    Errno(i32),
+}
+
+impl fmt::Display for NoRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoRing::Missing => f.write_str("this kernel has no io_uring"),
+            NoRing::Forbidden => f.write_str("io_uring is forbidden here, by kernel.io_uring_disabled or by a sandbox"),
+            NoRing::TooOld => f.write_str("the io_uring of this kernel is older than that of Linux 5.11"),
+            NoRing::Errno(number) => write!(f, "io_uring cannot be had: {}", io::Error::from_raw_os_error(*number)),
+        }
+    }
+}
+
+/// What a ring has to do without, or cannot do by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Its memory is not registered: the limit on locked memory is too low.
+    LockedMemory,
+    /// Its memory or its files are not registered for another reason.
+    Registration(i32),
+    /// It is none of the first two kinds: completions interrupt the program.
+    Plain,
+    /// Kernel workers did part of the work, which costs a change of threads for each op.
+    Workers,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lack::LockedMemory => f.write_str(
+                "io_uring works without registered buffers, as the limit on locked memory is too low (ulimit -l)",
+            ),
+            Lack::Registration(number) => {
+                let why = io::Error::from_raw_os_error(*number);
+                write!(f, "io_uring works without registered files or buffers: {why}")
+            }
+            Lack::Plain => f.write_str("io_uring is interrupted by completions: this kernel is older than Linux 5.19"),
+            Lack::Workers => f.write_str(
+                "io_uring handed operations to kernel workers, as this file system does when it would have to wait; \
+                 their CPU time is counted",
+            ),
+        }
+    }
+}
+
+/// Why no ring can be had here; nothing where one can. Tried once.
+pub fn no_ring() -> Option<NoRing> {
+    static TRIED: OnceLock<Option<NoRing>> = OnceLock::new();
+    *TRIED.get_or_init(|| make(1).err())
+}
+
+/// A ring for so many ops, and whether it is a plain one.
+pub(super) fn make(depth: u32) -> Result<(IoUring, bool), NoRing> {
+    // 1
+    let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth);
+    // 2
+    let ring = older(ring.map(|ring| (ring, false)), || {
+        IoUring::builder().setup_coop_taskrun().build(depth).map(|ring| (ring, false))
+    });
+    // 3
+    let ring = older(ring, || IoUring::new(depth).map(|ring| (ring, true)));
+    match ring {
+        Ok((ring, is_plain)) if ring.params().is_feature_ext_arg() => Ok((ring, is_plain)),
+        Ok(_) => Err(NoRing::TooOld),
+        Err(error) => Err(match Errno::from_io_error(&error) {
+            Some(Errno::NOSYS) => NoRing::Missing,
+            Some(Errno::PERM | Errno::ACCESS) => NoRing::Forbidden,
+            _ => NoRing::Errno(error.raw_os_error().unwrap_or(libc::EIO)),
+        }),
+    }
+}
+
+/// What came out, or what comes of the next step where the kernel does not know what was asked for.
+fn older<T>(made: io::Result<T>, next: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    match made {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => next(),
+        made => made,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_kernel_does_not_know_leads_to_the_next_step() {
+        let refused = |number| Err(io::Error::from_raw_os_error(number));
+        assert_eq!(older(refused(libc::EINVAL), || Ok(7)).ok(), Some(7));
+        let forbidden = older::<u8>(refused(libc::EPERM), || panic!("another step")).map_err(|error| error.kind());
+        assert_eq!(forbidden, Err(io::ErrorKind::PermissionDenied));
+        assert_eq!(older(Ok(1), || panic!("another step")).ok(), Some(1));
+    }
+}

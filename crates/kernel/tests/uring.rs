@@ -1,0 +1,227 @@
+//! Several reads and writes at once: that they do what was asked for, that no more is under way than was said, and
+//! that nothing of the ring is left.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
+use kernel::{Posix, Station, Workspace, stamp};
+use units::{Host, Moment, Nanos};
+use workload::{
+    Access, Arrivals, Body, Handle, Issue, Mode, Name, Op, OpKind, Overlap, Pace, Places, Reason, Recorder, Stream,
+    World,
+};
+
+const FILE: Handle = Handle(0);
+const BLOCK: u32 = 4096;
+
+/// A world with one program, and the path of its first file.
+fn world() -> (Posix, PathBuf) {
+    let workspace = Workspace::inside(&std::env::temp_dir()).expect("a private folder");
+    let file = workspace.path().join("f0");
+    let station = Station { workspace: Some(workspace), given: Vec::new() };
+    (Posix::new(vec![station], 64 * 1024, 9, Arc::default()).expect("the kernel's world"), file)
+}
+
+fn overlapping(depth: u32) -> Issue {
+    Issue::Overlapping(Overlap { depth, largest: BLOCK, writes: true })
+}
+
+fn open(access: Access) -> Op {
+    Op::Open { name: Name::root(0), handle: FILE, access, mode: Mode::default() }
+}
+
+fn writes(blocks: u64, depth: u32) -> Stream {
+    let create = Op::Create { name: Name::root(0), handle: FILE, mode: Mode::default() };
+    let body = Body::Places(Places::in_order(true, FILE, BLOCK, blocks));
+    Stream::open(vec![create], body).then(vec![Op::Fdatasync { handle: FILE }]).issued(overlapping(depth))
+}
+
+fn reads(blocks: u64, depth: u32) -> Stream {
+    let body = Body::Places(Places::drawn(false, FILE, BLOCK, (1000, blocks), 7));
+    Stream::open(vec![open(Access::Read)], body).issued(overlapping(depth))
+}
+
+/// Why there is no ring here, said once for each test.
+fn lacks_ring() -> bool {
+    let missing = kernel::no_ring();
+    if let Some(why) = missing {
+        testkit::skip!("{why}");
+    }
+    missing.is_some()
+}
+
+fn heard<R: Recorder<Host> + Send>(world: &mut Posix, stream: Stream, recorder: &mut R) {
+    world.run(&mut [stream], std::slice::from_mut(recorder)).expect("the kernel's world");
+}
+
+#[test]
+fn what_is_written_at_once_carries_its_stamps_and_is_read_back() {
+    if lacks_ring() {
+        return;
+    }
+    for depth in [1, 3, 64] {
+        let (mut world, file) = world();
+        let blocks = BYTES / u64::from(BLOCK) / 8;
+        let tally = run(&mut world, writes(blocks, depth));
+        assert_eq!((tally.bytes_written, tally.count(OpKind::Fdatasync)), (blocks * 4096, 1));
+        let bytes = fs::read(&file).expect("the file");
+        let identity = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+        for (index, block) in bytes.chunks(4096).enumerate() {
+            assert_eq!(block[..16], stamp(identity, index as u64 * 4096), "block {index} at depth {depth}");
+        }
+        let mut blocks: Vec<&[u8]> = bytes.chunks(4096).map(|block| &block[16..]).collect();
+        let written = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), written, "no block came twice at depth {depth}");
+        let tally = run(&mut world, reads(100, depth));
+        assert_eq!((tally.bytes_read, tally.count(OpKind::ReadAt)), (1000 * 4096, 1000));
+    }
+}
+
+/// Looks how many ops were under way at once: of those that returned before another one, as many as were issued
+/// before that.
+#[derive(Default)]
+struct AtOnce {
+    spans: Vec<(Moment<Host>, Moment<Host>)>,
+    outcomes: Vec<(OpKind, Result<u32, Reason>)>,
+}
+
+impl Recorder<Host> for AtOnce {
+    const TIMED: bool = true;
+
+    fn record(&mut self, op: &Op, issued: Moment<Host>, returned: Moment<Host>, outcome: Result<u32, Reason>) {
+        assert!(issued <= returned);
+        self.outcomes.push((op.kind(), outcome));
+        if op.kind() == OpKind::ReadAt {
+            self.spans.push((issued, returned));
+        }
+    }
+}
+
+impl AtOnce {
+    fn most(&self) -> usize {
+        let at = |moment: Moment<Host>| {
+            self.spans.iter().filter(|(issued, returned)| *issued <= moment && moment < *returned).count()
+        };
+        self.spans.iter().map(|(issued, _)| at(*issued)).max().unwrap_or(0)
+    }
+}
+
+#[test]
+fn as_much_is_under_way_as_was_said_and_no_more() {
+    if lacks_ring() {
+        return;
+    }
+    for depth in [1, 8] {
+        let (mut world, _) = world();
+        run(&mut world, writes(100, 1));
+        let mut seen = AtOnce::default();
+        heard(&mut world, reads(100, depth), &mut seen);
+        assert_eq!(seen.most(), depth as usize);
+        assert_eq!(seen.spans.len(), 1000);
+    }
+}
+
+#[test]
+fn what_is_no_read_or_write_waits_for_those_before_it() {
+    if lacks_ring() {
+        return;
+    }
+    let (mut world, _) = world();
+    let mut seen = AtOnce::default();
+    heard(&mut world, writes(50, 16), &mut seen);
+    let kinds: Vec<OpKind> = seen.outcomes.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!((kinds[0], kinds[51], kinds.len()), (OpKind::Create, OpKind::Fdatasync, 52));
+    assert!(kinds[1..51].iter().all(|kind| *kind == OpKind::WriteAt));
+}
+
+#[test]
+fn the_first_op_that_fails_ends_the_stream_and_all_that_was_under_way_is_told() {
+    if lacks_ring() {
+        return;
+    }
+    let (mut world, _) = world();
+    run(&mut world, writes(10, 1));
+    let beyond = Body::Places(Places::in_order(false, FILE, BLOCK, 100));
+    let stream = Stream::open(vec![open(Access::Read)], beyond).then(vec![Op::Syncfs]).issued(overlapping(4));
+    let mut seen = AtOnce::default();
+    heard(&mut world, stream, &mut seen);
+    let failed = seen.outcomes.iter().filter(|(_, outcome)| *outcome == Err(Reason::Short(0))).count();
+    assert!((1..=4).contains(&failed), "{:?}", seen.outcomes);
+    assert_eq!(seen.outcomes.len(), 11 + failed);
+    // A file that is open for reading only, and a handle that holds none.
+    for (opening, expected) in [(vec![open(Access::Read)], 1), (vec![Op::Close { handle: FILE }], 1)] {
+        let body = Body::Places(Places::in_order(true, FILE, BLOCK, 1));
+        let mut seen = AtOnce::default();
+        heard(&mut world, Stream::open(opening, body).issued(overlapping(4)), &mut seen);
+        let refused = seen.outcomes.iter().filter(|(_, outcome)| *outcome == Err(Reason::BadHandle)).count();
+        assert_eq!(refused, expected, "{:?}", seen.outcomes);
+    }
+}
+
+#[test]
+fn a_program_told_to_stop_issues_nothing_more() {
+    if lacks_ring() {
+        return;
+    }
+    let workspace = Workspace::inside(&std::env::temp_dir()).expect("a private folder");
+    let station = Station { workspace: Some(workspace), given: Vec::new() };
+    let stop = Arc::new(AtomicBool::new(true));
+    let mut world = Posix::new(vec![station], BLOCK, 9, stop).expect("the kernel's world");
+    let mut seen = AtOnce::default();
+    heard(&mut world, writes(10, 4), &mut seen);
+    assert_eq!(seen.outcomes, [(OpKind::Create, Err(Reason::Interrupted))]);
+}
+
+#[test]
+fn an_op_of_a_schedule_is_told_as_issued_when_it_was_to_be() {
+    if lacks_ring() {
+        return;
+    }
+    let (mut world, _) = world();
+    run(&mut world, writes(100, 1));
+    for issue in [Issue::InTurn, overlapping(4)] {
+        let body = Body::Places(Places::drawn(false, FILE, BLOCK, (20, 100), 7));
+        let stream = Stream::open(vec![open(Access::Read)], body).issued(issue);
+        let mut seen = AtOnce::default();
+        heard(&mut world, stream.paced(Pace::new(1000, Arrivals::Constant, 1, 1)), &mut seen);
+        let starts: Vec<Moment<Host>> = seen.spans.iter().map(|(issued, _)| *issued).collect();
+        assert_eq!(starts.len(), 20);
+        assert!(starts.windows(2).all(|pair| pair[1].since(pair[0]) == Nanos::from_millis(1)), "{starts:?}");
+    }
+}
+
+#[test]
+fn nowhere_everything_is_done_at_once_and_nothing_happens() {
+    let (mut world, file) = world();
+    let tally = run(&mut world, writes(1_000, 1).issued(Issue::Nowhere));
+    assert_eq!(tally.bytes_written, 1_000 * 4096);
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_file_system_can_be_unmounted_once_the_ring_is_gone() {
+    if lacks_ring() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().to_str().expect("a path in UTF-8");
+    let ran = in_mounts_of_its_own(|| {
+        assert!(tool("mount", &["-t", "tmpfs", "none", path]));
+        let mut world = world_in(folder.path());
+        run(&mut world, writes(10, 4));
+        run(&mut world, reads(10, 4));
+        world.clear().expect("its files are closed");
+        drop(world);
+        assert!(tool("umount", &[path]), "something still holds a file there");
+    });
+    if let Err(error) = ran {
+        testkit::skip!("no mounts of our own: {error}");
+    }
+}

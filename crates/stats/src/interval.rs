@@ -1,0 +1,75 @@
+//! What happened in each quarter of a second of a phase: whether its rate held, and when its stalls were.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use crate::latency::Latencies;
+
+/// How long an interval is.
+pub const INTERVAL: Nanos = Nanos::from_millis(250);
+
+/// The most intervals that are kept of a phase, some hours; what came later is in its figures all the same.
+pub const MOST_INTERVALS: usize = 1 << 15;
+
+/// What returned in a quarter of a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// Units of work.
+    pub ops: u64,
+    /// Bytes that moved between the program and files.
+    pub bytes: u64,
+    /// Half of the units took no longer, in nanoseconds; null below 20 of them, and where several programs ran at once.
+    pub p50: Option<u64>,
+    /// 99 % took no longer; null below 1000, and where several ran at once.
+    pub p99: Option<u64>,
+    /// The longest; null where none returned.
+    pub max: Option<u64>,
+}
+
+impl Interval {
+    /// What these units of work were, and the bytes that moved.
+    pub fn of(latencies: &Latencies, bytes: u64) -> Interval {
+        Interval {
+            ops: latencies.count(),
+            bytes,
+            p50: latencies.percentile(50.0),
+            p99: latencies.percentile(99.0),
+            max: latencies.longest(),
+        }
+    }
+
+    /// Those of programs that ran at once, which began together. A percentile of all cannot be told from theirs.
+    pub fn of_all(mut programs: Vec<Vec<Interval>>) -> Vec<Interval> {
+        if programs.len() < 2 {
+            return programs.pop().unwrap_or_default();
+        }
+        let longest = programs.iter().map(Vec::len).max().unwrap_or(0);
+        let sum = |index| {
+            let here = programs.iter().filter_map(|intervals: &Vec<Interval>| intervals.get(index));
+            here.fold(Interval::default(), |sum, one: &Interval| Interval {
+                ops: sum.ops + one.ops,
+                bytes: sum.bytes + one.bytes,
+                max: sum.max.max(one.max),
+                ..sum
+            })
+        };
+        (0..longest).map(sum).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_programs_at_once_counts_add_up_and_percentiles_do_not() {
+        let one = |ops, max| Interval { ops, bytes: ops * 512, p50: Some(1), p99: Some(2), max };
+        let all = Interval::of_all(vec![vec![one(3, Some(7)), one(1, None)], vec![one(4, Some(9))]]);
+        let bare = |ops, max| Interval { ops, bytes: ops * 512, max, ..Interval::default() };
+        assert_eq!(all, [bare(7, Some(9)), bare(1, None)]);
+        assert_eq!(Interval::of_all(vec![vec![one(3, Some(7))]]), [one(3, Some(7))]);
+        assert_eq!(Interval::of_all(Vec::new()), []);
+    }
+}

@@ -1,0 +1,130 @@
+//! When the operations of an open loop are to begin: decided by a schedule, whatever has become of the ones before.
+
+use units::{Nanos, Prng};
+
+use crate::op::Op;
+
+/// How far apart two intended starts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arrivals {
+    /// Always as far.
+    Constant,
+    /// As far as chance has it, where each moment is as likely as any other: a Poisson process.
+    Poisson,
+}
+
+/// Parts of a nanosecond in which the schedule is kept, so that a rate is off by less than a millionth up to a
+/// million per second: 2^16.
+const FINE: u32 = 16;
+
+/// The most operations per second that a schedule can ask for.
+pub const FASTEST: u32 = 10_000_000;
+
+/// A schedule of intended starts.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    arrivals: Arrivals,
+    /// The mean distance, and the next start, in parts of a nanosecond.
+    interval: u64,
+    next: u64,
+    prng: Prng,
+    /// How many ops belong to a unit of work, which has one start, and how many of the last are still to come.
+    ops: u32,
+    left: u32,
+    /// The op whose start was told.
+    pub(crate) due: Option<Op>,
+}
+
+impl Pace {
+    /// So many units per second, each of so many ops. Panics where the rate is zero or above [`FASTEST`].
+    pub fn new(per_second: u32, arrivals: Arrivals, ops: u32, seed: u64) -> Pace {
+        assert!((1..=FASTEST).contains(&per_second) && ops > 0, "{per_second} per second");
+        let interval = (1_000_000_000 << FINE) / u64::from(per_second);
+        Pace { arrivals, interval, next: 0, prng: Prng::new(seed), ops, left: 0, due: None }
+    }
+
+    /// The intended start of the next op; nothing where it belongs to the unit of the one before.
+    #[inline]
+    pub(crate) fn start(&mut self) -> Option<Nanos> {
+        if self.left > 0 {
+            self.left -= 1;
+            return None;
+        }
+        self.left = self.ops - 1;
+        let start = Nanos(self.next >> FINE);
+        self.next += match self.arrivals {
+            Arrivals::Constant => self.interval,
+            Arrivals::Poisson => exponential(&mut self.prng, self.interval),
+        };
+        Some(start)
+    }
+
+    /// The same schedule, as chance has it another time.
+    pub(crate) fn anew(&mut self, seed: u64) {
+        self.prng = Prng::new(self.prng.next_u64() ^ seed);
+    }
+}
+
+/// A number from the exponential distribution with this mean, without a logarithm (von Neumann, Various techniques
+/// used in connection with random digits, 1951): of runs of falling uniform numbers, the first of odd length tells the
+/// fraction by its first number, and the runs before it the whole part.
+fn exponential(prng: &mut Prng, mean: u64) -> u64 {
+    let mut whole = 0;
+    loop {
+        let first = prng.next_u64();
+        let mut last = first;
+        let mut is_odd = true;
+        loop {
+            let next = prng.next_u64();
+            if next >= last {
+                break;
+            }
+            last = next;
+            is_odd = !is_odd;
+        }
+        if is_odd {
+            return whole * mean + ((u128::from(first) * u128::from(mean)) >> 64) as u64;
+        }
+        whole += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn starts(pace: &mut Pace, count: usize) -> Vec<u64> {
+        (0..count).map(|_| pace.start().expect("a unit of one op").0).collect()
+    }
+
+    #[test]
+    fn constant_starts_are_as_far_apart_and_do_not_drift() {
+        let mut pace = Pace::new(3_000, Arrivals::Constant, 1, 1);
+        let starts = starts(&mut pace, 3_001);
+        assert_eq!(starts[0], 0);
+        assert!(starts[3_000].abs_diff(1_000_000_000) < 1_000, "{}", starts[3_000]);
+        assert!(starts.windows(2).all(|pair| (333_333..=333_334).contains(&(pair[1] - pair[0]))));
+    }
+
+    #[test]
+    fn poisson_starts_have_the_mean_and_the_spread_of_chance() {
+        let mut pace = Pace::new(1_000, Arrivals::Poisson, 1, 7);
+        let starts = starts(&mut pace, 40_001);
+        let apart: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = starts[40_000] / 40_000;
+        assert!((980_000..1_020_000).contains(&mean), "{mean}");
+        // Of an exponential distribution, 1/e lies beyond its mean and 1/e^3 beyond three times that.
+        let beyond = |times: u64| apart.iter().filter(|&&span| span > times * 1_000_000).count();
+        assert!((14_300..15_100).contains(&beyond(1)), "{}", beyond(1));
+        assert!((1_850..2_130).contains(&beyond(3)), "{}", beyond(3));
+    }
+
+    #[test]
+    fn a_unit_of_two_ops_has_one_start() {
+        let mut pace = Pace::new(1_000, Arrivals::Constant, 2, 1);
+        let told: Vec<bool> = (0..4).map(|_| pace.start().is_some()).collect();
+        assert_eq!(told, [true, false, true, false]);
+    }
+}
