@@ -364,13 +364,19 @@ struct Calls<'a>(&'a mut Process);
 impl Doer for Calls<'_> {
     #[inline(always)]
     fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
+        // Said once more which op it is, so that the compiler knows in the loop what a recorder asks of it.
         match op {
-            Op::Read { handle, length } => repeat(times, self.0.reading(handle, length), listener),
-            Op::Write { handle, length } => repeat(times, self.0.writing(handle, length), listener),
-            Op::ReadAt { handle, length, offset } => {
-                repeat(times, Ok(|| self.0.read_at(handle, length, offset)), listener)
+            Op::Read { handle, length } => {
+                repeat(times, &Op::Read { handle, length }, self.0.reading(handle, length), listener)
             }
-            _ => repeat(times, Ok(|| self.0.execute(&op)), listener),
+            Op::Write { handle, length } => {
+                repeat(times, &Op::Write { handle, length }, self.0.writing(handle, length), listener)
+            }
+            Op::ReadAt { handle, length, offset } => {
+                let op = Op::ReadAt { handle, length, offset };
+                repeat(times, &op, Ok(|| self.0.read_at(handle, length, offset)), listener)
+            }
+            _ => repeat(times, &op, Ok(|| self.0.execute(&op)), listener),
         }
     }
 }
@@ -382,11 +388,13 @@ impl Doer for Nowhere {
     #[inline(always)]
     fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
         let bytes = op.length();
-        repeat(times, Ok(|| Ok(bytes)), listener)
+        repeat(times, &op, Ok(|| Ok(bytes)), listener)
     }
 }
 
-/// Runs a program. Everything that is done for every op is in `repeat`.
+/// Runs a program. Everything that is done for every op is in `repeat`. Kept apart from what a ring does, whose
+/// registers it would take.
+#[inline(never)]
 fn run_one<D, S, R>(doer: &mut D, stream: &mut S, recorder: &mut R, stop: &AtomicBool) -> Span<Host>
 where
     D: Doer,
@@ -409,15 +417,12 @@ where
                 continue;
             }
         };
-        let flow = if let Some(due) = due.take() {
-            doer.repeat(
-                1,
-                op,
-                &mut Listener { recorder: &mut Late { recorder: &mut *recorder, due }, op: &op, began, stop },
-            )
-        } else {
-            let times = 1 + stream.again(&op);
-            doer.repeat(times, op, &mut Listener { recorder: &mut *recorder, op: &op, began, stop })
+        let flow = match due.take() {
+            Some(due) => on_time(doer, op, recorder, due, (began, stop)),
+            None => {
+                let times = 1 + stream.again(&op);
+                doer.repeat(times, op, &mut Listener { recorder: &mut *recorder, began, stop })
+            }
         };
         match flow {
             Flow::On => {}
@@ -427,6 +432,22 @@ where
     }
     let ended = now();
     Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()), ready: None }
+}
+
+/// Does an op that was to be issued then. Kept apart from the loop, whose registers it would take.
+#[inline(never)]
+fn on_time<D, R>(
+    doer: &mut D,
+    op: Op,
+    recorder: &mut R,
+    due: Moment<Host>,
+    (began, stop): (Moment<Host>, &AtomicBool),
+) -> Flow
+where
+    D: Doer,
+    R: Recorder<Host>,
+{
+    doer.repeat(1, op, &mut Listener { recorder: &mut Late { recorder, due }, began, stop })
 }
 
 /// Tells a recorder that an op was issued when it was to be.
@@ -488,7 +509,6 @@ impl Waited {
 /// Who hears of a call.
 struct Listener<'a, R> {
     recorder: &'a mut R,
-    op: &'a Op,
     began: Moment<Host>,
     stop: &'a AtomicBool,
 }
@@ -505,6 +525,7 @@ enum Flow {
 #[inline]
 fn repeat<R: Recorder<Host>>(
     times: u64,
+    op: &Op,
     call: Result<impl FnMut() -> Result<u32, Reason>, Reason>,
     listener: &mut Listener<R>,
 ) -> Flow {
@@ -513,14 +534,14 @@ fn repeat<R: Recorder<Host>>(
     let mut call = match call {
         Ok(call) => call,
         Err(reason) => {
-            listener.recorder.record(listener.op, moment(), moment(), Err(reason));
+            listener.recorder.record(op, moment(), moment(), Err(reason));
             return Flow::Failed;
         }
     };
     for _ in 0..times {
         let issued = moment();
         let outcome = if listener.stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { call() };
-        listener.recorder.record(listener.op, issued, moment(), outcome);
+        listener.recorder.record(op, issued, moment(), outcome);
         if outcome.is_err() {
             return Flow::Failed;
         }
