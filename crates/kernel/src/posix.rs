@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Issue, Laid, Op, Reason, Recorder, Residency,
-    Span, Step, Steps, Surroundings, Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Handle, Issue, Laid, Op, Reason, Recorder,
+    Residency, Span, Step, Steps, Surroundings, Witness, World,
 };
 
 use crate::caches::{self, Means, Patience};
@@ -369,9 +369,7 @@ impl Doer for Calls<'_> {
             Op::Read { handle, length } => {
                 repeat(times, &Op::Read { handle, length }, self.0.reading(handle, length), listener)
             }
-            Op::Write { handle, length } => {
-                repeat(times, &Op::Write { handle, length }, self.0.writing(handle, length), listener)
-            }
+            Op::Write { handle, length } => write(times, self.0, (handle, length), listener),
             Op::ReadAt { handle, length, offset } => {
                 let op = Op::ReadAt { handle, length, offset };
                 repeat(times, &op, Ok(|| self.0.read_at(handle, length, offset)), listener)
@@ -379,6 +377,17 @@ impl Doer for Calls<'_> {
             _ => repeat(times, &op, Ok(|| self.0.execute(&op)), listener),
         }
     }
+}
+
+/// Writes so many times. Kept apart: what writing works with takes all registers that there are.
+#[inline(never)]
+fn write<R: Recorder<Host>>(
+    times: u64,
+    process: &mut Process,
+    (handle, length): (Handle, u32),
+    listener: &mut Listener<R>,
+) -> Flow {
+    repeat(times, &Op::Write { handle, length }, process.writing(handle, length), listener)
 }
 
 /// Nobody: each op is done at once.
@@ -522,7 +531,7 @@ enum Flow {
 
 /// The loop that everything is measured in: the same call so many times, up to the first that fails. A
 /// clock is read per op only where the recorder wants it; the call and the recorder are inlined here.
-#[inline]
+#[inline(always)]
 fn repeat<R: Recorder<Host>>(
     times: u64,
     op: &Op,
