@@ -8,6 +8,8 @@
 //!      ask for some experiments only;
 //!   3. the table says for each figure what was asked, what was measured, and by which command.
 
+mod fio;
+mod law;
 mod throttled;
 
 use std::fs;
@@ -46,8 +48,10 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 12] = [
+const EXPERIMENTS: [Experiment; 14] = [
     throttled::EXPERIMENT,
+    law::EXPERIMENT,
+    fio::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],

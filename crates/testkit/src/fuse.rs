@@ -7,6 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -57,7 +58,8 @@ pub struct Knobs {
     pub bad: Option<(Range<u64>, Bad)>,
     /// How long each read and each write takes.
     pub service: Duration,
-    /// Whether they take it one after the other, as on a disk with one arm, or up to four at once.
+    /// Whether they take it one after the other, as on a disk with one arm: a queue with a single server. Else up to
+    /// four at once.
     pub one_at_a_time: bool,
 }
 
@@ -75,8 +77,9 @@ struct Disk {
     knobs: Mutex<Knobs>,
     /// Its write cache, where it has one.
     cache: Mutex<Option<WriteCache>>,
-    /// Held by the request that is served, where there is one at a time.
-    arm: Mutex<()>,
+    /// When the last request that waits for the arm will have been served, where there is one at a time. The next
+    /// begins at that moment, also where a thread that was to answer woke late: the queue keeps its law.
+    arm: Mutex<Instant>,
     fsyncs: AtomicU64,
 }
 
@@ -104,7 +107,7 @@ impl OneFile {
             below,
             knobs: Mutex::new(knobs),
             cache: Mutex::new(None),
-            arm: Mutex::new(()),
+            arm: Mutex::new(Instant::now()),
             fsyncs: AtomicU64::new(0),
         });
         let connection = Arc::new(connection);
@@ -163,6 +166,8 @@ impl Drop for OneFile {
 
 /// Answers requests until the file system is unmounted.
 fn serve(connection: &File, disk: &Disk) {
+    // To wake when a request is done, not up to 50 us later, as the kernel else may (prctl(2), PR_SET_TIMERSLACK).
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     // Room for the header and the fields of a write beside its bytes.
     let mut buffer = vec![0; LARGEST as usize + 4096];
     loop {
@@ -373,12 +378,19 @@ impl Disk {
         if self.knobs().pulled_after.is_some_and(|most| fsyncs > most) { Err(Errno::IO) } else { Ok(()) }
     }
 
+    /// Joins the queue for the arm; says when it is done.
+    fn queue(&self, service: Duration) -> Instant {
+        let mut free = self.arm.lock().unwrap_or_else(PoisonError::into_inner);
+        *free = Instant::now().max(*free) + service;
+        *free
+    }
+
     /// Takes the time that a request takes, and fails where it must; says what else becomes of it.
     fn check(&self, range: &Range<u64>) -> Result<Option<Bad>, Errno> {
         let Knobs { bad, service, one_at_a_time, .. } = self.knobs().clone();
         if !service.is_zero() {
-            let _held = one_at_a_time.then(|| self.arm.lock().unwrap_or_else(PoisonError::into_inner));
-            thread::sleep(service);
+            let done = if one_at_a_time { self.queue(service) } else { Instant::now() + service };
+            thread::sleep(done.saturating_duration_since(Instant::now()));
         }
         self.is_there()?;
         match bad.filter(|(place, _)| range.start < place.end && place.start < range.end) {

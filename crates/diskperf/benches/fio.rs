@@ -1,0 +1,240 @@
+//! The same loads by fio and by `diskperf io`, in turn, nine times each: rate, p50 and p99 side by side, and what an
+//! operation costs the processor. On an ext4 whose device lies in memory, so that neither waits for a disk that others
+//! use too. Prints a line of JSON for each load.
+
+use std::fs::{self, File};
+use std::process::Command;
+
+use kernel::PrivateMounts;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::disk::{LoopDisk, Mounted};
+
+/// How often each of the two runs a load; odd, so that there is a middle one.
+const TURNS: usize = 9;
+
+/// Bytes of the device.
+const DISK: u64 = 640 << 20;
+
+/// A load, as each of them is told of it.
+struct Load {
+    name: &'static str,
+    ours: &'static str,
+    fio: &'static str,
+}
+
+/// What both do to a file.
+const LOADS: [Load; 8] = [
+    Load {
+        name: "randread 4 KiB, direct, one at a time",
+        ours: "randread --direct --size 64MiB --time 1s",
+        fio: "--rw=randread --bs=4k --direct=1 --size=64m --ioengine=psync --time_based --runtime=1",
+    },
+    Load {
+        name: "randread 4 KiB, direct, 32 at once",
+        ours: "randread --direct --size 64MiB --time 1s --iodepth 32",
+        fio: "--rw=randread --bs=4k --direct=1 --size=64m --ioengine=io_uring --iodepth=32 --time_based --runtime=1 \
+              --fixedbufs --registerfiles",
+    },
+    Load {
+        name: "randread 4 KiB, from memory",
+        ours: "randread --warm --size 64MiB --time 1s",
+        fio: "--rw=randread --bs=4k --size=64m --ioengine=psync --time_based --runtime=1 --invalidate=0 --pre_read=1",
+    },
+    Load {
+        name: "randwrite 4 KiB, direct, one at a time",
+        ours: "randwrite --direct --size 64MiB --time 1s",
+        fio: "--rw=randwrite --bs=4k --direct=1 --size=64m --ioengine=psync --time_based --runtime=1",
+    },
+    Load {
+        name: "randrw 70 % reads 4 KiB, direct, 8 at once",
+        ours: "randrw --reads 70 --direct --size 64MiB --time 1s --iodepth 8",
+        fio: "--rw=randrw --rwmixread=70 --bs=4k --direct=1 --size=64m --ioengine=io_uring --iodepth=8 --time_based \
+              --runtime=1 --fixedbufs --registerfiles",
+    },
+    Load {
+        name: "randwrite 4 KiB, O_DSYNC",
+        ours: "randwrite --sync dsync --size 64MiB --time 1s",
+        fio: "--rw=randwrite --bs=4k --sync=dsync --size=64m --ioengine=psync --time_based --runtime=1",
+    },
+    Load {
+        name: "read 128 KiB, direct",
+        ours: "read --direct --size 256MiB",
+        fio: "--rw=read --bs=128k --direct=1 --size=256m --ioengine=psync",
+    },
+    Load {
+        name: "write 128 KiB, direct",
+        ours: "write --direct --size 256MiB",
+        fio: "--rw=write --bs=128k --direct=1 --size=256m --ioengine=psync --fallocate=none --create_on_open=1",
+    },
+];
+
+/// What both do to a file in memory, or to none: what an operation costs the processor is the question.
+const COSTS: [Load; 3] = [
+    Load {
+        name: "psync",
+        ours: "randread --warm --size 64MiB --time 2s --engine posix",
+        fio: "--rw=randread --bs=4k --size=64m --ioengine=psync --time_based --runtime=2 --invalidate=0 --pre_read=1",
+    },
+    Load {
+        name: "io_uring, tuned",
+        ours: "randread --warm --size 64MiB --time 2s --iodepth 32",
+        fio: "--rw=randread --bs=4k --size=64m --ioengine=io_uring --iodepth=32 --iodepth_batch_submit=16 \
+              --iodepth_batch_complete_min=1 --iodepth_batch_complete_max=16 --fixedbufs --registerfiles --nonvectored=1 \
+              --time_based --runtime=2 --invalidate=0 --pre_read=1",
+    },
+    Load {
+        name: "null",
+        ours: "randread --engine null --size 64MiB --time 2s",
+        fio: "--rw=randread --bs=4k --size=64m --ioengine=null --time_based --runtime=2",
+    },
+];
+
+/// What one of them told.
+struct Told {
+    rate: f64,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    /// Nanoseconds of processor time per operation.
+    cpu: f64,
+}
+
+fn main() {
+    let missing =
+        testkit::disk::impossible(&["mkfs.ext4", "fio"]).or_else(|| kernel::no_ring().map(|why| why.to_string()));
+    if let Some(reason) = missing {
+        println!("skipped: {reason}");
+        return;
+    }
+    let ground = Ground::new();
+    for load in &LOADS {
+        let (ours, fio) = ground.in_turn(load);
+        let [rate, p50] = [|told: &Told| Some(told.rate), |told: &Told| told.p50]
+            .map(|figure: fn(&Told) -> Option<f64>| Some(middle(&ours, figure)? / middle(&fio, figure)?));
+        let tails: Vec<f64> = fio.iter().filter_map(|told| told.p99).collect();
+        let ends = [f64::min, f64::max].map(|end: fn(f64, f64) -> f64| tails.iter().copied().reduce(end));
+        println!(
+            "{}",
+            json!({
+                "beside_fio": load.name,
+                "rate_ratio": rate,
+                "p50_ratio": p50,
+                "p99_us": middle(&ours, |told| told.p99).map(|nanos| nanos / 1e3),
+                "fio_p99_us": ends.map(|nanos| nanos.map(|nanos| nanos / 1e3)),
+                "fio_rate": middle(&fio, |told| Some(told.rate)),
+            })
+        );
+    }
+    for load in &COSTS {
+        let (ours, fio) = ground.in_turn(load);
+        // Pairs ran right after each other.
+        let mut ratios: Vec<f64> = ours.iter().zip(&fio).map(|(ours, fio)| fio.cpu / ours.cpu).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        println!(
+            "{}",
+            json!({
+                "cpu_beside_fio": load.name,
+                "fio_over_ours": ratios[ratios.len() / 2],
+                "ours_ns": middle(&ours, |told| Some(told.cpu)),
+                "fio_ns": middle(&fio, |told| Some(told.cpu)),
+            })
+        );
+    }
+}
+
+/// The middle one, where all have the figure.
+fn middle(all: &[Told], figure: impl Fn(&Told) -> Option<f64>) -> Option<f64> {
+    let mut figures: Vec<f64> = all.iter().map(figure).collect::<Option<_>>()?;
+    figures.sort_unstable_by(f64::total_cmp);
+    Some(figures[figures.len() / 2])
+}
+
+/// An ext4 on a loop device over a file in memory.
+struct Ground {
+    // Dropped from the first to the last.
+    mounted: Mounted,
+    _device: LoopDisk,
+    _folder: TempDir,
+    _mounts: PrivateMounts,
+}
+
+impl Ground {
+    fn new() -> Ground {
+        let mounts = PrivateMounts::enter().expect("mounts of our own");
+        let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+        let [image, point] = ["image", "point"].map(|name| folder.path().join(name));
+        fs::create_dir(&point).expect("a folder");
+        // Written in full: the first write of a page of a file with holes costs more than any later one.
+        let zeros = vec![0; 1 << 20];
+        let mut file = File::create_new(&image).expect("an image");
+        (0..DISK >> 20).for_each(|_| std::io::Write::write_all(&mut file, &zeros).expect("bytes"));
+        let device = LoopDisk::attach(&image).expect("a loop device");
+        let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
+        testkit::use_tool("mkfs.ext4", &[&options[..], &[&device.node().to_string_lossy()]].concat());
+        let mounted = Mounted::at(device.node(), &point, "noatime");
+        Ground { mounted, _device: device, _folder: folder, _mounts: mounts }
+    }
+
+    /// What both say of a load, one after the other, so often; which of them begins takes turns.
+    fn in_turn(&self, load: &Load) -> (Vec<Told>, Vec<Told>) {
+        let (mut ours, mut fio) = (Vec::new(), Vec::new());
+        for turn in 0..TURNS {
+            if turn % 2 == 0 {
+                ours.push(self.ours(load));
+                fio.push(self.fio(load));
+            } else {
+                fio.push(self.fio(load));
+                ours.push(self.ours(load));
+            }
+        }
+        (ours, fio)
+    }
+
+    fn ours(&self, load: &Load) -> Told {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_diskperf"));
+        command.arg("io").args(load.ours.split_whitespace()).args(["--rounds", "1", "--json"]);
+        let document = answer(command.env(testkit::STORE, "none").current_dir(self.mounted.path()));
+        let cell = &document["cells"][0];
+        let round = &cell["rounds"][0];
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{}: {cell:#}", load.ours));
+        let ops = number(&round["ops"]);
+        let cpu = number(&round["cpu_s"]["process"]) + round["cpu_s"]["kernel_workers"].as_f64().unwrap_or(0.0);
+        Told {
+            // fio's clock ends when the last operation has returned.
+            rate: ops / number(&round["returned_s"]),
+            p50: cell["latency_ns"]["p50"].as_f64(),
+            p99: cell["latency_ns"]["p99"].as_f64(),
+            cpu: cpu * 1e9 / ops,
+        }
+    }
+
+    fn fio(&self, load: &Load) -> Told {
+        let folder = tempfile::tempdir_in(self.mounted.path()).expect("a folder");
+        let mut command = Command::new(testkit::tool("fio").expect("fio"));
+        command.args(["--name=x", "--thread", "--norandommap", "--randrepeat=0", "--output-format=json"]);
+        command.arg("--filename=file").args(load.fio.split_whitespace());
+        let document = answer(command.current_dir(folder.path()));
+        let job = &document["jobs"][0];
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{}: {job:#}", load.fio));
+        let ways = [&job["read"], &job["write"]];
+        let ops: f64 = ways.iter().map(|way| number(&way["total_ios"])).sum();
+        let rate = ways.iter().map(|way| number(&way["iops"])).sum();
+        let runtime = number(&job["job_runtime"]) / 1e3;
+        // Of a mix, those of its reads, which are most of it.
+        let way = if number(&ways[0]["total_ios"]) > 0.0 { ways[0] } else { ways[1] };
+        let percentile = |name: &str| way["clat_ns"]["percentile"][name].as_f64();
+        Told {
+            rate,
+            p50: percentile("50.000000"),
+            p99: percentile("99.000000"),
+            cpu: (number(&job["usr_cpu"]) + number(&job["sys_cpu"])) / 100.0 * runtime * 1e9 / ops,
+        }
+    }
+}
+
+fn answer(command: &mut Command) -> Value {
+    let output = command.output().expect("it can be started");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let begin = output.stdout.iter().position(|byte| *byte == b'{').unwrap_or(0);
+    serde_json::from_slice(&output.stdout[begin..]).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}

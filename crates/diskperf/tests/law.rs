@@ -1,0 +1,103 @@
+//! Loads on devices that are known: what is told of a queue follows its law, and a schedule shows stalls that a closed
+//! loop hides.
+
+mod queue;
+
+use queue::{LawDisk, SERVICE, waiting};
+use serde_json::Value;
+use testkit::disk::{LoopDisk, Mounted};
+use testkit::group::{Group, run_in};
+use testkit::{has_tool, need_disk, skip};
+
+fn nanos(cell: &Value, name: &str) -> f64 {
+    cell["latency_ns"][name].as_f64().unwrap_or_else(|| panic!("no {name}: {cell:#}"))
+}
+
+fn rate(cell: &Value) -> f64 {
+    cell["rate"]["per_second"].as_f64().unwrap_or_else(|| panic!("no rate: {cell:#}"))
+}
+
+#[test]
+fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
+    if let Some(reason) = LawDisk::impossible() {
+        return skip!("{reason}");
+    }
+    if let Some(why) = kernel::no_ring() {
+        return skip!("{why}");
+    }
+    let disk = LawDisk::new();
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let [eight, many] =
+        ["8", "32"].map(|depth| disk.read(&program, &format!("--iodepth {depth} --rounds 3 --time 500ms")));
+    let (more, longer) = (rate(&many) / rate(&eight), nanos(&many, "p50") / nanos(&eight, "p50"));
+    assert!((0.6..1.6).contains(&more), "{more} times as many at depth 32 as at depth 8");
+    assert!((2.4..6.5).contains(&longer), "{longer} times as long at depth 32 as at depth 8");
+    // A server that is never idle: what is under way is the rate times how long each takes (Little 1961).
+    let under_way = rate(&many) * nanos(&many, "p50") / 1e9;
+    assert!((20.0..45.0).contains(&under_way), "{under_way} under way at depth 32");
+    // By a schedule that keeps it busy half of the time: every request is served, and few wait for many others.
+    let half = 0.5 / SERVICE.as_secs_f64();
+    let options = format!("--rate {half:.0} --arrivals poisson --iodepth 32 --rounds 3 --time 500ms");
+    let open = disk.read(&program, &options);
+    assert_eq!(open["latency_ns"]["kind"], "response");
+    assert!((0.7..1.2).contains(&(rate(&open) / half)), "{} of {half} a second", rate(&open));
+    assert!(nanos(&open, "p50") >= SERVICE.as_nanos() as f64);
+    assert!(nanos(&open, "p50") < nanos(&many, "p50"));
+}
+
+#[test]
+fn waits_of_a_queue_with_constant_service_are_those_of_the_tables() {
+    // Nobody waits for a share of the time that the server is idle.
+    assert_eq!(waiting(0.7, SERVICE, 29.0), std::time::Duration::ZERO);
+    assert!(waiting(0.7, SERVICE, 31.0) > std::time::Duration::ZERO);
+    // Its mean is load / (2 (1 - load)) services (Kleinrock, Queueing Systems, volume 1, section 5.6).
+    for load in [0.3, 0.5, 0.7] {
+        let mean: f64 = (0..2_000).map(|n| waiting(load, SERVICE, (f64::from(n) + 0.5) / 20.0).as_secs_f64()).sum();
+        let services = mean / 2_000.0 / SERVICE.as_secs_f64();
+        let expected = load / (2.0 * (1.0 - load));
+        assert!((services / expected - 1.0).abs() < 0.02, "{load}: {services} {expected}");
+    }
+}
+
+/// Reads per second that the limit lets through, in slices of a tenth of a second.
+const LIMIT: u32 = 200;
+
+#[test]
+fn an_open_loop_shows_the_stalls_that_a_closed_one_hides() {
+    need_disk!("mkfs.ext4");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let [image, point] = ["image", "point"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&point).expect("a folder");
+    std::fs::File::create(&image).and_then(|file| file.set_len(64 << 20)).expect("an image");
+    let mut device = LoopDisk::attach(&image).expect("a loop device");
+    testkit::use_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
+    let limit = format!("{} {LIMIT}", device.number());
+    let group = match Group::limited("blkio", "blkio.throttle.read_iops_device", &limit) {
+        Ok(group) => group,
+        Err(reason) => return skip!("{reason}"),
+    };
+    assert!(has_tool("mount"));
+    let mounted = Mounted::at(device.node(), &point, "noatime");
+    device.leave();
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let read = |options: &str| -> Value {
+        let words = format!("io randread --direct --size 8MiB --rounds 2 --time 1500ms --json {options}");
+        let ended = run_in(&[&group], &program, mounted.path(), &words.split_whitespace().collect::<Vec<&str>>());
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        serde_json::from_str::<Value>(&ended.out).expect("JSON")["cells"][0].take()
+    };
+    let closed = read("");
+    // A quarter more than the limit lets through: below it, a schedule never meets it.
+    let open = read(&format!("--rate {} --iodepth 128", LIMIT * 5 / 4));
+    assert_eq!((&closed["latency_ns"]["kind"], &open["latency_ns"]["kind"]), (&"service".into(), &"response".into()));
+    // Both were held up.
+    assert!(
+        nanos(&closed, "max") > 50e6 && nanos(&open, "max") > 50e6,
+        "{} {}",
+        closed["latency_ns"],
+        open["latency_ns"]
+    );
+    // Of the closed loop only the read that was held up saw it; of the open loop all that were to begin meanwhile.
+    let (hidden, shown) = (nanos(&closed, "p50"), nanos(&open, "p50"));
+    assert!(shown > 10.0 * hidden && shown > 10e6, "{shown} {hidden}");
+}
