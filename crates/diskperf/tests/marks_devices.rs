@@ -39,6 +39,12 @@ fn cells(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     cells_of(&testkit::run(&program(), folder, &[&["run"], arguments, &["--json"]].concat()))
 }
 
+/// The cell of random reads past the page cache.
+fn random_reads(folder: &Path, target: &str) -> Vec<Value> {
+    let load = ["io", "randread", "--direct", "--size", "8MiB", "--time", "100ms", "--rounds", "1", "--json", target];
+    cells_of(&testkit::run(&program(), folder, &load))
+}
+
 /// The same in a mount that only that run knows: the script mounts on `mnt`, with these words.
 fn cells_in_mount(script: &str, words: &[&Path], folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let script = format!("mkdir -p mnt && {script} > /dev/null && cd mnt && shift {} && exec \"$@\"", words.len());
@@ -124,7 +130,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
 fn direct_reads_that_come_from_memory_are_marked_cache() {
     need_disk!("mkfs.ext4");
     let folder = scratch();
-    let run = |target: &str| cells(folder.path(), &["quick", "--size", "8MiB", "--rounds", "1", target]);
+    let run = |target: &str| random_reads(folder.path(), target);
     let all = run("image:ext4,size=128MiB,mount=data=journal");
     let text = mark(cell(&all, "randread", "randread"), "cache").expect("the mark");
     assert!(text.starts_with("0 % of what was read came from the device"), "{text}");
@@ -158,7 +164,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
     }
     full_file(&folder.path().join("disk"), 128 << 20);
     // The disk below is everybody's: in one round of several it may be only ours.
-    let arguments = ["quick", "--size", "8MiB", "--rounds", "3", "."];
+    let arguments = ["smoke", "--size", "8MiB", "--rounds", "3", "."];
     for is_cached in [true, false] {
         let path = folder.path().join("disk");
         let attach = if is_cached { LoopDisk::attach_through_cache } else { LoopDisk::attach };
@@ -286,7 +292,9 @@ fn reading_what_was_never_written_is_marked_hole() {
         return skip!("nothing can be preallocated in the temporary folder");
     }
     for (name, is_marked) in [("full", false), ("sparse", true), ("preallocated", true)] {
-        let all = cells(folder.path(), &["quick", "--rounds", "1", "--cold", &format!("file:{name}")]);
+        let target = format!("file:{name}");
+        let mut all = cells(folder.path(), &["smoke", "--rounds", "1", "--cold", &target]);
+        all.extend(random_reads(folder.path(), &target));
         for (program, phase) in [("read_8192", "read"), ("randread", "randread")] {
             let cell = cell(&all, program, phase);
             let text = mark(cell, "hole");
@@ -305,7 +313,7 @@ fn what_a_file_system_compresses_is_marked_compress() {
     let folder = scratch();
     let target = "image:btrfs,size=256MiB,mount=compress=zstd";
     let run =
-        |data: &[&str]| cells(folder.path(), &[&["quick", "--size", "8MiB", "--rounds", "1", target], data].concat());
+        |data: &[&str]| cells(folder.path(), &[&["smoke", "--size", "8MiB", "--rounds", "1", target], data].concat());
     let zeros = run(&["--data", "zeros"]);
     let compressed = marked(&zeros, "compress");
     let expected = ["copy copy", "read_8192 read", "rewrite_8192 rewrite", "write_4096 write", "write_8192 write"];
