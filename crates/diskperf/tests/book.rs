@@ -10,10 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 fn diskperf() -> Command {
-    let built = std::env::var_os("DISKPERF_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_diskperf").into());
-    let mut command = Command::new(built);
-    command.env(testkit::STORE, "none");
-    command
+    testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")))
 }
 
 /// Runs diskperf with these words in this folder.
