@@ -36,6 +36,8 @@ use crate::consent::ConsentArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::OutputArguments;
+use crate::load_spec::LoadSpec;
+use crate::load_spec::words::Size;
 use crate::machines::Sweep;
 use crate::output;
 use crate::presets::{self, Preset, Settings};
@@ -458,8 +460,10 @@ impl RunArguments {
 
     /// The one load that `io` asks for, in the place of a preset.
     fn of_load(io: IoArguments) -> Result<RunArguments, Error> {
-        let load = Some(io.load()?);
-        let IoArguments { targets, size, rounds, budget, seed, warm, dry_run, consent, .. } = io;
+        let load = Some(io.load.load()?);
+        let IoArguments { load: spec, targets, budget, dry_run, consent, .. } = io;
+        let LoadSpec { rounds, seed, warm, .. } = spec;
+        let size = spec.size.map(|Size(size)| size);
         let main_job = RunArguments::main_job(io.store, io.output);
         let preset = presets::LOAD;
         Ok(RunArguments { preset, targets, size, rounds, budget, seed, warm, dry_run, consent, load, ..main_job })

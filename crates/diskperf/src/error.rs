@@ -16,6 +16,7 @@ use workload::{Failure, Reason};
 
 use crate::document::DocumentFault;
 use crate::exit::Exit;
+use crate::load_spec::LoadFault;
 use crate::machines::MachineFault;
 use crate::runner::Broken;
 use crate::shell;
@@ -128,6 +129,8 @@ pub enum Error {
     BadSize { what: &'static str, given: String, why: String },
     #[error("direct I/O on {target} takes multiples of {needs}, and a block has {block}")]
     Unaligned { target: String, block: Bytes, needs: Bytes },
+    #[error(transparent)]
+    Load(Box<LoadFault>),
     #[error("{0}")]
     NoRing(kernel::NoRing),
     #[error("{path}: {failure}")]
@@ -203,6 +206,7 @@ impl Error {
             | Error::UnknownDrawing(_)
             | Error::UnknownWord { .. }
             | Error::Unaligned { .. }
+            | Error::Load(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::Elevated
             | Error::WouldOverwrite(_)
@@ -376,6 +380,7 @@ impl Error {
             Error::Unaligned { needs, .. } => {
                 format!("--bs {}, or leave out --direct", needs.to_string().replace(' ', ""))
             }
+            Error::Load(fault) => fault.hint.clone(),
             Error::NoRing(_) => "leave out --engine uring: then one operation is under way at a time".to_owned(),
             Error::Op { failure, .. } => match failure.reason {
                 Reason::Denied => "run as a user who may open it".to_owned(),

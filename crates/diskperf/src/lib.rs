@@ -34,6 +34,7 @@ mod judge;
 mod keeper;
 mod kernels;
 mod layout;
+mod load_spec;
 mod machines;
 mod made;
 mod paper;

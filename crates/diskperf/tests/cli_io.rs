@@ -85,7 +85,7 @@ fn a_share_of_reads_is_for_a_mix_only() {
     assert_eq!(mixed["parameters"]["reads_percent"], 70);
     let refused = io(folder.path(), "randread --reads 30");
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
-    assert!(refused.err.contains("--reads of 30: only randrw"), "{}", refused.err);
+    assert!(refused.err.contains("--reads 30: only randrw"), "{}", refused.err);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         ("randread --rate 0", 2, "0 is not in 1..="),
         ("randread --arrivals poisson", 2, "--rate"),
         ("randread --time 0s", 2, "more than zero"),
-        ("randread --warm --direct", 2, "cannot be used with"),
+        ("randread --warm --direct", 2, "--warm: what goes past the page cache (--direct)"),
         ("sideways", 2, "sideways"),
         ("randread missing", 2, "there is no missing"),
         ("randwrite file:data", 2, "data is only read"),

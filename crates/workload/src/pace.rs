@@ -13,6 +13,16 @@ pub enum Arrivals {
     Poisson,
 }
 
+impl Arrivals {
+    /// As it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Arrivals::Constant => "constant",
+            Arrivals::Poisson => "poisson",
+        }
+    }
+}
+
 /// Parts of a nanosecond in which the schedule is kept, so that a rate is off by less than a millionth up to a
 /// million per second: 2^16.
 const FINE: u32 = 16;

@@ -190,11 +190,7 @@ impl Load {
         }
         if let Some((rate, arrivals)) = self.rate {
             parameters.push(Parameter::new("rate", rate));
-            let arrivals = match arrivals {
-                Arrivals::Constant => "constant",
-                Arrivals::Poisson => "poisson",
-            };
-            parameters.push(Parameter::new("arrivals", arrivals));
+            parameters.push(Parameter::new("arrivals", arrivals.name()));
         }
         parameters
     }
