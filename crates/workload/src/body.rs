@@ -1,12 +1,14 @@
 //! The long middle of a stream, one variant per pattern of the seeds' programs. An enum, not a trait
 //! object: the world's loop asks for a step per operation, and the answer is inlined there.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use units::Prng;
 
 use crate::op::{Access, Directory, Handle, Mode, Name, Op};
+use crate::varied::Varied;
 
 /// What a stream does over and over.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub enum Body {
     },
     /// One block after the other, at places of its own.
     Places(Places),
+    /// Blocks in an order of choice, or of several sizes.
+    Varied(Box<Varied>),
     /// Many small files.
     Files(Files),
     /// Reading one file and writing the same to another.
@@ -37,6 +41,18 @@ pub enum Body {
     },
 }
 
+impl From<Places> for Body {
+    fn from(places: Places) -> Body {
+        Body::Places(places)
+    }
+}
+
+impl From<Varied> for Body {
+    fn from(varied: Varied) -> Body {
+        Body::Varied(Box::new(varied))
+    }
+}
+
 impl Iterator for Body {
     type Item = Op;
 
@@ -49,6 +65,7 @@ impl Iterator for Body {
                 Some(*call)
             }
             Body::Places(places) => places.next(),
+            Body::Varied(varied) => varied.next(),
             Body::Files(files) => files.next(),
             Body::Copy(copying) => copying.next(),
             Body::Commits { handle, length, left } => {
@@ -67,7 +84,10 @@ impl Body {
         match self {
             Body::Calls { call: Op::Write { length, .. }, .. } | Body::Commits { length, .. } => Some(*length),
             Body::Places(places) if places.writes() => Some(places.length),
-            Body::Empty | Body::Calls { .. } | Body::Places(_) | Body::Files(_) | Body::Copy(_) => None,
+            Body::Varied(varied) if varied.writes() => Some(varied.grain()),
+            Body::Empty | Body::Calls { .. } | Body::Places(_) | Body::Varied(_) | Body::Files(_) | Body::Copy(_) => {
+                None
+            }
         }
     }
 }
@@ -161,6 +181,15 @@ impl Places {
     /// Whether there are writes among them.
     pub(crate) fn writes(&self) -> bool {
         self.mix.as_ref().map_or(self.write, |mix| mix.reads < 100)
+    }
+
+    /// Draws as another of several programs does that do the same.
+    pub(crate) fn anew(&mut self, salt: u64) {
+        let anew = |prng: &mut Prng| *prng = Prng::new(prng.next_u64() ^ salt);
+        if let Blocks::Drawn { prng, .. } = &mut self.blocks {
+            anew(prng);
+        }
+        self.mix.iter_mut().for_each(|mix| anew(&mut mix.prng));
     }
 
     /// Draws as another round does.

@@ -13,6 +13,7 @@
 
 extern crate alloc;
 
+mod between;
 mod body;
 mod breakdown;
 mod cache;
@@ -21,9 +22,12 @@ mod pace;
 mod program;
 pub mod programs;
 mod recorder;
+mod scatter;
 mod stream;
+mod varied;
 mod witness;
 mod world;
+mod zipf;
 
 pub use body::{Body, Layout, Order, Places, Placing};
 pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
@@ -33,6 +37,7 @@ pub use pace::{Arrivals, FASTEST, Pace};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
 pub use stream::{Issue, Overlap, Step, Steps, Stream};
+pub use varied::{Drawing, MOST_SIZES, Sizes, Thousandths, Varied};
 pub use witness::{
     Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
 };

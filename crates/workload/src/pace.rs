@@ -2,8 +2,6 @@
 
 use units::{Nanos, Prng};
 
-use crate::op::Op;
-
 /// How far apart two intended starts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arrivals {
@@ -41,8 +39,6 @@ pub struct Pace {
     /// How many ops belong to a unit of work, which has one start, and how many of the last are still to come.
     ops: u32,
     left: u32,
-    /// The op whose start was told.
-    pub(crate) due: Option<Op>,
 }
 
 impl Pace {
@@ -50,7 +46,7 @@ impl Pace {
     pub fn new(per_second: u32, arrivals: Arrivals, ops: u32, seed: u64) -> Pace {
         assert!((1..=FASTEST).contains(&per_second) && ops > 0, "{per_second} per second");
         let interval = (1_000_000_000 << FINE) / u64::from(per_second);
-        Pace { arrivals, interval, next: 0, prng: Prng::new(seed), ops, left: 0, due: None }
+        Pace { arrivals, interval, next: 0, prng: Prng::new(seed), ops, left: 0 }
     }
 
     /// The intended start of the next op; nothing where it belongs to the unit of the one before.
@@ -67,6 +63,17 @@ impl Pace {
             Arrivals::Poisson => exponential(&mut self.prng, self.interval),
         };
         Some(start)
+    }
+
+    /// The share of this one of so many programs that keep the schedule together: each as seldom, one after the other
+    /// where starts are always as far apart. Many processes as chance has them are one, too.
+    pub(crate) fn share(&mut self, index: u32, of: u32) {
+        self.next = match self.arrivals {
+            Arrivals::Constant => self.interval * u64::from(index),
+            Arrivals::Poisson if index == 0 => 0,
+            Arrivals::Poisson => exponential(&mut self.prng, self.interval * u64::from(of)),
+        };
+        self.interval *= u64::from(of);
     }
 
     /// The same schedule, as chance has it another time.
@@ -129,6 +136,24 @@ mod tests {
         let beyond = |times: u64| apart.iter().filter(|&&span| span > times * 1_000_000).count();
         assert!((14_300..15_100).contains(&beyond(1)), "{}", beyond(1));
         assert!((1_850..2_130).contains(&beyond(3)), "{}", beyond(3));
+    }
+
+    #[test]
+    fn programs_that_share_a_schedule_keep_it_together() {
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            let shares = (0..3).flat_map(|index| {
+                let mut pace = Pace::new(3_000, arrivals, 1, 7);
+                pace.anew(u64::from(index));
+                pace.share(index, 3);
+                starts(&mut pace, 4_000)
+            });
+            let mut all: Vec<u64> = shares.collect();
+            all.sort_unstable();
+            let in_a_second = all.iter().filter(|&&start| start < 1_000_000_000).count();
+            assert!((2_850..3_150).contains(&in_a_second), "{in_a_second} {arrivals:?}");
+            let apart = all.windows(2).filter(|pair| (333_332..=333_335).contains(&(pair[1] - pair[0]))).count();
+            assert_eq!(apart > 11_000, arrivals == Arrivals::Constant, "{apart} {arrivals:?}");
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! A program's steps, made one at a time as the world pulls them.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use units::Nanos;
 
+use crate::between::{Between, Syncs, Think};
 use crate::body::Body;
-use crate::op::Op;
+use crate::op::{Handle, Op};
 use crate::pace::Pace;
 
 /// One step of a program.
@@ -56,6 +58,11 @@ pub trait Steps: Iterator<Item = Step> {
         false
     }
 
+    /// Whether it has pauses.
+    fn pauses(&self) -> bool {
+        false
+    }
+
     /// Takes out steps that come next and are this op, and says how many: all of them, some, or none. A
     /// world that does one call after the other need not ask for each; other worlds never call this, and
     /// `next` gives them every step.
@@ -75,7 +82,9 @@ pub struct Stream {
     body: Body,
     closing: vec::IntoIter<Op>,
     issue: Issue,
-    pace: Option<Pace>,
+    between: Option<Box<Between>>,
+    /// How many programs do the same at once, each in its own way.
+    jobs: u32,
 }
 
 impl Stream {
@@ -92,7 +101,7 @@ impl Stream {
     /// These ops, then the body.
     pub fn open(opening: Vec<Op>, body: Body) -> Stream {
         let closing = Vec::new().into_iter();
-        Stream { opening: opening.into_iter(), body, closing, issue: Issue::InTurn, pace: None }
+        Stream { opening: opening.into_iter(), body, closing, issue: Issue::InTurn, between: None, jobs: 1 }
     }
 
     /// The same, issued in this way.
@@ -101,8 +110,45 @@ impl Stream {
     }
 
     /// The same, what its body does begun when this schedule says.
-    pub fn paced(self, pace: Pace) -> Stream {
-        Stream { pace: Some(pace), ..self }
+    pub fn paced(mut self, pace: Pace) -> Stream {
+        self.between.get_or_insert_default().pace = Some(pace);
+        self
+    }
+
+    /// The same, with a pause so long before every so many ops of its body but the first.
+    pub fn thinking(mut self, span: Nanos, ops: u32) -> Stream {
+        self.between.get_or_insert_default().think = Some(Think::new(span, ops));
+        self
+    }
+
+    /// The same, with an fsync of this file after every so many writes of its body.
+    pub fn synced(mut self, handle: Handle, every: u32) -> Stream {
+        self.between.get_or_insert_default().syncs = Some(Syncs::new(handle, every));
+        self
+    }
+
+    /// The same, for so many programs at once.
+    pub fn shared_by(self, jobs: u32) -> Stream {
+        Stream { jobs, ..self }
+    }
+
+    /// What program `index` of those at once does: the same as all, but where it is for several. Then each draws
+    /// places of its own, and has its part of a schedule.
+    pub fn of_job(&self, index: u32) -> Stream {
+        let mut stream = self.clone();
+        if self.jobs > 1 {
+            let salt = u64::from(index) << 32;
+            match &mut stream.body {
+                Body::Places(places) if index > 0 => places.anew(salt),
+                Body::Varied(varied) if index > 0 => varied.anew(salt, true),
+                _ => {}
+            }
+            if let Some(pace) = stream.between.as_mut().and_then(|between| between.pace.as_mut()) {
+                pace.anew(salt);
+                pace.share(index % self.jobs, self.jobs);
+            }
+        }
+        stream
     }
 
     /// And these ops at the end.
@@ -116,7 +162,10 @@ impl Stream {
         if let Body::Places(places) = &mut self.body {
             places.skip_rounds(rounds);
         }
-        if let Some(pace) = &mut self.pace {
+        if let Body::Varied(varied) = &mut self.body {
+            (0..rounds).for_each(|_| varied.anew(0, false));
+        }
+        if let Some(pace) = self.between.as_mut().and_then(|between| between.pace.as_mut()) {
             pace.anew(u64::from(rounds));
         }
     }
@@ -139,7 +188,7 @@ impl Iterator for Stream {
     // The part of it that goes on for long is inlined into the world's loop, and only that.
     #[inline(always)]
     fn next(&mut self) -> Option<Step> {
-        if self.pace.is_none()
+        if self.between.is_none()
             && let Body::Places(places) = &mut self.body
             && self.opening.as_slice().is_empty()
             && let Some(op) = places.next()
@@ -156,20 +205,11 @@ impl Stream {
         if let Some(op) = self.opening.next() {
             return Some(Step::Op(op));
         }
-        if let Some(op) = self.pace.as_mut().and_then(|pace| pace.due.take()) {
-            return Some(Step::Op(op));
-        }
-        let op = match self.body.next() {
-            Some(op) => op,
-            None => return self.closing.next().map(Step::Op),
+        let step = match &mut self.between {
+            Some(between) => between.next(&mut self.body),
+            None => self.body.next().map(Step::Op),
         };
-        if let Some(pace) = &mut self.pace
-            && let Some(start) = pace.start()
-        {
-            pace.due = Some(op);
-            return Some(Step::At(start));
-        }
-        Some(Step::Op(op))
+        step.or_else(|| self.closing.next().map(Step::Op))
     }
 }
 
@@ -179,12 +219,16 @@ impl Steps for Stream {
     }
 
     fn is_paced(&self) -> bool {
-        self.pace.is_some()
+        self.between.as_ref().is_some_and(|between| between.pace.is_some())
+    }
+
+    fn pauses(&self) -> bool {
+        self.between.as_ref().is_some_and(|between| between.think.is_some())
     }
 
     #[inline]
     fn again(&mut self, op: &Op) -> u64 {
-        let is_due = self.opening.as_slice().is_empty() && self.pace.is_none();
+        let is_due = self.opening.as_slice().is_empty() && self.between.is_none();
         match &mut self.body {
             Body::Calls { call, left } if call == op && is_due => core::mem::take(left),
             _ => 0,
@@ -194,14 +238,15 @@ impl Steps for Stream {
     #[cold]
     fn curtail(&mut self) {
         self.body = Body::Empty;
-        self.pace = None;
+        self.between = None;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{Access, Handle, Mode, Name};
+    use crate::body::Places;
+    use crate::op::{Access, Mode, Name};
     use crate::pace::Arrivals;
 
     #[test]
@@ -238,6 +283,32 @@ mod tests {
         let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 });
         assert_eq!(stream.again(&Op::Read { handle: Handle(1), length: 8192 }), 0);
         assert_eq!((stream.again(&call), stream.next()), (3, None));
+    }
+
+    #[test]
+    fn pauses_are_between_units_and_syncs_after_so_many_writes() {
+        let (handle, span) = (Handle(0), Nanos::from_millis(1));
+        let write = Op::Write { handle, length: 512 };
+        let (think, write, sync) = (Step::Think(span), Step::Op(write), Step::Op(Op::Fsync { handle }));
+        let calls = |left| Body::Calls { call: Op::Write { handle, length: 512 }, left };
+        let thinking = Stream::open(Vec::new(), calls(4)).thinking(span, 2);
+        assert!(thinking.pauses() && !thinking.is_paced());
+        assert_eq!(thinking.collect::<Vec<Step>>(), [write, write, think, write, write]);
+        let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1).synced(handle, 2);
+        assert_eq!(both.collect::<Vec<Step>>(), [write, think, write, sync, think, write]);
+        let reads = Body::Calls { call: Op::Read { handle, length: 512 }, left: 3 };
+        assert_eq!(Stream::open(Vec::new(), reads).synced(handle, 1).count(), 3);
+    }
+
+    #[test]
+    fn only_programs_that_share_a_stream_do_different_things() {
+        let places = |of| Body::Places(Places::drawn(false, Handle(0), 512, (20, of), 7));
+        let one = Stream::open(Vec::new(), places(1 << 40));
+        let steps = |stream: &Stream, index| stream.of_job(index).collect::<Vec<Step>>();
+        assert_eq!(steps(&one, 0), steps(&one, 1));
+        let shared = one.clone().shared_by(2);
+        assert_eq!(steps(&shared, 0), steps(&one, 0));
+        assert!(steps(&shared, 1).iter().all(|step| !steps(&shared, 0).contains(step)));
     }
 
     #[test]

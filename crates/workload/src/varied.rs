@@ -1,0 +1,381 @@
+//! Reads and writes of one file in an order of choice and of more than one size: what [`Places`](crate::Places) does not
+//! do, which is shorter for that. Memory stays the same, however large the file is.
+
+use alloc::string::String;
+use core::fmt::{self, Write};
+
+use units::Prng;
+
+use crate::op::{Handle, Op};
+use crate::scatter::Scatter;
+use crate::zipf::Zipf;
+
+/// How many sizes there can be at most. Chosen: a mix of a database has three.
+pub const MOST_SIZES: usize = 8;
+
+/// The sizes of calls, and how many in a hundred are of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sizes {
+    shares: [(u32, u8); MOST_SIZES],
+    count: u8,
+}
+
+impl Sizes {
+    /// All of them of one size.
+    pub const fn all(bytes: u32) -> Sizes {
+        let mut shares = [(0, 0); MOST_SIZES];
+        shares[0] = (bytes, 100);
+        Sizes { shares, count: 1 }
+    }
+
+    /// So many in a hundred of each; nothing where that is not a hundred, or there are too many, or a size is no multiple
+    /// of the smallest.
+    pub fn shared(shares: &[(u32, u8)]) -> Option<Sizes> {
+        let smallest = shares.iter().map(|(bytes, _)| *bytes).min().filter(|bytes| *bytes > 0)?;
+        let whole = shares.iter().all(|(bytes, _)| bytes.is_multiple_of(smallest));
+        let sum: u32 = shares.iter().map(|(_, percent)| u32::from(*percent)).sum();
+        let mut all = [(0, 0); MOST_SIZES];
+        all.get_mut(..shares.len())?.copy_from_slice(shares);
+        (whole && sum == 100).then_some(Sizes { shares: all, count: shares.len() as u8 })
+    }
+
+    /// Each size with its share.
+    pub fn shares(&self) -> &[(u32, u8)] {
+        &self.shares[..usize::from(self.count)]
+    }
+
+    /// The only one, where there is one.
+    pub fn only(&self) -> Option<u32> {
+        if let [(bytes, _)] = self.shares() { Some(*bytes) } else { None }
+    }
+
+    /// The smallest, of which all others are multiples.
+    pub fn smallest(&self) -> u32 {
+        self.shares().iter().map(|(bytes, _)| *bytes).min().unwrap_or_default()
+    }
+
+    /// The largest.
+    pub fn largest(&self) -> u32 {
+        self.shares().iter().map(|(bytes, _)| *bytes).max().unwrap_or_default()
+    }
+
+    /// As the key of a cell: `4096:60,65536:40`.
+    pub fn words(&self) -> String {
+        let mut words = String::new();
+        for (bytes, percent) in self.shares() {
+            let comma = if words.is_empty() { "" } else { "," };
+            let _ = write!(words, "{comma}{bytes}:{percent}");
+        }
+        words
+    }
+
+    #[inline]
+    fn draw(&self, prng: &mut Prng) -> u32 {
+        let shares = self.shares();
+        if let [(only, _)] = shares {
+            return *only;
+        }
+        let mut left = prng.below(100);
+        for (bytes, percent) in shares {
+            match left.checked_sub(u64::from(*percent)) {
+                Some(beyond) => left = beyond,
+                None => return *bytes,
+            }
+        }
+        shares[0].0
+    }
+
+    /// The largest of them that does not exceed what is left.
+    fn within(&self, left: u64) -> Option<u32> {
+        self.shares().iter().map(|(bytes, _)| *bytes).filter(|bytes| u64::from(*bytes) <= left).max()
+    }
+}
+
+/// In which order blocks of a file are touched at random.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Drawing {
+    /// Each is drawn out of all.
+    #[default]
+    Replacement,
+    /// Each once, in random order; then again, in another one.
+    Permutation,
+    /// Some often and most hardly ever, by Zipf's law; the frequent ones lie anywhere in the file.
+    Zipf {
+        /// The exponent of the law.
+        thousandths: u32,
+    },
+}
+
+/// A number of thousandths, as people write it: `0.99`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thousandths(pub u32);
+
+impl fmt::Display for Thousandths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, mut rest, mut digits) = (self.0 / 1000, self.0 % 1000, 3);
+        if rest == 0 {
+            return write!(f, "{whole}");
+        }
+        while rest.is_multiple_of(10) {
+            rest /= 10;
+            digits -= 1;
+        }
+        write!(f, "{whole}.{rest:0digits$}")
+    }
+}
+
+/// Reads, writes or both.
+#[derive(Clone, Debug)]
+pub struct Varied {
+    handle: Handle,
+    bytes: u64,
+    sizes: Sizes,
+    /// Of a hundred, on average.
+    reads: u64,
+    walk: Walk,
+    /// Draws sizes and directions, and places.
+    prng: Prng,
+}
+
+/// Where the next block is.
+#[derive(Clone, Debug)]
+enum Walk {
+    Anywhere,
+    Permutation { scatter: Scatter, next: u64 },
+    Zipf { zipf: Zipf, scatter: Scatter },
+    InOrder { next: u64 },
+    Strided { next: u64, lane: u64, stride: u64 },
+}
+
+impl Varied {
+    /// At random places of a file of so many bytes, without an end. Of a hundred so many are reads, and the others
+    /// writes. Panics where a block of the largest size has no room.
+    pub fn drawn(drawing: Drawing, handle: Handle, sizes: Sizes, bytes: u64, reads: u8, seed: u64) -> Varied {
+        assert!(bytes >= u64::from(sizes.largest()), "{bytes} bytes hold no block");
+        let mut prng = Prng::new(seed);
+        let blocks = bytes / u64::from(sizes.smallest());
+        let walk = match drawing {
+            Drawing::Replacement => Walk::Anywhere,
+            Drawing::Permutation => Walk::Permutation { scatter: Scatter::new(blocks, &mut prng), next: 0 },
+            Drawing::Zipf { thousandths } => {
+                Walk::Zipf { zipf: Zipf::new(blocks, thousandths), scatter: Scatter::new(blocks, &mut prng) }
+            }
+        };
+        Varied { handle, bytes, sizes, reads: u64::from(reads), walk, prng }
+    }
+
+    /// From the beginning of a file to its end.
+    pub fn in_order(write: bool, handle: Handle, sizes: Sizes, bytes: u64, seed: u64) -> Varied {
+        let walk = Walk::InOrder { next: 0 };
+        Varied { handle, bytes, sizes, reads: if write { 0 } else { 100 }, walk, prng: Prng::new(seed) }
+    }
+
+    /// Each so many blocks after the one before, to the end of the file; then from the second block on, and so forth, until
+    /// each was touched once. Panics where the stride is zero.
+    pub fn strided(write: bool, handle: Handle, block: u32, (bytes, stride): (u64, u64)) -> Varied {
+        assert!(stride > 0, "a stride of nothing");
+        let walk = Walk::Strided { next: 0, lane: 0, stride };
+        let reads = if write { 0 } else { 100 };
+        Varied { handle, bytes, sizes: Sizes::all(block), reads, walk, prng: Prng::new(0) }
+    }
+
+    /// Whether there are writes among them.
+    pub(crate) fn writes(&self) -> bool {
+        self.reads < 100
+    }
+
+    /// What the ends of all calls are multiples of.
+    pub(crate) fn grain(&self) -> u32 {
+        self.sizes.smallest()
+    }
+
+    /// Draws anew. Where others do the same to the same file, the frequent blocks of a law stay what they were.
+    pub(crate) fn anew(&mut self, salt: u64, is_shared: bool) {
+        self.prng = Prng::new(self.prng.next_u64() ^ salt);
+        match &mut self.walk {
+            Walk::Permutation { scatter, .. } => *scatter = Scatter::new(scatter.count(), &mut self.prng),
+            Walk::Zipf { scatter, .. } if !is_shared => *scatter = Scatter::new(scatter.count(), &mut self.prng),
+            Walk::Zipf { .. } | Walk::Anywhere | Walk::InOrder { .. } | Walk::Strided { .. } => {}
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Op> {
+        let Varied { handle, bytes, sizes, reads, walk, prng } = self;
+        let handle = *handle;
+        let mut length = sizes.draw(prng);
+        let smallest = u64::from(sizes.smallest());
+        let offset = match walk {
+            Walk::Anywhere => prng.below(*bytes / u64::from(length)) * u64::from(length),
+            Walk::Permutation { scatter, next } => {
+                if *next == scatter.count() {
+                    *scatter = Scatter::new(*next, prng);
+                    *next = 0;
+                }
+                *next += 1;
+                scatter.place(*next - 1) * smallest
+            }
+            Walk::Zipf { zipf, scatter } => {
+                let place = scatter.place(zipf.draw(prng)) * smallest;
+                if u64::from(length) == smallest { place } else { around(place, length, *bytes) }
+            }
+            Walk::InOrder { next } => {
+                let left = *bytes - *next;
+                if u64::from(length) > left {
+                    length = sizes.within(left)?;
+                }
+                *next += u64::from(length);
+                *next - u64::from(length)
+            }
+            Walk::Strided { next, lane, stride } => {
+                let blocks = *bytes / smallest;
+                if *next >= blocks {
+                    *lane += 1;
+                    *next = *lane;
+                }
+                if *lane >= (*stride).min(blocks) {
+                    return None;
+                }
+                *next += *stride;
+                (*next - *stride) * smallest
+            }
+        };
+        let is_read = *reads == 100 || (*reads > 0 && prng.below(100) < *reads);
+        Some(if is_read { Op::ReadAt { handle, length, offset } } else { Op::WriteAt { handle, length, offset } })
+    }
+}
+
+/// The block of this length that holds a place, or the last one where the file ends in it.
+#[inline]
+fn around(place: u64, length: u32, bytes: u64) -> u64 {
+    let length = u64::from(length);
+    (place / length).min(bytes / length - 1) * length
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HANDLE: Handle = Handle(0);
+    const BLOCK: u64 = 512;
+
+    /// Which blocks are touched by so many reads.
+    fn touched(mut varied: Varied, count: usize) -> Vec<u64> {
+        let offset = |op| match op {
+            Op::ReadAt { offset, length: 512, .. } => offset / BLOCK,
+            other => panic!("not a read of a block: {other}"),
+        };
+        core::iter::from_fn(|| varied.next()).take(count).map(offset).collect()
+    }
+
+    fn drawn(drawing: Drawing, blocks: u64) -> Varied {
+        Varied::drawn(drawing, HANDLE, Sizes::all(512), blocks * BLOCK, 100, 7)
+    }
+
+    proptest! {
+        #[test]
+        fn each_pass_of_a_permutation_touches_every_block_once(blocks in 1usize..300) {
+            let all = touched(drawn(Drawing::Permutation, blocks as u64), blocks * 3);
+            for pass in all.chunks(blocks) {
+                let mut pass = pass.to_vec();
+                pass.sort_unstable();
+                prop_assert!(pass.into_iter().eq(0..blocks as u64));
+            }
+            prop_assert!(blocks < 20 || all[..blocks] != all[blocks..2 * blocks]);
+        }
+
+        #[test]
+        fn a_stride_touches_every_block_once_and_goes_as_far_each_time(blocks in 1u64..300, stride in 1u64..80) {
+            let strided = Varied::strided(false, HANDLE, 512, (blocks * BLOCK, stride));
+            let all = touched(strided, usize::MAX);
+            let far = all.windows(2).filter(|pair| pair[0] + stride == pair[1]).count() as u64;
+            prop_assert_eq!(far, blocks - stride.min(blocks));
+            let mut sorted = all;
+            sorted.sort_unstable();
+            prop_assert!(sorted.into_iter().eq(0..blocks));
+        }
+
+        #[test]
+        fn in_order_every_byte_is_touched_once_whatever_the_sizes(blocks in 1u64..300, seed: u64) {
+            let sizes = Sizes::shared(&[(1024, 20), (512, 50), (4096, 30)]).expect("sizes");
+            let mut varied = Varied::in_order(true, HANDLE, sizes, blocks * BLOCK, seed);
+            let mut end = 0;
+            while let Some(op) = varied.next() {
+                let Op::WriteAt { offset, length, .. } = op else { panic!("not a write: {op}") };
+                prop_assert_eq!(offset, end);
+                end += u64::from(length);
+            }
+            prop_assert_eq!(end, blocks * BLOCK);
+        }
+
+        #[test]
+        fn blocks_of_all_sizes_lie_in_the_file_at_multiples_of_their_own(blocks in 8u64..300, theta in 1u32..2_000) {
+            let sizes = Sizes::shared(&[(512, 60), (4096, 40)]).expect("sizes");
+            for drawing in [Drawing::Replacement, Drawing::Zipf { thousandths: theta }] {
+                let mut varied = Varied::drawn(drawing, HANDLE, sizes, blocks * BLOCK, 100, 3);
+                for op in (0..50).filter_map(|_| varied.next()) {
+                    let Op::ReadAt { offset, length, .. } = op else { panic!("not a read: {op}") };
+                    prop_assert!(offset.is_multiple_of(length.into()) && offset + u64::from(length) <= blocks * BLOCK);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_each_size_and_direction_there_are_as_many_as_were_asked_for() {
+        let sizes = Sizes::shared(&[(4096, 60), (65536, 40)]).expect("sizes");
+        let mut varied = Varied::drawn(Drawing::Replacement, HANDLE, sizes, 1 << 30, 70, 7);
+        let mut seen = [[0u32; 2]; 2];
+        for op in (0..10_000).filter_map(|_| varied.next()) {
+            seen[usize::from(op.length() == 65536)][usize::from(op.kind().reads())] += 1;
+        }
+        let [[small_writes, small_reads], [large_writes, large_reads]] = seen;
+        assert!((5_800..6_200).contains(&(small_writes + small_reads)), "{seen:?}");
+        assert!((6_800..7_200).contains(&(small_reads + large_reads)), "{seen:?}");
+        assert!(large_writes > 1_000);
+    }
+
+    #[test]
+    fn frequent_blocks_are_no_neighbours_and_others_have_others() {
+        let hot = |varied: Varied| {
+            let mut seen = vec![0u32; 1_000];
+            touched(varied, 20_000).into_iter().for_each(|block| seen[block as usize] += 1);
+            let mut order: Vec<usize> = (0..1_000).collect();
+            order.sort_by_key(|&block| core::cmp::Reverse(seen[block]));
+            order.truncate(3);
+            order
+        };
+        let zipf = drawn(Drawing::Zipf { thousandths: 1_200 }, 1_000);
+        let first = hot(zipf.clone());
+        assert!(first.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 1), "{first:?}");
+        let again = |is_shared| {
+            let mut other = zipf.clone();
+            other.anew(1, is_shared);
+            hot(other)
+        };
+        assert_eq!((again(true) == first, again(false) == first), (true, false));
+    }
+
+    #[test]
+    fn thousandths_are_written_as_people_do() {
+        for (thousandths, words) in [(990, "0.99"), (1_000, "1"), (1_005, "1.005"), (200, "0.2"), (0, "0")] {
+            assert_eq!(format!("{}", Thousandths(thousandths)), words);
+        }
+    }
+
+    #[test]
+    fn sizes_are_multiples_of_the_smallest_and_make_a_hundred() {
+        assert!(Sizes::shared(&[(4096, 60), (65536, 30)]).is_none());
+        assert!(Sizes::shared(&[(4096, 60), (6000, 40)]).is_none());
+        assert!(Sizes::shared(&[]).is_none());
+        let sizes = Sizes::shared(&[(65536, 40), (4096, 60)]).expect("sizes");
+        assert_eq!((sizes.smallest(), sizes.largest(), sizes.only()), (4096, 65536, None));
+        assert_eq!(sizes.words(), "65536:40,4096:60");
+        assert_eq!(Sizes::all(512).only(), Some(512));
+    }
+}
