@@ -133,7 +133,8 @@ fn while_prepared(message: &str) -> String {
 
 fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize, phase: &Phase) -> Cell {
     let plan = scene.plan;
-    let targets: &[&Target] = &alternative.targets.iter().map(|&index| &scene.targets[index]).collect::<Vec<_>>();
+    let busy = alternative.busy();
+    let targets: &[&Target] = &busy.iter().map(|&index| &scene.targets[index]).collect::<Vec<_>>();
     let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
     let clock = match plan.how.claim {
@@ -173,7 +174,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
         measured,
         overlap,
-        infos: &alternative.targets.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
+        infos: &busy.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
         nothing: scene.nothing.filter(|_| !simulated),
         surroundings: &history
             .kept()

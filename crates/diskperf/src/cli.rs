@@ -36,8 +36,7 @@ use crate::consent::ConsentArguments;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::OutputArguments;
-use crate::load_spec::LoadSpec;
-use crate::load_spec::words::Size;
+use crate::load_spec::{LoadSpec, SEED};
 use crate::machines::Sweep;
 use crate::output;
 use crate::presets::{self, Preset, Settings};
@@ -77,9 +76,7 @@ enum Command {
     ///
     /// Each round makes a file in a private folder, runs the load on it for a time, and removes it. What is written is
     /// measured until it is durable.
-    #[command(after_help = "Examples:\n  diskperf io randread --direct --iodepth 32\n  \
-        diskperf io randrw --reads 70 --bs 8KiB --time 10s\n  \
-        diskperf io randread --direct --rate 2000 --arrivals poisson    how long it takes at that load")]
+    #[command(after_help = IO_EXAMPLES)]
     Io(IoArguments),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
     #[command(name = "read_8192")]
@@ -241,6 +238,19 @@ enum Command {
         diskperf completions fish > ~/.config/fish/completions/diskperf.fish")]
     Completions(CompletionsArguments),
 }
+
+const IO_EXAMPLES: &str = "Examples: how many reads of 4 KiB a second, with 32 of them under way
+  diskperf io randread --direct --iodepth 32
+
+How long does one take at a load of 2000 a second? (response time, from when each was to begin)
+  diskperf io randread --direct --rate 2000 --arrivals poisson
+
+A database: four programs, hot blocks, two sizes, an fsync after every 16 writes
+  diskperf io randrw --jobs 4 --order zipf:0.99 --bs 8KiB:90,64KiB:10 --fsync 16
+
+The same load again tomorrow
+  diskperf io randrw --reads 70 --time 10s --print-job > mix.toml
+  diskperf run mix.toml";
 
 const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
   diskperf simulate vax780-sc780 --parts
@@ -461,12 +471,11 @@ impl RunArguments {
     /// The one load that `io` asks for, in the place of a preset.
     fn of_load(io: IoArguments) -> Result<RunArguments, Error> {
         let load = Some(io.load.load()?);
-        let IoArguments { load: spec, targets, budget, dry_run, consent, .. } = io;
-        let LoadSpec { rounds, seed, warm, .. } = spec;
-        let size = spec.size.map(|Size(size)| size);
+        let IoArguments { targets, budget, dry_run, consent, .. } = io;
+        let LoadSpec { rounds, seed, .. } = io.load;
         let main_job = RunArguments::main_job(io.store, io.output);
         let preset = presets::LOAD;
-        Ok(RunArguments { preset, targets, size, rounds, budget, seed, warm, dry_run, consent, load, ..main_job })
+        Ok(RunArguments { preset, targets, rounds, budget, seed, dry_run, consent, load, ..main_job })
     }
 
     /// What its preset needs to know.
@@ -487,7 +496,7 @@ impl RunArguments {
 
     /// The seed of every random order.
     pub fn seed(&self) -> u64 {
-        self.seed.unwrap_or(1)
+        self.seed.unwrap_or(SEED)
     }
 
     /// What of their files is in memory before all phases, where it was said.
@@ -531,6 +540,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
         Some(Command::Run(arguments)) => commands::run::run(&arguments, &words),
+        Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
         Some(Command::Io(arguments)) => commands::run::run(&RunArguments::of_load(arguments)?, &words),
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),

@@ -1,6 +1,7 @@
 //! A load as a person says it: one key for each option of `diskperf io`, spelled alike in a job file. What it means, and
 //! what of it makes no sense, is decided here.
 
+mod print;
 pub mod words;
 
 use std::fmt;
@@ -11,10 +12,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern, Queue};
-use workload::{Arrivals, FASTEST};
+use workload::{Arrivals, Drawing, Durability, FASTEST, MOST_SIZES, Sizes, Thousandths};
 
 use crate::error::Error;
-use words::{Size, Time};
+use words::{Blocks, Order, Size, Time};
 
 /// A load.
 #[derive(Clone, Debug, PartialEq, Args, Deserialize, JsonSchema)]
@@ -23,13 +24,18 @@ pub struct LoadSpec {
     /// What is done to the file.
     #[arg(value_enum, value_name = "PATTERN")]
     pub pattern: PatternName,
-    /// Bytes of a read, a write, a record; 4KiB, or 128KiB for read and write.
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
+    /// Bytes of a read, a write, a record; 4KiB, or 128KiB for read and write. Of several sizes, so many in a hundred are
+    /// of each, as in 4KiB:60,64KiB:40; each lies at a multiple of its own size.
+    #[arg(long, value_name = "SIZE[:PERCENT],...", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
-    pub bs: Option<Size>,
+    pub bs: Option<Blocks>,
     /// How many are under way at once; 1 where not given. More than one at a time is what io_uring is for.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub iodepth: Option<u32>,
+    /// How many programs do it at once, each with a file of --size and random places of its own (all on one where
+    /// file:PATH is read); 1 where not given. Rates and CPU time are sums, latencies those of all.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub jobs: Option<u32>,
     /// Go past the page cache (O_DIRECT).
     #[arg(long)]
     #[serde(default)]
@@ -40,7 +46,7 @@ pub struct LoadSpec {
     pub time: Option<Time>,
     /// Begin so many in a second, whatever has become of the ones before: an open loop, whose response times count
     /// from the intended starts. Without it the next begins when one has returned, and service times hide what a stall
-    /// kept from beginning.
+    /// kept from beginning. With --jobs, so many of all together.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub rate: Option<u32>,
     /// How far apart the starts of --rate are; constant where not given.
@@ -49,6 +55,27 @@ pub struct LoadSpec {
     /// Of a hundred operations of randrw, so many are reads; 50 where not given.
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     pub reads: Option<u32>,
+    /// In which order the random patterns touch blocks; replacement where not given. replacement: each is drawn out of all.
+    /// permutation: each once, then again in another order. zipf:THETA: few often and most hardly ever, the n-th most
+    /// frequent as often as 1/n^THETA says, as in zipf:0.99; the frequent ones lie anywhere in the file.
+    #[arg(long, value_name = "ORDER")]
+    #[schemars(with = "Option<String>")]
+    pub order: Option<Order>,
+    /// How far apart the starts of blocks are that read and write touch in order, as in 1MiB; at the end of the file, again
+    /// from the second block on, until each was touched once. write then writes over a file that is there.
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    pub stride: Option<Size>,
+    /// Do something else so long between two operations, as in 1ms. It is in the rate and in no latency.
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    pub think: Option<Time>,
+    /// Call fsync after every so many writes, with nothing else under way. It is in the rate and in no latency.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub fsync: Option<u32>,
+    /// Have each write wait until its data (dsync: O_DSYNC), or all of the file (sync: O_SYNC), are durable.
+    #[arg(long, value_enum)]
+    pub sync: Option<SyncName>,
     /// How they are issued: by plain calls, by io_uring, or not at all, which tells what this program costs. auto, where
     /// nothing is given, takes io_uring where more than one is to be under way, and goes without where it cannot be had.
     #[arg(long, value_enum)]
@@ -112,6 +139,16 @@ pub enum ArrivalsName {
     Poisson,
 }
 
+/// What a write waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncName {
+    /// O_DSYNC: the data and what is needed to read them back.
+    Dsync,
+    /// O_SYNC: the data and everything about the file.
+    Sync,
+}
+
 /// What of a load makes no sense: which key, what it was set to, why not, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadFault {
@@ -142,24 +179,46 @@ const BLOCK_IN_ORDER: u32 = 128 * 1024;
 /// The largest block: what one call of Linux moves at most is a page less than twice that.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
 
+/// How many programs there can be at once. Chosen: so many have a megabyte of data and half a megabyte of histograms
+/// each, and more than that has more threads than machines have processors.
+const MOST_JOBS: u32 = 512;
+
+/// The largest exponent of Zipf's law, in thousandths. Chosen: with 5, of all operations 96 in a hundred meet one block.
+const STEEPEST: u32 = 5_000;
+
 /// Half of the operations of `randrw` are reads where nothing else is asked for.
 const READS: u32 = 50;
 
 /// How long a round is where nothing else is asked for.
 const TIME: Nanos = Nanos::from_secs(2);
 
+/// Bytes of the file where nothing else is asked for: written in a second or so, and more than a drive keeps in its own
+/// memory.
+pub const SIZE: Bytes = Bytes::mib(256);
+
+/// How many rounds there are, and the seed, where nothing else is asked for.
+pub const ROUNDS: u32 = 5;
+pub const SEED: u64 = 1;
+
 impl LoadSpec {
     /// This pattern, and nothing else said.
+    #[cfg(test)]
     pub fn of(pattern: PatternName) -> LoadSpec {
         LoadSpec {
             pattern,
             bs: None,
             iodepth: None,
+            jobs: None,
             direct: false,
             time: None,
             rate: None,
             arrivals: None,
             reads: None,
+            order: None,
+            stride: None,
+            think: None,
+            fsync: None,
+            sync: None,
             engine: None,
             size: None,
             rounds: None,
@@ -173,22 +232,14 @@ impl LoadSpec {
         self.decide(no_ring())
     }
 
+    /// Says what makes no sense on any machine.
+    pub fn check(&self) -> Result<(), Error> {
+        self.decide(None).map(|_| ())
+    }
+
     fn decide(&self, missing: Option<NoRing>) -> Result<Load, Error> {
         let pattern = self.pattern()?;
-        let is_in_order = matches!(pattern, Pattern::Read | Pattern::Write);
-        let block = match self.bs {
-            Some(Size(bs)) if bs > LARGEST_BLOCK => {
-                return Err(fault(
-                    "bs",
-                    Size(bs),
-                    format!("a block has at most {LARGEST_BLOCK}"),
-                    "take a smaller one",
-                ));
-            }
-            Some(Size(bs)) => bs.0 as u32,
-            None if is_in_order => BLOCK_IN_ORDER,
-            None => BLOCK,
-        };
+        let sizes = self.sizes(pattern)?;
         if self.warm && self.direct {
             let why = "what goes past the page cache (--direct) meets nothing in memory";
             return Err(fault("warm", "", why, "leave out --warm or --direct"));
@@ -196,14 +247,157 @@ impl LoadSpec {
         if self.rounds == Some(0) {
             return Err(fault("rounds", 0, "nothing would be measured", "take 1 or more"));
         }
+        let (sync, fsync) = self.waits(pattern)?;
         Ok(Load {
-            pattern,
-            block,
+            sizes,
+            drawing: self.drawing(pattern, sizes)?,
+            stride: self.stride(pattern, sizes)?,
             direct: self.direct,
-            queue: self.queue(pattern, block, missing)?,
+            sync,
+            fsync,
+            think: self.thinking()?,
+            queue: self.queue(pattern, sizes.largest(), missing)?,
+            jobs: self.jobs()?,
             rate: self.rate()?,
-            time: self.time.map_or(TIME, |Time(time)| time),
+            size: self.size.map(|Size(size)| size),
+            warm: self.warm,
+            ..Load::new(pattern, sizes, self.time.map_or(TIME, |Time(time)| time))
         })
+    }
+
+    /// The sizes of its blocks:
+    ///   1. each up to the largest;
+    ///   2. of one no share is said, of several each has one, and together they are a hundred;
+    ///   3. each is a multiple of the smallest, so that they fill a file and none has two alignments;
+    ///   4. several are for what reads and writes anywhere or in order.
+    fn sizes(&self, pattern: Pattern) -> Result<Sizes, Error> {
+        let Some(Blocks(blocks)) = &self.bs else {
+            let is_in_order = matches!(pattern, Pattern::Read | Pattern::Write);
+            return Ok(Sizes::all(if is_in_order { BLOCK_IN_ORDER } else { BLOCK }));
+        };
+        let bad = |why: String, hint: &str| fault("bs", Blocks(blocks.clone()), why, hint);
+        // 1
+        if blocks.iter().any(|(Size(size), _)| *size > LARGEST_BLOCK) {
+            return Err(bad(format!("a block has at most {LARGEST_BLOCK}"), "take a smaller one"));
+        }
+        // 2
+        let example = "write the size alone, or several with percentages as in --bs 4KiB:60,64KiB:40";
+        let shares = blocks.iter().map(|(Size(size), percent)| Some((size.0 as u32, u8::try_from((*percent)?).ok()?)));
+        let shares = match &blocks[..] {
+            [(Size(size), None)] => return Ok(Sizes::all(size.0 as u32)),
+            _ if blocks.len() > MOST_SIZES => {
+                return Err(bad(format!("there are {} sizes, and {MOST_SIZES} at most", blocks.len()), example));
+            }
+            _ => match shares.collect::<Option<Vec<(u32, u8)>>>() {
+                Some(shares) => shares,
+                None => return Err(bad("each of several sizes has a percentage of 0 to 100".to_owned(), example)),
+            },
+        };
+        let sum: u32 = shares.iter().map(|(_, percent)| u32::from(*percent)).sum();
+        if sum != 100 {
+            return Err(bad(format!("the percentages are {sum} together, not 100"), "make them 100"));
+        }
+        // 3
+        let Some(sizes) = Sizes::shared(&shares) else {
+            let smallest = Bytes(shares.iter().map(|(bytes, _)| u64::from(*bytes)).min().unwrap_or_default());
+            let why = format!("not all of them are multiples of the smallest, {smallest}");
+            return Err(bad(why, "take sizes that are, as 4KiB and 64KiB"));
+        };
+        // 4
+        let needs_one = match self.order {
+            _ if pattern == Pattern::Commit => Some("the records of commit are all of one size"),
+            Some(Order(Drawing::Permutation)) => Some("--order permutation touches blocks of one size"),
+            _ if self.stride.is_some() => Some("--stride goes from block to block of one size"),
+            _ => None,
+        };
+        match needs_one {
+            Some(why) if sizes.only().is_none() => Err(bad(why.to_owned(), "name one size")),
+            _ => Ok(sizes),
+        }
+    }
+
+    fn drawing(&self, pattern: Pattern, sizes: Sizes) -> Result<Drawing, Error> {
+        let Some(Order(drawing)) = self.order else { return Ok(Drawing::default()) };
+        let bad = |why: String, hint: &str| Err(fault("order", Order(drawing), why, hint));
+        if !matches!(pattern, Pattern::RandomRead | Pattern::RandomWrite | Pattern::RandomMix { .. }) {
+            let hint = "leave out --order, or take randread, randwrite or randrw";
+            return bad(format!("{} goes through its file from the beginning", pattern.name()), hint);
+        }
+        match drawing {
+            Drawing::Zipf { thousandths } if !(1..=STEEPEST).contains(&thousandths) => {
+                let why = format!("the exponent is more than 0 and at most {}", Thousandths(STEEPEST));
+                bad(why, "0.99 is what many key-value loads are said to follow; the larger, the fewer blocks are hot")
+            }
+            Drawing::Permutation if sizes.only().is_none() => bad("there are several --bs".to_owned(), "name one size"),
+            _ => Ok(drawing),
+        }
+    }
+
+    fn stride(&self, pattern: Pattern, sizes: Sizes) -> Result<Option<u64>, Error> {
+        let Some(Size(stride)) = self.stride else { return Ok(None) };
+        let block = Bytes(sizes.largest().into());
+        let bad = |why: String, hint: &str| Err(fault("stride", Size(stride), why, hint));
+        if !matches!(pattern, Pattern::Read | Pattern::Write) {
+            let hint = "leave out --stride, or take read or write";
+            return bad(format!("{} does not go from block to block in order", pattern.name()), hint);
+        }
+        if stride < block {
+            return bad(format!("blocks of {block} (--bs) would overlap"), "take a stride of at least a block");
+        }
+        if !stride.0.is_multiple_of(block.0) {
+            return bad(format!("it is no multiple of the {block} of a block (--bs)"), "take a multiple of --bs");
+        }
+        Ok(Some(stride.0))
+    }
+
+    /// What its writes wait for, and after how many an fsync comes. What does not write waits for nothing, and a commit
+    /// has its own.
+    fn waits(&self, pattern: Pattern) -> Result<(Durability, Option<u32>), Error> {
+        let (key, given) = match (self.sync, self.fsync) {
+            (Some(sync), _) => ("sync", sync.name().to_owned()),
+            (None, Some(every)) => ("fsync", every.to_string()),
+            (None, None) => return Ok((Durability::None, None)),
+        };
+        if pattern == Pattern::Commit {
+            let why = "each record of commit is durable (fdatasync) before the next";
+            return Err(fault(key, given, why, "leave it out, or take write or randwrite"));
+        }
+        if !pattern.writes() {
+            let why = format!("{} writes nothing that could be made durable", pattern.name());
+            return Err(fault(key, given, why, "leave it out, or take write, randwrite or randrw"));
+        }
+        if self.fsync == Some(0) {
+            return Err(fault("fsync", 0, "it comes after at least one write", "leave it out, or take 1 or more"));
+        }
+        let sync = match self.sync {
+            None => Durability::None,
+            Some(SyncName::Dsync) => Durability::Data,
+            Some(SyncName::Sync) => Durability::File,
+        };
+        Ok((sync, self.fsync))
+    }
+
+    fn thinking(&self) -> Result<Option<Nanos>, Error> {
+        let Some(Time(span)) = self.think else { return Ok(None) };
+        let bad = |why: &str, hint: &str| Err(fault("think", Time(span), why, hint));
+        if let Some(depth) = self.iodepth.filter(|depth| *depth > 1) {
+            let why = format!("who thinks between two operations has one under way, not --iodepth {depth}");
+            return bad(&why, "leave out one of them; --jobs has several think at once");
+        }
+        if let Some(rate) = self.rate {
+            return bad(&format!("--rate {rate} says when they begin"), "leave out --think or --rate");
+        }
+        Ok(Some(span))
+    }
+
+    fn jobs(&self) -> Result<u32, Error> {
+        match self.jobs.unwrap_or(1) {
+            jobs if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
+            jobs => {
+                let why = format!("{jobs} is not in 1..={MOST_JOBS}");
+                Err(fault("jobs", jobs, why, "each is a thread; --iodepth has more under way in one"))
+            }
+        }
     }
 
     fn pattern(&self) -> Result<Pattern, Error> {
@@ -295,6 +489,16 @@ impl LoadSpec {
 fn fault(key: &'static str, given: impl ToString, why: impl Into<String>, hint: &str) -> Error {
     let fault = LoadFault { key, given: given.to_string(), why: why.into(), hint: hint.to_owned() };
     Error::Load(Box::new(fault))
+}
+
+impl SyncName {
+    /// As it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SyncName::Dsync => "dsync",
+            SyncName::Sync => "sync",
+        }
+    }
 }
 
 impl Engine {

@@ -1,5 +1,6 @@
 //! What will be run, in which order: decided before anything is touched.
 
+use std::iter;
 use std::path::PathBuf;
 
 use kernel::Means;
@@ -66,13 +67,26 @@ pub enum Before {
 /// One program on one target, or on several at once.
 #[derive(Clone, Debug)]
 pub struct Alternative {
-    /// Which targets are busy.
+    /// On which target each of its programs runs: several may on one.
     pub targets: Vec<usize>,
     /// What runs there.
     pub row: Row,
 }
 
 impl Alternative {
+    /// What runs on these targets, with as many programs on each as it wants.
+    pub fn on(targets: &[usize], row: Row) -> Alternative {
+        let jobs = row.jobs.max(1) as usize;
+        Alternative { targets: targets.iter().flat_map(|&target| iter::repeat_n(target, jobs)).collect(), row }
+    }
+
+    /// The targets that are busy, each once.
+    pub fn busy(&self) -> Vec<usize> {
+        let mut busy = self.targets.clone();
+        busy.dedup();
+        busy
+    }
+
     /// What the programs hold, together, for what they have under way at once.
     pub fn ring_memory(&self) -> Bytes {
         let issues = self.row.program.phases.iter().map(|phase| phase.steps.issue());
@@ -107,6 +121,8 @@ pub struct Row {
     pub work: Option<Work>,
     /// Which size it goes by, where it is made as large as fits.
     pub dial: Option<Dial>,
+    /// How many of it run on a target at once.
+    pub jobs: u32,
     /// Whether it is tried to find out what it costs; others tell what such a row costs where not.
     pub is_tried: bool,
 }
@@ -114,7 +130,7 @@ pub struct Row {
 impl Row {
     /// A program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
-        Row { program, unit, omitted: None, raw: None, work: None, dial: None, is_tried: true }
+        Row { program, unit, omitted: None, raw: None, work: None, dial: None, jobs: 1, is_tried: true }
     }
 
     /// The same, with what it does.
@@ -193,7 +209,7 @@ impl Plan {
     /// The most bytes that lie on a target at one time: programs run one after the other and clear up.
     pub fn space(&self, target: usize) -> u64 {
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
-        here.map(|alternative| alternative.row.program.space).max().unwrap_or(0)
+        here.map(|Alternative { row, .. }| row.program.space.saturating_mul(row.jobs.into())).max().unwrap_or(0)
     }
 
     /// Bytes that are written to a target, at most: trials, and in every round what is prepared and what is
@@ -202,7 +218,7 @@ impl Plan {
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         let round: u64 = here
             .filter(|alternative| alternative.row.omitted.is_none())
-            .map(|alternative| writes(&alternative.row.program))
+            .map(|Alternative { row, .. }| writes(&row.program).saturating_mul(row.jobs.into()))
             .sum();
         let trials = self.trials().map_or(0, |trials| trials.programs().iter().map(writes).sum());
         round * u64::from(self.rounds) + trials * u64::from(Trials::EXECUTIONS) + self.tried

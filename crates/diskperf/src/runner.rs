@@ -435,7 +435,7 @@ where
     W: World,
     R: Recorder<W::Clock> + Send,
 {
-    let mut streams = vec![stream.clone(); world.programs()];
+    let mut streams: Vec<Stream> = (0..world.programs()).map(|index| stream.of_job(index as u32)).collect();
     let mut recorders: Vec<R> = streams.iter().map(|_| recorder()).collect();
     let spans = world.run(&mut streams, &mut recorders)?;
     Ok((spans, recorders))

@@ -150,7 +150,10 @@ impl AnyWorld {
         grounds: &[Ground],
         stop: &Stop,
     ) -> Result<AnyWorld, Error> {
-        if !Target::share_a_world(busy.iter().map(|&index| &targets[index])) {
+        // Of several programs on a target, each has a place of its own there, and what holds for the target holds once.
+        let mut different = busy.to_vec();
+        different.dedup();
+        if !Target::share_a_world(different.iter().map(|&index| &targets[index])) {
             return Err(Error::NotAtOnce);
         }
         if let Some(simulated) = busy.first().and_then(|&index| targets[index].simulated()) {
@@ -180,8 +183,9 @@ impl AnyWorld {
                 world.remount_by(program, remount);
             }
         }
-        let tunings = busy.iter().filter_map(|&index| grounds[index].tuning().cloned()).collect();
-        let renewals: Vec<Renewal> = busy.iter().filter_map(|&index| grounds[index].renewal(plan.before)).collect();
+        let tunings = different.iter().filter_map(|&index| grounds[index].tuning().cloned()).collect();
+        let renewals: Vec<Renewal> =
+            different.iter().filter_map(|&index| grounds[index].renewal(plan.before)).collect();
         if !renewals.is_empty() {
             world.leave();
         }

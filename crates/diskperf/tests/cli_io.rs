@@ -97,7 +97,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         ("randread --iodepth 40000", 2, "40000 is not in 1..=32768"),
         ("randread --iodepth -1", 2, "-1"),
         ("randread --iodepth 32768 --bs 64KiB", 2, "are more than the 1 GiB of a ring"),
-        ("randread --iodepth 4 --engine posix", 2, "plain calls come one after the other"),
+        ("randread --iodepth 4 --engine posix", 2, "come one after the other"),
         ("commit --iodepth 4", 2, "each commit waits"),
         ("randread --bs 0", 2, "--bs"),
         ("randread --bs 2GiB", 2, "at most 1 GiB"),
@@ -254,4 +254,160 @@ fn a_simulated_machine_runs_what_it_can_and_says_what_it_cannot() {
         let reason = document(&deep)["cells"][0]["reason"].clone();
         assert!(reason.as_str().is_some_and(|reason| reason.contains("one call after the other")), "{reason}");
     }
+}
+
+/// The keys that a load has in a cell, as words.
+fn parameter(cell: &Value, name: &str) -> String {
+    cell["parameters"][name].to_string().replace('"', "")
+}
+
+#[test]
+fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
+    let folder = scratch();
+    for (words, keys) in [
+        ("randread --order permutation", &[("order", "permutation")][..]),
+        ("randwrite --order zipf:0.99", &[("order", "zipf:0.99")]),
+        (
+            "randrw --order zipf:1.2 --bs 4KiB:60,64KiB:40",
+            &[("buffer_bytes", "4096:60,65536:40"), ("order", "zipf:1.2")],
+        ),
+        ("read --bs 4KiB --stride 64KiB", &[("stride_bytes", "65536")]),
+        ("write --bs 4KiB --stride 64KiB", &[("stride_bytes", "65536")]),
+        ("write --bs 4KiB:50,8KiB:50", &[("buffer_bytes", "4096:50,8192:50")]),
+        ("randwrite --fsync 4", &[("fsync", "4")]),
+        ("randwrite --sync dsync", &[("sync", "dsync")]),
+        ("write --bs 64KiB --sync sync", &[("sync", "sync")]),
+        ("randread --jobs 3", &[("jobs", "3"), ("drives", "1")]),
+    ] {
+        let cell = cell(folder.path(), &format!("{words} --size 1MiB --time 60ms"));
+        let what = format!("{words}: {cell:#}");
+        assert_eq!(cell["measured"], true, "{what}");
+        for (name, value) in keys {
+            assert_eq!(parameter(&cell, name), *value, "{what}");
+        }
+        let round = &cell["rounds"][0];
+        let (ops, bytes) = (round["ops"].as_u64().expect("a count"), round["bytes"].as_u64().expect("bytes"));
+        // A slow disk may have done too few to tell their median.
+        assert!(cell["latency_ns"]["kind"] == "service" || ops < 20, "{what}");
+        let in_order = words.starts_with("read ") || words.starts_with("write ");
+        // In order every byte is touched once; of two sizes the mean lies between them; else all have one size.
+        match (in_order, words.contains(':') && words.contains("--bs 4KiB:")) {
+            (true, _) => assert!(bytes == 1 << 20 || round["returned_s"].as_f64() > Some(0.06), "{what}"),
+            (false, true) => assert!(bytes > ops * 4096 && bytes < ops * 65536, "{what}"),
+            (false, false) => assert_eq!(bytes, ops * 4096, "{what}"),
+        }
+        assert_eq!(names_in(folder.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
+    let folder = scratch();
+    let load = "randread --bs 4KiB --size 1MiB --time 300ms --jobs 3";
+    let shared = cell(folder.path(), &format!("{load} --rate 300"));
+    assert_eq!((&shared["together"], &shared["targets"]), (&false.into(), &1.into()));
+    let count = shared["latency_ns"]["count"].as_u64().expect("a count");
+    // 90 of all together, where each would have begun as many; a stall takes some.
+    assert!((20..=110).contains(&count), "{count}");
+    let parts = shared["rounds"][0]["parts"].as_array().expect("parts");
+    assert_eq!(parts.len(), 3);
+    let sum: u64 = parts.iter().filter_map(|part| part["ops"].as_u64()).sum();
+    assert_eq!((shared["rounds"][0]["ops"].as_u64(), count), (Some(sum), sum));
+    // Three files, but one where it was given.
+    let said = io(folder.path(), "write --size 1MiB --jobs 3 --dry-run");
+    assert!(said.err.contains("up to 15 MiB"), "{}", said.err);
+    fs::write(folder.path().join("data"), vec![7; 1 << 20]).expect("a file");
+    let given = cell(folder.path(), "randread file:data --bs 4KiB --time 40ms --jobs 2");
+    assert_eq!((&given["measured"], parameter(&given, "jobs").as_str()), (&true.into(), "2"), "{given:#}");
+    let refused = io(folder.path(), "randread sim:flat --size 1MiB --jobs 2");
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("--jobs 2: a simulated drive has one program"), "{}", refused.err);
+}
+
+#[test]
+fn deep_queues_take_every_pattern_and_wait_before_an_fsync() {
+    if !has_ring() {
+        return;
+    }
+    let folder = scratch();
+    for words in
+        ["randwrite --fsync 8", "randwrite --order zipf:0.9 --bs 4KiB:50,16KiB:50", "read --stride 64KiB --bs 4KiB"]
+    {
+        let cell = cell(folder.path(), &format!("{words} --iodepth 8 --jobs 2 --size 1MiB --time 60ms"));
+        assert_eq!((&cell["measured"], parameter(&cell, "iodepth").as_str()), (&true.into(), "8"), "{cell:#}");
+    }
+}
+
+#[test]
+fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
+    let folder = scratch();
+    let cell = cell(folder.path(), "randread --bs 4KiB --size 1MiB --time 300ms --think 10ms --warm");
+    // 30 pauses fit into the time. Without them there would be thousands of reads, and with them in it the middle of the
+    // latencies would be longer than one.
+    let ops = cell["rounds"][0]["ops"].as_u64().expect("a count");
+    assert!((2..=31).contains(&ops), "{ops}");
+    assert!(ops < 20 || cell["latency_ns"]["p50"].as_u64() < Some(10_000_000), "{cell:#}");
+    assert_eq!(cell["parameters"]["think_ns"], 10_000_000);
+}
+
+#[test]
+fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
+    let folder = scratch();
+    for (words, said) in [
+        ("randread --bs 4KiB:60,64KiB:30", "the percentages are 90 together, not 100"),
+        ("randread --bs 4KiB,64KiB", "each of several sizes has a percentage"),
+        ("randread --bs 4KiB:60,6000B:40", "multiples of the smallest, 4 KiB"),
+        ("randread --bs 4KiB:50,8KiB:50 --order permutation", "--order permutation touches blocks of one size"),
+        ("commit --bs 4KiB:50,8KiB:50", "the records of commit are all of one size"),
+        ("read --order permutation", "read goes through its file from the beginning"),
+        ("randread --order zipf:0", "more than 0 and at most 5"),
+        ("randread --order zipf:5.001", "more than 0 and at most 5"),
+        ("randread --order shuffled", "replacement, permutation, or zipf:THETA"),
+        ("randread --stride 1MiB", "randread does not go from block to block in order"),
+        ("read --bs 64KiB --stride 4KiB", "blocks of 64 KiB (--bs) would overlap"),
+        ("read --bs 64KiB --stride 100KiB", "no multiple of the 64 KiB of a block (--bs)"),
+        ("read --size 1MiB --stride 2MiB", "nothing would lie a stride apart"),
+        ("randread --think 1ms --rate 100", "--rate 100 says when they begin"),
+        ("randread --think 1ms --iodepth 2", "not --iodepth 2"),
+        ("randread --fsync 2", "randread writes nothing"),
+        ("randwrite --fsync 0", "after at least one write"),
+        ("commit --sync dsync", "each record of commit is durable"),
+        ("read --sync sync", "read writes nothing"),
+        ("randread --jobs 0", "0 is not in 1..=512"),
+        ("randread --jobs 513", "513 is not in 1..=512"),
+        ("randrw --reads 101", "it is a percentage"),
+        ("randread --rounds 0", "nothing would be measured"),
+        ("randread --bs 1MiB --size 4KiB", "whole number of calls"),
+        ("randread --bs 4KiB:50,1MiB:50 --size 4KiB", "it holds no block of 1 MiB"),
+    ] {
+        let ended = io(folder.path(), words);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{words}: {}", ended.err);
+        assert!(ended.err.contains(said), "{words} says nothing of {said:?}: {}", ended.err);
+        let has_hint = ended.err.contains("hint: ") || ended.err.contains("For more information");
+        assert!(has_hint || words.contains("--size 4KiB"), "{words}: {}", ended.err);
+        assert_eq!(names_in(folder.path()), [""; 0], "{words}");
+    }
+}
+
+#[test]
+fn a_load_is_printed_as_a_job_with_all_that_was_not_said() {
+    let folder = scratch();
+    let printed = io(folder.path(), "randrw . --rate 100 --bs 4KiB:60,64KiB:40 --order zipf:0.99 --print-job");
+    assert_eq!((printed.status, printed.err.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = printed.out.lines().map(|line| line.split('#').next().unwrap_or("").trim_end()).collect();
+    for line in [
+        "targets = [\".\"]",
+        "[[load]]",
+        "bs = \"4KiB:60,64KiB:40\"",
+        "reads = 50",
+        "arrivals = \"constant\"",
+        "order = \"zipf:0.99\"",
+        "iodepth = 1",
+        "seed = 1",
+    ] {
+        assert!(lines.contains(&line), "{line}: {}", printed.out);
+    }
+    let refused = io(folder.path(), "randread --iodepth 0 --print-job");
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+    assert_eq!(names_in(folder.path()), [""; 0]);
 }

@@ -69,9 +69,10 @@ impl Posix {
         seed: u64,
         stop: Arc<AtomicBool>,
     ) -> Result<Posix, Fault> {
-        let programs = stations.into_iter().map(|station| Program::at(station, ring_bytes, largest_call, seed));
+        // No two write the same.
+        let at = |(index, station)| Program::at(station, ring_bytes, largest_call, seed ^ index);
         Ok(Posix {
-            programs: programs.collect::<Result<_, Fault>>()?,
+            programs: (0..).zip(stations).map(at).collect::<Result<_, Fault>>()?,
             stop,
             held: Arc::default(),
             watched_since: None,
@@ -328,7 +329,7 @@ impl Ready {
         S: Steps,
         R: Recorder<Host>,
     {
-        let _wakes = stream.is_paced().then(Punctual::new);
+        let _wakes = (stream.is_paced() || stream.pauses()).then(Punctual::new);
         let waited = Waited::so_far(is_watched);
         match self {
             Ready::Calls => Ok((waited.until(run_one(&mut Calls(process), stream, recorder, stop)), Vec::new())),

@@ -215,7 +215,7 @@ pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) 
             let files = rows.iter_mut().filter(|row| row.raw.is_none());
             files.flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
         }
-        alternatives.extend(rows.into_iter().map(|row| Alternative { targets: vec![target], row }));
+        alternatives.extend(rows.into_iter().map(|row| Alternative::on(&[target], row)));
     }
     if arguments.together(targets) {
         let all: Vec<usize> = (0..targets.len()).collect();
@@ -223,12 +223,12 @@ pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) 
         let mut together: Vec<Row> = Vec::new();
         for Alternative { targets, row } in alone {
             // What one of them cannot do, all cannot do at once.
-            match together.iter_mut().find(|other| targets != &[0] && other.label() == row.label()) {
+            match together.iter_mut().find(|other| targets[0] != 0 && other.label() == row.label()) {
                 Some(other) => other.omitted = other.omitted.take().or_else(|| row.omitted.clone()),
                 None => together.push(row.clone()),
             }
         }
-        alternatives.extend(together.into_iter().map(|row| Alternative { targets: all.clone(), row }));
+        alternatives.extend(together.into_iter().map(|row| Alternative::on(&all, row)));
     }
     Ok(alternatives)
 }
@@ -520,7 +520,8 @@ fn run_rounds(
 
 /// The names of the targets that are busy.
 fn names(busy: &[usize], targets: &[Target]) -> String {
-    let names: Vec<&str> = busy.iter().map(|&target| targets[target].name.as_str()).collect();
+    let mut names: Vec<&str> = busy.iter().map(|&target| targets[target].name.as_str()).collect();
+    names.dedup();
     names.join("+")
 }
 

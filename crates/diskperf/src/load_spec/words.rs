@@ -1,10 +1,12 @@
-//! The words of a load: sizes and times with their units, as they are typed and as they stand in a job file.
+//! The words of a load: sizes and times with their units, shares of sizes, orders; as they are typed and as they stand in
+//! a job file. What is no such word is refused here, what makes no sense in its load is not.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
 use units::{Bytes, Nanos};
+use workload::{Drawing, Thousandths};
 
 /// A size, as in 4KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +15,14 @@ pub struct Size(pub Bytes);
 /// A time, as in 10s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub Nanos);
+
+/// Sizes of blocks: one, as in 4KiB, or several with their percentages, as in 4KiB:60,64KiB:40.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocks(pub Vec<(Size, Option<u32>)>);
+
+/// An order: replacement, permutation, or zipf:THETA as in zipf:0.99.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order(pub Drawing);
 
 /// What can be read from one word.
 macro_rules! words {
@@ -25,7 +35,7 @@ macro_rules! words {
     )*};
 }
 
-words!(Size, Time);
+words!(Size, Time, Blocks, Order);
 
 impl FromStr for Size {
     type Err = String;
@@ -41,6 +51,47 @@ impl FromStr for Time {
     fn from_str(text: &str) -> Result<Time, String> {
         text.parse().map(Time).map_err(|error: units::ParseNanosError| error.to_string())
     }
+}
+
+impl FromStr for Blocks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Blocks, String> {
+        let block = |part: &str| match part.split_once(':') {
+            None => Ok((part.parse()?, None)),
+            Some((size, percent)) => match percent.trim().parse() {
+                Ok(percent) => Ok((size.parse()?, Some(percent))),
+                Err(_) => Err(format!("{percent:?} is no percentage; write 60 for 60 in a hundred")),
+            },
+        };
+        text.split(',').map(block).collect::<Result<_, _>>().map(Blocks)
+    }
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Order, String> {
+        match (text, text.strip_prefix("zipf:")) {
+            ("replacement", _) => Ok(Order(Drawing::Replacement)),
+            ("permutation", _) => Ok(Order(Drawing::Permutation)),
+            (_, Some(theta)) => match thousandths(theta) {
+                Some(thousandths) => Ok(Order(Drawing::Zipf { thousandths })),
+                None => Err(format!("{theta:?} is no exponent; write three decimals at most, as in zipf:0.99")),
+            },
+            _ => Err("not an order; write replacement, permutation, or zipf:THETA as in zipf:0.99".to_owned()),
+        }
+    }
+}
+
+/// A number with three decimals at most.
+fn thousandths(text: &str) -> Option<u32> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || decimals.len() > 3 || !is_number(whole) || !is_number(decimals) {
+        return None;
+    }
+    whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(format!("{decimals:0<3}").parse().ok()?)
 }
 
 /// The largest unit that divides it, so that nothing is lost.
@@ -61,6 +112,27 @@ impl fmt::Display for Time {
     }
 }
 
+impl fmt::Display for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (size, percent)) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{size}")?;
+            percent.iter().try_for_each(|percent| write!(f, ":{percent}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Drawing::Replacement => f.write_str("replacement"),
+            Drawing::Permutation => f.write_str("permutation"),
+            Drawing::Zipf { thousandths } => write!(f, "zipf:{}", Thousandths(thousandths)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -74,6 +146,40 @@ mod tests {
             let (size, time) = (Size(Bytes(number)), Time(Nanos(number)));
             prop_assert_eq!(size.to_string().parse(), Ok(size));
             prop_assert_eq!(time.to_string().parse(), Ok(time));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shares_and_orders_are_read_back(sizes in proptest::collection::vec((1u64..1 << 30, proptest::option::of(0u32..200)), 1..9),
+                                           thousandths: u32) {
+            let blocks = Blocks(sizes.into_iter().map(|(bytes, percent)| (Size(Bytes(bytes)), percent)).collect());
+            prop_assert_eq!(blocks.to_string().parse(), Ok(blocks));
+            let order = Order(Drawing::Zipf { thousandths });
+            prop_assert_eq!(order.to_string().parse(), Ok(order));
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9a-zA-Z:,.]{0,24}") {
+            let _ = (text.parse::<Blocks>(), text.parse::<Order>(), text.parse::<Order>());
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_says_so() {
+        for (order, said) in [
+            ("random", "not an order"),
+            ("zipf:", "no exponent"),
+            ("zipf:-1", "no exponent"),
+            ("zipf:0.9999", "three decimals"),
+            ("zipf:1e3", "no exponent"),
+        ] {
+            assert!(order.parse::<Order>().expect_err(order).contains(said), "{order}");
+        }
+        for (blocks, said) in
+            [("4KiB:x", "no percentage"), ("4KiB,", "not a size"), ("4K:60", "ambiguous"), (":60", "not a size")]
+        {
+            assert!(blocks.parse::<Blocks>().expect_err(blocks).contains(said), "{blocks}");
         }
     }
 }

@@ -6,6 +6,7 @@ use workload::programs::load::{Load, Pattern};
 
 use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, too_small};
 use crate::error::Error;
+use crate::load_spec::{LoadFault, ROUNDS, SIZE};
 use crate::plan::{Before, Row};
 use crate::runner::{Claim, How};
 use crate::target::{Site, Target};
@@ -13,7 +14,7 @@ use crate::target::{Site, Target};
 pub const PRESET: Preset = Preset {
     name: "io",
     about: "one load of your own",
-    rounds: 5,
+    rounds: ROUNDS,
     discard_first: false,
     must_agree: false,
     together: false,
@@ -25,33 +26,51 @@ pub const PRESET: Preset = Preset {
     findings,
 };
 
-/// Bytes of the file where nothing else is asked for: written in a second or so, and more than a drive keeps in its own
-/// memory.
-const FILE: Bytes = Bytes::mib(256);
-
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let load = settings.load.expect("only the command io runs this, with a load");
     if load.direct {
         check_alignment(&load, target)?;
     }
+    if load.jobs > 1 && target.is_simulated() {
+        return Err(refused("jobs", load.jobs, "a simulated drive has one program", "leave out --jobs"));
+    }
     let unit = if matches!(load.pattern, Pattern::Read | Pattern::Write) { MIB_PER_SECOND } else { OPS_PER_SEC };
-    let block = u64::from(load.block);
-    let (program, omitted) = match &target.site {
+    let (smallest, largest) = (u64::from(load.sizes.smallest()), u64::from(load.sizes.largest()));
+    let size = load.size.or(settings.size);
+    let (bytes, program, omitted) = match &target.site {
         Site::File { bytes, .. } if !load.pattern.writes() => {
-            let asked = settings.size.map_or(*bytes, |size| size.0.min(*bytes));
-            (load.given(asked, settings.seed), too_small(*bytes, block))
+            let asked = size.map_or(*bytes, |size| size.0.min(*bytes));
+            (asked, load.given(asked, settings.seed), too_small(asked, largest))
         }
-        _ => (load.program(settings.size_in_calls(FILE, block)?, settings.seed), None),
+        _ => {
+            let settings = Settings { size, ..*settings };
+            let bytes = settings.size_in_calls(SIZE, smallest)?;
+            if bytes < largest {
+                let why = format!("it holds no block of {}", Bytes(largest));
+                return Err(refused("size", Bytes(bytes), &why, "take a larger file, or a smaller --bs"));
+            }
+            (bytes, load.program(bytes, settings.seed), None)
+        }
     };
+    if let Some(stride) = load.stride.filter(|stride| *stride >= bytes) {
+        let why = format!("the file has {}, so that nothing would lie a stride apart", Bytes(bytes));
+        return Err(refused("stride", Bytes(stride), &why, "take a smaller one, or a larger --size"));
+    }
     let omitted = omitted.or_else(|| target.refuses_direct().filter(|_| load.direct));
-    Ok(vec![Row { omitted, ..Row::new(program, unit) }])
+    Ok(vec![Row { omitted, jobs: load.jobs, ..Row::new(program, unit) }])
+}
+
+fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> Error {
+    let (given, why, hint) = (given.to_string(), why.to_owned(), hint.to_owned());
+    Error::Load(Box::new(LoadFault { key, given, why, hint }))
 }
 
 /// Refuses blocks that cannot go past the page cache, where the kernel says beforehand what can.
 fn check_alignment(load: &Load, target: &Target) -> Result<(), Error> {
     match target.direct_alignment() {
-        Some(needs) if !load.block.is_multiple_of(needs) => {
-            let (block, needs) = (Bytes(u64::from(load.block)), Bytes(u64::from(needs)));
+        // All blocks are multiples of the smallest.
+        Some(needs) if !load.sizes.smallest().is_multiple_of(needs) => {
+            let (block, needs) = (Bytes(u64::from(load.sizes.smallest())), Bytes(u64::from(needs)));
             Err(Error::Unaligned { target: target.name.clone(), block, needs })
         }
         _ => Ok(()),
@@ -84,5 +103,12 @@ fn tail(cell: &Cell, latency: Latency) -> String {
         (Some(asked), Some(rate)) => format!("; {asked} per second were to begin, {:.0} were done", rate.per_second),
         _ => String::new(),
     };
-    format!("{name}: {from}: {tail}{kept}")
+    let beside = [("think_ns", "the pauses"), ("fsync", "the fsyncs")];
+    let beside: Vec<&str> =
+        beside.into_iter().filter(|(key, _)| cell.number(key).is_some()).map(|(_, what)| what).collect();
+    let beside = match &beside[..] {
+        [] => String::new(),
+        words => format!("; {} are in the rate and not in these", words.join(" and ")),
+    };
+    format!("{name}: {from}: {tail}{kept}{beside}")
 }

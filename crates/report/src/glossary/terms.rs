@@ -164,6 +164,24 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Compare rates of one engine only; diskperf io PATTERN --engine null tells how much of a time is ours.",
     },
     Entry {
+        word: "jobs",
+        also: &[],
+        brief: "how many programs do the same load at once on a target",
+        says: "Each is a thread with a file of its own, but where a file was given, and with random places of its own. \
+               Rates and CPU time are sums, latencies those of all, and --rate is of all together.",
+        when: "--jobs of io, and jobs in JSON.",
+        advice: "Several jobs show what waits for a lock in the file system; --iodepth has more under way in one.",
+    },
+    Entry {
+        word: "order",
+        also: &["zipf", "permutation", "replacement"],
+        brief: "in which order blocks are touched at random",
+        says: "replacement draws each out of all. permutation touches each once, and then again in another order. \
+               zipf:THETA touches few often: the n-th most frequent as often as 1/n^THETA says.",
+        when: "--order of io, and order in JSON where it is not replacement.",
+        advice: "A cache that is smaller than the file helps nobody but with zipf: there it shows what it is good for.",
+    },
+    Entry {
         word: "iodepth",
         also: &["depth", "queue depth"],
         brief: "how many operations are under way at once, at most",
