@@ -9,6 +9,7 @@ use kernel::{Posix, Station, Workspace};
 use proptest::prelude::*;
 use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
+use workload::programs::vaxmix::VaxMix;
 use workload::programs::{book, lab, mckusick, modern};
 use workload::{
     Access, Base, Body, Census, Directory, Durability, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order, Overlap,
@@ -75,6 +76,10 @@ fn programs() -> Vec<Program> {
     }
     programs.push(modern::random_read(64 * 1024, 4096, 9, 1));
     programs.push(modern::commit(5, 4096));
+    for (name, words) in [("uniform", "reads=50"), ("local", "sizes=512B:1+6000B:1,reads=70,hot=60/10,near=20")] {
+        let mix = words.parse().expect("a mix");
+        programs.push(VaxMix { name, mix, bytes: 100_000, accesses: 40, seed: 1 }.program());
+    }
     programs
 }
 

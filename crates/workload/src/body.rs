@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use units::Prng;
 
+use crate::mixing::Mixing;
 use crate::op::{Access, Directory, Handle, Mode, Name, Op};
 use crate::varied::Varied;
 
@@ -26,6 +27,8 @@ pub enum Body {
     Places(Places),
     /// Blocks in an order of choice, or of several sizes.
     Varied(Box<Varied>),
+    /// Accesses of several sizes, drawn from a mix.
+    Mix(Mixing),
     /// Many small files.
     Files(Files),
     /// Reading one file and writing the same to another.
@@ -66,6 +69,7 @@ impl Iterator for Body {
             }
             Body::Places(places) => places.next(),
             Body::Varied(varied) => varied.next(),
+            Body::Mix(mixing) => mixing.next(),
             Body::Files(files) => files.next(),
             Body::Copy(copying) => copying.next(),
             Body::Commits { handle, length, left } => {
@@ -85,6 +89,7 @@ impl Body {
             Body::Calls { call: Op::Write { length, .. }, .. } | Body::Commits { length, .. } => Some(*length),
             Body::Places(places) if places.writes() => Some(places.length),
             Body::Varied(varied) if varied.writes() => Some(varied.grain()),
+            Body::Mix(mixing) => mixing.mix().cuts(),
             Body::Empty | Body::Calls { .. } | Body::Places(_) | Body::Varied(_) | Body::Files(_) | Body::Copy(_) => {
                 None
             }

@@ -159,8 +159,10 @@ impl Stream {
 
     /// Moves places that are drawn at random on to those of a later round.
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
-        if let Body::Places(places) = &mut self.body {
-            places.skip_rounds(rounds);
+        match &mut self.body {
+            Body::Places(places) => places.skip_rounds(rounds),
+            Body::Mix(mixing) => mixing.skip_rounds(rounds),
+            _ => {}
         }
         if let Body::Varied(varied) = &mut self.body {
             (0..rounds).for_each(|_| varied.anew(0, false));

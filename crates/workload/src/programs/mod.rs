@@ -5,6 +5,7 @@ pub mod lab;
 pub mod load;
 pub mod mckusick;
 pub mod modern;
+pub mod vaxmix;
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,0 +1,112 @@
+//! The indirect approach that Kridle & McKusick 1983 describe in section 3 and did not take: accesses drawn from a few
+//! parameters instead of user files, counted as transactions in a second. DEC called its parameters a "vax mix"; the paper
+//! prints none of them, so those of [`Mix`] are ours.
+
+use alloc::string::ToString;
+use alloc::vec;
+
+use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file};
+use crate::body::Body;
+use crate::cache::Cache;
+use crate::mixing::{Mix, Mixing};
+use crate::op::{Access, Mode, Name, Op, OpKind};
+use crate::pace::{Arrivals, Pace};
+use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::stream::Stream;
+
+/// A mix on one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VaxMix {
+    /// What the program is called.
+    pub name: &'static str,
+    /// What is drawn from. Where it has a rate, that is when its accesses begin, each moment as likely as any other; else
+    /// each begins when the one before has returned, which gives the highest rate.
+    pub mix: Mix,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// How many accesses, at most.
+    pub accesses: u64,
+    /// Of everything that is drawn.
+    pub seed: u64,
+}
+
+impl VaxMix {
+    /// The program, on a file that it makes.
+    pub fn program(&self) -> Program {
+        let name = Name::root(0);
+        let access = if self.mix.writes() { Access::ReadWrite } else { Access::Read };
+        let open = Op::Open { name, handle: FILE, access, mode: Mode::default() };
+        let body = Body::Mix(Mixing::new(self.mix, FILE, self.bytes, self.accesses, self.seed));
+        let mut steps = Stream::open(vec![open], body);
+        if let Some(rate) = self.mix.rate() {
+            // Not the seed of the accesses.
+            steps = steps.paced(Pace::new(rate, Arrivals::Poisson, 1, !self.seed));
+        }
+        let (data, durable) = match self.mix.writes() {
+            true => (data_durable(FILE), file_durable(FILE)),
+            false => (Stream::empty(), Stream::empty()),
+        };
+        let mut parameters = vec![
+            Parameter::new("mix", self.mix.to_string().as_str()),
+            Parameter::new("file_bytes", self.bytes),
+            Parameter::new("seed", self.seed),
+        ];
+        if let Some(rate) = self.mix.rate() {
+            parameters.push(Parameter::new("rate", rate));
+        }
+        Program {
+            name: self.name,
+            parameters,
+            prepare: prepared_file(name, self.bytes),
+            phases: vec![Phase {
+                name: self.name,
+                cache: if self.mix.reads() > 0 { Cache::Cold } else { Cache::AsIs },
+                steps,
+                data,
+                durable,
+                base: Base::Ops,
+                amount: self.accesses,
+                within: None,
+                unit: Unit::either(OpKind::ReadAt, OpKind::WriteAt),
+            }],
+            space: self.bytes,
+            largest_call: self.mix.largest().max(PREPARING_CALL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{Step, Steps};
+
+    fn program(mix: &str) -> Program {
+        let mix = mix.parse().expect("a mix");
+        VaxMix { name: "mix", mix, bytes: 1 << 20, accesses: 30, seed: 1 }.program()
+    }
+
+    #[test]
+    fn a_mix_that_writes_is_made_durable_and_one_that_reads_begins_cold() {
+        for (mix, changes, cache) in
+            [("reads=50", true, Cache::Cold), ("reads=100", false, Cache::Cold), ("reads=0", true, Cache::AsIs)]
+        {
+            let phase = &program(mix).phases[0];
+            assert_eq!((phase.changes(), phase.cache, phase.steps.cuts().is_some()), (changes, cache, changes));
+        }
+        // What cuts through sectors is told from what does not.
+        assert_eq!(program("sizes=4KiB:1+512B:1").phases[0].steps.cuts(), Some(512));
+        assert_eq!(program("sizes=4KiB:1+6000B:1").phases[0].steps.cuts(), Some(6000));
+    }
+
+    #[test]
+    fn accesses_are_those_that_were_asked_for_and_a_rate_says_when_they_begin() {
+        let accesses = |mix| {
+            let steps = program(mix).phases.remove(0).steps;
+            let is_paced = steps.is_paced();
+            let ops = steps.filter(|step| matches!(step, Step::Op(Op::ReadAt { .. } | Op::WriteAt { .. })));
+            (is_paced, ops.count())
+        };
+        assert_eq!(accesses("reads=50"), (false, 30));
+        assert_eq!(accesses("reads=50,rate=20"), (true, 30));
+    }
+}
