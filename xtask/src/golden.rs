@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::process;
 
 /// What the program is asked for, a file of each.
-const TABLES: [&str; 5] = ["T1", "T2", "T3", "T4", "T5"];
+const TABLES: [&str; 6] = ["T1", "T2", "T3", "T4", "T5", "vaxmix"];
 
 /// The errors over all tables, of those that judge: figures that must not grow, and how they are written.
 const ERRORS: [(&str, &str); 6] =

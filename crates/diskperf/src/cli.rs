@@ -10,9 +10,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Means;
 use report::plain;
 use units::{Bytes, Nanos};
-use workload::Cache;
 use workload::programs::load::Load;
 use workload::programs::mckusick::Classic;
+use workload::{Cache, Mix};
 
 use crate::budget::Sizes;
 use crate::commands;
@@ -27,6 +27,7 @@ use crate::commands::io::IoArguments;
 use crate::commands::largefb::LargefbArguments;
 use crate::commands::list::ListArguments;
 use crate::commands::man::ManArguments;
+use crate::commands::mix::MixArguments;
 use crate::commands::paper::PaperArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::show::ShowArguments;
@@ -190,9 +191,11 @@ enum Command {
     ///
     /// The tables are T1 to T5 and D1, D2. Under each printed row stands what the simulated machine gives, how far
     /// that lies off, and what limits it; what was not measured is predicted, and what was suspect is given as healthy
-    /// hardware would. Each of the questions Q1 to Q8 is an experiment in which one thing is varied.
+    /// hardware would. Each of the questions Q1 to Q8 is an experiment in which one thing is varied. vaxmix ranks the
+    /// controllers by files, as the paper did, and by accesses drawn from a mix, as DEC did.
     #[command(after_help = "Examples:\n  diskperf paper              all tables, and how far off they are\n  \
-        diskperf paper T2 Q8        a table and a question\n  diskperf paper claims       what section 5 and 6 assert")]
+        diskperf paper T2 Q8        a table and a question\n  diskperf paper claims       what section 5 and 6 assert\n  \
+        diskperf paper vaxmix       does the ranking of the controllers depend on the approach?")]
     Paper(PaperArguments),
     /// Cut the power, and say which data that were acknowledged as durable are lost: missing, torn or stale.
     ///
@@ -343,6 +346,8 @@ pub struct RunArguments {
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
+    mixing: MixArguments,
+    #[command(flatten)]
     pub consent: ConsentArguments,
     #[command(flatten)]
     pub store: KeepArguments,
@@ -351,6 +356,9 @@ pub struct RunArguments {
     /// The load of `io`, which no option of `run` gives.
     #[arg(skip)]
     pub load: Option<Load>,
+    /// The mix that is asked for.
+    #[arg(skip)]
+    mix: Option<Mix>,
 }
 
 /// What is written.
@@ -407,6 +415,8 @@ pub struct SimulateArguments {
     #[arg(long, conflicts_with_all = ["format", "json"])]
     pub parts: bool,
     #[command(flatten)]
+    pub mixing: MixArguments,
+    #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
     pub output: OutputArguments,
@@ -461,10 +471,12 @@ impl RunArguments {
             drop_caches: false,
             keep: false,
             dry_run: false,
+            mixing: MixArguments::default(),
             consent: ConsentArguments::default(),
             store,
             output,
             load: None,
+            mix: None,
         }
     }
 
@@ -478,9 +490,15 @@ impl RunArguments {
         Ok(RunArguments { preset, targets, rounds, budget, seed, dry_run, consent, load, ..main_job })
     }
 
+    /// With the mix that is asked for, where one is.
+    fn with_mix(self) -> Result<RunArguments, Error> {
+        let mix = self.mixing.mix(self.preset)?;
+        Ok(RunArguments { mix, ..self })
+    }
+
     /// What its preset needs to know.
     pub fn settings(&self, memory: Option<Bytes>, sizes: Sizes) -> Settings {
-        Settings { size: self.size, memory, seed: self.seed(), sizes, load: self.load }
+        Settings { size: self.size, memory, seed: self.seed(), sizes, load: self.load, mix: self.mix }
     }
 
     /// Whether to run every program also on all targets at once: as asked, or as the preset does where the
@@ -539,7 +557,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     let line = CommandLine::try_parse_from(&words).unwrap_or_else(|error| refuse(&error, &words));
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
-        Some(Command::Run(arguments)) => commands::run::run(&arguments, &words),
+        Some(Command::Run(arguments)) => commands::run::run(&arguments.with_mix()?, &words),
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
         Some(Command::Io(arguments)) => commands::run::run(&RunArguments::of_load(arguments)?, &words),
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
@@ -585,7 +603,7 @@ pub fn stored(words: &[OsString]) -> Option<RunArguments> {
     let line = CommandLine::try_parse_from(words).ok()?;
     match line.command {
         None => Some(RunArguments::main_job(line.keep, line.output)),
-        Some(Command::Run(arguments)) => Some(arguments),
+        Some(Command::Run(arguments)) => arguments.with_mix().ok(),
         Some(Command::Io(arguments)) => RunArguments::of_load(arguments).ok(),
         Some(_) => None,
     }

@@ -151,6 +151,10 @@ pub enum Error {
     LogIsLost(PathBuf),
     #[error("{0}: whether that loses anything cannot be tried")]
     NotVerified(String),
+    #[error("{0} draws from no mix")]
+    NoMix(&'static str),
+    #[error("{} is no trace of blkparse{}: {why}", path.display(), at_line(*line))]
+    BadTrace { path: PathBuf, line: Option<u64>, why: String },
     #[error("{path} is no log of `diskperf verify --write`: {fault}")]
     BadLog { path: PathBuf, fault: LedgerFault },
     #[error("there is no {folder} in {path}")]
@@ -190,6 +194,8 @@ impl Error {
             | Error::TwoSteps(_)
             | Error::NothingLasts(_)
             | Error::NotVerified(_)
+            | Error::NoMix(_)
+            | Error::BadTrace { .. }
             | Error::BadLog { .. }
             | Error::NoRecords { .. }
             | Error::NowhereToStore
@@ -328,7 +334,9 @@ impl Error {
             Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
             Error::NothingToDraw => "take another preset, such as classic1983".to_owned(),
             Error::TooManyRows(_) => "sweep fewer fields, or with a larger step".to_owned(),
-            Error::NoSuchPart(_) => "its parts are T1 to T5, D1, D2, questions or Q1 to Q8, and claims".to_owned(),
+            Error::NoSuchPart(_) => {
+                "its parts are T1 to T5, D1, D2, questions or Q1 to Q8, claims, and vaxmix".to_owned()
+            }
             Error::UnknownWord { near, .. } if near.is_empty() => {
                 "diskperf help lists the commands, and what is explained".to_owned()
             }
@@ -344,6 +352,8 @@ impl Error {
             Error::NothingLasts(_) => "name a directory on a disk".to_owned(),
             Error::LogIsLost(_) => "print to another machine: ssh HOST diskperf verify PATH --write > log".to_owned(),
             Error::NotVerified(_) => "name image:FSTYPE, or a directory with --write or --check".to_owned(),
+            Error::NoMix(_) => "--mix and --from-trace are for the preset vaxmix".to_owned(),
+            Error::BadTrace { .. } => "make one by `blktrace -d DEVICE -o - | blkparse -i - -o FILE`".to_owned(),
             Error::BadLog { .. } => "name what `diskperf verify PATH --write` printed".to_owned(),
             Error::NoRecords { .. } => {
                 "is the disk mounted there? where it is, and the folder itself is lost, say --lost-folder".to_owned()
@@ -419,6 +429,11 @@ impl From<Error> for Broken<Box<Error>> {
 /// Whether the folder is not there any more, or another one is.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
+}
+
+/// Where in a file, where that is known.
+fn at_line(line: Option<u64>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
 fn lacks_rights(error: &io::Error) -> bool {

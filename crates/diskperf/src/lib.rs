@@ -50,6 +50,7 @@ mod signals;
 mod sizing;
 mod status;
 mod target;
+mod trace;
 mod verify;
 mod worlds;
 

@@ -429,13 +429,14 @@ fn run_stream<W: World>(world: &mut W, stream: &Stream) -> Ran<W, Tally> {
     run_with(world, stream, Tally::default)
 }
 
-/// Runs the stream in every program of the world at once.
+/// Runs the stream in every program of the world at once; what is drawn at random each draws for itself.
 fn run_with<W, R>(world: &mut W, stream: &Stream, recorder: impl Fn() -> R) -> Ran<W, R>
 where
     W: World,
     R: Recorder<W::Clock> + Send,
 {
-    let mut streams: Vec<Stream> = (0..world.programs()).map(|index| stream.of_job(index as u32)).collect();
+    let programs = 0..world.programs() as u32;
+    let mut streams: Vec<Stream> = programs.map(|program| stream.of_program(program)).collect();
     let mut recorders: Vec<R> = streams.iter().map(|_| recorder()).collect();
     let spans = world.run(&mut streams, &mut recorders)?;
     Ok((spans, recorders))

@@ -8,10 +8,10 @@ use std::path::Path;
 fn the_tables_are_those_that_were_kept() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    let ended = testkit::run(&program, Path::new("/"), &["paper", "T1", "T2", "T3", "T4", "T5"]);
+    let ended = testkit::run(&program, Path::new("/"), &["paper", "T1", "T2", "T3", "T4", "T5", "vaxmix"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let mut rest = ended.out.as_str();
-    for table in ["T1", "T2", "T3", "T4", "T5"] {
+    for table in ["T1", "T2", "T3", "T4", "T5", "vaxmix"] {
         let path = golden.join(table).with_extension("txt");
         let kept = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         rest = rest.trim_start_matches('\n').strip_prefix(kept.trim_end_matches('\n')).unwrap_or_else(|| {

@@ -233,7 +233,7 @@ fn fio_150_a_boot_sector() {
 fn fio_plot_23_no_preset_writes_to_a_device() {
     need_disk!();
     let disk = Disk::new(16 * MIB);
-    for preset in ["quick", "classic1983", "lfs", "tlpi", "smoke"] {
+    for preset in ["quick", "classic1983", "lfs", "tlpi", "vaxmix", "smoke"] {
         let words = ["is a block device, and this measures through a file system", "new:ext4@"];
         refuses(&disk, 2, &["run", preset, disk.text()], &words);
     }

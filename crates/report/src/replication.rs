@@ -1,6 +1,6 @@
 //! Published tables with the simulated figures under the printed ones.
 
-use stats::replication::{Comparison, Errors, Published, Simulated, Summary};
+use stats::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
 
 use crate::grid::{Column, Grid, Page};
 use crate::numbers::significant;
@@ -122,6 +122,50 @@ pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
         }
     }
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
+}
+
+/// The controllers by the direct approach and by the indirect one: under each figure what limits it.
+pub fn approaches(all: &Approaches, page: Page) -> String {
+    let cells: Vec<&Transactions> = all.cells.iter().collect();
+    let is_beside = |one: &Transactions, other: &Transactions| {
+        (&one.approach, &one.conditions) == (&other.approach, &other.conditions)
+    };
+    let rows: Vec<&[&Transactions]> = cells.chunk_by(|one, other| is_beside(one, other)).collect();
+    let headings = rows.first().into_iter().flat_map(|row| row.iter());
+    let headings = headings.map(|cell| Column::figures(format!("{}\n{}", cell.computer, cell.configuration)));
+    let mut grid = Grid::new([Column::words("")].into_iter().chain(headings).collect());
+    let mut before = "";
+    for row in rows {
+        let Some(first) = row.first() else { continue };
+        if first.approach != before {
+            grid.title(match first.approach.as_str() {
+                "direct" => "direct: the four programs of 1983, mean (Kbytes/sec.)",
+                "uniform" => "indirect, uniform places (transactions/sec.)",
+                _ => "indirect, with locality (transactions/sec.)",
+            });
+        }
+        before = &first.approach;
+        grid.row([first.conditions.clone()].into_iter().chain(row.iter().map(|cell| ranked(cell))));
+        grid.row([String::new()].into_iter().chain(row.iter().map(|cell| cell.limited_by.clone())));
+    }
+    let runs = match all.phases {
+        1 => "of one run".to_owned(),
+        phases => format!("means of {phases} runs, the platters standing another way in each, with 95 % intervals"),
+    };
+    let heading = "Controllers ranked by user files, and by accesses drawn from a mix on an 8K/1K 4.2BSD File System\n";
+    let below = format!(
+        "\nIn parentheses the rank on that computer, the same where intervals overlap: {runs}. As VMS: no driver orders \
+         requests. The UDA50 orders those of all mixes. The mixes are ours, as the paper prints none.\n\n{}\n",
+        all.conclusions.join("\n")
+    );
+    wrapped(heading, page) + "\n" + &grid.lines(page).join("\n") + "\n" + &wrapped(&below, page)
+}
+
+/// `26.1 +-0.2 (1)`
+fn ranked(cell: &Transactions) -> String {
+    let half = cell.high - cell.per_second;
+    let interval = if half > 0.0 { format!(" +-{}", significant(half, 1)) } else { String::new() };
+    format!("{}{interval} ({})", significant(cell.per_second, 3), cell.rank)
 }
 
 /// A claim and what is to be said of it.

@@ -80,6 +80,8 @@ enum Question<'a> {
     Copying,
     /// The same of writing.
     Writing,
+    /// How many accesses of a mix there are in a second.
+    Mix,
     /// Whatever else this program answers.
     Other(&'a str),
 }
@@ -93,6 +95,7 @@ impl Question<'_> {
             "largefb" => Question::LargeFile,
             "copy" => Question::Copying,
             "write" => Question::Writing,
+            "uniform_mix" | "local_mix" | "given_mix" | "paced_mix" => Question::Mix,
             other => Question::Other(other),
         }
     }
@@ -140,6 +143,7 @@ fn title(question: Question, cells: &[&Cell]) -> String {
         Question::LargeFile => with("one large file, in order and at random", file),
         Question::Copying => with("copying a file", file),
         Question::Writing => with("writing a file", file),
+        Question::Mix => with("accesses drawn from a mix", file),
         Question::Other(program) => program.to_owned(),
     }
 }

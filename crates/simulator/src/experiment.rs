@@ -22,6 +22,8 @@ pub struct Experiment<'a> {
     pub file_system: &'a FileSystem,
     /// On how many drives.
     pub drives: usize,
+    /// How many programs on each.
+    pub streams: usize,
     /// What makes the program's files, before any clock runs.
     pub files: &'a Stream,
     /// What ran just before, and has returned: what it left in memory is still on its way to the drives when the
@@ -60,14 +62,14 @@ impl<'a> Experiment<'a> {
     pub fn prepare(self) -> Result<Prepared<'a>, Invalid> {
         self.description.check(self.drives as u32, self.bytes)?;
         let mut computer = self.computer(Chance::default())?;
-        for index in 0..self.drives {
+        for index in 0..self.drives * self.streams {
             computer.prepare(index, self.files.clone()).expect("a file that fits can be made");
         }
         Ok(Prepared { experiment: self, computer })
     }
 
     fn computer(&self, chance: Chance) -> Result<Computer, Invalid> {
-        Computer::new(self.description, self.file_system, self.drives, chance)
+        Computer::shared(self.description, self.file_system, (self.drives, self.streams), chance)
     }
 }
 
@@ -93,10 +95,11 @@ impl Prepared<'_> {
 }
 
 impl Experiment<'_> {
-    /// The same steps on every drive.
+    /// The same steps in every program, but for what is drawn at random.
     fn perform(&self, computer: &mut Computer, steps: &Stream) -> Result<(), Invalid> {
-        let mut streams = vec![steps.clone(); self.drives];
-        let mut tallies = vec![Tally::default(); self.drives];
+        let programs = (self.drives * self.streams) as u32;
+        let mut streams: Vec<Stream> = (0..programs).map(|program| steps.of_program(program)).collect();
+        let mut tallies = vec![Tally::default(); streams.len()];
         let Ok(_) = computer.run(&mut streams, &mut tallies);
         if computer.is_stuck() {
             return Err(Invalid::new("simulation", "it does not end: some call never returns", "report this machine"));
@@ -147,6 +150,7 @@ pub(crate) mod samples {
             description,
             file_system: &description.file_systems[file_system],
             drives,
+            streams: 1,
             files: &prepare,
             before: &Stream::empty(),
             steps: &steps,

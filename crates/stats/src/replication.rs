@@ -98,6 +98,75 @@ pub struct PaperDocument {
     /// The claims, if they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Judged>,
+    /// The direct approach beside the indirect one, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vaxmix: Option<Approaches>,
+}
+
+/// The controllers by the direct approach and by the indirect one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approaches {
+    /// Over so many ways in which the platters stand.
+    pub phases: u32,
+    /// The cells, row by row.
+    pub cells: Vec<Transactions>,
+    /// What the UDA50 gives of what the SC780 gives on the 11/780, a row each.
+    pub ratios: Vec<Ratio>,
+    /// What follows.
+    pub conclusions: Vec<String>,
+}
+
+/// What a controller gives by one approach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Transactions {
+    /// `direct`, `uniform`, `local`
+    pub approach: String,
+    /// `VAX 11/780`
+    pub computer: String,
+    /// The heading of its column in the paper.
+    pub configuration: String,
+    /// Drives, programs and drivers in words.
+    pub conditions: String,
+    /// How many drives.
+    pub drives: u32,
+    /// How many programs at once, on all of them.
+    pub programs: u32,
+    /// Whether drivers order requests, as those of 4.2BSD.
+    pub driver_orders: bool,
+    /// How much in a second: the mean.
+    pub per_second: f64,
+    /// `Kbytes` (1024; the mean of the four programs) or `transactions`.
+    pub unit: String,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// Among the controllers of its computer, from 1; the same where intervals overlap.
+    pub rank: u32,
+    /// Percent of the CPU; of several programs, their sum.
+    pub cpu_percent: f64,
+    /// What limits it.
+    pub limited_by: String,
+}
+
+/// What one gives of what another gives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    /// `direct`, `uniform`, `local`
+    pub approach: String,
+    /// Drives, programs and drivers in words.
+    pub conditions: String,
+    /// How many drives.
+    pub drives: u32,
+    /// The mean.
+    pub value: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 /// What the publication says of a drive.

@@ -69,7 +69,7 @@ fn process_share(round: &Round, clock: ClockKind) -> f64 {
 }
 
 /// The mean, and half the width of its interval by Student's t; no width below two values.
-fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
+pub fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     if values.len() < 2 {

@@ -133,10 +133,13 @@ impl Stream {
     }
 
     /// What program `index` of those at once does: the same as all, but where it is for several. Then each draws
-    /// places of its own, and has its part of a schedule.
-    pub fn of_job(&self, index: u32) -> Stream {
+    /// places of its own, and has its part of a schedule. Of a mix each is an accessor of its own in any case, whose
+    /// schedule nobody shares.
+    pub fn of_program(&self, index: u32) -> Stream {
         let mut stream = self.clone();
-        if self.jobs > 1 {
+        if let Body::Mix(_) = stream.body {
+            stream.skip_rounds(index);
+        } else if self.jobs > 1 {
             let salt = u64::from(index) << 32;
             match &mut stream.body {
                 Body::Places(places) if index > 0 => places.anew(salt),
@@ -306,7 +309,7 @@ mod tests {
     fn only_programs_that_share_a_stream_do_different_things() {
         let places = |of| Body::Places(Places::drawn(false, Handle(0), 512, (20, of), 7));
         let one = Stream::open(Vec::new(), places(1 << 40));
-        let steps = |stream: &Stream, index| stream.of_job(index).collect::<Vec<Step>>();
+        let steps = |stream: &Stream, index| stream.of_program(index).collect::<Vec<Step>>();
         assert_eq!(steps(&one, 0), steps(&one, 1));
         let shared = one.clone().shared_by(2);
         assert_eq!(steps(&shared, 0), steps(&one, 0));

@@ -16,6 +16,7 @@ mod lab;
 pub mod largefb;
 pub mod list;
 pub mod man;
+pub mod mix;
 pub mod paper;
 pub mod resume;
 pub mod run;

@@ -1,5 +1,7 @@
 //! `diskperf paper`: the tables of 1983 beside the simulated ones, the questions, the claims.
 
+use std::num::NonZeroU32;
+
 use clap::Args;
 use report::wrap::wrapped;
 use report::{Page, replication};
@@ -11,15 +13,19 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::{self, Format, OutputArguments};
 use crate::machines::MachineFault;
-use crate::paper::{Answer, Claim, QUESTIONS, Question, claims, comparisons};
+use crate::paper::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims, comparisons};
 use crate::published::vax::{DRIVES, DriveTable, FOOTNOTE, RATES};
 
 /// What `diskperf paper` takes.
 #[derive(Clone, Debug, Args)]
 pub struct PaperArguments {
-    /// Which: T1 to T5 and D1, D2 (all tables, where nothing is named), questions or Q1 to Q8, claims.
+    /// Which: T1 to T5 and D1, D2 (all tables, where nothing is named), questions or Q1 to Q8, claims, vaxmix.
     #[arg(value_name = "PART")]
     parts: Vec<String>,
+    /// Each figure of vaxmix is the mean of so many runs, each from another way for the platters to stand; 10 where not
+    /// given. The tables, questions and claims have 10, with which they were fitted.
+    #[arg(long, value_name = "N")]
+    phases: Option<NonZeroU32>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -31,15 +37,21 @@ enum Part {
     Drive(&'static DriveTable),
     Question(&'static Question),
     Claims,
+    Vaxmix,
 }
 
 /// Runs the command.
 pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let parts = parts(&arguments.parts)?;
+    if let (Some(phases), false) = (arguments.phases, parts.iter().any(|part| matches!(part, Part::Vaxmix))) {
+        let why = "only vaxmix has another number of them than 10".to_owned();
+        return Err(Error::BadSize { what: "--phases", given: phases.to_string(), why });
+    }
+    let phases = arguments.phases.map_or(PHASES, NonZeroU32::get);
     let text = match arguments.output.layout() {
-        Format::Json => layout::json(&document(&parts)?),
-        Format::Table => text(&parts, arguments.output.page())?,
+        Format::Json => layout::json(&document(&parts, phases)?),
+        Format::Table => text(&parts, phases, arguments.output.page())?,
     };
     arguments.output.deliver(&text)?;
     Ok(Exit::Done)
@@ -65,6 +77,8 @@ fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
             parts.extend(QUESTIONS.iter().map(Part::Question));
         } else if word == "claims" {
             parts.push(Part::Claims);
+        } else if word == "vaxmix" {
+            parts.push(Part::Vaxmix);
         } else {
             return Err(Error::NoSuchPart(word));
         }
@@ -87,6 +101,7 @@ impl Part {
             Part::Drive(drive) => drive.id,
             Part::Question(question) => question.id,
             Part::Claims => "claims",
+            Part::Vaxmix => "vaxmix",
         }
     }
 }
@@ -100,7 +115,7 @@ fn cells(parts: &[Part]) -> Result<(Vec<Comparison>, Option<Summary>), MachineFa
     Ok((cells, summary))
 }
 
-fn text(parts: &[Part], page: Page) -> Result<String, MachineFault> {
+fn text(parts: &[Part], phases: u32, page: Page) -> Result<String, MachineFault> {
     let (cells, summary) = cells(parts)?;
     let mut texts = Vec::new();
     for part in parts {
@@ -109,6 +124,7 @@ fn text(parts: &[Part], page: Page) -> Result<String, MachineFault> {
             Part::Drive(drive) => characteristics(drive, page),
             Part::Question(question) => answer(question, &question.answer()?, page),
             Part::Claims => replication::verdicts(&claims()?.iter().map(told).collect::<Vec<_>>(), page),
+            Part::Vaxmix => replication::approaches(&approaches(phases)?, page),
         });
     }
     if let Some(summary) = summary {
@@ -156,7 +172,7 @@ fn told(claim: &Claim) -> replication::Verdict<'_> {
 }
 
 /// One document: tables as their schema says, questions and claims beside them where they are asked for.
-fn document(parts: &[Part]) -> Result<PaperDocument, MachineFault> {
+fn document(parts: &[Part], phases: u32) -> Result<PaperDocument, MachineFault> {
     let (all, summary) = cells(parts)?;
     let wanted = |cell: &Comparison| {
         parts.iter().any(|part| matches!(part, Part::Rates(index) if RATES[*index].id == cell.table))
@@ -164,16 +180,18 @@ fn document(parts: &[Part]) -> Result<PaperDocument, MachineFault> {
     let mut questions = Vec::new();
     let mut judged = Vec::new();
     let mut drives = Vec::new();
+    let mut vaxmix = None;
     for part in parts {
         match part {
             Part::Question(question) => questions.push(asked(question, question.answer()?)),
             Part::Claims => judged.extend(claims()?.into_iter().map(claimed)),
             Part::Drive(drive) => drives.push(listed(drive)),
+            Part::Vaxmix => vaxmix = Some(approaches(phases)?),
             Part::Rates(_) => {}
         }
     }
     let cells: Vec<Comparison> = all.into_iter().filter(wanted).collect();
-    Ok(PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary, cells, drives, questions, claims: judged })
+    Ok(PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary, cells, drives, questions, claims: judged, vaxmix })
 }
 
 fn listed(drive: &DriveTable) -> Drive {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use simulator::description::Invalid;
-use simulator::{Activity, Cause, Chance, Description, Experiment, ProgramTime};
+use simulator::{Activity, Cause, Chance, Description, Experiment, Outcome, ProgramTime};
 use stats::replication::Simulated;
 use workload::programs::lab::LargeFile;
 use workload::programs::mckusick::Classic;
@@ -26,6 +26,16 @@ pub const SATURATED: f64 = 96.0;
 
 /// Eight megabytes, as in 1983 (Kridle & McKusick 1983, section 4).
 pub const FILE_BYTES: u64 = 8 << 20;
+
+/// What an experiment is made of.
+pub(super) struct Streams {
+    /// What makes its file ready.
+    pub(super) files: Stream,
+    /// What ran just before.
+    pub(super) before: Stream,
+    /// What is measured.
+    pub(super) steps: Stream,
+}
 
 /// What can be run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,12 +66,13 @@ impl Test {
         }
     }
 
-    /// What makes its file ready, what ran just before, and what is measured.
-    fn streams(self) -> (Stream, Stream, Stream) {
+    /// What it is made of.
+    pub(super) fn streams(self) -> Streams {
         let phase = match self {
             Test::Classic(classic) => {
                 let program = classic.program(FILE_BYTES);
-                return (program.prepare, before(classic), classic.steps(Name::root(0), FILE_BYTES));
+                let steps = classic.steps(Name::root(0), FILE_BYTES);
+                return Streams { files: program.prepare, before: before(classic), steps };
             }
             Test::RandomWrites => 2,
             Test::RandomReads => 3,
@@ -69,7 +80,8 @@ impl Test {
         let large = LargeFile { bytes: FILE_BYTES, placing: Placing::Permutation, seed: 1983, flush: None };
         let mut phases = large.program().phases.into_iter().map(|phase| phase.steps);
         let written = phases.next().unwrap_or_else(Stream::empty);
-        (written, Stream::empty(), phases.nth(phase - 1).unwrap_or_else(Stream::empty))
+        let steps = phases.nth(phase - 1).unwrap_or_else(Stream::empty);
+        Streams { files: written, before: Stream::empty(), steps }
     }
 }
 
@@ -177,13 +189,18 @@ impl Figure {
     /// What limits it, in a word: the processor where it leaves the programs next to no time to wait, and else what
     /// they wait for most.
     pub fn limit(&self) -> &'static str {
-        let busy = (self.time.cpu() + self.time.ready).as_secs_f64() / self.time.elapsed.as_secs_f64();
-        if 100.0 * busy >= SATURATED {
-            return "cpu";
-        }
-        let waits = Activity::ALL.into_iter().map(|activity| (activity.name(), self.time.waiting[activity as usize].0));
-        waits.fold(("n.m.", 0), |most, other| if other.1 > most.1 { other } else { most }).0
+        limit(&self.time)
     }
+}
+
+/// What limits programs whose time went so.
+pub(super) fn limit(time: &ProgramTime) -> &'static str {
+    let busy = (time.cpu() + time.ready).as_secs_f64() / time.elapsed.as_secs_f64();
+    if 100.0 * busy >= SATURATED {
+        return "cpu";
+    }
+    let waits = Activity::ALL.into_iter().map(|activity| (activity.name(), time.waiting[activity as usize].0));
+    waits.fold(("n.m.", 0), |most, other| if other.1 > most.1 { other } else { most }).0
 }
 
 /// Measures all of them; the figures come in the order of the setups.
@@ -227,25 +244,14 @@ pub fn over_phases(
     test: Test,
     phases: u32,
 ) -> Result<Figure, Invalid> {
-    let (files, before, steps) = test.streams();
-    let experiment = Experiment {
-        description,
-        file_system: &description.file_systems[half],
-        drives,
-        files: &files,
-        before: &before,
-        steps: &steps,
-        bytes: FILE_BYTES,
-    };
-    let prepared = experiment.prepare()?;
+    let outcomes = outcomes((description, half), (drives, 1), &test.streams(), FILE_BYTES, phases)?;
     let (mut rate, mut cpu) = (0, 0);
     let mut time = ProgramTime::default();
     let mut spent = [0; Activity::COUNT];
     let mut processor = [0; Cause::COUNT];
     let mut elapsed = 0;
     let mut around_reads = (0, 0);
-    for phase in 0..phases {
-        let outcome = prepared.run(Chance { phase, phases, ..Chance::default() })?;
+    for outcome in &outcomes {
         rate += outcome.milli_kbytes_per_second();
         cpu += outcome.cpu_permille();
         outcome.programs.iter().for_each(|program| time.add(program));
@@ -264,6 +270,20 @@ pub fn over_phases(
     let mean = |sum: u64, unit: f64| sum as f64 / unit / f64::from(phases);
     let simulated = Simulated { kbytes_per_sec: mean(rate, 1000.0), cpu_percent: mean(cpu, 10.0) };
     Ok(Figure { simulated, time, processor, elapsed, drives: spent, around_reads })
+}
+
+/// What comes of it in each of so many ways in which the platters stand: on so many drives, by so many programs on each.
+pub(super) fn outcomes(
+    (description, half): (&Description, usize),
+    (drives, streams): (usize, usize),
+    Streams { files, before, steps }: &Streams,
+    bytes: u64,
+    phases: u32,
+) -> Result<Vec<Outcome>, Invalid> {
+    let file_system = &description.file_systems[half];
+    let experiment = Experiment { description, file_system, drives, streams, files, before, steps, bytes };
+    let prepared = experiment.prepare()?;
+    (0..phases).map(|phase| prepared.run(Chance { phase, phases, ..Chance::default() })).collect()
 }
 
 /// Of several drives' times, the sums by activity.

@@ -7,9 +7,11 @@ mod columns;
 mod laboratory;
 mod questions;
 mod tables;
+mod vaxmix;
 
 pub use claims::{Claim, claims};
 pub use columns::Column;
-pub use laboratory::{FILE_BYTES, Test, each, over_phases};
+pub use laboratory::{FILE_BYTES, PHASES, Test, each, over_phases};
 pub use questions::{Answer, QUESTIONS, Question};
 pub use tables::comparisons;
+pub use vaxmix::approaches;

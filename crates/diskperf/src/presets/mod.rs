@@ -6,10 +6,12 @@ mod lfs;
 mod quick;
 mod smoke;
 mod tlpi;
+mod vaxmix;
 
 use stats::Cell;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos};
+use workload::Mix;
 use workload::programs::load::{self, Load};
 use workload::programs::mckusick::Classic;
 use workload::programs::modern;
@@ -82,6 +84,8 @@ pub struct Settings {
     pub sizes: Sizes,
     /// The load of `io`.
     pub load: Option<Load>,
+    /// The mix of `vaxmix`, in the place of its own.
+    pub mix: Option<Mix>,
 }
 
 impl Settings {
@@ -146,5 +150,12 @@ pub const CLASSIC: &Preset = &classic1983::PRESET;
 /// What `io` runs.
 pub const LOAD: &Preset = &io::PRESET;
 
+/// What a mix can be given to.
+pub const VAXMIX: &Preset = &vaxmix::PRESET;
+
+/// The bytes of its file on a simulated machine.
+pub const VAXMIX_BYTES: Bytes = vaxmix::SIMULATED_FILE;
+
 /// All presets of this build.
-pub const ALL: [&Preset; 5] = [&quick::PRESET, &classic1983::PRESET, &lfs::PRESET, &tlpi::PRESET, &smoke::PRESET];
+pub const ALL: [&Preset; 6] =
+    [&quick::PRESET, &classic1983::PRESET, &lfs::PRESET, &tlpi::PRESET, &vaxmix::PRESET, &smoke::PRESET];

@@ -1,6 +1,8 @@
 //! Everything once, as small as it can be: shows that the program works, not how fast anything is.
 
 use units::Bytes;
+use workload::Mix;
+use workload::programs::vaxmix::VaxMix;
 use workload::programs::{book, lab, modern};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
@@ -30,11 +32,13 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let classic = super::classic(target, size, MIB_PER_SECOND);
     let small = lab::SmallFiles { layout: workload::Layout::Consecutive(4), ..lab::SmallFiles::new(40, 1024) };
     let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
+    let mix = VaxMix { name: "local_mix", mix: Mix::local(), bytes: size, accesses: 40, seed: settings.seed };
     let rest = [
         random,
         Row::new(modern::commit(10, 4096), OPS_PER_SEC),
         Row::new(small.program(), FILES_PER_SEC),
         Row::new(large.program(), MIB_PER_SECOND),
+        Row::new(mix.program(), OPS_PER_SEC),
         Row::new(book::copy(10_000, 16, book::Sync::None), MIB_PER_SECOND),
         Row::new(book::copy(size, 4096, book::Sync::Fsync), MIB_PER_SECOND),
         Row::new(book::write(1_000, 256, book::Sync::Osync), MIB_PER_SECOND),

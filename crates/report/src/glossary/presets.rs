@@ -41,6 +41,18 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "--budget 5min leaves the dearest rows out, as n.m.",
     },
     Entry {
+        word: "vaxmix",
+        also: &["mix", "transactions"],
+        brief: "accesses drawn from a mix: what Kridle & McKusick 1983 call the indirect approach",
+        says: "The four programs of 1983, and then accesses of several sizes to one file, two of three of them reads, at \
+               places drawn uniformly (uniform_mix) and with locality (local_mix): transactions a second. The paper \
+               prints no parameters of DEC's \"vax mix\"; these are ours.",
+        when: "One access after the other, which gives the highest rate; a mix with a rate is run once more at that rate \
+               (paced_mix), which gives response times.",
+        advice: "--mix says another mix, --from-trace derives one from a block trace; diskperf paper vaxmix asks whether \
+                 the ranking of the controllers of 1983 depends on the approach.",
+    },
+    Entry {
         word: "smoke",
         also: &[],
         brief: "every program at its smallest",

@@ -98,7 +98,7 @@ impl Chance {
     }
 }
 
-/// A computer with programs on it, each in a file system on a drive of its own.
+/// A computer with programs on it, each in a file system on a drive: of its own, or with others.
 #[derive(Debug)]
 pub struct Computer {
     kernel: Kernel,
@@ -142,30 +142,41 @@ impl Computer {
         programs: usize,
         chance: Chance,
     ) -> Result<Computer, Invalid> {
-        description.check(programs as u32, 0)?;
+        Computer::shared(description, file_system, (programs, 1), chance)
+    }
+
+    /// The same with so many drives and so many programs on each. The programs of the first round of the drives come first.
+    pub fn shared(
+        description: &Description,
+        file_system: &FileSystem,
+        (drives, streams): (usize, usize),
+        chance: Chance,
+    ) -> Result<Computer, Invalid> {
+        description.check(drives as u32, 0)?;
+        let programs = drives * streams;
         let mut engine = Engine::new(chance.seed);
         let tick = Nanos(1_000_000_000 / u64::from(description.kernel.clock_hertz));
         engine.calendar.after(Nanos(engine.prng.below(tick.0)), Event::Tick);
-        let drives = (0..programs).map(|index| Drive::new(&description.drive, index, chance.phase_ppm(index)));
+        let platters = (0..drives).map(|index| Drive::new(&description.drive, index, chance.phase_ppm(index)));
         let buffers = description.buffers(file_system.block_bytes);
         Ok(Computer {
             hardware: Hardware {
                 processor: Processor::new(&description.cpu, &description.kernel, programs),
                 bus: Bus::new(&description.bus),
-                drives: drives.collect(),
+                drives: platters.collect(),
                 occupied: Occupied::new(matches!(description.controller, description::Controller::Massbus(_))),
                 engine,
             },
-            controller: Controller::new(description, programs),
+            controller: Controller::new(description, drives),
             cache: Cache::new(buffers),
-            file_systems: (0..programs).map(|_| Ffs::new(&description.drive, file_system)).collect(),
+            file_systems: (0..drives).map(|_| Ffs::new(&description.drive, file_system)).collect(),
             namespaces: (0..programs).map(Namespace::of_program).collect(),
-            procs: (0..programs).map(Proc::new).collect(),
+            procs: (0..programs).map(|index| Proc::new(index % drives)).collect(),
             sleepers: VecDeque::with_capacity(programs),
             asked: vec![Moment::ZERO; buffers as usize],
-            used: vec![DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() }; programs],
-            idle: vec![IdleWatch::default(); programs],
-            queued: vec![0; programs],
+            used: vec![DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() }; drives],
+            idle: vec![IdleWatch::default(); drives],
+            queued: vec![0; drives],
             programs: Vec::new(),
             watched_since: Watched::default(),
             watched_programs: vec![crate::accounts::ProgramTime::default(); programs],

@@ -157,8 +157,11 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     let preset = presets::ALL.into_iter().find(|preset| preset.name == cell.preset);
     let preset = preset.ok_or_else(|| format!("there is no preset {}", cell.preset))?;
     let target = target(described.clone());
-    let row = [None, cell.number("file_bytes").map(Bytes)].into_iter().find_map(|size| {
-        let settings = Settings { size, memory: None, seed: run.seed, sizes: USUAL, load: None };
+    let sizes = [None, cell.number("file_bytes").map(Bytes)];
+    // The preset's own mixes, or the one that was given.
+    let mixes = [None, cell.word("mix").and_then(|words| words.parse().ok())];
+    let row = sizes.into_iter().flat_map(|size| mixes.map(|mix| (size, mix))).find_map(|(size, mix)| {
+        let settings = Settings { size, memory: None, seed: run.seed, sizes: USUAL, load: None, mix };
         (preset.rows)(&settings, &target).ok()?.into_iter().find(|row| is_of(cell, row))
     });
     let row = row.ok_or_else(|| format!("{} has no program {} of this kind any more", preset.name, cell.program))?;

@@ -18,7 +18,7 @@ use kernel::Means;
 use simulator::Chance;
 use stats::{Document, TargetInfo};
 use units::Nanos;
-use workload::Reason;
+use workload::{Mix, Reason};
 
 use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
@@ -109,6 +109,7 @@ fn carry_out(
     targets: &mut Vec<Target>,
     results: &mut Results,
 ) -> Result<(), Error> {
+    let mix = arguments.mixing.mix(arguments.preset)?;
     let machine = machine(name, arguments)?;
     let settings: Vec<(String, String)> = arguments.settings.iter().filter_map(|typed| pair(typed)).collect();
     let drives = arguments.drives();
@@ -124,7 +125,7 @@ fn carry_out(
             let site = Site::Simulated(simulated.clone());
             let target = Target { name: machine.name.clone(), typed: name.to_owned(), site, tuning: Vec::new() };
             let first = targets.len();
-            for row in rows(arguments, &target)? {
+            for row in rows(arguments, mix, &target)? {
                 if row.omitted.is_none() {
                     simulated.check(most_drives, row.program.space)?;
                 }
@@ -182,9 +183,9 @@ fn pair(typed: &str) -> Option<(String, String)> {
 }
 
 /// The preset's programs, or those of them that were named.
-fn rows(arguments: &SimulateArguments, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(arguments: &SimulateArguments, mix: Option<Mix>, target: &Target) -> Result<Vec<Row>, Error> {
     let sizes = Sizes { large: arguments.size.map_or(USUAL.large, |size| size.0), ..USUAL };
-    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes, load: None };
+    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes, load: None, mix };
     let mut rows = (arguments.preset.rows)(&settings, target)?;
     let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
     if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {

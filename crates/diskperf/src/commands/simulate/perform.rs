@@ -76,6 +76,7 @@ mod tests {
                     description: &description,
                     file_system,
                     drives,
+                    streams: 1,
                     files: &prepare,
                     before: &Stream::empty(),
                     steps: &steps,

@@ -1,0 +1,63 @@
+//! `--mix` and `--from-trace`: what the preset `vaxmix` draws its accesses from, typed or derived from a block trace.
+
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kernel::bounded;
+use workload::Mix;
+
+use crate::commands::given;
+use crate::error::Error;
+use crate::presets::{self, Preset};
+use crate::trace::{self, BadLine, Derived};
+
+/// What `run` and `simulate` take for it.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MixArguments {
+    /// What vaxmix draws accesses from, in the place of its own two mixes.
+    ///
+    /// As in sizes=512B:10+8KiB:40,reads=66.7,hot=60/10,near=20,rate=50: sizes and how often each comes beside the others;
+    /// percent of reads; 60 % of the accesses in the first 10 % of the file; 20 % within 64 KiB of the one before; and where
+    /// there is a rate, once more with so many begun in a second, which gives response times. What is left out is that of
+    /// uniform_mix.
+    #[arg(long, value_name = "MIX")]
+    mix: Option<Mix>,
+    /// Derive the mix from a block trace, as blkparse prints it; says what was derived. Requests count as they are queued
+    /// (Q), or where there are none as they are issued (D), of the busiest device.
+    #[arg(long, value_name = "FILE", conflicts_with = "mix")]
+    from_trace: Option<PathBuf>,
+}
+
+impl MixArguments {
+    /// The mix that is asked for, where one is. What was derived is said.
+    pub fn mix(&self, preset: &Preset) -> Result<Option<Mix>, Error> {
+        if (self.mix.is_some() || self.from_trace.is_some()) && preset.name != presets::VAXMIX.name {
+            return Err(Error::NoMix(preset.name));
+        }
+        match &self.from_trace {
+            Some(path) => {
+                let derived = derive(path)?;
+                remark!("{}: {derived}", path.display());
+                Ok(Some(derived.mix))
+            }
+            None => Ok(self.mix),
+        }
+    }
+}
+
+fn derive(path: &Path) -> Result<Derived, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let no_trace = |line: Option<u64>, why: String| Error::BadTrace { path: path.to_owned(), line, why };
+    let metadata = given::existing(path)?;
+    if metadata.is_dir() {
+        return Err(Error::IsADirectory(path.to_owned()));
+    }
+    if given::is_device(&metadata) {
+        return Err(Error::NotAFile(path.to_owned()));
+    }
+    let file = bounded::open(path).map_err(unreadable)?;
+    let trace = trace::read(BufReader::new(file)).map_err(unreadable)?;
+    let trace = trace.map_err(|BadLine { number, why }| no_trace(Some(number), why.to_owned()))?;
+    Derived::of(&trace).map_err(|why| no_trace(None, why.to_string()))
+}

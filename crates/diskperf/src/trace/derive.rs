@@ -1,0 +1,251 @@
+//! From the requests of a trace to the parameters of a mix. Decides only; the requests are there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use units::Bytes;
+use workload::{FASTEST, Locality, MOST_SIZES, Mix, NEAR, WHOLE};
+
+use super::{Request, SECTOR, Stage, Trace};
+
+/// What follows from a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// The mix.
+    pub mix: Mix,
+    device: String,
+    stage: Stage,
+    requests: usize,
+    flushes: u64,
+    others: u64,
+    elsewhere: u64,
+    /// Requests of sizes that are too many for a mix.
+    rare: u64,
+    /// From the lowest place to the end of the highest.
+    span: Bytes,
+    seconds: f64,
+    is_cut: bool,
+}
+
+/// Why there is no mix in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoMix {
+    /// No request at all.
+    Empty,
+    /// Flushes, discards, and nothing that reads or writes.
+    NoAccess,
+}
+
+impl fmt::Display for NoMix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoMix::Empty => "no request is queued (Q) or issued (D) in it",
+            NoMix::NoAccess => "nothing is read or written in it: it has flushes and discards only",
+        })
+    }
+}
+
+/// The hot part of a mix that is derived: the busiest tenth. Ours; a smaller one would say more of traces with few hot
+/// blocks, and needs more requests to be told from chance.
+const PART: u16 = 100;
+
+/// As many regions as there are places for so many requests in each, if they fell anywhere: fewer, and the busiest tenth
+/// of regions would have a larger share by chance alone. With so many its share is 13 % and not 10 (the mean of the
+/// upper tenth of a normal distribution is 1.75 of its width, which here is 5.7 of 32).
+const PER_REGION: usize = 32;
+
+/// As few regions as have a tenth, and as many as make no region smaller than a thousandth.
+const REGIONS: std::ops::RangeInclusive<usize> = 10..=1000;
+
+impl Derived {
+    /// The mix of a trace:
+    ///   1. sizes: the commonest, each weighted by how often it is asked for;
+    ///   2. reads: their share;
+    ///   3. near: the share that begins within [`NEAR`] of the end of the one before;
+    ///   4. hot: of the others, by how much more than its tenth the busiest tenth of the span has;
+    ///   5. rate: requests over the time from the first to the last, where that is one a second or more.
+    pub fn of(trace: &Trace) -> Result<Derived, NoMix> {
+        let requests = &trace.requests[..];
+        let (Some(first), Some(last)) =
+            (requests.iter().map(|one| one.at).min(), requests.iter().map(|one| one.at).max())
+        else {
+            return Err(if trace.flushes + trace.others > 0 { NoMix::NoAccess } else { NoMix::Empty });
+        };
+        // 1.
+        let (sizes, rare) = sizes(requests);
+        // 2.
+        let reads = permille(requests.iter().filter(|request| request.reads).count(), requests.len());
+        // 3.
+        let is_near = |pair: &[Request]| {
+            let end = pair[0].sector + u64::from(pair[0].sectors);
+            end.abs_diff(pair[1].sector) <= NEAR.0 / SECTOR
+        };
+        let far: Vec<&Request> = requests
+            .first()
+            .into_iter()
+            .chain(requests.windows(2).filter(|pair| !is_near(pair)).map(|pair| &pair[1]))
+            .collect();
+        let near = permille(requests.len() - far.len(), requests.len());
+        // 4.
+        let low = requests.iter().map(|request| request.sector).min().unwrap_or(0);
+        let high = requests.iter().map(|request| request.sector + u64::from(request.sectors)).max().unwrap_or(0);
+        let hot = hot(&far, low, high - low) * f64::from(WHOLE - near);
+        let hot = (hot.round() as u16).min(WHOLE - near);
+        let places = Locality { hot, part: PART, near };
+        // 5.
+        let seconds = (last - first) as f64 / 1e9;
+        let rate = (requests.len() - 1) as f64 / seconds;
+        let rate = (rate.is_finite() && rate >= 1.0).then(|| rate.round().min(f64::from(FASTEST)) as u32);
+        Ok(Derived {
+            mix: Mix::new(&sizes, reads, places).expect("sizes and shares that were counted").at_rate(rate),
+            device: trace.device.clone(),
+            stage: trace.stage,
+            requests: requests.len(),
+            flushes: trace.flushes,
+            others: trace.others,
+            elsewhere: trace.elsewhere,
+            rare,
+            span: Bytes((high - low).saturating_mul(SECTOR)),
+            seconds,
+            is_cut: trace.is_cut,
+        })
+    }
+}
+
+/// Thousandths.
+fn permille(part: usize, of: usize) -> u16 {
+    (part as f64 * f64::from(WHOLE) / of as f64).round() as u16
+}
+
+/// The commonest sizes with how often there are, the smallest first, and how many requests are of others.
+fn sizes(requests: &[Request]) -> (Vec<(u32, u32)>, u64) {
+    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+    for request in requests {
+        *counts.entry(request.sectors).or_default() += 1;
+    }
+    let mut sizes: Vec<(u32, u32)> = counts.into_iter().collect();
+    sizes.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let rare = sizes.iter().skip(MOST_SIZES).map(|&(_, count)| u64::from(count)).sum();
+    sizes.truncate(MOST_SIZES);
+    sizes.sort_unstable();
+    (sizes.into_iter().map(|(sectors, count)| (sectors * SECTOR as u32, count)).collect(), rare)
+}
+
+/// Of requests that are not near others, the share that a hot tenth of the span has more than what falls anywhere. Where
+/// they are too few for regions of a tenth, or in one place, nothing is hot.
+fn hot(far: &[&Request], low: u64, span: u64) -> f64 {
+    let regions = (far.len() / PER_REGION).min(*REGIONS.end());
+    if regions < *REGIONS.start() || span < regions as u64 {
+        return 0.0;
+    }
+    let mut counts = vec![0_u64; regions];
+    for request in far {
+        let region = u128::from(request.sector - low) * regions as u128 / u128::from(span);
+        counts[(region as usize).min(regions - 1)] += 1;
+    }
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    let busiest = regions / 10;
+    let share = counts.iter().take(busiest).sum::<u64>() as f64 / far.len() as f64;
+    let tenth = busiest as f64 / regions as f64;
+    ((share - tenth) / (1.0 - tenth)).clamp(0.0, 1.0)
+}
+
+/// What was counted, and the mix as it can be typed.
+impl fmt::Display for Derived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Derived { requests, stage, device, seconds, span, .. } = self;
+        write!(f, "{requests} requests {stage} of {device} in {seconds:.1} s, over {span}")?;
+        let mut before = "; not counted: ";
+        for (count, what) in [
+            (self.flushes, "flushes"),
+            (self.others, "discards and other commands"),
+            (self.elsewhere, "of other devices"),
+        ] {
+            if count > 0 {
+                write!(f, "{before}{count} {what}")?;
+                before = ", ";
+            }
+        }
+        if self.rare > 0 {
+            write!(f, "; {} have other sizes than the {MOST_SIZES} commonest", self.rare)?;
+        }
+        if self.is_cut {
+            write!(f, "; there are more, which were not read")?;
+        }
+        write!(f, "; as a mix: --mix {}", self.mix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use workload::{Body, Handle, Mixing, Op};
+
+    use super::*;
+
+    fn trace(requests: Vec<Request>) -> Trace {
+        Trace {
+            device: "8,0".to_owned(),
+            stage: Stage::Queued,
+            requests,
+            flushes: 0,
+            others: 0,
+            elsewhere: 0,
+            is_cut: false,
+        }
+    }
+
+    /// The requests of a mix on a device, so many a second.
+    fn requests(mix: Mix, bytes: u64, count: u64, rate: u64, seed: u64) -> Vec<Request> {
+        let ops = Body::Mix(Mixing::new(mix, Handle(0), bytes, count, seed)).enumerate();
+        ops.map(|(index, op)| {
+            let (offset, length, reads) = match op {
+                Op::ReadAt { offset, length, .. } => (offset, length, true),
+                Op::WriteAt { offset, length, .. } => (offset, length, false),
+                other => panic!("no access: {other}"),
+            };
+            let at = index as u64 * 1_000_000_000 / rate;
+            Request { at, sector: offset / SECTOR, sectors: length / SECTOR as u32, reads }
+        })
+        .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// What a mix does tells the mix.
+        #[test]
+        fn a_mix_is_found_again(reads in 0u16..=1000, hot in 0u16..=1000, near in 0u16..=500, rate in 1u64..5000, seed: u64) {
+            let places = Locality { hot: hot.min(WHOLE - near), part: 100, near };
+            let mix = Mix::new(&[(512, 10), (4096, 30), (8192, 60)], reads, places).expect("a mix");
+            let derived = Derived::of(&trace(requests(mix, 1 << 30, 20_000, rate, seed))).expect("a mix").mix;
+            prop_assert!(derived.reads().abs_diff(reads) < 20, "{derived}");
+            prop_assert!(derived.places().near.abs_diff(near) < 20, "{derived}");
+            prop_assert!(derived.places().hot.abs_diff(places.hot) < 60, "{derived} of {mix}");
+            prop_assert_eq!(derived.rate(), Some(rate as u32));
+            let share = |index: usize| f64::from(derived.sizes()[index].1) / 20_000.0;
+            prop_assert!((share(0) - 0.1).abs() < 0.02 && (share(1) - 0.3).abs() < 0.02, "{derived}");
+        }
+    }
+
+    #[test]
+    fn one_way_only_is_a_mix_too_and_nothing_is_none() {
+        let one = |reads| Request { at: 7, sector: 3, sectors: 8, reads };
+        let derived = |reads| Derived::of(&trace(vec![one(reads)])).map(|derived| derived.mix.to_string());
+        assert_eq!(derived(false), Ok("sizes=4KiB:1,reads=0".to_owned()));
+        assert_eq!(derived(true), Ok("sizes=4KiB:1,reads=100".to_owned()));
+        assert_eq!(Derived::of(&trace(Vec::new())), Err(NoMix::Empty));
+        assert_eq!(Derived::of(&Trace { flushes: 1, ..trace(Vec::new()) }), Err(NoMix::NoAccess));
+    }
+
+    #[test]
+    fn sizes_beyond_those_of_a_mix_are_counted() {
+        let all = (1..=20u32).flat_map(|sectors| {
+            let count = if sectors == 20 { 1 } else { 2 };
+            (0..count).map(move |at| Request { at, sector: 0, sectors, reads: true })
+        });
+        let derived = Derived::of(&trace(all.collect())).expect("a mix");
+        assert_eq!((derived.mix.sizes().len(), derived.rare), (MOST_SIZES, 7));
+        assert!(derived.to_string().contains("; 7 have other sizes than the 16 commonest"), "{derived}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The preset `vaxmix` as a person meets it: its own mixes in both worlds, one that is typed, one that is derived from a
+//! trace, and what is refused and why.
+
+mod common {
+    pub mod document;
+}
+
+use std::fs;
+use std::path::Path;
+
+use common::document::document;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn diskperf(folder: &Path, words: &str) -> Ended {
+    let arguments: Vec<&str> = words.split(' ').collect();
+    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, &arguments)
+}
+
+/// The cells, where it went well.
+fn cells(folder: &Path, words: &str) -> Vec<Value> {
+    let ended = diskperf(folder, &format!("{words} --json"));
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    document(&ended)["cells"].as_array().expect("cells").clone()
+}
+
+fn programs(cells: &[Value]) -> Vec<&str> {
+    cells.iter().filter_map(|cell| cell["program"].as_str()).collect()
+}
+
+fn ops(cell: &Value) -> u64 {
+    cell["rounds"][0]["ops"].as_u64().expect("a number of accesses")
+}
+
+const DIRECT: [&str; 4] = ["read_8192", "write_4096", "write_8192", "rewrite_8192"];
+
+#[test]
+fn the_indirect_approach_stands_beside_the_direct_one_in_both_worlds() {
+    let folder = scratch();
+    for (target, worlds) in [(".", "measured"), ("sim:vax780-uda50", "simulated"), ("sim:flat", "simulated")] {
+        let cells = cells(folder.path(), &format!("run vaxmix {target} --size 256KiB --rounds 1"));
+        assert_eq!(programs(&cells), [&DIRECT[..], &["uniform_mix", "local_mix"]].concat(), "{target}");
+        for cell in &cells[4..] {
+            assert_eq!((cell["provenance"].as_str(), cell["measured"].as_bool()), (Some(worlds), Some(true)));
+            assert_eq!((cell["rate"]["unit"].as_str(), ops(cell)), (Some("ops/sec"), 128), "{target}");
+            // Each access is timed, and reads and writes are among them.
+            assert_eq!(cell["latency_ns"]["count"], 128);
+            assert_eq!(cell["latency_ns"]["kind"], "service");
+            assert!(cell["limited_by"]["what"].is_string() && cell["time"].is_object(), "{cell}");
+        }
+    }
+    assert!(names_in(folder.path()).is_empty());
+}
+
+/// Both worlds draw the same: what is done depends on the seed only.
+#[test]
+fn the_same_seed_does_the_same_in_both_worlds() {
+    let folder = scratch();
+    let effect = |target: &str, seed: u32| {
+        let words = format!("run vaxmix {target} --size 256KiB --rounds 1 --seed {seed} --only local_mix");
+        let cell = cells(folder.path(), &words).remove(0);
+        cell["rounds"][0]["bytes"].as_u64().expect("bytes")
+    };
+    let bytes = effect("sim:vax780-sc780", 5);
+    assert_eq!(bytes, effect("sim:flat", 5));
+    assert_eq!(bytes, effect(".", 5));
+    assert_ne!(bytes, effect("sim:flat", 6));
+}
+
+#[test]
+fn a_mix_that_is_typed_runs_in_the_place_of_ours_and_at_its_rate() {
+    let words = "simulate vax780-sc780 vaxmix --size 1MiB --phases 2 --no-store \
+                 --mix sizes=1KiB:1,reads=100,hot=60/10,near=20,rate=2";
+    let cells = cells(Path::new("/"), words);
+    assert_eq!(programs(&cells)[4..], ["given_mix", "paced_mix"]);
+    assert_eq!(cells[4]["parameters"]["mix"], "sizes=1KiB:1,reads=100,hot=60/10,near=20");
+    assert_eq!(cells[5]["parameters"]["rate"], 2);
+    assert_eq!(cells[5]["latency_ns"]["kind"], "response");
+    // Two a second is much less than the drive could.
+    let rate = |cell: &Value| cell["rate"]["per_second"].as_f64().expect("a rate");
+    assert!(rate(&cells[5]) < 3.0 && rate(&cells[4]) > 8.0, "{} {}", rate(&cells[5]), rate(&cells[4]));
+    // Only reads: nothing is to be made durable.
+    assert_eq!(cells[4]["state"]["clock"], "returned");
+}
+
+/// A cell whose mix was given can be simulated anew.
+#[test]
+fn explain_knows_the_mix_of_a_cell() {
+    let folder = scratch();
+    let words =
+        "simulate vax780-uda50 vaxmix --program given_mix --size 1MiB --phases 2 --no-store --mix reads=90 --json";
+    fs::write(folder.path().join("run.json"), diskperf(folder.path(), words).out).expect("a file");
+    let ended = diskperf(folder.path(), "explain run.json");
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("given_mix") && ended.out.contains("a tenth faster"), "{}", ended.out);
+}
+
+#[test]
+fn a_trace_gives_its_mix_and_says_what_was_counted() {
+    let folder = scratch();
+    let trace = include_str!("../src/trace/example.txt");
+    fs::write(folder.path().join("trace"), trace).expect("a file");
+    let derived = "trace: 6 requests queued (Q) of 8,0 in 0.1 s, over 1.32 GiB; not counted: 1 flushes, 2 discards \
+                   and other commands, 1 of other devices; as a mix: --mix \
+                   sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3,rate=71";
+    let dry = diskperf(folder.path(), "run vaxmix . --from-trace trace --dry-run");
+    assert_eq!(dry.status, Some(0), "{}", dry.err);
+    assert!(dry.err.contains(derived), "{}", dry.err);
+    assert!(dry.out.contains("paced_mix"), "{}", dry.out);
+    assert_eq!(names_in(folder.path()), ["trace"]);
+    let ran = cells(folder.path(), "run vaxmix . --from-trace trace --size 64KiB --rounds 1 --only given_mix");
+    assert_eq!(ran[0]["parameters"]["mix"], "sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3");
+    assert_eq!(ops(&ran[0]), 32);
+    // And the same mix on a machine of 1983.
+    let simulated = "simulate vax780-sc780 vaxmix --from-trace trace --size 256KiB --phases 1 --no-store";
+    assert_eq!(programs(&cells(folder.path(), simulated))[4..], ["given_mix", "paced_mix"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_reason() {
+    let folder = scratch();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    write("empty", "");
+    write("flushes", "8,0 1 1 0.000000000 697 Q FWS [x]\n");
+    write("bad", "8,0 1 1 0.000000000 697 Q R 1 + 8 [x]\n8,0 1 2 0.1 697 Q R 1 + 8 [x]\n");
+    write("far", "8,0 1 1 0.000000000 697 Q R 99999999999999999 + 8 [x]\n");
+    for (words, status, said) in [
+        ("run vaxmix . --from-trace none", 2, "none"),
+        ("run vaxmix . --from-trace .", 2, "is a directory"),
+        ("run vaxmix . --from-trace empty", 2, "no request is queued (Q) or issued (D) in it"),
+        ("run vaxmix . --from-trace flushes", 2, "nothing is read or written in it"),
+        ("run vaxmix . --from-trace bad", 2, "no trace of blkparse, line 2: it has no time"),
+        ("run vaxmix . --from-trace far", 2, "line 1: no device has such a sector"),
+        ("simulate vax780-sc780 vaxmix --from-trace bad", 2, "line 2"),
+        ("run smoke . --mix reads=50", 2, "smoke draws from no mix"),
+        ("simulate vax780-sc780 --from-trace bad", 2, "classic1983 draws from no mix"),
+        ("run vaxmix . --mix sizes=8KiB:0", 2, "is no size with a weight"),
+        ("run vaxmix . --mix hot=60/10,near=41", 2, "more than 100 % together"),
+        ("run vaxmix . --mix sizes=1MiB:1 --size 512KiB", 2, "the mix has accesses of 1 MiB"),
+        ("run vaxmix . --mix reads=50 --from-trace bad", 2, "cannot be used with"),
+    ] {
+        let ended = diskperf(folder.path(), words);
+        assert_eq!(ended.status, Some(status), "{words}: {}", ended.err);
+        assert!(ended.err.contains(said), "{words}: {}", ended.err);
+    }
+    assert_eq!(names_in(folder.path()), ["bad", "empty", "far", "flushes"]);
+}
