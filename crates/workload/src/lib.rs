@@ -33,7 +33,7 @@ mod zipf;
 pub use body::{Body, Layout, Order, Places, Placing};
 pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
 pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
-pub use mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_SIZES, Mix, Mixing, NEAR, WHOLE};
+pub use mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
 pub use pace::{Arrivals, FASTEST, Pace};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};

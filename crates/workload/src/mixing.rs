@@ -12,7 +12,7 @@ use crate::op::{Handle, Op};
 use crate::pace::FASTEST;
 
 /// The most sizes of a mix. Ours: the distributions of traces have a few common sizes and a tail.
-pub const MOST_SIZES: usize = 16;
+pub const MOST_MIXED: usize = 16;
 
 /// The largest access: ours, more than one request to a block device has on Linux.
 pub const LARGEST_ACCESS: Bytes = Bytes::mib(64);
@@ -28,7 +28,7 @@ pub const WHOLE: u16 = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mix {
     /// Bytes and weight of each size; behind the last, zeros.
-    sizes: [(u32, u32); MOST_SIZES],
+    sizes: [(u32, u32); MOST_MIXED],
     count: u8,
     places: Locality,
     reads: u16,
@@ -78,7 +78,7 @@ impl fmt::Display for BadMix {
                 "{text:?} is no size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are whole \
                  numbers from 1"
             ),
-            BadMix::TooManySizes => write!(f, "more than {MOST_SIZES} sizes"),
+            BadMix::TooManySizes => write!(f, "more than {MOST_MIXED} sizes"),
             BadMix::Share(text) => write!(
                 f,
                 "{text:?} is no share; reads and near are percent, as in 66.7, and hot=60/10 has 60 % of the accesses in \
@@ -99,11 +99,11 @@ impl Mix {
     /// sizes are not zero.
     pub fn new(sizes: &[(u32, u32)], reads: u16, places: Locality) -> Result<Mix, BadMix> {
         let text = |(bytes, weight): &(u32, u32)| alloc::format!("{}:{weight}", Size(*bytes));
-        let mut all = [(0, 0); MOST_SIZES];
+        let mut all = [(0, 0); MOST_MIXED];
         if sizes.is_empty() {
             return Err(BadMix::Size(String::new()));
         }
-        if sizes.len() > MOST_SIZES {
+        if sizes.len() > MOST_MIXED {
             return Err(BadMix::TooManySizes);
         }
         for (index, size) in sizes.iter().enumerate() {
@@ -269,10 +269,10 @@ impl FromStr for Mix {
     }
 }
 
-type Sizes = ([(u32, u32); MOST_SIZES], usize);
+type Sizes = ([(u32, u32); MOST_MIXED], usize);
 
 fn read_sizes(text: &str) -> Result<Sizes, BadMix> {
-    let mut sizes = [(0, 0); MOST_SIZES];
+    let mut sizes = [(0, 0); MOST_MIXED];
     let mut count = 0;
     for one in text.split('+') {
         let bad = || BadMix::Size(one.to_owned());
@@ -403,7 +403,7 @@ mod tests {
     }
 
     fn mixes() -> impl Strategy<Value = Mix> {
-        let sizes = prop::collection::btree_map(1u32..=(1 << 20), 1u32..=u32::MAX, 1..=MOST_SIZES);
+        let sizes = prop::collection::btree_map(1u32..=(1 << 20), 1u32..=u32::MAX, 1..=MOST_MIXED);
         let places = (0u16..=WHOLE, 1u16..=WHOLE, 0u16..=WHOLE);
         (sizes, 0u16..=WHOLE, places, prop::option::of(1u32..=FASTEST)).prop_map(|(sizes, reads, places, rate)| {
             let (hot, part, near) = places;

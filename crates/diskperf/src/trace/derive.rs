@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use units::Bytes;
-use workload::{FASTEST, Locality, MOST_SIZES, Mix, NEAR, WHOLE};
+use workload::{FASTEST, Locality, MOST_MIXED, Mix, NEAR, WHOLE};
 
 use super::{Request, SECTOR, Stage, Trace};
 
@@ -125,8 +125,8 @@ fn sizes(requests: &[Request]) -> (Vec<(u32, u32)>, u64) {
     }
     let mut sizes: Vec<(u32, u32)> = counts.into_iter().collect();
     sizes.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-    let rare = sizes.iter().skip(MOST_SIZES).map(|&(_, count)| u64::from(count)).sum();
-    sizes.truncate(MOST_SIZES);
+    let rare = sizes.iter().skip(MOST_MIXED).map(|&(_, count)| u64::from(count)).sum();
+    sizes.truncate(MOST_MIXED);
     sizes.sort_unstable();
     (sizes.into_iter().map(|(sectors, count)| (sectors * SECTOR as u32, count)).collect(), rare)
 }
@@ -167,7 +167,7 @@ impl fmt::Display for Derived {
             }
         }
         if self.rare > 0 {
-            write!(f, "; {} have other sizes than the {MOST_SIZES} commonest", self.rare)?;
+            write!(f, "; {} have other sizes than the {MOST_MIXED} commonest", self.rare)?;
         }
         if self.is_cut {
             write!(f, "; there are more, which were not read")?;
@@ -245,7 +245,7 @@ mod tests {
             (0..count).map(move |at| Request { at, sector: 0, sectors, reads: true })
         });
         let derived = Derived::of(&trace(all.collect())).expect("a mix");
-        assert_eq!((derived.mix.sizes().len(), derived.rare), (MOST_SIZES, 7));
+        assert_eq!((derived.mix.sizes().len(), derived.rare), (MOST_MIXED, 7));
         assert!(derived.to_string().contains("; 7 have other sizes than the 16 commonest"), "{derived}");
     }
 }
