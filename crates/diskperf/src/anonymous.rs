@@ -6,7 +6,8 @@
 //!   2. paths that were typed, also relative ones, and the host's name are taken out wherever they stand;
 //!   3. so is everything else that looks like a path, with the serial numbers in names under /dev, and every
 //!      UUID;
-//!   4. what is taken out is replaced by the same word everywhere: what was two places stays two places. Words of
+//!   4. the text of a job file is left out: anything may stand in it, and what was run stands in the cells;
+//!   5. what is taken out is replaced by the same word everywhere: what was two places stays two places. Words of
 //!      the document's own vocabulary stay.
 
 use std::path::Path;
@@ -42,6 +43,8 @@ const TAKES_PATH: [&str; 3] = ["-o", "--output", "--store"];
 /// The same run.
 pub fn anonymous(document: &Document) -> Document {
     let mut document = document.clone();
+    // 4
+    document.run.job = None;
     // 1
     if let Some(program) = document.run.command.first_mut()
         && let Some(name) = Path::new(program).file_name()

@@ -1,10 +1,9 @@
 //! The command line: what can be typed, and the help that teaches it.
 
+pub mod simulate;
 pub mod values;
 
 use std::ffi::OsString;
-use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Means;
@@ -36,15 +35,16 @@ use crate::commands::verify::VerifyArguments;
 use crate::consent::ConsentArguments;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::jobs::{self, Job, Text};
 use crate::layout::OutputArguments;
 use crate::load_spec::{LoadSpec, SEED};
-use crate::machines::Sweep;
 use crate::output;
 use crate::presets::{self, Preset, Settings};
 use crate::runs::KeepArguments;
 use crate::target::{Target, TargetArgument};
 
-use values::{PresetParser, parse_bytes, parse_memory, parse_time};
+use simulate::SimulateArguments;
+use values::{What, WhatParser, parse_bytes, parse_memory, parse_time};
 
 /// How fast is this for what programs do, can I believe the number, and why?
 ///
@@ -71,8 +71,11 @@ struct CommandLine {
 enum Command {
     /// Run a preset on one target or several, and print its table.
     #[command(after_help = "Example: the tables of The Linux Programming Interface in five minutes\n  \
-        diskperf run tlpi . --budget 5min")]
-    Run(RunArguments),
+        diskperf run tlpi . --budget 5min\n\n\
+        Example: loads of your own, in turn\n  \
+        printf '[[load]]\\npattern = \"randread\"\\ndirect = true\\n' > mine.toml\n  \
+        diskperf run mine.toml . --rounds 3")]
+    Run(Box<RunArguments>),
     /// Measure one load of your own: a pattern, a block size, a depth, a rate.
     ///
     /// Each round makes a file in a private folder, runs the load on it for a time, and removes it. What is written is
@@ -270,9 +273,13 @@ How much buffer does a controller on a slow bus need?
 /// What `diskperf run` takes.
 #[derive(Clone, Debug, Args)]
 pub struct RunArguments {
-    /// What to run.
-    #[arg(value_parser = PresetParser)]
-    pub preset: &'static Preset,
+    /// What to run: a preset, or a job file, whose name ends in .toml.
+    ///
+    /// A job file holds a [[load]] for each load, with the options of `diskperf io` as its keys (pattern = "randread",
+    /// iodepth = 32, direct = true), and above them, for the whole run, targets, rounds, budget and seed. What the
+    /// command line says holds before that. `diskperf schema job` prints all keys.
+    #[arg(value_name = "PRESET|JOB.toml", value_parser = WhatParser)]
+    what: What,
     /// Where: PATH, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE; the directory you stand in, where
     /// none is named.
     ///
@@ -359,6 +366,9 @@ pub struct RunArguments {
     /// The mix that is asked for.
     #[arg(skip)]
     mix: Option<Mix>,
+    /// What stands in the job file, once it is read.
+    #[arg(skip)]
+    pub job: Option<Job>,
 }
 
 /// What is written.
@@ -369,73 +379,6 @@ pub enum Data {
     Random,
     /// Zeros, but for 16 bytes in 4096 that say where they belong.
     Zeros,
-}
-
-/// What `diskperf simulate` takes.
-#[derive(Clone, Debug, Args)]
-pub struct SimulateArguments {
-    /// Which: a name, or a file of yours as ./mine.toml; without it, lists them.
-    pub machine: Option<String>,
-    /// What to run: the programs of 1983 on files of 8 MiB, if nothing is said.
-    #[arg(value_parser = PresetParser, default_value = presets::CLASSIC.name, hide_possible_values = true)]
-    pub preset: &'static Preset,
-    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms; a number without a unit has that of the file. Swap a
-    /// part, as in drive=ra81. Choose from the file systems: file_system=8k-1k.
-    #[arg(long = "set", value_name = "FIELD=VALUE")]
-    pub settings: Vec<String>,
-    /// A row for each value of a field: controller.buffer_sectors=1..256*2 doubles,
-    /// file_system.rotational_delay=0..8+1ms goes in steps, controller.queue=fifo,disksort is a list. Given more
-    /// than once, a row for each combination.
-    #[arg(long = "sweep", value_name = "FIELD=VALUES")]
-    pub sweeps: Vec<Sweep>,
-    /// On how many drives at once, as in 1,2: one program on each. What the preset does, if nothing is said.
-    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
-    drives: Vec<u8>,
-    /// Only this program of the preset; can be given more than once.
-    #[arg(long = "program", value_name = "NAME")]
-    pub programs: Vec<String>,
-    /// Each figure is the mean of so many runs, each from another way for the platters to stand, spread evenly.
-    #[arg(long, value_name = "N", default_value = "10")]
-    pub phases: NonZeroU32,
-    /// The size of large files, as in 4MiB.
-    #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
-    pub size: Option<Bytes>,
-    /// The seed of everything that jitters.
-    #[arg(long, default_value = "1983")]
-    pub seed: u64,
-    /// How many simulations go on side by side; changes no figure. One for each processor, if nothing is said.
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
-    /// Draw what every part did in the first run into FILE: a trace for chrome://tracing or Perfetto where its name
-    /// ends in .json, in .svg a picture of the place where a platter turned longest for nothing. --program, --drives
-    /// and --set file_system=NAME say which run is the first.
-    #[arg(long, value_name = "FILE")]
-    pub timeline: Option<PathBuf>,
-    /// Print what the machine is made of: every number with its unit and its source.
-    #[arg(long, conflicts_with_all = ["format", "json"])]
-    pub parts: bool,
-    #[command(flatten)]
-    pub mixing: MixArguments,
-    #[command(flatten)]
-    pub store: KeepArguments,
-    #[command(flatten)]
-    pub output: OutputArguments,
-}
-
-impl SimulateArguments {
-    /// On how many drives at once: as asked, or one, and two where the preset's programs run on all at once.
-    pub fn drives(&self) -> Vec<usize> {
-        match (self.drives.as_slice(), self.preset.together) {
-            ([], true) => vec![1, 2],
-            ([], false) => vec![1],
-            (drives, _) => {
-                let mut drives: Vec<usize> = drives.iter().map(|&drives| usize::from(drives)).collect();
-                drives.sort_unstable();
-                drives.dedup();
-                drives
-            }
-        }
-    }
 }
 
 /// What a schema can be of.
@@ -449,13 +392,15 @@ pub enum DocumentKind {
     Paper,
     /// What `diskperf verify --json` prints.
     Verify,
+    /// A job file, which `diskperf run` takes.
+    Job,
 }
 
 impl RunArguments {
     /// The main job: `run quick .`
     fn main_job(store: KeepArguments, output: OutputArguments) -> RunArguments {
         RunArguments {
-            preset: presets::ALL[0],
+            what: What::Preset(presets::ALL[0]),
             targets: Vec::new(),
             only: Vec::new(),
             rounds: None,
@@ -477,6 +422,37 @@ impl RunArguments {
             output,
             load: None,
             mix: None,
+            job: None,
+        }
+    }
+
+    /// With the mix that is asked for, and with what its job file says, where it is one, and nothing else was said. A run that is gone on with has the text
+    /// that was stored with it.
+    fn complete(mut self, stored: Option<&str>) -> Result<RunArguments, Error> {
+        let What::Job(path) = &self.what else {
+            self.mix = self.mixing.mix(self.preset())?;
+            return Ok(self);
+        };
+        let text = match stored {
+            Some(text) => Text { name: path.display().to_string(), text: text.to_owned() },
+            None => jobs::open(path)?,
+        };
+        let job = Job::read(&text)?;
+        if self.targets.is_empty() {
+            self.targets.clone_from(&job.targets);
+        }
+        self.rounds = self.rounds.or(job.rounds);
+        self.budget = self.budget.or(job.budget);
+        self.seed = self.seed.or(job.seed);
+        self.job = Some(job);
+        Ok(self)
+    }
+
+    /// The preset; of a job file, that of its loads.
+    pub fn preset(&self) -> &'static Preset {
+        match self.what {
+            What::Preset(preset) => preset,
+            What::Job(_) => &presets::JOB,
         }
     }
 
@@ -486,14 +462,8 @@ impl RunArguments {
         let IoArguments { targets, budget, dry_run, consent, .. } = io;
         let LoadSpec { rounds, seed, .. } = io.load;
         let main_job = RunArguments::main_job(io.store, io.output);
-        let preset = presets::LOAD;
-        Ok(RunArguments { preset, targets, rounds, budget, seed, dry_run, consent, load, ..main_job })
-    }
-
-    /// With the mix that is asked for, where one is.
-    fn with_mix(self) -> Result<RunArguments, Error> {
-        let mix = self.mixing.mix(self.preset)?;
-        Ok(RunArguments { mix, ..self })
+        let what = What::Preset(presets::LOAD);
+        Ok(RunArguments { what, targets, rounds, budget, seed, dry_run, consent, load, ..main_job })
     }
 
     /// What its preset needs to know.
@@ -504,12 +474,12 @@ impl RunArguments {
     /// Whether to run every program also on all targets at once: as asked, or as the preset does where the
     /// targets can be.
     pub fn together(&self, targets: &[Target]) -> bool {
-        targets.len() > 1 && (self.together || (self.preset.together && !self.solo && Target::share_a_world(targets)))
+        targets.len() > 1 && (self.together || (self.preset().together && !self.solo && Target::share_a_world(targets)))
     }
 
     /// How much memory the run may have: as asked, or the preset's own where its file is too.
     pub fn memory(&self) -> Option<Bytes> {
-        self.room_for_files.or(self.preset.memory.filter(|_| self.size.is_none()))
+        self.room_for_files.or(self.preset().memory.filter(|_| self.size.is_none()))
     }
 
     /// The seed of every random order.
@@ -557,7 +527,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     let line = CommandLine::try_parse_from(&words).unwrap_or_else(|error| refuse(&error, &words));
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
-        Some(Command::Run(arguments)) => commands::run::run(&arguments.with_mix()?, &words),
+        Some(Command::Run(arguments)) => commands::run::run(&arguments.complete(None)?, &words),
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
         Some(Command::Io(arguments)) => commands::run::run(&RunArguments::of_load(arguments)?, &words),
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
@@ -598,12 +568,13 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     }
 }
 
-/// What these words, of a run that was stored, ask for; nothing where this build takes them for something else.
-pub fn stored(words: &[OsString]) -> Option<RunArguments> {
+/// What these words, of a run that was stored, with the job file that it had, ask for; nothing where this build takes them
+/// for something else.
+pub fn stored(words: &[OsString], job: Option<&str>) -> Option<RunArguments> {
     let line = CommandLine::try_parse_from(words).ok()?;
     match line.command {
         None => Some(RunArguments::main_job(line.keep, line.output)),
-        Some(Command::Run(arguments)) => arguments.with_mix().ok(),
+        Some(Command::Run(arguments)) => arguments.complete(job).ok(),
         Some(Command::Io(arguments)) => RunArguments::of_load(arguments).ok(),
         Some(_) => None,
     }

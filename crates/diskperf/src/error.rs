@@ -16,8 +16,10 @@ use workload::{Failure, Reason};
 
 use crate::document::DocumentFault;
 use crate::exit::Exit;
+use crate::jobs::{JobFault, Spot};
 use crate::load_spec::LoadFault;
 use crate::machines::MachineFault;
+use crate::output;
 use crate::runner::Broken;
 use crate::shell;
 use crate::verify::LedgerFault;
@@ -111,6 +113,8 @@ pub enum Error {
     Tuning(#[from] kernel::tuning::TuningFault),
     #[error(transparent)]
     Machine(#[from] MachineFault),
+    #[error(transparent)]
+    Job(Box<JobFault>),
     #[error("{preset} has no program {name}")]
     UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
     #[error("{0}: no kind of drawing that this build knows")]
@@ -213,6 +217,7 @@ impl Error {
             | Error::UnknownWord { .. }
             | Error::Unaligned { .. }
             | Error::Load(_)
+            | Error::Job(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::Elevated
             | Error::WouldOverwrite(_)
@@ -330,6 +335,7 @@ impl Error {
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::Machine(fault) => return fault.hint(),
+            Error::Job(fault) => fault.hint(),
             Error::UnknownProgram { known, .. } => format!("its programs are: {}", known.join(", ")),
             Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
             Error::NothingToDraw => "take another preset, such as classic1983".to_owned(),
@@ -406,9 +412,18 @@ impl Error {
     /// Says it on standard error.
     pub fn print(&self) {
         remark!("error: {self}");
+        if let Error::Job(fault) = self {
+            fault.spot().into_iter().flat_map(Spot::excerpt).for_each(|line| output::remark(&line));
+        }
         if let Some(hint) = self.hint() {
             remark!("hint: {hint}");
         }
+    }
+}
+
+impl From<JobFault> for Error {
+    fn from(fault: JobFault) -> Error {
+        Error::Job(Box::new(fault))
     }
 }
 

@@ -30,6 +30,7 @@ mod forecast;
 #[cfg(test)]
 mod fuzz;
 mod ground;
+mod jobs;
 mod judge;
 mod keeper;
 mod kernels;

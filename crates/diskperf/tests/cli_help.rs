@@ -207,6 +207,7 @@ const CALLS: &[Call] = &[
     (&["export", "last"], 2, &[], &["nothing is stored", "hint: "]),
     (&["resume", "--store", KILLED], 0, &["write_8192"], &["stored as "]),
     (&["resume", "--store", "runs.sqlite"], 2, &[], &["every stored run is finished", "hint: "]),
+    (&["schema", "job"], 0, &["$schema", "iodepth"], &[]),
     (&["schema", "verify"], 0, &["$schema", "unflushed_bytes"], &[]),
     (&["verify", ".", "--check", ACKNOWLEDGED], 0, &["One power cut: all "], ANY),
     (&["verify", "."], 2, &[], &["cannot be cut from here", "hint: "]),

@@ -106,6 +106,7 @@ fn document(cells: Vec<Cell>) -> Document {
             findings: Vec::new(),
             phases: None,
             interrupted: false,
+            job: None,
             store: None,
         },
         cells,

@@ -63,6 +63,9 @@ pub struct RunInfo {
     pub phases: Option<u32>,
     /// Whether it was told to stop before its end.
     pub interrupted: bool,
+    /// The job file whose loads it measured, as it was when the run began; null where it was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
     /// Where it is stored; null where it is not.
     pub store: Option<StoreInfo>,
 }

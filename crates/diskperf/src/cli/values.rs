@@ -1,22 +1,59 @@
 //! What options take: presets, sizes, times.
 
-use clap::builder::PossibleValue;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, TypedValueParser};
 use units::{Bytes, Nanos};
 
 use crate::presets::{self, Preset};
+
+/// What `diskperf run` runs.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A preset.
+    Preset(&'static Preset),
+    /// The loads of a job file.
+    Job(PathBuf),
+}
+
+/// Takes a preset by its name, or a job file by its path: what ends in .toml or has a slash in it.
+#[derive(Clone)]
+pub struct WhatParser;
+
+impl TypedValueParser for WhatParser {
+    type Value = What;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let bytes = value.as_encoded_bytes();
+        if bytes.ends_with(b".toml") || bytes.contains(&b'/') {
+            return Ok(What::Job(value.into()));
+        }
+        PresetParser.parse_ref(command, argument, value).map(What::Preset)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        PresetParser.possible_values()
+    }
+}
 
 /// Takes a preset by its name.
 #[derive(Clone)]
 pub struct PresetParser;
 
-impl clap::builder::TypedValueParser for PresetParser {
+impl TypedValueParser for PresetParser {
     type Value = &'static Preset;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
+        value: &OsStr,
     ) -> Result<Self::Value, clap::Error> {
         let names = clap::builder::PossibleValuesParser::new(presets::ALL.map(|preset| preset.name));
         let name = names.parse_ref(command, argument, value)?;

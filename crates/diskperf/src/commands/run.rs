@@ -141,7 +141,7 @@ fn carry_out(
 }
 
 fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
-    let preset = arguments.preset;
+    let preset = arguments.preset();
     let mut plan = Plan {
         preset: preset.name,
         rounds: arguments.rounds.unwrap_or(preset.rounds),
@@ -196,11 +196,15 @@ fn memory(arguments: &RunArguments, targets: &[Target]) -> Option<Bytes> {
 
 /// Every row of the preset on each target, and where that was asked for on all at once.
 pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
-    let preset = arguments.preset;
+    let preset = arguments.preset();
     let settings = settings(arguments, targets, sizes);
+    let all_rows = |site| match &arguments.job {
+        Some(job) => job.rows(&settings, site),
+        None => (preset.rows)(&settings, site),
+    };
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
-        let mut rows = only((preset.rows)(&settings, site)?, &arguments.only, preset)?;
+        let mut rows = only(all_rows(site)?, &arguments.only, preset)?;
         if let Some(reason) = site.refuses_writes() {
             rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
         }
@@ -406,7 +410,7 @@ fn measure(
     results.calibration = nothing.map(|nothing| calibrate::calibration(nothing, plan, targets, &histories));
     results.cells.extend(published::cells(plan.preset));
     results.interrupted = interrupted;
-    results.findings = (session.arguments.preset.findings)(&results.cells);
+    results.findings = (session.arguments.preset().findings)(&results.cells);
     notify(Event::Finished);
     if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() }
 }

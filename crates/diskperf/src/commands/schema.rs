@@ -3,6 +3,7 @@
 use crate::cli::DocumentKind;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::jobs;
 use crate::output;
 
 pub fn run(document: DocumentKind) -> Result<Exit, Error> {
@@ -10,6 +11,7 @@ pub fn run(document: DocumentKind) -> Result<Exit, Error> {
         DocumentKind::Run => schemars::schema_for!(stats::Document),
         DocumentKind::Doctor => schemars::schema_for!(stats::Checkup),
         DocumentKind::Paper => schemars::schema_for!(stats::replication::PaperDocument),
+        DocumentKind::Job => jobs::schema(),
         DocumentKind::Verify => schemars::schema_for!(stats::Verification),
     };
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");

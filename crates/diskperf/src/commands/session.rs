@@ -70,6 +70,7 @@ impl<'a> Session<'a> {
     /// What is to be said of the run, as far as it is known.
     pub fn info(&self, plan: Option<&Plan>, targets: &[Target], results: &Results) -> RunInfo {
         let mut info = info(self.words, self.started, plan, targets, results);
+        info.job = self.arguments.job.as_ref().map(|job| job.text.text.clone());
         if let Some(Left { info: before, .. }) = &self.left {
             info.started_unix_s = before.started_unix_s;
             if plan.is_none() {
@@ -205,6 +206,7 @@ pub fn info(
         findings: results.findings.clone(),
         phases: plan.and_then(|plan| plan.phases),
         interrupted: results.interrupted,
+        job: None,
         store: None,
     }
 }

@@ -34,6 +34,21 @@ impl LoadSpec {
 
     /// The job file of this load alone, on these targets.
     pub fn job(&self, targets: &[&str], budget: Option<Nanos>) -> String {
+        let explicit = self.explicit();
+        let targets: Vec<String> = targets.iter().map(quoted).collect();
+        let head = [
+            ("targets", (!targets.is_empty()).then(|| format!("[{}]", targets.join(", "))), ""),
+            ("rounds", explicit.rounds.map(|rounds| rounds.to_string()), ""),
+            ("budget", budget.map(|budget| quoted(Time(budget))), "no round begins that would end later"),
+            ("seed", explicit.seed.map(|seed| seed.to_string()), ""),
+        ];
+        let mut text = "# diskperf run JOB.toml; `diskperf help io` explains the keys.\n".to_owned();
+        lines(&mut text, &head);
+        text + "\n" + &explicit.table(None)
+    }
+
+    /// Its table in a job file, of that name, with what is said and nothing else. Rounds and seed are of the whole file.
+    pub fn table(&self, named: Option<&str>) -> String {
         // Whoever adds a key is told by the compiler that it has a line here.
         let LoadSpec {
             pattern,
@@ -52,20 +67,14 @@ impl LoadSpec {
             sync,
             engine,
             size,
-            rounds,
-            seed,
+            rounds: _,
+            seed: _,
             warm,
-        } = self.explicit();
+        } = self.clone();
         let yes = |flag: bool| flag.then(|| "true".to_owned());
         let number = |number: Option<u32>| number.map(|number| number.to_string());
-        let targets: Vec<String> = targets.iter().map(quoted).collect();
-        let head = [
-            ("targets", (!targets.is_empty()).then(|| format!("[{}]", targets.join(", "))), ""),
-            ("rounds", number(rounds), ""),
-            ("budget", budget.map(|budget| quoted(Time(budget))), "no round begins that would end later"),
-            ("seed", seed.map(|seed| seed.to_string()), ""),
-        ];
         let load = [
+            ("name", named.map(quoted), "of its row"),
             ("pattern", name(Some(pattern)), "randread, randwrite, randrw, read, write or commit"),
             ("bs", bs.map(quoted), "bytes of each, or several sizes: 4KiB:60,64KiB:40"),
             ("iodepth", number(iodepth), "under way at once"),
@@ -84,9 +93,7 @@ impl LoadSpec {
             ("size", size.map(quoted), "of the file of each job"),
             ("warm", yes(warm), "all of the file in memory at first"),
         ];
-        let mut text = "# diskperf run JOB.toml; `diskperf help io` explains the keys.\n".to_owned();
-        lines(&mut text, &head);
-        text.push_str("\n[[load]]\n");
+        let mut text = "[[load]]\n".to_owned();
         lines(&mut text, &load);
         text
     }

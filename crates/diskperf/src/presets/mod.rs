@@ -155,6 +155,8 @@ pub const VAXMIX: &Preset = &vaxmix::PRESET;
 
 /// The bytes of its file on a simulated machine.
 pub const VAXMIX_BYTES: Bytes = vaxmix::SIMULATED_FILE;
+/// What a job file is run as: its loads one after the other, each as `io` runs it.
+pub static JOB: Preset = Preset { name: "job", about: "the loads of a job file", ..io::PRESET };
 
 /// All presets of this build.
 pub const ALL: [&Preset; 6] =

@@ -22,7 +22,7 @@ use workload::{Mix, Reason};
 
 use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
-use crate::cli::SimulateArguments;
+use crate::cli::simulate::SimulateArguments;
 use crate::commands::conclusion::conclude;
 use crate::commands::run::Results;
 use crate::commands::session::{document, info, problem};

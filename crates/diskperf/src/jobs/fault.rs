@@ -1,0 +1,62 @@
+//! What can be wrong with a job file, of ours or of fio: at which place, and what to try.
+
+use super::text::Spot;
+
+/// Why a job file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JobFault {
+    #[error("{name} is larger than {most}, and no job file is")]
+    TooLarge { name: String, most: units::Bytes },
+    #[error("{0} is no text in UTF-8")]
+    NoText(String),
+    #[error("{at}: {what}")]
+    Syntax { at: Spot, what: String },
+    #[error("{at}: {table} has no key {key}")]
+    UnknownKey { at: Spot, table: &'static str, key: String, known: Vec<String>, why: Option<&'static str> },
+    #[error("{at}: {key}: {why}")]
+    BadValue { at: Spot, key: String, why: String, hint: String },
+    #[error("{at}: {key} is missing")]
+    Missing { at: Spot, key: String, hint: &'static str },
+    #[error("{at}: {name} is the name of another load, of line {line}")]
+    SameName { at: Spot, name: String, line: usize },
+}
+
+impl JobFault {
+    /// Where in the file.
+    pub fn spot(&self) -> Option<&Spot> {
+        match self {
+            JobFault::TooLarge { .. } | JobFault::NoText(_) => None,
+            JobFault::Syntax { at, .. }
+            | JobFault::UnknownKey { at, .. }
+            | JobFault::BadValue { at, .. }
+            | JobFault::Missing { at, .. }
+            | JobFault::SameName { at, .. } => Some(at),
+        }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> String {
+        match self {
+            JobFault::TooLarge { .. } | JobFault::NoText(_) => {
+                "name a job file; `diskperf schema job` prints what one holds".to_owned()
+            }
+            JobFault::Syntax { .. } => {
+                "the file is TOML: KEY = VALUE, words in quotes, a [[load]] for each load".to_owned()
+            }
+            JobFault::UnknownKey { why: Some(why), .. } => (*why).to_owned(),
+            JobFault::UnknownKey { key, known, .. } => match nearest(key, known) {
+                Some(near) => format!("perhaps {near}"),
+                None => format!("there are: {}", known.join(", ")),
+            },
+            JobFault::BadValue { hint, .. } => hint.clone(),
+            JobFault::Missing { hint, .. } => (*hint).to_owned(),
+            JobFault::SameName { .. } => "give one of them another: name = \"...\"".to_owned(),
+        }
+    }
+}
+
+/// The word that was probably meant: at most two letters, or a third of them, are different.
+fn nearest<'a>(word: &str, known: &'a [String]) -> Option<&'a str> {
+    let near = known.iter().map(|other| (strsim::damerau_levenshtein(word, other), other.as_str())).min()?;
+    (near.0 <= 2.max(word.len() / 3)).then_some(near.1)
+}

@@ -1,0 +1,147 @@
+//! Job files as a person meets them: their loads take turns, errors show the line, and a run that is gone on with has the
+//! file that it began with.
+
+mod common {
+    pub mod document;
+}
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::document::document;
+use serde_json::Value;
+use stats::RunInfo;
+use store::{NewRun, Store};
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn diskperf(folder: &Path, words: &str) -> Ended {
+    testkit::run(&program(), folder, &words.split(' ').collect::<Vec<_>>())
+}
+
+const JOB: &str = "# three loads\nrounds = 4\nseed = 3\n\n\
+                   [[load]]\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\n\n\
+                   [[load]]\nname = 'again'\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\nwarm = true\n\n\
+                   [[load]]\nname = 'log'\npattern = 'commit'\nsize = '64KiB'\ntime = '20ms'\n";
+
+fn scratch() -> TempDir {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    fs::write(folder.path().join("x.toml"), JOB).expect("a job");
+    folder
+}
+
+#[test]
+fn every_load_is_a_row_and_all_take_turns() {
+    let folder = scratch();
+    let planned = diskperf(folder.path(), "run x.toml --dry-run");
+    assert_eq!(planned.status, Some(0), "{}", planned.err);
+    let mut rows: Vec<&str> = planned.out.lines().collect();
+    rows.sort_unstable();
+    assert_eq!(rows, ["again on .", "log on .", "randread on ."]);
+    let document = document(&diskperf(folder.path(), "run x.toml --json"));
+    assert_eq!((&document["run"]["preset"], &document["run"]["job"]), (&"job".into(), &JOB.into()));
+    assert_eq!((&document["run"]["rounds"], &document["run"]["seed"]), (&4.into(), &3.into()));
+    let cells = document["cells"].as_array().expect("cells");
+    let shown = |cell: &Value| {
+        ["program", "phase"].map(|key| cell[key].clone()).into_iter().chain([cell["parameters"]["pattern"].clone()])
+    };
+    let shown: Vec<Value> = cells.iter().flat_map(shown).collect();
+    let expected = ["randread", "randread", "randread", "again", "again", "randread", "log", "log", "commit"];
+    assert_eq!(shown, expected.map(Value::from));
+    assert_eq!(cells.iter().map(|cell| &cell["measured"]).collect::<Vec<_>>(), [&Value::Bool(true); 3]);
+    assert_ne!(cells[1]["state"]["cache"], "cold", "it was to be in memory");
+    let places = |cell: &Value| -> Vec<Value> {
+        cell["rounds"].as_array().expect("rounds").iter().map(|round| round["position"].clone()).collect()
+    };
+    let orders: Vec<Vec<Value>> = cells.iter().map(places).collect();
+    assert!(orders.iter().all(|places| places.len() == 4), "{orders:?}");
+    assert!(orders.iter().any(|places| places.iter().any(|place| place != &places[0])), "always the same: {orders:?}");
+    assert_eq!(names_in(folder.path()), ["x.toml"]);
+}
+
+#[test]
+fn the_command_line_goes_before_the_file() {
+    let folder = scratch();
+    fs::write(folder.path().join("x.toml"), format!("targets = ['sim:flat', 'here=.']\n{JOB}")).expect("a job");
+    let run = |words: &str| document(&diskperf(folder.path(), words));
+    let named = |document: &Value| -> Vec<Value> {
+        let targets = document["run"]["targets"].as_array().expect("targets");
+        targets.iter().map(|target| target["name"].clone()).collect()
+    };
+    let both = run("run x.toml --json --rounds 1 --only log");
+    assert_eq!(named(&both), ["sim:flat", "here"].map(Value::from));
+    let one = run("run x.toml sim:flat --json --rounds 2 --seed 9 --only log --size 32KiB");
+    assert_eq!(named(&one), ["sim:flat"].map(Value::from));
+    assert_eq!((&one["run"]["rounds"], &one["run"]["seed"]), (&2.into(), &9.into()));
+    assert_eq!(one["cells"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["cells"][0]["parameters"]["file_bytes"], 32 << 10);
+}
+
+#[test]
+fn what_is_wrong_is_shown_with_its_line() {
+    let folder = scratch();
+    let refused = |text: &str| {
+        fs::write(folder.path().join("bad.toml"), text).expect("a job");
+        let ended = diskperf(folder.path(), "run bad.toml");
+        assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{text}: {}", ended.err);
+        ended.err
+    };
+    assert_eq!(
+        refused("[[load]]\npattern = \"randread\"\n  iodpeth = 32 # deep\n"),
+        "error: bad.toml:3:3: a load has no key iodpeth\n      iodpeth = 32 # deep\n      ^^^^^^^\nhint: perhaps iodepth\n"
+    );
+    assert_eq!(
+        refused("[[load]]\npattern = \"randread\"\nengine = \"posix\"\niodepth = 32\n"),
+        "error: bad.toml:4:1: iodepth: 32: plain calls (engine posix) come one after the other; engine is set in line 3\n\
+         \u{20}   iodepth = 32\n    ^^^^^^^^^^^^\nhint: leave out engine, or take engine uring\n"
+    );
+    assert!(refused("").contains("bad.toml:1:1: [[load]] is missing"));
+    for (words, said) in [
+        ("run missing.toml", "there is no missing.toml"),
+        ("run ./x", "there is no ./x"),
+        ("run /", "is a directory"),
+        ("run x.tml", "x.tml"),
+    ] {
+        let ended = diskperf(folder.path(), words);
+        assert_eq!(ended.status, Some(2), "{words}");
+        assert!(ended.err.contains(said), "{words}: {}", ended.err);
+    }
+    fs::write(folder.path().join("bad.toml"), [0xFF, 0xFE]).expect("a file");
+    assert!(diskperf(folder.path(), "run bad.toml").err.contains("bad.toml is no text in UTF-8"));
+}
+
+#[test]
+fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
+    let folder = scratch();
+    let ran = diskperf(folder.path(), "run x.toml sim:flat --json --rounds 2");
+    let document: Value = serde_json::from_str(&ran.out).expect("a document");
+    let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
+    assert_eq!(info.job.as_deref(), Some(JOB));
+    info.store = None;
+    let path = folder.path().join("runs.sqlite");
+    let mut store = Store::open(&path, None).expect("the store");
+    let words = ["diskperf", "run", "x.toml", "sim:flat", "--rounds", "2"].map(OsString::from);
+    let (command, folder_then) = (&words, folder.path());
+    let new = NewRun { command, folder: folder_then, plan: "", info: &info, cells: &[], holder: "nobody" };
+    let run = store.begin(&new).expect("room for a run");
+    drop(store);
+    fs::write(folder.path().join("x.toml"), "[[load]]\npattern = 'write'\n").expect("another job");
+    let resumed = diskperf(folder.path(), "resume --store runs.sqlite");
+    assert_eq!(resumed.status, Some(0), "{}", resumed.err);
+    let shown = diskperf(folder.path(), &format!("show {run} --store runs.sqlite"));
+    for name in ["randread", "again", "log"] {
+        assert!(shown.out.lines().any(|line| line.trim_start().starts_with(name)), "{}", shown.out);
+    }
+    let exported = |words: &str| -> Value {
+        let ended = diskperf(folder.path(), &format!("export {run} --store runs.sqlite{words}"));
+        serde_json::from_str(&ended.out).expect("a document")
+    };
+    assert_eq!(exported("")["run"]["job"], JOB);
+    // Anything may stand in a file, and nobody reads it again before it is handed on.
+    assert_eq!(exported(" --anonymous")["run"].get("job"), None);
+}
