@@ -2,7 +2,7 @@
 
 use stats::{INTERVAL, Interval, Latencies, MOST_INTERVALS};
 use units::{Moment, Nanos};
-use workload::{Op, Reason, Recorder, Tally, Unit};
+use workload::{Op, OpKind, Reason, Recorder, Tally, Unit};
 
 /// Counts like a [`Tally`], and keeps how long each unit of work took, and what returned in each quarter of a second.
 pub struct Timed<C> {
@@ -14,6 +14,8 @@ pub struct Timed<C> {
     /// Bytes that had moved when this interval began.
     bytes: u64,
     unit: Unit,
+    /// The kinds of which each op is a unit of its own: a bit for each.
+    singles: u32,
     began: Option<Moment<C>>,
     /// After which time no unit is to begin.
     within: Option<Nanos>,
@@ -21,6 +23,8 @@ pub struct Timed<C> {
     turn: Moment<C>,
     /// When it has enough.
     ends: Moment<C>,
+    /// The earlier of both: until then there is nothing to look at.
+    look: Moment<C>,
     has_enough: bool,
 }
 
@@ -47,10 +51,12 @@ impl<C> Timed<C> {
             intervals: Vec::new(),
             bytes: 0,
             unit,
+            singles: singles(unit),
             began: None,
             within: None,
             turn: Moment::ZERO,
             ends: Moment::at(NEVER),
+            look: Moment::ZERO,
             has_enough: false,
         }
     }
@@ -66,8 +72,9 @@ impl<C> Timed<C> {
         Heard { tally: self.tally, latencies: self.latencies, intervals: self.intervals }
     }
 
-    /// An interval is over, or the first unit has begun.
+    /// An interval is over, or the first unit has begun, or it has enough.
     #[cold]
+    #[inline(never)]
     fn turn(&mut self, now: Moment<C>, began: Option<Moment<C>>) {
         if self.turn == Moment::ZERO {
             let Some(began) = began else { return };
@@ -78,7 +85,7 @@ impl<C> Timed<C> {
         while now >= self.turn {
             if self.intervals.len() == MOST_INTERVALS {
                 self.turn = Moment::at(NEVER);
-                return;
+                break;
             }
             self.intervals.push(Interval::of(&self.current, moved(&self.tally) - self.bytes));
             self.latencies.add(&self.current);
@@ -86,7 +93,35 @@ impl<C> Timed<C> {
             self.bytes = moved(&self.tally);
             self.turn = self.turn + INTERVAL;
         }
+        self.look = self.turn.min(self.ends);
     }
+
+    /// Hears of an op that is no unit of its own. Apart from what is heard of those that are, which may be fast,
+    /// and by value, so that those need not be put together in memory.
+    #[inline(never)]
+    fn record_part(&mut self, op: Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
+        let kind = op.kind();
+        if self.began.is_none() && kind == self.unit.first {
+            self.began = Some(issued);
+        }
+        if returned >= self.look {
+            self.turn(returned, self.began);
+        }
+        Recorder::<C>::record(&mut self.tally, &op, issued, returned, outcome);
+        if kind == self.unit.last
+            && let Some(began) = self.began.take()
+        {
+            self.current.record(returned.since(began));
+            self.has_enough = returned >= self.ends;
+        }
+    }
+}
+
+/// The kinds of which each op is a unit: a bit for each.
+fn singles(unit: Unit) -> u32 {
+    const { assert!(OpKind::COUNT <= u32::BITS as usize) };
+    let first = if unit.first == unit.last { Some(unit.first) } else { None };
+    first.into_iter().chain(unit.also).fold(0, |bits, kind| bits | 1 << kind as u32)
 }
 
 impl<C> Recorder<C> for Timed<C> {
@@ -95,26 +130,15 @@ impl<C> Recorder<C> for Timed<C> {
     // In the world's loop, where it is often known which kind of op it is.
     #[inline(always)]
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
-        let kind = op.kind();
-        let is_single = (kind == self.unit.first && kind == self.unit.last) || self.unit.also == Some(kind);
-        if !is_single && self.began.is_none() && kind == self.unit.first {
-            self.began = Some(issued);
+        if self.singles & (1 << op.kind() as u32) == 0 {
+            return self.record_part(*op, issued, returned, outcome);
         }
-        if returned >= self.turn {
-            self.turn(returned, if is_single { Some(issued) } else { self.began });
+        if returned >= self.look {
+            self.turn(returned, Some(issued));
+            self.has_enough = returned >= self.ends;
         }
         Recorder::<C>::record(&mut self.tally, op, issued, returned, outcome);
-        let began = if is_single {
-            issued
-        } else if kind == self.unit.last
-            && let Some(began) = self.began.take()
-        {
-            began
-        } else {
-            return;
-        };
-        self.current.record(returned.since(began));
-        self.has_enough = returned >= self.ends;
+        self.current.record(returned.since(issued));
     }
 
     #[inline]
@@ -126,7 +150,7 @@ impl<C> Recorder<C> for Timed<C> {
 #[cfg(test)]
 mod tests {
     use units::Virtual;
-    use workload::{Handle, OpKind};
+    use workload::Handle;
 
     use super::*;
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use stats::{Interval, Latencies, Times};
 use units::Nanos;
 use workload::{
-    CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Reason, Recorder, Residency, Span,
-    Stream, Surroundings, Tally, Witness, World,
+    Apart, CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Reason, Recorder, Residency,
+    Span, Stream, Surroundings, Tally, Witness, World,
 };
 
 use crate::recorder::Timed;
@@ -436,8 +436,8 @@ where
     R: Recorder<W::Clock> + Send,
 {
     let programs = 0..world.programs() as u32;
-    let mut streams: Vec<Stream> = programs.map(|program| stream.of_program(program)).collect();
-    let mut recorders: Vec<R> = streams.iter().map(|_| recorder()).collect();
+    let mut streams: Vec<Apart<Stream>> = programs.map(|program| Apart(stream.of_program(program))).collect();
+    let mut recorders: Vec<Apart<R>> = streams.iter().map(|_| Apart(recorder())).collect();
     let spans = world.run(&mut streams, &mut recorders)?;
-    Ok((spans, recorders))
+    Ok((spans, recorders.into_iter().map(|recorder| recorder.0).collect()))
 }

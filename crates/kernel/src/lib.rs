@@ -35,6 +35,7 @@ mod fault;
 mod fuzz;
 pub mod guard;
 mod image;
+mod in_turn;
 mod incarnation;
 mod inherited;
 pub mod left;

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
-use units::{Host, Moment, Nanos};
+use units::{Host, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Handle, Issue, Laid, Op, Reason, Recorder,
-    Residency, Span, Step, Steps, Surroundings, Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Issue, Laid, Recorder, Residency, Span, Steps,
+    Surroundings, Witness, World,
 };
 
 use crate::caches::{self, Means, Patience};
@@ -20,6 +19,7 @@ use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
 use crate::extents;
 use crate::fault::Fault;
+use crate::in_turn::{Calls, Nowhere, run_one};
 use crate::process::Process;
 use crate::program::{Program, Remount, Station};
 use crate::start::StartLine;
@@ -354,130 +354,6 @@ impl Ready {
     }
 }
 
-/// Who does the ops of a program, one after the other.
-trait Doer {
-    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow;
-}
-
-/// By system calls.
-struct Calls<'a>(&'a mut Process);
-
-impl Doer for Calls<'_> {
-    #[inline(always)]
-    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
-        // Said once more which op it is, so that the compiler knows in the loop what a recorder asks of it.
-        match op {
-            Op::Read { handle, length } => {
-                repeat(times, &Op::Read { handle, length }, self.0.reading(handle, length), listener)
-            }
-            Op::Write { handle, length } => write(times, self.0, (handle, length), listener),
-            Op::ReadAt { handle, length, offset } => {
-                let op = Op::ReadAt { handle, length, offset };
-                repeat(times, &op, Ok(|| self.0.read_at(handle, length, offset)), listener)
-            }
-            _ => repeat(times, &op, Ok(|| self.0.execute(&op)), listener),
-        }
-    }
-}
-
-/// Writes so many times. Kept apart: what writing works with takes all registers that there are.
-#[inline(never)]
-fn write<R: Recorder<Host>>(
-    times: u64,
-    process: &mut Process,
-    (handle, length): (Handle, u32),
-    listener: &mut Listener<R>,
-) -> Flow {
-    repeat(times, &Op::Write { handle, length }, process.writing(handle, length), listener)
-}
-
-/// Nobody: each op is done at once.
-struct Nowhere;
-
-impl Doer for Nowhere {
-    #[inline(always)]
-    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
-        let bytes = op.length();
-        repeat(times, &op, Ok(|| Ok(bytes)), listener)
-    }
-}
-
-/// Runs a program. Everything that is done for every op is in `repeat`. Kept apart from what a ring does, whose
-/// registers it would take.
-#[inline(never)]
-fn run_one<D, S, R>(doer: &mut D, stream: &mut S, recorder: &mut R, stop: &AtomicBool) -> Span<Host>
-where
-    D: Doer,
-    S: Steps,
-    R: Recorder<Host>,
-{
-    let cpu_before = thread_cpu();
-    let began = now();
-    let mut due = None;
-    while let Some(step) = stream.next() {
-        let op = match step {
-            Step::Op(op) => op,
-            Step::Think(span) => {
-                sleep_until(now() + span, stop);
-                continue;
-            }
-            Step::At(span) => {
-                due = Some(began + span);
-                sleep_until(began + span, stop);
-                continue;
-            }
-        };
-        let flow = match due.take() {
-            Some(due) => on_time(doer, op, recorder, due, (began, stop)),
-            None => {
-                let times = 1 + stream.again(&op);
-                doer.repeat(times, op, &mut Listener { recorder: &mut *recorder, began, stop })
-            }
-        };
-        match flow {
-            Flow::On => {}
-            Flow::Enough => stream.curtail(),
-            Flow::Failed => break,
-        }
-    }
-    let ended = now();
-    Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()), ready: None }
-}
-
-/// Does an op that was to be issued then. Kept apart from the loop, whose registers it would take.
-#[inline(never)]
-fn on_time<D, R>(
-    doer: &mut D,
-    op: Op,
-    recorder: &mut R,
-    due: Moment<Host>,
-    (began, stop): (Moment<Host>, &AtomicBool),
-) -> Flow
-where
-    D: Doer,
-    R: Recorder<Host>,
-{
-    doer.repeat(1, op, &mut Listener { recorder: &mut Late { recorder, due }, began, stop })
-}
-
-/// Tells a recorder that an op was issued when it was to be.
-struct Late<'a, R> {
-    recorder: &'a mut R,
-    due: Moment<Host>,
-}
-
-impl<R: Recorder<Host>> Recorder<Host> for Late<'_, R> {
-    const TIMED: bool = R::TIMED;
-
-    fn record(&mut self, op: &Op, _: Moment<Host>, returned: Moment<Host>, outcome: Result<u32, Reason>) {
-        self.recorder.record(op, self.due, returned, outcome);
-    }
-
-    fn has_enough(&self) -> bool {
-        self.recorder.has_enough()
-    }
-}
-
 /// Has the calling thread woken when it is time, while this lives. The kernel may else let it sleep 50 us longer
 /// (prctl(2), PR_SET_TIMERSLACK), which every response time would contain.
 struct Punctual(Option<NonZeroU64>);
@@ -513,66 +389,6 @@ impl Waited {
     fn until(self, span: Span<Host>) -> Span<Host> {
         let ready = self.0.and_then(|before| Some(ready_time()?.saturating_sub(before)));
         Span { ready, ..span }
-    }
-}
-
-/// Who hears of a call.
-struct Listener<'a, R> {
-    recorder: &'a mut R,
-    began: Moment<Host>,
-    stop: &'a AtomicBool,
-}
-
-/// How a program goes on after a call.
-enum Flow {
-    On,
-    Enough,
-    Failed,
-}
-
-/// The loop that everything is measured in: the same call so many times, up to the first that fails. A
-/// clock is read per op only where the recorder wants it; the call and the recorder are inlined here.
-#[inline(always)]
-fn repeat<R: Recorder<Host>>(
-    times: u64,
-    op: &Op,
-    call: Result<impl FnMut() -> Result<u32, Reason>, Reason>,
-    listener: &mut Listener<R>,
-) -> Flow {
-    let began = listener.began;
-    let moment = || if R::TIMED { now() } else { began };
-    let mut call = match call {
-        Ok(call) => call,
-        Err(reason) => {
-            listener.recorder.record(op, moment(), moment(), Err(reason));
-            return Flow::Failed;
-        }
-    };
-    for _ in 0..times {
-        let issued = moment();
-        let outcome = if listener.stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { call() };
-        listener.recorder.record(op, issued, moment(), outcome);
-        if outcome.is_err() {
-            return Flow::Failed;
-        }
-        if listener.recorder.has_enough() {
-            return Flow::Enough;
-        }
-    }
-    Flow::On
-}
-
-/// Sleeps for so long at a time, and then looks whether it is to stop: nobody notices so much.
-const NAP: Nanos = Nanos::from_millis(50);
-
-/// Sleeps until then, unless it is told to stop.
-pub(crate) fn sleep_until(moment: Moment<Host>, stop: &AtomicBool) {
-    loop {
-        let left = moment.since_zero().saturating_sub(now().since_zero());
-        if left == Nanos::ZERO || stop.load(Ordering::Relaxed) {
-            return;
-        }
-        thread::sleep(Duration::from_nanos(left.min(NAP).0));
     }
 }
 

@@ -15,7 +15,8 @@ use crate::fault::Fault;
 /// The rights of `creat(path, 0666)`, less the umask.
 const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
 
-/// A program's state from one run of a stream to the next.
+/// A program's state from one run of a stream to the next. On cache lines of its own, as [`workload::Apart`] has it.
+#[repr(align(128))]
 pub(crate) struct Process {
     names: Names,
     files: [Option<OpenFile>; HANDLES],

@@ -14,7 +14,6 @@ const BEYOND: f64 = 10.0;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latencies {
     times: Histogram,
-    longest: u64,
 }
 
 /// The times of single operations, to be kept: a time, and how many operations took it; and the longest.
@@ -26,7 +25,7 @@ pub struct Times {
 
 impl From<&Latencies> for Times {
     fn from(latencies: &Latencies) -> Times {
-        Times { times: latencies.times.filled().collect(), longest: latencies.longest }
+        Times { times: latencies.times.filled().collect(), longest: latencies.times.longest() }
     }
 }
 
@@ -35,13 +34,11 @@ impl Latencies {
     #[inline]
     pub fn record(&mut self, took: Nanos) {
         self.times.record(took.0);
-        self.longest = self.longest.max(took.0);
     }
 
     /// Forgets all of them.
     pub fn clear(&mut self) {
         self.times.clear();
-        self.longest = 0;
     }
 
     /// How many there are.
@@ -51,25 +48,25 @@ impl Latencies {
 
     /// The longest, where there is any.
     pub fn longest(&self) -> Option<u64> {
-        (self.count() > 0).then_some(self.longest)
+        (self.count() > 0).then_some(self.times.longest())
     }
 
     /// Adds all of another.
     pub fn add(&mut self, other: &Latencies) {
         self.times.add(&other.times);
-        self.longest = self.longest.max(other.longest);
     }
 
     /// Adds all that were kept.
     pub fn add_times(&mut self, kept: &Times) {
-        kept.times.iter().for_each(|(time, count)| self.times.record_some(*time, *count));
-        self.longest = self.longest.max(kept.longest);
+        // What is kept of a bucket is the longest that it could hold, which may be longer than the longest of all.
+        kept.times.iter().for_each(|(time, count)| self.times.record_some((*time).min(kept.longest), *count));
+        self.times.lengthen(kept.longest);
     }
 
     /// So many percent took no longer; nothing where there are too few to tell.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         let beyond = self.count() as f64 * (100.0 - percent) / 100.0;
-        (beyond >= BEYOND).then(|| self.times.at_percentile(percent).min(self.longest))
+        (beyond >= BEYOND).then(|| self.times.at_percentile(percent).min(self.times.longest()))
     }
 
     /// The percentiles that there are samples enough for; nothing without any.
@@ -80,7 +77,7 @@ impl Latencies {
             p90: self.percentile(90.0),
             p99: self.percentile(99.0),
             p999: self.percentile(99.9),
-            max: self.longest,
+            max: self.times.longest(),
             kind,
         })
     }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use units::Prng;
 
 use crate::mixing::Mixing;
-use crate::op::{Access, Directory, Handle, Mode, Name, Op};
+use crate::op::{Access, Directory, Handle, Mode, Name, Op, Place};
 use crate::varied::Varied;
 
 /// What a stream does over and over.
@@ -67,7 +67,7 @@ impl Iterator for Body {
                 *left = left.checked_sub(1)?;
                 Some(*call)
             }
-            Body::Places(places) => places.next(),
+            Body::Places(places) => places.next().map(Op::from),
             Body::Varied(varied) => varied.next(),
             Body::Mix(mixing) => mixing.next(),
             Body::Files(files) => files.next(),
@@ -211,13 +211,13 @@ impl Places {
     }
 
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<Op> {
+    pub(crate) fn next(&mut self) -> Option<Place> {
         let block = match &mut self.blocks {
-            Blocks::Listed(blocks) => u64::from(blocks.next()?),
             Blocks::Drawn { prng, left, of } => {
                 *left = left.checked_sub(1)?;
                 prng.below(*of)
             }
+            Blocks::Listed(blocks) => u64::from(blocks.next()?),
             Blocks::InOrder { next, left } => {
                 *left = left.checked_sub(1)?;
                 *next += 1;
@@ -225,12 +225,11 @@ impl Places {
             }
         };
         let offset = block * u64::from(self.length);
-        let (handle, length) = (self.handle, self.length);
         let write = match &mut self.mix {
             Some(mix) => mix.prng.below(100) >= mix.reads,
             None => self.write,
         };
-        Some(if write { Op::WriteAt { handle, length, offset } } else { Op::ReadAt { handle, length, offset } })
+        Some(Place { handle: self.handle, length: self.length, offset, write })
     }
 }
 

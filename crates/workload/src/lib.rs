@@ -13,6 +13,7 @@
 
 extern crate alloc;
 
+mod apart;
 mod between;
 mod body;
 mod breakdown;
@@ -30,11 +31,12 @@ mod witness;
 mod world;
 mod zipf;
 
+pub use apart::Apart;
 pub use body::{Body, Layout, Order, Places, Placing};
 pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
 pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
 pub use mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
-pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Reason};
+pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Place, Reason};
 pub use pace::{Arrivals, FASTEST, Pace};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};

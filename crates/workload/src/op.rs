@@ -224,6 +224,26 @@ impl Op {
     }
 }
 
+/// A read or a write at a place of its own, which a file's offset has no part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The open file.
+    pub handle: Handle,
+    /// How many bytes.
+    pub length: u32,
+    /// Where in the file they begin.
+    pub offset: u64,
+    /// Whether they are written.
+    pub write: bool,
+}
+
+impl From<Place> for Op {
+    #[inline]
+    fn from(Place { handle, length, offset, write }: Place) -> Op {
+        if write { Op::WriteAt { handle, length, offset } } else { Op::ReadAt { handle, length, offset } }
+    }
+}
+
 /// The kinds of op, for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]

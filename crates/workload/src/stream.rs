@@ -8,7 +8,7 @@ use units::Nanos;
 
 use crate::between::{Between, Syncs, Think};
 use crate::body::Body;
-use crate::op::{Handle, Op};
+use crate::op::{Handle, Op, Place};
 use crate::pace::Pace;
 
 /// One step of a program.
@@ -68,6 +68,12 @@ pub trait Steps: Iterator<Item = Step> {
     /// `next` gives them every step.
     fn again(&mut self, _: &Op) -> u64 {
         0
+    }
+
+    /// Takes out the step that comes next where it is a read or a write at a place of its own, and may begin at once. An
+    /// offer like the one above: a world that takes it need not look which op it is.
+    fn place(&mut self) -> Option<Place> {
+        None
     }
 
     /// Leaves out what is left of the middle; what ends the stream still comes.
@@ -190,23 +196,7 @@ impl Stream {
 impl Iterator for Stream {
     type Item = Step;
 
-    // The part of it that goes on for long is inlined into the world's loop, and only that.
-    #[inline(always)]
     fn next(&mut self) -> Option<Step> {
-        if self.between.is_none()
-            && let Body::Places(places) = &mut self.body
-            && self.opening.as_slice().is_empty()
-            && let Some(op) = places.next()
-        {
-            return Some(Step::Op(op));
-        }
-        self.next_of_any()
-    }
-}
-
-impl Stream {
-    #[inline(never)]
-    fn next_of_any(&mut self) -> Option<Step> {
         if let Some(op) = self.opening.next() {
             return Some(Step::Op(op));
         }
@@ -240,6 +230,15 @@ impl Steps for Stream {
         }
     }
 
+    // In the world's loop.
+    #[inline(always)]
+    fn place(&mut self) -> Option<Place> {
+        match &mut self.body {
+            Body::Places(places) if self.between.is_none() && self.opening.as_slice().is_empty() => places.next(),
+            _ => None,
+        }
+    }
+
     #[cold]
     fn curtail(&mut self) {
         self.body = Body::Empty;
@@ -270,6 +269,24 @@ mod tests {
         }
         assert_eq!(taken, one_by_one);
         assert_eq!(taken.len(), 6);
+    }
+
+    #[test]
+    fn places_that_are_taken_are_those_that_would_have_come() {
+        let end = Op::Close { handle: Handle(0) };
+        let places = Places::drawn(false, Handle(0), 512, (50, 1 << 40), 7).mixed(50, 8);
+        let stream = Stream::open(vec![end], Body::Places(places)).then(vec![end]);
+        let one_by_one: Vec<Step> = stream.clone().collect();
+        let mut rest = stream.clone();
+        let mut taken = Vec::new();
+        while let Some(step) = rest.place().map(|place| Step::Op(place.into())).or_else(|| rest.next()) {
+            taken.push(step);
+        }
+        assert_eq!(taken, one_by_one);
+        // Places that have an intended start are none to be taken before it.
+        let mut paced = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
+        paced.next();
+        assert_eq!(paced.place(), None);
     }
 
     #[test]

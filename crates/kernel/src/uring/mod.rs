@@ -9,17 +9,17 @@ mod setup;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use io_uring::squeue::Flags;
+use io_uring::squeue::{Entry, Flags, SubmissionQueue};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode};
+use io_uring::{IoUring, Submitter, opcode};
 use rustix::io::Errno;
 use units::{Bytes, Host, Moment, Nanos};
-use workload::{HANDLES, Handle, Op, Overlap, Reason, Recorder, Step, Steps};
+use workload::{HANDLES, Handle, Op, Overlap, Place, Reason, Recorder, Step, Steps};
 
 use crate::clocks::now;
 use crate::data::{Draw, Pages};
 use crate::fault::Fault;
-use crate::posix::sleep_until;
+use crate::in_turn::{failed, sleep_until};
 use crate::process::{Process, reason, whole};
 
 pub use setup::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
@@ -33,6 +33,12 @@ const PAGE: usize = 4096;
 /// A ring, with all that is under way in it.
 pub(crate) struct Uring {
     ring: IoUring,
+    work: Work,
+    lacks: Vec<Lack>,
+}
+
+/// What is under way in a ring, and what it works with.
+struct Work {
     memory: Memory,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -41,13 +47,12 @@ pub(crate) struct Uring {
     registers_files: bool,
     registers_memory: bool,
     overlap: Overlap,
-    lacks: Vec<Lack>,
 }
 
-/// An op that is under way, or a place for one.
+/// A read or a write that is under way, or room for one.
 #[derive(Clone, Copy)]
 struct Slot {
-    op: Op,
+    place: Place,
     issued: Moment<Host>,
     /// Where its last write began in the slot's part of the data.
     at: u32,
@@ -73,12 +78,21 @@ enum Held {
     Think(Nanos),
 }
 
-/// What became of an op that was to be issued.
-enum Issued {
-    Yes,
+/// Why a read or a write was not issued.
+enum NotIssued {
     /// It is none that can overlap with others.
     Alone,
     Refused(Reason),
+}
+
+/// An open file, as entries of a ring name it.
+#[derive(Clone, Copy)]
+struct Target {
+    handle: Handle,
+    /// Its descriptor, or its number among those that are registered.
+    number: i32,
+    flags: Flags,
+    identity: u64,
 }
 
 impl Uring {
@@ -86,30 +100,29 @@ impl Uring {
     pub(crate) fn new(overlap: Overlap, process: &Process) -> Result<Uring, Fault> {
         let (ring, is_plain) = setup::make(overlap.depth).map_err(Fault::Ring)?;
         let memory = Memory::new(overlap, process)?;
-        let idle = Slot { op: Op::Syncfs, issued: Moment::ZERO, at: 0 };
-        let mut uring = Uring {
-            ring,
+        let nothing = Place { handle: Handle(0), length: 0, offset: 0, write: false };
+        let work = Work {
             memory,
-            slots: vec![idle; overlap.depth as usize],
+            slots: vec![Slot { place: nothing, issued: Moment::ZERO, at: 0 }; overlap.depth as usize],
             free: (0..overlap.depth).rev().collect(),
             files: [-1; HANDLES],
             registers_files: false,
             registers_memory: false,
             overlap,
-            lacks: if is_plain { vec![Lack::Plain] } else { Vec::new() },
         };
+        let mut uring = Uring { ring, work, lacks: if is_plain { vec![Lack::Plain] } else { Vec::new() } };
         uring.register();
         Ok(uring)
     }
 
     fn register(&mut self) {
-        let whole = libc::iovec { iov_base: self.memory.base.cast(), iov_len: self.memory.bytes };
+        let whole = libc::iovec { iov_base: self.work.memory.base.cast(), iov_len: self.work.memory.bytes };
         // SAFETY: the memory is owned by `self` and neither moved nor freed before the ring, but where operations are
         // left under way, and then never (`drop`).
         let memory = unsafe { self.ring.submitter().register_buffers(&[whole]) };
-        let files = self.ring.submitter().register_files(&self.files);
-        self.registers_memory = memory.is_ok();
-        self.registers_files = files.is_ok();
+        let files = self.ring.submitter().register_files(&self.work.files);
+        self.work.registers_memory = memory.is_ok();
+        self.work.registers_files = files.is_ok();
         for error in [memory.err(), files.err()].into_iter().flatten() {
             self.lacks.push(match error.raw_os_error() {
                 Some(libc::ENOMEM) => Lack::LockedMemory,
@@ -121,10 +134,6 @@ impl Uring {
     /// What it had to do without.
     pub(crate) fn lacks(&self) -> &[Lack] {
         &self.lacks
-    }
-
-    fn under_way(&self) -> usize {
-        self.slots.len() - self.free.len()
     }
 
     /// Runs a stream: as much as may be is under way, until the stream ends or an op fails.
@@ -145,25 +154,28 @@ impl Uring {
         let mut due: Option<Moment<Host>> = None;
         let mut is_over = false;
         loop {
-            if held.is_none() && !is_over && !self.free.is_empty() {
+            if held.is_none() && !is_over && !self.work.free.is_empty() {
                 let issued = if due.is_some() { now() } else { moment() };
-                while due.is_none_or(|due| due <= issued) && held.is_none() && !is_over {
-                    let Some(&slot) = self.free.last() else { break };
-                    if stop.load(Ordering::Relaxed) {
-                        interrupt(stream, recorder, issued);
-                        is_over = true;
+                if stop.load(Ordering::Relaxed) {
+                    interrupt(stream, recorder, issued);
+                    is_over = true;
+                }
+                let mut refused = None;
+                if due.is_none() && !is_over {
+                    refused = self.issue_all(process, stream, issued).map(|(place, why)| (place, issued, why));
+                }
+                while due.is_none_or(|due| due <= issued) && held.is_none() && refused.is_none() && !is_over {
+                    if self.work.free.is_empty() {
                         break;
                     }
                     match stream.next() {
                         Some(Step::Op(op)) => {
                             let issued = due.take().unwrap_or(issued);
-                            match self.issue(process, slot, op, issued) {
-                                Issued::Yes => {}
-                                Issued::Alone => held = Some(Held::Op(op, issued)),
-                                Issued::Refused(reason) => {
-                                    recorder.record(&op, issued, moment(), Err(reason));
-                                    is_over = true;
+                            match place_of(&op) {
+                                Some(place) => {
+                                    refused = self.issue(process, place, issued).err().map(|why| (place, issued, why));
                                 }
+                                None => held = Some(Held::Op(op, issued)),
                             }
                         }
                         Some(Step::At(span)) => due = Some(began + span),
@@ -171,8 +183,16 @@ impl Uring {
                         None => is_over = true,
                     }
                 }
+                match refused {
+                    Some((place, issued, NotIssued::Alone)) => held = Some(Held::Op(place.into(), issued)),
+                    Some((place, issued, NotIssued::Refused(reason))) => {
+                        failed(recorder, place.into(), (issued, moment()), reason);
+                        is_over = true;
+                    }
+                    None => {}
+                }
             }
-            if self.under_way() == 0 {
+            if self.work.under_way() == 0 {
                 match held.take() {
                     Some(Held::Op(op, issued)) => {
                         self.forget(&op);
@@ -189,87 +209,84 @@ impl Uring {
                 }
                 continue;
             }
-            self.wait(due.filter(|_| held.is_none() && !is_over && !self.free.is_empty()))?;
-            let returned = moment();
-            let Uring { ring, slots, free, .. } = self;
-            for completion in ring.completion() {
-                let slot = completion.user_data() as u32;
-                let Slot { op, issued, .. } = &slots[slot as usize];
-                let outcome = outcome(op, completion.result());
-                recorder.record(op, *issued, returned, outcome);
-                free.push(slot);
-                is_over |= outcome.is_err();
-                if recorder.has_enough() {
-                    stream.curtail();
-                    due = None;
-                }
+            self.wait(due.filter(|_| held.is_none() && !is_over && !self.work.free.is_empty()))?;
+            is_over |= self.hear(recorder, moment());
+            if recorder.has_enough() {
+                stream.curtail();
+                due = None;
             }
         }
     }
 
-    /// Puts an op into the ring, to be issued with the next wait.
-    #[inline(always)]
-    fn issue(&mut self, process: &Process, slot: u32, op: Op, issued: Moment<Host>) -> Issued {
-        let (handle, length, offset, writes) = match op {
-            Op::ReadAt { handle, length, offset } => (handle, length, offset, false),
-            Op::WriteAt { handle, length, offset } => (handle, length, offset, true),
-            _ => return Issued::Alone,
-        };
-        if length > self.overlap.largest || (writes && !self.overlap.writes) {
-            return Issued::Alone;
+    /// Puts into the ring what the stream offers, as much as there is room for. Says what of it was not issued, and why.
+    #[inline(never)]
+    fn issue_all<S: Steps>(
+        &mut self,
+        process: &Process,
+        stream: &mut S,
+        issued: Moment<Host>,
+    ) -> Option<(Place, NotIssued)> {
+        let (submitter, mut queue, _) = self.ring.split();
+        let work = &mut self.work;
+        let mut known: Option<Target> = None;
+        while let Some(&slot) = work.free.last() {
+            let place = stream.place()?;
+            let target = match known {
+                Some(target) if target.handle == place.handle => target,
+                _ => match work.target(process, &submitter, place.handle) {
+                    Ok(target) => *known.insert(target),
+                    Err(reason) => return Some((place, NotIssued::Refused(reason))),
+                },
+            };
+            match work.entry(slot, place, target, issued) {
+                Some(entry) => work.push(&mut queue, &entry),
+                None => return Some((place, NotIssued::Alone)),
+            }
         }
-        let (descriptor, identity) = match process.descriptor(handle) {
-            Ok(known) => known,
-            Err(reason) => return Issued::Refused(reason),
-        };
-        let place = &mut self.slots[slot as usize];
-        (place.op, place.issued) = (op, issued);
-        let memory = if writes {
-            self.memory.data(slot, &mut place.at, length, identity, offset)
-        } else {
-            self.memory.room(slot, length)
-        };
-        let index = self.registered(handle, descriptor);
-        let (file, flags) = index.map_or((Fd(descriptor), Flags::empty()), |index| (Fd(index), Flags::FIXED_FILE));
-        let entry = match (writes, self.registers_memory) {
-            (false, true) => opcode::ReadFixed::new(file, memory, length, 0).offset(offset).build(),
-            (false, false) => opcode::Read::new(file, memory, length).offset(offset).build(),
-            (true, true) => opcode::WriteFixed::new(file, memory, length, 0).offset(offset).build(),
-            (true, false) => opcode::Write::new(file, memory, length).offset(offset).build(),
-        };
-        // SAFETY: the memory belongs to this slot, which is used again only after the completion; it outlives the op
-        // (`drop`). The file is open: it is closed only while nothing is under way.
-        let pushed = unsafe { self.ring.submission().push(&entry.flags(flags).user_data(u64::from(slot))) };
-        pushed.expect("a ring has as many entries as slots");
-        self.free.pop();
-        Issued::Yes
+        None
     }
 
-    /// The number under which the file of a handle is registered; nothing where it is not.
-    #[inline]
-    fn registered(&mut self, handle: Handle, descriptor: RawFd) -> Option<i32> {
-        if !self.registers_files {
-            return None;
-        }
-        let index = usize::from(handle.0) % HANDLES;
-        if self.files[index] != descriptor {
-            self.set_file(index, descriptor);
-        }
-        (self.files[index] == descriptor).then_some(index as i32)
+    /// Puts one read or write into the ring.
+    fn issue(&mut self, process: &Process, place: Place, issued: Moment<Host>) -> Result<(), NotIssued> {
+        let (submitter, mut queue, _) = self.ring.split();
+        let work = &mut self.work;
+        let target = work.target(process, &submitter, place.handle).map_err(NotIssued::Refused)?;
+        let slot = *work.free.last().expect("room for it");
+        let entry = work.entry(slot, place, target, issued).ok_or(NotIssued::Alone)?;
+        work.push(&mut queue, &entry);
+        Ok(())
     }
 
-    #[cold]
-    fn set_file(&mut self, index: usize, descriptor: RawFd) {
-        let updated = self.ring.submitter().register_files_update(index as u32, &[descriptor]);
-        self.files[index] = if updated.is_ok() { descriptor } else { -1 };
+    /// Tells the recorder of all that has returned; says whether anything failed.
+    #[inline(never)]
+    fn hear<R: Recorder<Host>>(&mut self, recorder: &mut R, returned: Moment<Host>) -> bool {
+        let Work { slots, free, .. } = &mut self.work;
+        let mut has_failed = false;
+        for completion in self.ring.completion() {
+            let slot = completion.user_data() as u32;
+            free.push(slot);
+            let Slot { place, issued, .. } = slots[slot as usize];
+            match outcome(completion.result(), place.length) {
+                // Which of both it is, is said to the compiler.
+                Ok(moved) if place.write => {
+                    recorder.record(&Op::from(Place { write: true, ..place }), issued, returned, Ok(moved));
+                }
+                Ok(moved) => recorder.record(&Op::from(Place { write: false, ..place }), issued, returned, Ok(moved)),
+                Err(reason) => {
+                    failed(recorder, place.into(), (issued, returned), reason);
+                    has_failed = true;
+                }
+            }
+        }
+        has_failed
     }
 
     /// The op will change which file a handle is, so that its number may come to mean another one.
     fn forget(&mut self, op: &Op) {
         if let Op::Open { handle, .. } | Op::Create { handle, .. } | Op::Close { handle } = op {
             let index = usize::from(handle.0) % HANDLES;
-            if self.files[index] >= 0 {
-                self.set_file(index, -1);
+            if self.work.files[index] >= 0 {
+                self.work.set_file(&self.ring.submitter(), index, -1);
             }
         }
     }
@@ -297,14 +314,76 @@ impl Uring {
     }
 }
 
+impl Work {
+    fn under_way(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The file of a handle. It is registered where that is possible.
+    #[inline(never)]
+    fn target(&mut self, process: &Process, submitter: &Submitter<'_>, handle: Handle) -> Result<Target, Reason> {
+        let (descriptor, identity) = process.descriptor(handle)?;
+        let index = usize::from(handle.0) % HANDLES;
+        if self.registers_files && self.files[index] != descriptor {
+            self.set_file(submitter, index, descriptor);
+        }
+        let is_registered = self.registers_files && self.files[index] == descriptor;
+        let (number, flags) =
+            if is_registered { (index as i32, Flags::FIXED_FILE) } else { (descriptor, Flags::empty()) };
+        Ok(Target { handle, number, flags, identity })
+    }
+
+    fn set_file(&mut self, submitter: &Submitter<'_>, index: usize, descriptor: RawFd) {
+        let updated = submitter.register_files_update(index as u32, &[descriptor]);
+        self.files[index] = if updated.is_ok() { descriptor } else { -1 };
+    }
+
+    /// What the ring is told of a read or a write in a free slot; nothing where it cannot overlap with others.
+    #[inline(always)]
+    fn entry(&mut self, slot: u32, place: Place, target: Target, issued: Moment<Host>) -> Option<Entry> {
+        let Place { length, offset, write, .. } = place;
+        if length > self.overlap.largest || (write && !self.overlap.writes) {
+            return None;
+        }
+        let here = &mut self.slots[slot as usize];
+        (here.place, here.issued) = (place, issued);
+        // Whether the number is a descriptor or not is told by the flags.
+        let file = Fd(target.number);
+        let entry = if write {
+            let memory = self.memory.data(slot, &mut here.at, length, target.identity, offset);
+            match self.registers_memory {
+                true => opcode::WriteFixed::new(file, memory, length, 0).offset(offset).build(),
+                false => opcode::Write::new(file, memory, length).offset(offset).build(),
+            }
+        } else {
+            let memory = self.memory.room(slot, length);
+            match self.registers_memory {
+                true => opcode::ReadFixed::new(file, memory, length, 0).offset(offset).build(),
+                false => opcode::Read::new(file, memory, length).offset(offset).build(),
+            }
+        };
+        Some(entry.flags(target.flags).user_data(u64::from(slot)))
+    }
+
+    /// Puts it into the ring, to be issued with the next wait.
+    #[inline(always)]
+    fn push(&mut self, queue: &mut SubmissionQueue<'_>, entry: &Entry) {
+        // SAFETY: the memory belongs to this slot, which is used again only after the completion; it outlives the op
+        // (`drop`). The file is open: it is closed only while nothing is under way.
+        let pushed = unsafe { queue.push(entry) };
+        pushed.expect("a ring has as many entries as slots");
+        self.free.pop();
+    }
+}
+
 impl Drop for Uring {
     fn drop(&mut self) {
         // The kernel lets go of a ring's files some time after the ring is gone, and a file system that has open files
         // cannot be unmounted.
         let _ = self.ring.submitter().unregister_files();
-        if self.under_way() > 0 {
+        if self.work.under_way() > 0 {
             // The world has failed, or a recorder panicked: the kernel may still write to this memory.
-            std::mem::forget(std::mem::take(&mut self.memory.pages));
+            std::mem::forget(std::mem::take(&mut self.work.memory.pages));
         }
     }
 }
@@ -368,12 +447,20 @@ impl Memory {
 
 /// What the kernel says of an op, in the words of both worlds.
 #[inline]
-fn outcome(op: &Op, result: i32) -> Result<u32, Reason> {
-    let (Op::ReadAt { length, .. } | Op::WriteAt { length, .. }) = *op else { return Ok(0) };
+fn outcome(result: i32, length: u32) -> Result<u32, Reason> {
     if result < 0 {
         return Err(reason(Errno::from_raw_os_error(-result)));
     }
     whole(result as usize, length)
+}
+
+/// The place of an op, where it has one of its own.
+fn place_of(op: &Op) -> Option<Place> {
+    match *op {
+        Op::ReadAt { handle, length, offset } => Some(Place { handle, length, offset, write: false }),
+        Op::WriteAt { handle, length, offset } => Some(Place { handle, length, offset, write: true }),
+        _ => None,
+    }
 }
 
 /// Tells the recorder which op was not issued any more.

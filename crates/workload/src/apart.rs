@@ -1,0 +1,75 @@
+//! What programs that run at once write to, kept apart in memory: two processors that write to one cache line wait for
+//! each other.
+
+use units::Moment;
+
+use crate::op::{Op, Place, Reason};
+use crate::recorder::Recorder;
+use crate::stream::{Issue, Step, Steps};
+
+/// On cache lines of its own. They have 64 bytes, or 128; and where they have 64, many processors fetch two at once
+/// (Intel 64 and IA-32 Architectures Optimization Reference Manual, spatial prefetcher).
+#[derive(Clone, Debug, Default)]
+#[repr(align(128))]
+pub struct Apart<T>(pub T);
+
+impl<S: Steps> Iterator for Apart<S> {
+    type Item = Step;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Step> {
+        self.0.next()
+    }
+}
+
+impl<S: Steps> Steps for Apart<S> {
+    fn issue(&self) -> Issue {
+        self.0.issue()
+    }
+
+    fn is_paced(&self) -> bool {
+        self.0.is_paced()
+    }
+
+    #[inline(always)]
+    fn again(&mut self, op: &Op) -> u64 {
+        self.0.again(op)
+    }
+
+    #[inline(always)]
+    fn place(&mut self) -> Option<Place> {
+        self.0.place()
+    }
+
+    fn curtail(&mut self) {
+        self.0.curtail();
+    }
+}
+
+impl<C, R: Recorder<C>> Recorder<C> for Apart<R> {
+    const TIMED: bool = R::TIMED;
+
+    #[inline(always)]
+    fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
+        self.0.record(op, issued, returned, outcome);
+    }
+
+    #[inline(always)]
+    fn has_enough(&self) -> bool {
+        self.0.has_enough()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::Tally;
+
+    #[test]
+    fn neighbours_share_no_line() {
+        let both = [Apart(Tally::default()), Apart(Tally::default())];
+        let ends = (&raw const both[0]).addr() + size_of::<Tally>();
+        let begins = (&raw const both[1]).addr();
+        assert!(begins.is_multiple_of(128) && ends <= begins);
+    }
+}
