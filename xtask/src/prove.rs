@@ -48,7 +48,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 14] = [
+const EXPERIMENTS: [Experiment; 15] = [
     throttled::EXPERIMENT,
     law::EXPERIMENT,
     fio::EXPERIMENT,
@@ -79,7 +79,7 @@ const EXPERIMENTS: [Experiment; 14] = [
             "--",
             "--nocapture",
         ],
-        figures: 6,
+        figures: 10,
         judge: instructions,
     },
     Experiment {
@@ -93,6 +93,12 @@ const EXPERIMENTS: [Experiment; 14] = [
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "charged"],
         figures: 4,
         judge: charged,
+    },
+    Experiment {
+        name: "own",
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "own"],
+        figures: 2,
+        judge: own,
     },
     Experiment {
         name: "together",
@@ -304,8 +310,17 @@ fn ratio(line: &Value, (low, high): (f64, f64), what: &str) -> Option<Figure> {
     })
 }
 
-/// A line of the test `instructions`: of a whole program, or of a call above a bare loop.
+/// A line of the test `instructions`: of a whole program, of a call above a bare loop, of an operation whose time is
+/// kept, alone or beside another program.
 fn instructions(line: &Value) -> Option<Figure> {
+    if let (Some(engine), Some(each)) = (line["engine"].as_str(), line["instructions"].as_f64()) {
+        let what = format!("user instructions per read of 4 KiB, its time kept: {engine}");
+        let (asked, reached) = match line["alone"].as_f64() {
+            Some(alone) => (format!("within 2 % of {alone:.1}"), (0.98..1.02).contains(&(each / alone))),
+            None => ("at most 250".to_owned(), each <= 250.0),
+        };
+        return Some(Figure { what, asked, measured: format!("{each:.1}"), reached });
+    }
     let program = line["program"].as_str()?;
     if let Some(all) = line["instructions"].as_u64() {
         // The first is asked of starting up, the second of a run that lasts milliseconds.
@@ -368,6 +383,31 @@ fn charged(line: &Value) -> Option<Figure> {
         asked: "0.97 to 1.03, in 5 or more".to_owned(),
         measured: format!("{ratio:.3}"),
         reached: (0.97..=1.03).contains(&ratio) && windows >= 5,
+    })
+}
+
+/// A line of the benchmark `own`: what timing costs above a bare loop that times, or what the tool says of itself.
+fn own(line: &Value) -> Option<Figure> {
+    let pairs = line["pairs"].as_u64()?;
+    if let (Some(what), Some(ratio)) = (line["cpu"].as_str(), line["ratio"].as_f64()) {
+        return Some(Figure {
+            what: format!(
+                "CPU of the path of a run / bare loop with the same clocks and histogram: {what}, {pairs} pairs"
+            ),
+            asked: "at most 1.08".to_owned(),
+            measured: format!("{ratio:.3}"),
+            reached: ratio <= 1.08,
+        });
+    }
+    let what = line["own"].as_str()?;
+    let (said, above) = (line["said_percent"].as_f64()?, line["above_bare_percent"].as_f64()?);
+    Some(Figure {
+        what: format!(
+            "the tool's share of the CPU as it says, beside what it takes above a bare loop: {what}, {pairs} pairs"
+        ),
+        asked: "within 1 point".to_owned(),
+        measured: format!("{said:.1} %, {above:.1} %"),
+        reached: (said - above).abs() <= 1.0,
     })
 }
 

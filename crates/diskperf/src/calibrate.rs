@@ -1,34 +1,105 @@
 //! What measuring itself costs: so that a person sees how much of a figure is ours.
 
-use kernel::now;
-use stats::Calibration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use kernel::{Posix, now};
+use stats::{Calibration, OwnCost};
 use units::{Host, Nanos};
-use workload::{Handle, Op, OpKind, Recorder, Tally, Unit};
+use workload::{Handle, Issue, Op, OpKind, Phase, Recorder, Steps, Tally, Unit};
 
 use crate::cells::History;
 use crate::plan::Plan;
 use crate::recorder::Timed;
+use crate::runner::{self, Part};
 use crate::target::Target;
 
 /// Operations that are timed to find out what that costs: a millisecond or so.
 const OPERATIONS: u32 = 10_000;
 
-/// What one measurement costs, and what share of the time that was measured on real targets the timing of
-/// single operations was. `nothing` is what the clock shows where nothing is done.
+/// For so long a phase is gone through without issuing anything, and how often: of all, the one least disturbed counts.
+const TRIAL: Duration = Duration::from_millis(1);
+const TRIALS: usize = 3;
+
+/// What one measurement costs, and what share of the time and of the CPU time that was measured on real targets was our
+/// own. `nothing` is what the clock shows where nothing is done.
 pub fn calibration(nothing: Nanos, plan: &Plan, targets: &[Target], histories: &[History]) -> Calibration {
     let per_op_ns = plan.how.timed.then(per_op_ns);
-    let (mut operations, mut elapsed) = (0, Nanos::ZERO);
+    let mut all = Sums::default();
+    let mut known = Sums::default();
     for (alternative, history) in plan.alternatives.iter().zip(histories) {
         if alternative.targets.iter().any(|&index| targets[index].is_simulated()) {
             continue;
         }
-        for part in history.kept().flat_map(|(_, run)| &run.phases).flat_map(|phase| &phase.parts) {
-            operations += part.tally.ops.iter().sum::<u64>();
-            elapsed += part.durable.unwrap_or(part.returned);
+        for (index, phase) in alternative.row.program.phases.iter().enumerate() {
+            let mut sums = Sums::default();
+            let runs = history.kept().filter_map(|(_, run)| run.phases.get(index));
+            runs.flat_map(|run| &run.parts).for_each(|part| sums.add(part));
+            all.join(&sums);
+            let own = if sums.operations > 0 { own_ns(phase, plan.how.timed) } else { None };
+            if let Some(own) = own {
+                known.join(&Sums { own: own * sums.operations as f64, ..sums });
+            }
         }
     }
-    let share = |per_op: f64| 100.0 * per_op * operations as f64 / elapsed.0 as f64;
-    Calibration { clock_ns: nothing.0, per_op_ns, tool_percent: per_op_ns.filter(|_| elapsed > Nanos::ZERO).map(share) }
+    let share = |per_op: f64| 100.0 * per_op * all.operations as f64 / all.elapsed.0 as f64;
+    let own =
+        OwnCost { ns_per_op: known.own / known.operations as f64, cpu_percent: 100.0 * known.own / known.cpu.0 as f64 };
+    Calibration {
+        clock_ns: nothing.0,
+        per_op_ns,
+        tool_percent: per_op_ns.filter(|_| all.elapsed > Nanos::ZERO).map(share),
+        own: (known.operations > 0 && known.cpu > Nanos::ZERO).then_some(own),
+    }
+}
+
+/// Of some phases: operations, how long they took, the CPU time of their programs, and nanoseconds of it that were ours.
+#[derive(Default)]
+struct Sums {
+    operations: u64,
+    elapsed: Nanos,
+    cpu: Nanos,
+    own: f64,
+}
+
+impl Sums {
+    fn add(&mut self, part: &Part) {
+        self.operations += part.tally.ops.iter().sum::<u64>();
+        self.elapsed += part.durable.unwrap_or(part.returned);
+        self.cpu += part.cpu.total;
+    }
+
+    fn join(&mut self, other: &Sums) {
+        self.operations += other.operations;
+        self.elapsed += other.elapsed;
+        self.cpu += other.cpu;
+        self.own += other.own;
+    }
+}
+
+/// What our own code takes of the CPU for one operation of a phase, in nanoseconds: the phase is gone through the very way
+/// it goes when it is measured, but for the calls. Nothing of a ring, whose kernel does part of that, and of a schedule,
+/// which waits.
+pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
+    if phase.steps.is_paced() || matches!(phase.steps.issue(), Issue::Overlapping(_)) {
+        return None;
+    }
+    let steps = phase.steps.clone().issued(Issue::Nowhere);
+    let trials = (0..TRIALS).filter_map(|_| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut world = Posix::on_given(Vec::new(), 0, Arc::clone(&stop)).ok()?;
+        let (cpu, operations) = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(TRIAL);
+                stop.store(true, Ordering::Relaxed);
+            });
+            runner::cpu_of(&mut world, &steps, phase, timed).ok()
+        })?;
+        (operations > 0).then(|| cpu.0 as f64 / operations as f64)
+    });
+    trials.min_by(f64::total_cmp)
 }
 
 /// What it costs to time an operation that takes no time: two looks at the clock, and the histogram; less what
@@ -53,7 +124,22 @@ fn listened_to<R: Recorder<Host>>(mut recorder: R) -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use workload::Overlap;
+    use workload::programs::mckusick::Classic;
+
     use super::*;
+
+    #[test]
+    fn our_own_code_costs_more_where_operations_are_timed_and_nothing_is_told_of_rings() {
+        let mut phase = Classic::Read8192.program(1 << 30).phases.remove(0);
+        // On a machine that is busy one attempt may be disturbed.
+        let least = |timed| (0..10).filter_map(|_| own_ns(&phase, timed)).fold(f64::INFINITY, f64::min);
+        let (counted, timed) = (least(false), least(true));
+        assert!(0.0 < counted && counted < timed && timed < 100_000.0, "{counted} {timed}");
+        let overlap = Overlap { depth: 2, largest: 8192, writes: false };
+        phase.steps = phase.steps.issued(Issue::Overlapping(overlap));
+        assert_eq!(own_ns(&phase, true), None);
+    }
 
     #[test]
     fn timing_costs_something_and_less_than_a_disk() {

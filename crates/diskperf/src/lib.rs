@@ -12,7 +12,7 @@ mod output;
 
 mod anonymous;
 mod budget;
-mod calibrate;
+pub mod calibrate;
 mod cells;
 mod checks;
 mod cli;

@@ -276,6 +276,19 @@ pub fn nothing<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
     Ok(times.get(times.len() / 2).copied().unwrap_or_default())
 }
 
+/// The CPU time that these steps of a phase took of the world's programs, and how many ops were done; not that of what
+/// makes anything durable.
+pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: bool) -> Result<(Nanos, u64), W::Fault> {
+    let (spans, tallies) = if timed || phase.within.is_some() {
+        let (spans, recorders) = run_with(world, steps, || Timed::new(phase.unit).within(phase.within))?;
+        (spans, split(recorders).0)
+    } else {
+        run_stream(world, steps)?
+    };
+    let operations = tallies.iter().flat_map(|tally| tally.ops).sum();
+    Ok((spans.iter().map(|span| span.cpu.total).sum(), operations))
+}
+
 /// Odd, so that there is a middle one.
 const NOTHINGS: usize = 21;
 

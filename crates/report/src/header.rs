@@ -195,11 +195,11 @@ fn widest_interval(cells: &[Cell]) -> Option<f64> {
     cells.iter().filter_map(|cell| cell.rate.as_ref().and_then(half)).max_by(f64::total_cmp)
 }
 
-/// What was at work that no row shows by itself: the timing of operations, and the kernel's own threads, of
-/// all time that was measured.
+/// What was at work that no row shows by itself: this tool, of the CPU time of programs, or as far as only that is known
+/// the timing of operations, of all time that was measured; and the kernel's own threads, of that time.
 fn costs(document: &Document) -> Vec<String> {
     let percent = |value: f64| if value < 10.0 { significant(value, 1) } else { significant(value, 2) };
-    let tool = document.run.calibration.and_then(|calibration| calibration.tool_percent);
+    let calibration = document.run.calibration;
     let measured = document.cells.iter().filter(|cell| cell.provenance == Provenance::Measured && cell.measured);
     let (mut workers, mut elapsed) = (Some(0.0), 0.0);
     for (cell, round) in measured.flat_map(|cell| cell.kept().map(move |round| (cell, round))) {
@@ -207,7 +207,15 @@ fn costs(document: &Document) -> Vec<String> {
         elapsed += round.elapsed_s(cell.state.clock);
     }
     let workers = workers.filter(|_| elapsed > 0.0).map(|workers| 100.0 * workers / elapsed);
-    let tool = tool.map(|tool| format!("This tool: {} % of the time", percent(tool)));
+    let tool = calibration.map(|calibration| match (calibration.own, calibration.tool_percent) {
+        (Some(own), _) => {
+            let each = significant(own.ns_per_op / 1e3, 2);
+            format!("This tool: {} % of the CPU ({each} us an operation; diskperf help tool)", percent(own.cpu_percent))
+        }
+        (None, Some(share)) => format!("This tool: {} % of the time", percent(share)),
+        (None, None) => "This tool: n.m.".to_owned(),
+    });
+    let tool = tool.filter(|_| elapsed > 0.0);
     let workers = workers.map(|workers| format!("kernel workers +{} % CPU", percent(workers)));
     tool.into_iter().chain(workers).collect()
 }

@@ -95,6 +95,19 @@ pub struct Calibration {
     pub per_op_ns: Option<f64>,
     /// Of all time that was measured, the percentage in which operations were timed.
     pub tool_percent: Option<f64>,
+    /// What this tool's own code took of the CPU while it measured; null where that could not be measured, as it cannot
+    /// of rings and of schedules.
+    pub own: Option<OwnCost>,
+}
+
+/// What the tool's own code takes of the CPU: measured by going the same way once more, without issuing anything.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnCost {
+    /// Nanoseconds of CPU time for each operation, the mean over all of them.
+    pub ns_per_op: f64,
+    /// Of the CPU time of the programs that did those operations, the percentage that it was.
+    pub cpu_percent: f64,
 }
 
 /// What else was at work on the machine while a run measured.

@@ -27,7 +27,7 @@ pub use cell::{
     ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
 };
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
-pub use document::{Calibration, Document, ImageInfo, Noise, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo};
+pub use document::{Calibration, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo};
 pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use latency::{Latencies, Times};
 pub use marks::{Mark, MarkCode};

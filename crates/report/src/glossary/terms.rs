@@ -57,6 +57,18 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "What the kernel's own threads took stands beside it, under kernel.",
     },
     Entry {
+        word: "tool",
+        also: &["this tool", "own", "overhead"],
+        brief: "what diskperf's own code took of the CPU",
+        says: "Each phase is gone through once more, after the last round, the way it was measured but without a call: the \
+               same stream, loop, clocks and histogram. What that takes, for as many operations, in percent of the CPU time of \
+               the programs; calls that a bare program would make are not in it.",
+        when: "Below a table of real targets. \"of the time\" where only the timing of operations is known, as of rings and \
+               of schedules; n.m. where not even that.",
+        advice: "Where it is some percent, a bare program would be faster by about as much: believe no difference that is \
+                 smaller.",
+    },
+    Entry {
         word: "p50 / p99",
         also: &["p50", "p90", "p99", "p999", "percentile"],
         brief: "half, and 99 %, of the operations took no longer",

@@ -1,0 +1,149 @@
+//! What the time of every operation costs, in CPU time: 4 KiB at random places of a file in memory, through the path that
+//! a run takes, and in bare loops, alternating in one process.
+//!
+//! ```text
+//!   cargo bench --package overhead --bench own
+//! ```
+//!
+//! Prints a line of JSON for each figure: the path of a run over a bare loop with the same clocks and histogram, as the
+//! median of pairs; and what the tool says of itself, beside what it took above a bare loop without either. Without
+//! `--bench`, as under `cargo test`, it runs at smoke size.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use diskperf::calibrate::own_ns;
+use diskperf::runner;
+use kernel::{Posix, now};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
+use stats::Latencies;
+use stats::summary::median;
+use units::{Nanos, Prng};
+use workload::programs::mckusick::Classic;
+use workload::{Access, Body, Directory, Handle, Name, Op, OpKind, Phase, Places, Stream, Unit};
+
+/// What is read, and how much of it at once: a megabyte, which stays in a near cache, so that calls are cheap.
+const BLOCKS: u64 = 256;
+const BLOCK: u32 = 4096;
+
+/// Pairs of a real measurement, odd, and reads of each side in one: a tenth of a second.
+const REAL: (usize, u64) = (41, 100_000);
+const SMOKE: (usize, u64) = (1, 1_000);
+
+fn main() {
+    let is_bench = std::env::args().any(|word| word == "--bench");
+    let (pairs, reads) = if is_bench { REAL } else { SMOKE };
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let folder = folder.expect("a scratch folder");
+    let measured = measure(&folder.path().join("file"), pairs, reads);
+    let of = |each: &dyn Fn(&Sides) -> f64| median(&measured.iter().map(each).collect::<Vec<f64>>()).expect("a pair");
+    println!(
+        "{}",
+        json!({
+            "cpu": "cached reads of 4 KiB, each timed", "pairs": pairs,
+            "run_ns": of(&|sides| sides.run), "bare_ns": of(&|sides| sides.timed),
+            "ratio": of(&|sides| sides.run / sides.timed),
+        })
+    );
+    println!(
+        "{}",
+        json!({
+            "own": "cached reads of 4 KiB, each timed", "pairs": pairs,
+            "said_ns": of(&|sides| sides.said), "above_bare_ns": of(&|sides| sides.run - sides.bare),
+            "said_percent": of(&|sides| 100.0 * sides.said / sides.run),
+            "above_bare_percent": of(&|sides| 100.0 * (sides.run - sides.bare) / sides.run),
+        })
+    );
+}
+
+/// Nanoseconds of CPU time per read.
+struct Sides {
+    /// The path of a run, and what the tool says that its part of it is.
+    run: f64,
+    said: f64,
+    /// A bare loop with clocks and a histogram, and one without.
+    timed: f64,
+    bare: f64,
+}
+
+fn measure(path: &Path, pairs: usize, reads: u64) -> Vec<Sides> {
+    std::fs::write(path, vec![1; (BLOCKS * u64::from(BLOCK)) as usize]).expect("a file");
+    let mut world = Posix::on_given(vec![path.to_owned()], BLOCK, Arc::default()).expect("a world");
+    let phase = phase(reads);
+    let file = OwnedFd::from(File::open(path).expect("the file"));
+    let pair = |number: usize| {
+        let mut run = || {
+            let (cpu, operations) = runner::cpu_of(&mut world, &phase.steps, &phase, true).expect("a run");
+            assert_eq!(operations, reads + 1, "the opening and every read");
+            cpu.0 as f64 / reads as f64
+        };
+        let timed = || timed(&file, reads).0 as f64 / reads as f64;
+        let bare = || bare(&file, reads).0 as f64 / reads as f64;
+        // Each first as often as the others.
+        let (run, timed, bare) = match number % 3 {
+            0 => {
+                let (run, timed) = (run(), timed());
+                (run, timed, bare())
+            }
+            1 => {
+                let (timed, bare) = (timed(), bare());
+                (run(), timed, bare)
+            }
+            _ => {
+                let (bare, run) = (bare(), run());
+                (run, timed(), bare)
+            }
+        };
+        Sides { run, said: own_ns(&phase, true).expect("a cost"), timed, bare }
+    };
+    (0..pairs).map(pair).collect()
+}
+
+fn phase(reads: u64) -> Phase {
+    let (name, handle) = (Name { directory: Directory::GIVEN, number: 0 }, Handle(0));
+    let opening = Op::Open { name, handle, access: Access::Read, mode: Default::default() };
+    let places = Places::drawn(false, handle, BLOCK, (reads, BLOCKS), 1);
+    Phase {
+        steps: Stream::open(vec![opening], Body::Places(places)),
+        unit: Unit::of(OpKind::ReadAt),
+        ..Classic::Read8192.program(u64::from(BLOCK)).phases.remove(0)
+    }
+}
+
+/// The same reads with nothing else than clocks and a histogram: CPU time.
+fn timed(file: &OwnedFd, reads: u64) -> Nanos {
+    let mut prng = Prng::new(1);
+    let mut buffer = vec![0; BLOCK as usize];
+    let mut latencies = Latencies::default();
+    let before = thread_cpu();
+    for _ in 0..reads {
+        let offset = prng.below(BLOCKS) * u64::from(BLOCK);
+        let began = now();
+        let moved = rustix::io::pread(file, &mut buffer, offset);
+        latencies.record(now().since(began));
+        assert_eq!(moved, Ok(buffer.len()));
+    }
+    let took = thread_cpu() - before;
+    assert_eq!(latencies.count(), reads);
+    took
+}
+
+/// Reads of the same file with nothing else at all: the places are a fixed number of blocks apart.
+fn bare(file: &OwnedFd, reads: u64) -> Nanos {
+    let mut buffer = vec![0; BLOCK as usize];
+    let before = thread_cpu();
+    for number in 0..reads {
+        let offset = (number * 97 % BLOCKS) * u64::from(BLOCK);
+        assert_eq!(rustix::io::pread(file, &mut buffer, offset), Ok(buffer.len()));
+    }
+    thread_cpu() - before
+}
+
+fn thread_cpu() -> Nanos {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
