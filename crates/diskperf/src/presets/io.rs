@@ -43,8 +43,11 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
             (asked, load.given(asked, settings.seed), too_small(asked, largest))
         }
         _ => {
-            let settings = Settings { size, ..*settings };
-            let bytes = settings.size_in_calls(SIZE, smallest)?;
+            let bytes = size.unwrap_or(SIZE).0;
+            if !bytes.is_multiple_of(smallest) {
+                let why = format!("a file holds a whole number of calls of {} (--bs)", Bytes(smallest));
+                return Err(refused("size", Bytes(bytes), &why, "take a multiple of --bs"));
+            }
             if bytes < largest {
                 let why = format!("it holds no block of {}", Bytes(largest));
                 return Err(refused("size", Bytes(bytes), &why, "take a larger file, or a smaller --bs"));
