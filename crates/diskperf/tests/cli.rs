@@ -66,7 +66,7 @@ fn the_main_job_measures_the_folder_one_stands_in() {
         "copy",
         "MiB/s",
         "files/sec",
-        "p50 / p99",
+        "service p50/p99",
     ] {
         assert!(ended.out.contains(word), "{}", ended.out);
     }

@@ -108,7 +108,7 @@ fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
     let show = ["show", "run.json"];
     let all = piped(folder.path(), &show);
     assert!(!all.out.contains("columns:"), "{}", all.out);
-    let headings = ["target", "state", "rate", "+-", "CPU", "kernel", "p50 / p99", "limited by", "calls alone"];
+    let headings = ["target", "state", "rate", "+-", "CPU", "kernel", "service p50/p99", "limited by", "calls alone"];
     for (columns, missing) in [(200, &[][..]), (100, &["kernel"]), (60, &["kernel", "limited by", "CPU"])] {
         let ended = seen(columns, folder.path(), &show);
         assert_eq!(ended.status, Some(0), "{}", ended.err);

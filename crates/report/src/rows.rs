@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stats::{CacheState, Cell, ClockKind, Document, ParameterValue, Rate, summary};
+use stats::{CacheState, Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate, summary};
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
@@ -46,7 +46,7 @@ pub fn columns(document: &Document) -> Vec<Column> {
         Column::figures("+-").left_out(0),
         Column::figures("CPU").left_out(1),
         Column::figures("kernel").left_out(5),
-        Column::figures("p50 / p99").left_out(3),
+        Column::figures(times(document).map_or("p50 / p99", LatencyKind::heading)).left_out(3),
         Column::words("limited by").left_out(2),
         Column::figures("calls alone").left_out(4),
     ]);
@@ -59,7 +59,8 @@ pub fn row(document: &Document, cell: &Cell) -> Vec<String> {
     if document.run.targets.len() > 1 {
         row.push(cell.target.clone());
     }
-    let figures = [rate(cell), interval(cell), cpu(cell), workers(cell), latencies(cell), limit(cell), calls(cell)];
+    let latencies = latencies(cell, times(document).is_none());
+    let figures = [rate(cell), interval(cell), cpu(cell), workers(cell), latencies, limit(cell), calls(cell)];
     row.push(state(cell).to_owned());
     row.extend(figures);
     row
@@ -178,14 +179,14 @@ pub fn name(cell: &Cell, all: &[Cell]) -> String {
     name
 }
 
-/// What a person sees of a cell before the table: ` write_8192  734 MiB/s  4.36 us / 9.99 us`.
+/// What a person sees of a cell before the table: ` write_8192  734 MiB/s  service 4.36 us / 9.99 us`.
 pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
     cell.rate.as_ref()?;
     let mut name = name(cell, all);
     if all.iter().any(|other| other.target != cell.target) {
         name += &format!(" on {}", cell.target);
     }
-    let line = format!(" {name:<28} {:>20}  {}", rate(cell).trim_end_matches('*'), latencies(cell));
+    let line = format!(" {name:<28} {:>20}  {}", rate(cell).trim_end_matches('*'), latencies(cell, true));
     Some(line.trim_end().to_owned())
 }
 
@@ -219,15 +220,23 @@ fn workers(cell: &Cell) -> String {
     workers.map_or_else(String::new, |percent| format!("+{percent:.0}%"))
 }
 
+/// From when all times of a table count, where that is one; it then stands in the heading.
+fn times(document: &Document) -> Option<LatencyKind> {
+    let mut kinds = document.cells.iter().filter_map(|cell| Some(cell.latency_ns?.kind));
+    let first = kinds.next()?;
+    kinds.all(|kind| kind == first).then_some(first)
+}
+
 /// Half of the units of work took no longer than the first, 99 % no longer than the second. A unit that both have is
-/// printed once.
-fn latencies(cell: &Cell) -> String {
+/// printed once. Where others count otherwise, it says from when these do.
+fn latencies(cell: &Cell, is_mixed: bool) -> String {
     let Some(latency) = cell.latency_ns else { return String::new() };
+    let kind = if is_mixed { format!("{} ", latency.kind.name()) } else { String::new() };
     let p50 = Nanos(latency.p50).to_string();
-    let Some(p99) = latency.p99.map(|nanos| Nanos(nanos).to_string()) else { return format!("{p50} / n.m.") };
+    let Some(p99) = latency.p99.map(|nanos| Nanos(nanos).to_string()) else { return format!("{kind}{p50} / n.m.") };
     match (p50.split_once(' '), p99.split_once(' ')) {
-        (Some((half, unit)), Some((_, other))) if unit == other => format!("{half} / {p99}"),
-        _ => format!("{p50} / {p99}"),
+        (Some((half, unit)), Some((_, other))) if unit == other => format!("{kind}{half} / {p99}"),
+        _ => format!("{kind}{p50} / {p99}"),
     }
 }
 

@@ -208,6 +208,24 @@ pub enum LatencyKind {
     Response,
 }
 
+impl LatencyKind {
+    /// In one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LatencyKind::Service => "service",
+            LatencyKind::Response => "response",
+        }
+    }
+
+    /// Above two percentiles.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            LatencyKind::Service => "service p50/p99",
+            LatencyKind::Response => "response p50/p99",
+        }
+    }
+}
+
 /// Bytes on both sides, over all kept rounds and the clock that the cell claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

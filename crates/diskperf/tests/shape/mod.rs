@@ -17,7 +17,8 @@ const LEFT_OUT: [&str; 9] =
 const DEVICE: [&str; 3] = ["the device ", "no device can be seen", "may come from memory"];
 
 /// Headings of columns that may be empty.
-const OPTIONAL: [&str; 6] = ["+-", "CPU", "kernel", "p50 / p99", "limited by", "calls alone"];
+const OPTIONAL: [&str; 8] =
+    ["+-", "CPU", "kernel", "p50 / p99", "service p50/p99", "response p50/p99", "limited by", "calls alone"];
 
 /// Units that follow figures, and grow and shrink with them.
 const UNITS: [&str; 14] = ["ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "%"];

@@ -70,7 +70,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "p50 / p99",
-        also: &["p50", "p90", "p99", "p999", "percentile"],
+        also: &["p50", "p90", "p99", "p999", "percentile", "service p50/p99", "response p50/p99"],
         brief: "half, and 99 %, of the operations took no longer",
         says: "Percentiles of the time of single units of work.",
         when: "p99 from 1000 operations on, p99.9 from 10,000; else n.m.",
