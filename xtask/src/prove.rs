@@ -8,6 +8,7 @@
 //!      ask for some experiments only;
 //!   3. the table says for each figure what was asked, what was measured, and by which command.
 
+mod figures;
 mod fio;
 mod law;
 mod throttled;
@@ -56,14 +57,16 @@ const EXPERIMENTS: [Experiment; 15] = [
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
         figures: 4,
-        judge: |line| ratio(line, (0.97, 1.03), "runner / bare loop, time of 8 MiB on tmpfs"),
+        judge: |line| figures::ratio(line, (0.97, 1.03), "runner / bare loop, time of 8 MiB on tmpfs"),
     },
     Experiment {
         name: "small-files-over-bare-loop",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "smallfb"],
         figures: 3,
         // A rate of 0.95 is a time of 1 / 0.95.
-        judge: |line| ratio(line, (0.0, 1.0 / 0.95), "runner / bare loop, time of 10,000 files of 1 KiB on tmpfs"),
+        judge: |line| {
+            figures::ratio(line, (0.0, 1.0 / 0.95), "runner / bare loop, time of 10,000 files of 1 KiB on tmpfs")
+        },
     },
     Experiment {
         name: "instructions",
@@ -80,37 +83,37 @@ const EXPERIMENTS: [Experiment; 15] = [
             "--nocapture",
         ],
         figures: 10,
-        judge: instructions,
+        judge: figures::instructions,
     },
     Experiment {
         name: "bottlenecks",
         command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "bottlenecks"],
         figures: 11,
-        judge: bottleneck,
+        judge: figures::bottleneck,
     },
     Experiment {
         name: "charged",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "charged"],
         figures: 4,
-        judge: charged,
+        judge: figures::charged,
     },
     Experiment {
         name: "own",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "own"],
         figures: 2,
-        judge: own,
+        judge: figures::own,
     },
     Experiment {
         name: "together",
         command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "together"],
         figures: 1,
-        judge: together,
+        judge: figures::together,
     },
     Experiment {
         name: "clean-images",
         command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "clean"],
         figures: 4,
-        judge: clean,
+        judge: figures::clean,
     },
     Experiment {
         name: "kills",
@@ -128,7 +131,7 @@ const EXPERIMENTS: [Experiment; 15] = [
             "--nocapture",
         ],
         figures: 1,
-        judge: kills,
+        judge: figures::kills,
     },
     Experiment {
         name: "power",
@@ -146,7 +149,7 @@ const EXPERIMENTS: [Experiment; 15] = [
             "--nocapture",
         ],
         figures: 1,
-        judge: power,
+        judge: figures::power,
     },
     Experiment {
         name: "verify",
@@ -164,7 +167,7 @@ const EXPERIMENTS: [Experiment; 15] = [
             "--nocapture",
         ],
         figures: 3,
-        judge: verify,
+        judge: figures::verify,
     },
     Experiment {
         name: "fuzz",
@@ -194,7 +197,7 @@ const EXPERIMENTS: [Experiment; 15] = [
             "--nocapture",
         ],
         figures: 15,
-        judge: fuzzed,
+        judge: figures::fuzzed,
     },
 ];
 
@@ -295,322 +298,4 @@ fn path(experiment: &Experiment) -> Result<PathBuf, String> {
 
 fn write(path: &PathBuf, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
-}
-
-/// A line of the benchmark `loops`: one phase, its time by the runner's path over a bare loop's.
-fn ratio(line: &Value, (low, high): (f64, f64), what: &str) -> Option<Figure> {
-    let measured = line["ratio"].as_f64()?;
-    let (program, phase, pairs) = (line["program"].as_str()?, line["phase"].as_str()?, line["pairs"].as_u64()?);
-    let asked = if low > 0.0 { format!("{low} to {high}") } else { format!("at most {high:.3}") };
-    Some(Figure {
-        what: format!("{what}: {program} {phase}, median of {pairs} pairs of best-of-4"),
-        asked,
-        measured: format!("{measured:.3}"),
-        reached: (low..=high).contains(&measured),
-    })
-}
-
-/// A line of the test `instructions`: of a whole program, of a call above a bare loop, of an operation whose time is
-/// kept, alone or beside another program.
-fn instructions(line: &Value) -> Option<Figure> {
-    if let (Some(engine), Some(each)) = (line["engine"].as_str(), line["instructions"].as_f64()) {
-        let what = format!("user instructions per read of 4 KiB, its time kept: {engine}");
-        let (asked, reached) = match line["alone"].as_f64() {
-            Some(alone) => (format!("within 2 % of {alone:.1}"), (0.98..1.02).contains(&(each / alone))),
-            None => ("at most 250".to_owned(), each <= 250.0),
-        };
-        return Some(Figure { what, asked, measured: format!("{each:.1}"), reached });
-    }
-    let program = line["program"].as_str()?;
-    if let Some(all) = line["instructions"].as_u64() {
-        // The first is asked of starting up, the second of a run that lasts milliseconds.
-        let most = if program == "--version" { 5_000_000 } else { 3_000_000 };
-        return Some(Figure {
-            what: format!("user instructions of a whole `diskperf {program}`"),
-            asked: format!("at most {most}"),
-            measured: all.to_string(),
-            reached: all <= most,
-        });
-    }
-    let above = line["world"].as_f64()? - line["bare"].as_f64()?;
-    Some(Figure {
-        what: format!("user instructions per call above a bare loop: {program}"),
-        asked: "at most 40".to_owned(),
-        measured: format!("{above:.1}"),
-        reached: above <= 40.0,
-    })
-}
-
-/// A line of a subject of fuzzing, which it has only where nothing was found.
-fn fuzzed(line: &Value) -> Option<Figure> {
-    let (name, inputs) = (line["fuzzed"].as_str()?, line["inputs"].as_u64()?);
-    let (outcomes, seconds) = (line["outcomes"].as_u64()?, line["seconds"].as_f64()?);
-    Some(Figure {
-        what: format!("nothing panics or hangs on inputs changed at random: {name}"),
-        asked: "60 s".to_owned(),
-        measured: format!("{seconds:.0} s, {inputs} inputs, {outcomes} outcomes"),
-        reached: seconds >= 60.0 && outcomes > 1,
-    })
-}
-
-/// A line of the benchmark `bottlenecks`: what was said of one, or of how many the right word.
-fn bottleneck(line: &Value) -> Option<Figure> {
-    if let Some(all) = line["bottlenecks"].as_u64() {
-        let (named, wrong) = (line["named"].as_u64()?, line["wrong"].as_u64()?);
-        return Some(Figure {
-            what: format!("`limited by` right, of {all} bottlenecks made on purpose"),
-            asked: "at least 9 of 10, none wrong".to_owned(),
-            measured: format!("{named}, {wrong} wrong"),
-            reached: all == 10 && named >= 9 && wrong == 0,
-        });
-    }
-    let (name, limit) = (line["bottleneck"].as_str()?, &line["limited_by"]);
-    let right: Vec<&str> = line["right"].as_array()?.iter().filter_map(Value::as_str).collect();
-    let what = limit["what"].as_str()?;
-    Some(Figure {
-        what: format!("`limited by` under a bottleneck made on purpose: {name}"),
-        asked: format!("{}, or n.m.", right.join(" or ")),
-        measured: format!("{what} ({})", limit["evidence"].as_str()?),
-        reached: what == "n.m." || right.contains(&what),
-    })
-}
-
-/// A line of the benchmark `charged`: CPU time of programs and workers as told, over what the kernel charged.
-fn charged(line: &Value) -> Option<Figure> {
-    let (way, ratio, windows) = (line["writes"].as_str()?, line["ratio"].as_f64()?, line["windows"].as_u64()?);
-    Some(Figure {
-        what: format!("CPU of program and workers / charged by the kernel, writes: {way}, {windows} windows"),
-        asked: "0.97 to 1.03, in 5 or more".to_owned(),
-        measured: format!("{ratio:.3}"),
-        reached: (0.97..=1.03).contains(&ratio) && windows >= 5,
-    })
-}
-
-/// A line of the benchmark `own`: what timing costs above a bare loop that times, or what the tool says of itself.
-fn own(line: &Value) -> Option<Figure> {
-    let pairs = line["pairs"].as_u64()?;
-    if let (Some(what), Some(ratio)) = (line["cpu"].as_str(), line["ratio"].as_f64()) {
-        return Some(Figure {
-            what: format!(
-                "CPU of the path of a run / bare loop with the same clocks and histogram: {what}, {pairs} pairs"
-            ),
-            asked: "at most 1.08".to_owned(),
-            measured: format!("{ratio:.3}"),
-            reached: ratio <= 1.08,
-        });
-    }
-    let what = line["own"].as_str()?;
-    let (said, above) = (line["said_percent"].as_f64()?, line["above_bare_percent"].as_f64()?);
-    Some(Figure {
-        what: format!(
-            "the tool's share of the CPU as it says, beside what it takes above a bare loop: {what}, {pairs} pairs"
-        ),
-        asked: "within 1 point".to_owned(),
-        measured: format!("{said:.1} %, {above:.1} %"),
-        reached: (said - above).abs() <= 1.0,
-    })
-}
-
-/// The last line of the benchmark `together`: how far solo cells were from foretelling it.
-fn together(line: &Value) -> Option<Figure> {
-    let (programs, error) = (line["programs"].as_u64()?, line["median_error"].as_f64()?);
-    Some(Figure {
-        what: format!("together foretold from solo on two limited disks, median error of {programs} programs"),
-        asked: "at most 10 %".to_owned(),
-        measured: format!("{:.1} %", 100.0 * error),
-        reached: programs >= 4 && error <= 0.10,
-    })
-}
-
-/// Marks that a clean image may have: others work on the machine, and it lies in a file.
-const DESERVED: [&str; 2] = ["noise", "nested"];
-
-/// A line of the benchmark `clean`: the marks of a preset on clean images.
-fn clean(line: &Value) -> Option<Figure> {
-    let (preset, runs) = (line["clean"].as_str()?, line["runs"].as_u64()?);
-    let others = line["marks"].as_object()?.iter().filter(|(code, _)| !DESERVED.contains(&code.as_str()));
-    let others: Vec<String> = others.map(|(code, count)| format!("{code} {count}")).collect();
-    Some(Figure {
-        what: format!("marks of {runs} runs of `{preset}` on clean images of ext4, xfs and btrfs in turn"),
-        asked: format!("none but {}", DESERVED.join(" and ")),
-        measured: if others.is_empty() { "none".to_owned() } else { others.join(", ") },
-        reached: others.is_empty(),
-    })
-}
-
-/// The line of the test `kills`: what became of runs that were killed at random moments.
-fn kills(line: &Value) -> Option<Figure> {
-    let (kills, stored) = (line["kills"].as_u64()?, line["stored"].as_u64()?);
-    let what = format!("`smoke` killed at {kills} random moments, with {stored} phases stored by then");
-    let asked = "of 200: 0 finished cells lost, 0 doubled, each completed by `resume`, nothing left behind";
-    broken_off(line, what, asked, kills >= 200)
-}
-
-/// The line of the test `power`: what became of runs during which the power was cut.
-fn power(line: &Value) -> Option<Figure> {
-    let (cuts, promised) = (line["power_cuts"].as_u64()?, line["promised"].as_u64()?);
-    let what =
-        format!("power cut at {cuts} random writes and flushes, with {promised} phases told as finished by then");
-    let asked = "of 100: the store opens, 0 finished cells lost, 0 doubled, each completed by `resume`";
-    broken_off(line, what, asked, cuts >= 100 && promised > 0)
-}
-
-/// What became of runs that were broken off: nothing is lost, doubled, unmeasured or left behind.
-fn broken_off(line: &Value, what: String, asked: &str, were_enough: bool) -> Option<Figure> {
-    let count = |name: &str| line[name].as_u64();
-    let bad = ["lost", "doubled", "unmeasured", "left_behind"].map(count);
-    let ([lost, doubled, unmeasured, left_behind], resumed) = (bad, count("resumed")?);
-    let measured = format!(
-        "{} lost, {} doubled, {resumed} resumed, {} cells unmeasured, {} left behind",
-        lost?, doubled?, unmeasured?, left_behind?
-    );
-    Some(Figure { what, asked: asked.to_owned(), measured, reached: were_enough && bad == [Some(0); 4] })
-}
-
-/// A line of the test `cli_verify`: what `verify` found after power cuts, on an image with barriers and without, and on
-/// disks that drop what was not flushed, some of which ignore flushes.
-fn verify(line: &Value) -> Option<Figure> {
-    let (how, cuts) = (line["verify"].as_str()?, line["cuts"].as_u64()?);
-    let count = |name: &str| line[name].as_u64();
-    Some(match how {
-        "barriers" => {
-            let (acknowledged, lost) = (count("acknowledged")?, count("lost")?);
-            Figure {
-                what: format!("`verify` on an ext4 with barriers, {acknowledged} records acknowledged"),
-                asked: "0 false losses in 100 power cuts".to_owned(),
-                measured: format!("{lost} in {cuts}"),
-                reached: cuts >= 100 && lost == 0 && acknowledged > 0,
-            }
-        }
-        "no barriers" => {
-            let with_losses = count("with_losses")?;
-            Figure {
-                what: "`verify` on an ext4 without barriers".to_owned(),
-                asked: "losses in each of 100 power cuts".to_owned(),
-                measured: format!("in {with_losses} of {cuts}"),
-                reached: cuts >= 100 && with_losses == cuts,
-            }
-        }
-        "disk" => {
-            let (with_dropped, found, lost) = (count("with_dropped")?, count("found")?, count("lost")?);
-            Figure {
-                what: "`verify --write` and `--check` on disks that drop what was not flushed".to_owned(),
-                asked: "of 100 that heed flushes 0 false losses; of 100 that do not, losses found in every one that \
-                        dropped acknowledged data"
-                    .to_owned(),
-                measured: format!("{lost} false losses; found in {found} of {with_dropped}"),
-                reached: cuts >= 100 && lost == 0 && with_dropped > 0 && found == with_dropped,
-            }
-        }
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_ratio_is_reached_between_its_bounds_only() {
-        let line = |ratio: f64| json!({"program": "write_8192", "phase": "write", "pairs": 41, "ratio": ratio});
-        let reached = |value| ratio(&line(value), (0.97, 1.03), "time").expect("a figure").reached;
-        assert!(reached(1.0) && !reached(1.04) && !reached(0.9));
-        assert_eq!(ratio(&json!({"other": 1}), (0.97, 1.03), "time"), None);
-    }
-
-    #[test]
-    fn what_was_fuzzed_for_a_minute_without_a_find_is_proved() {
-        let line = |seconds: f64, outcomes: u64| {
-            fuzzed(&json!({"fuzzed": "targets", "inputs": 9, "outcomes": outcomes, "seconds": seconds}))
-                .expect("a figure")
-        };
-        assert!(line(60.1, 7).reached && !line(2.0, 7).reached && !line(60.1, 1).reached);
-    }
-
-    #[test]
-    fn of_bottlenecks_nine_are_named_and_none_wrongly() {
-        let reached = |line: Value| bottleneck(&line).expect("a figure").reached;
-        let line = |what: &str| {
-            let limit = json!({"what": what, "evidence": "66 % busy"});
-            json!({"bottleneck": "slow flush", "right": ["flush", "device"], "limited_by": limit})
-        };
-        assert!(reached(line("flush")) && reached(line("n.m.")) && !reached(line("cpu")));
-        let all = |named: u64, wrong: u64| json!({"bottlenecks": 10, "named": named, "wrong": wrong});
-        assert!(reached(all(10, 0)) && reached(all(9, 0)) && !reached(all(9, 1)) && !reached(all(8, 0)));
-        assert!(!reached(json!({"bottlenecks": 1, "named": 1, "wrong": 0})));
-    }
-
-    #[test]
-    fn what_is_told_must_be_what_was_charged() {
-        let reached = |line: Value| charged(&line).expect("a figure").reached;
-        let line = |ratio: f64, windows: u64| json!({"writes": "direct", "ratio": ratio, "windows": windows});
-        assert!(reached(line(0.98, 7)) && !reached(line(0.96, 7)) && !reached(line(1.04, 7)) && !reached(line(1.0, 4)));
-    }
-
-    #[test]
-    fn solo_must_foretell_together() {
-        let reached = |line: Value| together(&line).expect("a figure").reached;
-        let line = |error: f64| json!({"programs": 4, "median_error": error});
-        assert!(reached(line(0.1)) && !reached(line(0.11)));
-        assert_eq!(together(&json!({"together": "read_8192", "error": 0.5})), None);
-    }
-
-    #[test]
-    fn a_clean_image_has_only_marks_that_it_deserves() {
-        let figure = |marks: Value| clean(&json!({"clean": "quick", "runs": 20, "marks": marks})).expect("a figure");
-        assert!(figure(json!({})).reached && figure(json!({"noise": 7, "nested": 720})).reached);
-        let missed = figure(json!({"noise": 7, "amplify": 2}));
-        assert_eq!((missed.reached, missed.measured.as_str()), (false, "amplify 2"));
-    }
-
-    #[test]
-    fn instructions_are_judged_per_call_and_per_program() {
-        let reached = |line: Value| instructions(&line).expect("a figure").reached;
-        assert!(reached(json!({"program": "write_8192", "instructions": 400_000})));
-        assert!(!reached(json!({"program": "write_8192", "instructions": 3_000_001})));
-        assert!(reached(json!({"program": "read_8192", "world": 20.5, "bare": 8.0})));
-        assert!(!reached(json!({"program": "read_8192", "world": 49.0, "bare": 8.0})));
-    }
-
-    #[test]
-    fn a_kill_that_costs_anything_is_one_too_many() {
-        let line = |kills: u64, lost: u64| {
-            json!({"kills": kills, "resumed": 150, "stored": 900, "lost": lost, "doubled": 0, "unmeasured": 0,
-                "left_behind": 0})
-        };
-        let reached = |line: Value| kills(&line).expect("a figure").reached;
-        assert!(reached(line(200, 0)) && !reached(line(200, 1)) && !reached(line(20, 0)));
-        assert_eq!(kills(&json!({"kills": 200})), None);
-    }
-
-    #[test]
-    fn every_loss_must_be_found_and_none_where_there_is_none() {
-        let reached = |line: Value| verify(&line).expect("a figure").reached;
-        let barriers =
-            |cuts: u64, lost: u64| json!({"verify": "barriers", "cuts": cuts, "acknowledged": 5000, "lost": lost});
-        assert!(reached(barriers(100, 0)) && !reached(barriers(100, 1)) && !reached(barriers(6, 0)));
-        let none = |with_losses: u64| json!({"verify": "no barriers", "cuts": 100, "with_losses": with_losses});
-        assert!(reached(none(100)) && !reached(none(99)));
-        let disk = |with_dropped: u64, found: u64, lost: u64| {
-            json!({
-                "verify": "disk", "cuts": 100, "with_dropped": with_dropped, "found": found, "lost": lost,
-            })
-        };
-        assert!(reached(disk(97, 97, 0)) && !reached(disk(97, 96, 0)) && !reached(disk(97, 97, 1)));
-        assert!(!reached(disk(0, 0, 0)));
-        assert_eq!(verify(&json!({"verify": "other", "cuts": 100})), None);
-    }
-
-    #[test]
-    fn a_power_cut_must_cost_nothing_that_was_promised() {
-        let line = |cuts: u64, promised: u64, lost: u64| {
-            json!({"power_cuts": cuts, "promised": promised, "resumed": 80, "lost": lost, "doubled": 0, "unmeasured": 0,
-                "left_behind": 0})
-        };
-        let reached = |line: Value| power(&line).expect("a figure").reached;
-        assert!(reached(line(100, 900, 0)) && !reached(line(100, 900, 1)));
-        assert!(!reached(line(12, 90, 0)) && !reached(line(100, 0, 0)));
-    }
 }
