@@ -96,6 +96,34 @@ fn every_question_is_answered_and_every_claim_judged() {
     }
 }
 
+/// Every controller by both approaches, and what follows of the two that the question is about.
+#[test]
+fn the_controllers_are_ranked_by_both_approaches() {
+    let document = json(&["paper", "vaxmix", "--phases", "2", "--json"]);
+    let all = &document["vaxmix"];
+    let cells = all["cells"].as_array().expect("cells");
+    assert_eq!((all["phases"].as_u64(), cells.len()), (Some(2), 14 * 5));
+    let number = |cell: &Value, key: &str| cell[key].as_f64().expect("a number");
+    for cell in cells {
+        let [low, mean, high] = ["low", "per_second", "high"].map(|key| number(cell, key));
+        assert!(0.0 < low && low <= mean && mean <= high, "{cell}");
+        assert!(cell["limited_by"] != "n.m." && number(cell, "cpu_percent") > 0.0, "{cell}");
+        // Ranks are those of the rates, on its own computer.
+        let beside =
+            |other: &&Value| ["computer", "approach", "conditions"].iter().all(|key| other[*key] == cell[*key]);
+        let faster = cells.iter().filter(beside).filter(|other| number(other, "low") > high).count();
+        assert_eq!(cell["rank"].as_u64(), Some(1 + faster as u64), "{cell}");
+    }
+    let count = |approach: &str| cells.iter().filter(|cell| cell["approach"] == approach).count();
+    assert_eq!(["direct", "uniform", "local"].map(count), [10, 30, 30]);
+    assert_eq!(
+        (all["ratios"].as_array().map(Vec::len), all["conclusions"].as_array().map(Vec::len)),
+        (Some(14), Some(3))
+    );
+    let refused = diskperf(&["paper", "T1", "--phases", "2"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+}
+
 /// As many workers as there are processors share the experiments; that must not show.
 #[test]
 fn one_processor_computes_the_same_figures() {

@@ -124,48 +124,69 @@ pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 
-/// The controllers by the direct approach and by the indirect one: under each figure what limits it.
+/// The controllers by the direct approach and by the indirect one: under each figure what limits it. Then the two that the
+/// question is about, one over the other, and what follows.
 pub fn approaches(all: &Approaches, page: Page) -> String {
-    let cells: Vec<&Transactions> = all.cells.iter().collect();
     let is_beside = |one: &Transactions, other: &Transactions| {
         (&one.approach, &one.conditions) == (&other.approach, &other.conditions)
     };
-    let rows: Vec<&[&Transactions]> = cells.chunk_by(|one, other| is_beside(one, other)).collect();
+    let rows: Vec<&[Transactions]> = all.cells.chunk_by(is_beside).collect();
     let headings = rows.first().into_iter().flat_map(|row| row.iter());
     let headings = headings.map(|cell| Column::figures(format!("{}\n{}", cell.computer, cell.configuration)));
     let mut grid = Grid::new([Column::words("")].into_iter().chain(headings).collect());
     let mut before = "";
     for row in rows {
         let Some(first) = row.first() else { continue };
-        if first.approach != before {
-            grid.title(match first.approach.as_str() {
-                "direct" => "direct: the four programs of 1983, mean (Kbytes/sec.)",
-                "uniform" => "indirect, uniform places (transactions/sec.)",
-                _ => "indirect, with locality (transactions/sec.)",
-            });
-        }
-        before = &first.approach;
-        grid.row([first.conditions.clone()].into_iter().chain(row.iter().map(|cell| ranked(cell))));
+        approach(&mut grid, &mut before, &first.approach, true);
+        grid.row([first.conditions.clone()].into_iter().chain(row.iter().map(ranked)));
         grid.row([String::new()].into_iter().chain(row.iter().map(|cell| cell.limited_by.clone())));
+    }
+    let disks = ["UDA50/RA81\nover SC780/Eagle", "UDA50/Eagle\nover SC780/Eagle"].map(Column::figures);
+    let mut ratios = Grid::new([Column::words("on the VAX 11/780")].into_iter().chain(disks).collect());
+    let mut before = "";
+    for ratio in &all.ratios {
+        approach(&mut ratios, &mut before, &ratio.approach, false);
+        let figures = [ratio.as_sold, ratio.same_drives].map(|one| with_interval(one.value, one.high));
+        ratios.row([ratio.conditions.clone()].into_iter().chain(figures));
     }
     let runs = match all.phases {
         1 => "of one run".to_owned(),
         phases => format!("means of {phases} runs, the platters standing another way in each, with 95 % intervals"),
     };
-    let heading = "Controllers ranked by user files, and by accesses drawn from a mix on an 8K/1K 4.2BSD File System\n";
-    let below = format!(
-        "\nIn parentheses the rank on that computer, the same where intervals overlap: {runs}. As VMS: no driver orders \
-         requests. The UDA50 orders those of all mixes. The mixes are ours, as the paper prints none.\n\n{}\n",
-        all.conclusions.join("\n")
+    let heading =
+        "Controllers ranked by user files, and by accesses drawn from a mix, on an 8K/1K 4.2BSD File System\n";
+    let notes = format!(
+        "\nIn parentheses the rank on that computer, the same where intervals overlap; {runs}. As VMS: no driver orders \
+         requests. The UDA50 orders those of all mixes. The mixes are ours, as the paper prints none.\n",
     );
-    wrapped(heading, page) + "\n" + &grid.lines(page).join("\n") + "\n" + &wrapped(&below, page)
+    let conclusions = format!("\n{}\n", all.conclusions.join("\n"));
+    let lines = |grid: &Grid| format!("\n{}\n", grid.lines(page).join("\n"));
+    wrapped(heading, page) + &lines(&grid) + &wrapped(&notes, page) + &lines(&ratios) + &wrapped(&conclusions, page)
+}
+
+/// The title of the rows of an approach, above the first of them.
+fn approach<'a>(grid: &mut Grid, before: &mut &'a str, name: &'a str, has_units: bool) {
+    if *before != name {
+        let (title, unit) = match name {
+            "direct" => ("direct: the four programs of 1983, mean", "Kbytes/sec."),
+            "uniform" => ("indirect, uniform places", "transactions/sec."),
+            _ => ("indirect, with locality", "transactions/sec."),
+        };
+        grid.title(if has_units { format!("{title} ({unit})") } else { title.to_owned() });
+    }
+    *before = name;
 }
 
 /// `26.1 +-0.2 (1)`
 fn ranked(cell: &Transactions) -> String {
-    let half = cell.high - cell.per_second;
+    format!("{} ({})", with_interval(cell.per_second, cell.high), cell.rank)
+}
+
+/// `26.1 +-0.2`; a mean of one run has no interval.
+fn with_interval(value: f64, high: f64) -> String {
+    let half = high - value;
     let interval = if half > 0.0 { format!(" +-{}", significant(half, 1)) } else { String::new() };
-    format!("{}{interval} ({})", significant(cell.per_second, 3), cell.rank)
+    significant(value, 3) + &interval
 }
 
 /// A claim and what is to be said of it.

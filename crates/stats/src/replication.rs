@@ -111,7 +111,7 @@ pub struct Approaches {
     pub phases: u32,
     /// The cells, row by row.
     pub cells: Vec<Transactions>,
-    /// What the UDA50 gives of what the SC780 gives on the 11/780, a row each.
+    /// The UDA50 over the SC780, row by row.
     pub ratios: Vec<Ratio>,
     /// What follows.
     pub conclusions: Vec<String>,
@@ -151,7 +151,7 @@ pub struct Transactions {
     pub limited_by: String,
 }
 
-/// What one gives of what another gives.
+/// What the UDA50 gives of what the SC780 gives, both on the 11/780.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
@@ -159,11 +159,19 @@ pub struct Ratio {
     pub approach: String,
     /// Drives, programs and drivers in words.
     pub conditions: String,
-    /// How many drives.
-    pub drives: u32,
+    /// RA81s behind the UDA50, Eagles behind the SC780.
+    pub as_sold: Estimate,
+    /// Eagles behind both.
+    pub same_drives: Estimate,
+}
+
+/// A mean and its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
     /// The mean.
     pub value: f64,
-    /// The lower end of its interval.
+    /// The lower end.
     pub low: f64,
     /// The upper end.
     pub high: f64,

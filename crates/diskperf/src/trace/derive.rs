@@ -211,19 +211,19 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
-        /// What a mix does tells the mix.
+        /// What a mix does tells the mix, where some of it falls anywhere: else the hot part is all that is seen.
         #[test]
         fn a_mix_is_found_again(reads in 0u16..=1000, hot in 0u16..=1000, near in 0u16..=500, rate in 1u64..5000, seed: u64) {
-            let places = Locality { hot: hot.min(WHOLE - near), part: 100, near };
+            let places = Locality { hot: hot.min(WHOLE - near - 100), part: 100, near };
             let mix = Mix::new(&[(512, 10), (4096, 30), (8192, 60)], reads, places).expect("a mix");
-            let derived = Derived::of(&trace(requests(mix, 1 << 30, 20_000, rate, seed))).expect("a mix").mix;
+            let derived = Derived::of(&trace(requests(mix, 1 << 30, 10_000, rate, seed))).expect("a mix").mix;
             prop_assert!(derived.reads().abs_diff(reads) < 20, "{derived}");
             prop_assert!(derived.places().near.abs_diff(near) < 20, "{derived}");
             prop_assert!(derived.places().hot.abs_diff(places.hot) < 60, "{derived} of {mix}");
             prop_assert_eq!(derived.rate(), Some(rate as u32));
-            let share = |index: usize| f64::from(derived.sizes()[index].1) / 20_000.0;
+            let share = |index: usize| f64::from(derived.sizes()[index].1) / 10_000.0;
             prop_assert!((share(0) - 0.1).abs() < 0.02 && (share(1) - 0.3).abs() < 0.02, "{derived}");
         }
     }
