@@ -17,10 +17,10 @@ use crate::trace::{self, BadLine, Derived};
 pub struct MixArguments {
     /// What vaxmix draws accesses from, in the place of its own two mixes.
     ///
-    /// As in sizes=512B:10+8KiB:40,reads=66.7,hot=60/10,near=20,rate=50: sizes and how often each comes beside the others;
-    /// percent of reads; 60 % of the accesses in the first 10 % of the file; 20 % within 64 KiB of the one before; and where
-    /// there is a rate, once more with so many begun in a second, which gives response times. What is left out is that of
-    /// uniform_mix.
+    /// As in sizes=512B:1+8KiB:4,reads=67. Of sizes, how large accesses are and how often each comes beside the others; of
+    /// reads, how many percent read. hot=60/10 has 60 % of the accesses in the first 10 % of the file, near=20 has 20 %
+    /// within 64 KiB of the one before. rate=50 runs it once more with 50 begun in a second, which gives response times.
+    /// What is left out is that of uniform_mix.
     #[arg(long, value_name = "MIX")]
     mix: Option<Mix>,
     /// Derive the mix from a block trace, as blkparse prints it; says what was derived. Requests count as they are queued
