@@ -8,6 +8,7 @@
 //!      ask for some experiments only;
 //!   3. the table says for each figure what was asked, what was measured, and by which command.
 
+mod comparisons;
 mod figures;
 mod fio;
 mod law;
@@ -49,7 +50,9 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 15] = [
+const EXPERIMENTS: [Experiment; 17] = [
+    comparisons::EXPERIMENT,
+    comparisons::THROTTLED,
     throttled::EXPERIMENT,
     law::EXPERIMENT,
     fio::EXPERIMENT,

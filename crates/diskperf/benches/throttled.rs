@@ -7,19 +7,19 @@ mod throttle;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use throttle::{OPERATIONS, SlowDisk};
+use throttle::{SLOW, SlowDisks};
 use units::Bytes;
 
 fn main() {
-    if let Some(reason) = SlowDisk::impossible() {
+    if let Some(reason) = SlowDisks::impossible() {
         println!("skipped: {reason}");
         return;
     }
-    let slow = SlowDisk::new(Bytes::mib(2048));
+    let slow = SlowDisks::new(Bytes::mib(2048), &[SLOW]);
     let program = Path::new(env!("CARGO_BIN_EXE_diskperf"));
     // As it is; and with more than a minute, which lifts the limits on what is written.
     for arguments in [&[][..], &["--budget", "61s"]] {
-        let document = slow.quick(program, arguments);
+        let document = slow.document(program, &[&["run", "quick", "--json"], arguments].concat());
         let cells = document["cells"].as_array().expect("cells");
         let measured = cells.iter().filter(|cell| cell["measured"] == true).count();
         let explained = cells.iter().filter(|cell| cell["measured"] == true || cell["reason"].is_string()).count();
@@ -32,7 +32,7 @@ fn main() {
                 "measured": measured,
                 "explained": explained,
                 "random_reads_per_s": random(cells),
-                "operations_allowed": OPERATIONS,
+                "operations_allowed": SLOW.operations,
             })
         );
     }

@@ -271,16 +271,22 @@ pub struct Fitted {
     pub time: Nanos,
     /// How much it writes.
     pub written: u64,
+    /// How long all would have taken at its smallest, where that was too long and some was left out for it.
+    pub needed: Option<Nanos>,
 }
 
 /// The largest sizes at which these rows fit.
 pub fn fit(items: &[Item], limits: &Limits) -> Fitted {
     let mut items = items.to_vec();
     let mut omitted = vec![None; items.len()];
+    let mut needed = None;
     // Where a row is left out, the others may be larger again.
     let sizes = loop {
         let sizes = shrink(&items, limits);
         let Some(excess) = excess(&items, &sizes, limits) else { break sizes };
+        if excess == Excess::Time {
+            needed.get_or_insert_with(|| time_of(&items, &sizes, limits.rounds));
+        }
         // 4.
         let left = items.iter().filter(|item| !item.omitted).count();
         let weight = |index: &usize| match excess {
@@ -292,9 +298,13 @@ pub fn fit(items: &[Item], limits: &Limits) -> Fitted {
         omitted[index] = Some(items[index].reason(excess, &sizes, limits));
         items[index].omitted = true;
     };
-    let time = Nanos((items.iter().map(|item| item.seconds(&sizes, limits.rounds)).sum::<f64>() * 1e9) as u64);
+    let time = time_of(&items, &sizes, limits.rounds);
     let written = items.iter().map(|item| item.written(&sizes, limits.rounds)).sum();
-    Fitted { sizes, omitted, time, written }
+    Fitted { sizes, omitted, time, written, needed }
+}
+
+fn time_of(items: &[Item], sizes: &Sizes, rounds: u32) -> Nanos {
+    Nanos((items.iter().map(|item| item.seconds(sizes, rounds)).sum::<f64>() * 1e9) as u64)
 }
 
 /// The largest sizes at which these rows fit, or the smallest.

@@ -66,6 +66,11 @@ impl History {
         self.runs.iter().filter(|run| !run.discarded).map(|run| (run.round, &run.performance))
     }
 
+    /// The last round in which it was run.
+    pub fn rounds(&self) -> u32 {
+        self.runs.iter().map(|run| run.round).max().unwrap_or(0)
+    }
+
     /// Whether the program was run in this round already.
     pub fn has(&self, round: u32) -> bool {
         self.runs.iter().any(|run| run.round == round)

@@ -1,5 +1,6 @@
 //! The command line: what can be typed, and the help that teaches it.
 
+mod examples;
 pub mod simulate;
 pub mod values;
 
@@ -14,8 +15,10 @@ use workload::programs::mckusick::Classic;
 use workload::{Cache, Mix};
 
 use crate::budget::Sizes;
+use crate::choose::Goal;
 use crate::commands;
 use crate::commands::bw::BwArguments;
+use crate::commands::choose::ChooseArguments;
 use crate::commands::clean::CleanArguments;
 use crate::commands::completions::CompletionsArguments;
 use crate::commands::copy::CopyArguments;
@@ -43,6 +46,7 @@ use crate::presets::{self, Preset, Settings};
 use crate::runs::KeepArguments;
 use crate::target::{Target, TargetArgument};
 
+use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, SIMULATE_EXAMPLES};
 use simulate::SimulateArguments;
 use values::{What, WhatParser, parse_bytes, parse_memory, parse_time};
 
@@ -82,6 +86,15 @@ enum Command {
     /// measured until it is durable.
     #[command(after_help = IO_EXAMPLES)]
     Io(IoArguments),
+    /// Decide between targets: which is faster, by how much, and how sure that is.
+    ///
+    /// In every round each target runs each program once, in shuffled order. Rounds go on, six at least, until every
+    /// comparison is sure enough, or until the budget is spent. Of each program it is said which target is faster, with
+    /// the interval of the ratio, or that they are the same within the margin, or that it is not decided and how many
+    /// rounds would decide it. The intervals are Student's over the rounds, and so wide that all together are right in 95
+    /// of 100 runs (Holm).
+    #[command(after_help = CHOOSE_EXAMPLES)]
+    Choose(ChooseArguments),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
     #[command(name = "read_8192")]
     Read8192 { file: OsString },
@@ -245,31 +258,6 @@ enum Command {
     Completions(CompletionsArguments),
 }
 
-const IO_EXAMPLES: &str = "Examples: how many reads of 4 KiB a second, with 32 of them under way
-  diskperf io randread --direct --iodepth 32
-
-How long does one take at a load of 2000 a second? (response time, from when each was to begin)
-  diskperf io randread --direct --rate 2000 --arrivals poisson
-
-A database: four programs, hot blocks, two sizes, an fsync after every 16 writes
-  diskperf io randrw --jobs 4 --order zipf:0.99 --bs 8KiB:90,64KiB:10 --fsync 16
-
-The same load again tomorrow
-  diskperf io randrw --reads 70 --time 10s --print-job > mix.toml
-  diskperf run mix.toml";
-
-const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
-  diskperf simulate vax780-sc780 --parts
-
-What would another drive have given behind the same controller?
-  diskperf simulate vax780-sc780 --set drive=ra81
-
-Where does a revolution get lost?
-  diskperf simulate vax780-sc780-inadequate-lead --program read_8192 --timeline lost.svg
-
-How much buffer does a controller on a slow bus need?
-  diskperf simulate vax750-uda50 --sweep controller.buffer_sectors=16..256*2 --program read_8192";
-
 /// What `diskperf run` takes.
 #[derive(Clone, Debug, Args)]
 pub struct RunArguments {
@@ -369,6 +357,9 @@ pub struct RunArguments {
     /// What stands in the job file, once it is read.
     #[arg(skip)]
     pub job: Option<Job>,
+    /// What `choose` is to find out.
+    #[arg(skip)]
+    pub goal: Option<Goal>,
 }
 
 /// What is written.
@@ -421,6 +412,7 @@ impl RunArguments {
             store,
             output,
             load: None,
+            goal: None,
             mix: None,
             job: None,
         }
@@ -454,6 +446,27 @@ impl RunArguments {
             What::Preset(preset) => preset,
             What::Job(_) => &presets::JOB,
         }
+    }
+
+    /// The run by which `choose` finds out what is asked.
+    fn of_choice(choice: ChooseArguments) -> Result<RunArguments, Error> {
+        let (goal, budget) = (Some(choice.goal()?), Some(choice.budget));
+        let ChooseArguments { targets, preset, only, rounds, size, seed, dry_run, consent, .. } = choice;
+        let main_job = RunArguments::main_job(choice.store, choice.output);
+        Ok(RunArguments {
+            what: What::Preset(preset),
+            targets,
+            only,
+            rounds,
+            budget,
+            size,
+            seed,
+            solo: true,
+            dry_run,
+            consent,
+            goal,
+            ..main_job
+        })
     }
 
     /// The one load that `io` asks for, in the place of a preset.
@@ -530,6 +543,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Run(arguments)) => commands::run::run(&arguments.complete(None)?, &words),
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
         Some(Command::Io(arguments)) => commands::run::run(&RunArguments::of_load(arguments)?, &words),
+        Some(Command::Choose(arguments)) => commands::run::run(&RunArguments::of_choice(arguments)?, &words),
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
         Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
@@ -576,6 +590,7 @@ pub fn stored(words: &[OsString], job: Option<&str>) -> Option<RunArguments> {
         None => Some(RunArguments::main_job(line.keep, line.output)),
         Some(Command::Run(arguments)) => arguments.complete(job).ok(),
         Some(Command::Io(arguments)) => RunArguments::of_load(arguments).ok(),
+        Some(Command::Choose(arguments)) => RunArguments::of_choice(arguments).ok(),
         Some(_) => None,
     }
 }

@@ -41,7 +41,15 @@ impl Display {
                 self.draw(*bytes, *of, &format!("writing the image for {target}, {percent} % of {}", Bytes(*of)));
             }
             Event::Started(plan) => (self.began, self.progress) = (Instant::now(), Progress::of(plan)),
-            Event::RoundStarted { round, rounds } => self.round = format!("round {round} of {rounds}: "),
+            Event::RoundStarted { round, rounds, standing } => {
+                self.progress.expects((rounds + 1).saturating_sub(*round));
+                self.round = match standing {
+                    None => format!("round {round} of {rounds}: "),
+                    Some(standing) => {
+                        format!("round {round} of about {rounds}, {} of {} decided: ", standing.decided, standing.all)
+                    }
+                };
+            }
             Event::ProgramStarted { index, program, target } => {
                 self.progress.started(*index, now);
                 let rest = self.rest(now).map_or_else(String::new, |rest| rest + "; ");

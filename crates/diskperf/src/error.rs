@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use units::Bytes;
+use units::{Bytes, Nanos};
 use workload::{Failure, Reason};
 
 use crate::document::DocumentFault;
@@ -87,6 +87,10 @@ pub enum Error {
     SmallImage { size: Bytes, needed: Bytes },
     #[error("no file system is made for any target, so there is nothing to keep")]
     NothingToKeep,
+    #[error("one target alone leaves nothing to choose")]
+    NoChoice,
+    #[error("{} s are too short for {pairs} rounds, which take about {} s", budget.as_secs_f64(), needs.0.div_ceil(1_000_000_000))]
+    ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
     #[error("{word} is no command and no word that is explained")]
     UnknownWord { word: String, near: Vec<String> },
     #[error(transparent)]
@@ -194,6 +198,8 @@ impl Error {
             | Error::SmallImage { .. }
             | Error::SameDevice { .. }
             | Error::NothingToKeep
+            | Error::NoChoice
+            | Error::ShortBudget { .. }
             | Error::NoSuchPart(_)
             | Error::TwoSteps(_)
             | Error::NothingLasts(_)
@@ -318,6 +324,13 @@ impl Error {
             Error::SameDevice { .. } => "measure it in two runs, or name another device".to_owned(),
             Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
+            Error::NoChoice => "name two or more, as in diskperf choose . /mnt; one place with two settings is a=. b=.,tune=scheduler:none".to_owned(),
+            Error::ShortBudget { needs, .. } => {
+                format!(
+                    "--budget {}s or more, fewer programs with --only, or another --preset",
+                    needs.0.div_ceil(1_000_000_000)
+                )
+            }
             Error::Guard(fault) => return guard::hint(fault),
             Error::Document(fault) => return document::hint(fault),
             Error::Store(error) => store::hint(error),

@@ -3,6 +3,7 @@
 
 use stats::Cell;
 
+use crate::choose::Standing;
 use crate::plan::Plan;
 
 /// One thing that happened in a run.
@@ -12,8 +13,8 @@ pub enum Event<'a> {
     ImageWritten { target: &'a str, bytes: u64, of: u64 },
     /// The run begins.
     Started(&'a Plan),
-    /// A round begins: which of how many.
-    RoundStarted { round: u32, rounds: u32 },
+    /// A round begins: which of how many, as far as that is known, and what rounds before it have decided.
+    RoundStarted { round: u32, rounds: u32, standing: Option<Standing> },
     /// An alternative of the plan begins: a program, on a target.
     ProgramStarted { index: usize, program: &'static str, target: &'a str },
     /// One execution of an alternative is over, well or not, or will not be.

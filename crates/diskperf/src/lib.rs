@@ -15,6 +15,7 @@ mod budget;
 pub mod calibrate;
 mod cells;
 mod checks;
+mod choose;
 mod cli;
 mod commands;
 mod consent;

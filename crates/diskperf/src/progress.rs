@@ -39,6 +39,11 @@ impl Progress {
         }
     }
 
+    /// A round begins, after which so many are left, itself included: of whatever is run at all.
+    pub fn expects(&mut self, rounds: u32) {
+        self.to_come.iter_mut().filter(|count| **count > 0).for_each(|count| *count = rounds);
+    }
+
     /// An execution begins.
     pub fn started(&mut self, index: usize, now: Nanos) {
         self.running = Some((index, now));
@@ -119,6 +124,15 @@ mod tests {
         progress.ended(0, S(20));
         assert_eq!(progress.rest(S(20)), Some(S(40)));
         assert_eq!(progress.rest(S(90)), Some(S(0)));
+    }
+
+    #[test]
+    fn how_many_rounds_there_are_may_be_known_only_on_the_way() {
+        let mut progress = progress(&[200, 0], None);
+        progress.started(0, S(0));
+        progress.ended(0, S(10));
+        progress.expects(3);
+        assert_eq!((progress.rest(S(10)), progress.counted()), (Some(S(30)), (1, 4)));
     }
 
     #[test]

@@ -202,6 +202,11 @@ pub fn left(limits: &Limits, spent: Nanos) -> Limits {
     Limits { time: limits.time.map(left), ..*limits }
 }
 
+/// The time in which so much would be filled no further than a forecast may.
+pub fn with_room(filled: Nanos) -> Nanos {
+    Nanos((filled.0 as f64 / FILLED) as u64)
+}
+
 /// What a person should know before it runs: `about 41 s: 5 rounds, files of 128 MiB, copies of 16 MiB, 8192
 /// small files`.
 pub fn announcement(plan: &Plan, fitted: &Fitted) -> String {

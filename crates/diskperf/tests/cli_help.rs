@@ -178,6 +178,8 @@ const CALLS: &[Call] = &[
     (&["run", "smoke", "missing"], 2, &[], &["there is no missing", "hint: "]),
     (&["io", "randread", "sim:flat", "--size", "1MiB"], 0, &["randread", "service time"], &[]),
     (&["io", "randread", "--iodepth", "0"], 2, &[], &["--iodepth"]),
+    (&["choose", "a=sim:flat", "b=sim:flat", "--preset", "smoke"], 0, &["same within 5 %"], &[]),
+    (&["choose", "."], 2, &[], &["nothing to choose", "hint: "]),
     (&["write_8192", "file"], 0, &[], &[]),
     (&["write_8192"], 2, &[], &["FILE"]),
     (&["rewrite_8192", "file"], 0, &[], &[]),

@@ -3,18 +3,18 @@
 mod throttle;
 
 use serde_json::Value;
-use throttle::SlowDisk;
+use throttle::{SLOW, SlowDisks};
 use units::Bytes;
 
 #[test]
 fn quick_ends_in_its_time_on_a_slow_disk_and_every_cell_says_what_it_is() {
-    if let Some(reason) = SlowDisk::impossible() {
+    if let Some(reason) = SlowDisks::impossible() {
         return testkit::skip!("{reason}");
     }
-    let slow = SlowDisk::new(Bytes::mib(64));
+    let slow = SlowDisks::new(Bytes::mib(64), &[SLOW]);
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
     // A size that is asked for lifts the limits on what is written, which are those of a full disk here.
-    let document = slow.quick(&program, &["--size", "64KiB", "--budget", "12s"]);
+    let document = slow.document(&program, &["run", "quick", "--json", "--size", "64KiB", "--budget", "12s"]);
     // Without limits it took more than eight times its time. Ten times is no claim on how fast anything is: it hangs.
     let elapsed = document["run"]["elapsed_s"].as_f64().expect("a time");
     assert!(elapsed < 120.0, "{elapsed} s");

@@ -1,6 +1,7 @@
 //! Cells in, text out. Knows no clock, no device and no store.
 
 mod book;
+pub mod choice;
 pub mod csv;
 pub mod doctor;
 pub mod explain;
@@ -23,12 +24,15 @@ pub mod wrap;
 pub use grid::Page;
 pub use markdown::markdown;
 pub use numbers::significant;
-pub use rows::first_figure;
+pub use rows::{first_figure, name as cell_name};
 use stats::Document;
 
 /// The table that a person reads: in the layout of the preset, with a line about the machine above it and
 /// the marks explained below. On a narrow page lines are broken, and what is left out of the table is said.
 pub fn table(document: &Document, page: Page) -> String {
+    if let Some(choice) = &document.run.choice {
+        return choice::table(document, choice, page);
+    }
     let body = match document.run.preset.as_deref() {
         Some("classic1983") if document.run.phases.is_some() => simulated::table(document, page),
         Some("classic1983") => paper::table(document, page),

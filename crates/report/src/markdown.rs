@@ -2,13 +2,18 @@
 
 use stats::Document;
 
-use crate::{header, rows};
+use crate::{choice, header, rows};
 
 /// The run under a heading, with the machine above its cells and the marks below.
 pub fn markdown(name: &str, document: &Document) -> String {
     let mut text = format!("## {}\n\n", escaped(name));
     for line in header::lines(document).lines() {
         text += &format!("- {}\n", escaped(line));
+    }
+    if let Some(choice) = &document.run.choice {
+        let verdict = choice::verdict(document, choice);
+        let lines: String = verdict.lines().map(|line| format!("- {}\n", escaped(line.trim_start()))).collect();
+        text = text.replacen("\n\n", &format!("\n\n{lines}\n"), 1);
     }
     let columns = rows::columns(document);
     let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));

@@ -104,6 +104,7 @@ fn document(cells: Vec<Cell>) -> Document {
             memory_limit_bytes: None,
             targets: Vec::new(),
             findings: Vec::new(),
+            choice: None,
             phases: None,
             interrupted: false,
             job: None,

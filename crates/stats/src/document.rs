@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
+use crate::choice::Choice;
 
 /// The name and version of the format.
 pub const SCHEMA: &str = "diskperf/1";
@@ -58,6 +59,9 @@ pub struct RunInfo {
     pub targets: Vec<TargetInfo>,
     /// Sentences computed from the cells: a preset's conclusions.
     pub findings: Vec<String>,
+    /// What a comparison of the targets came to; missing where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Box<Choice>>,
     /// Where machines are simulated that are switched on anew for each round: how many ways their platters stood
     /// at the beginning, spread evenly. Null else.
     pub phases: Option<u32>,

@@ -7,6 +7,8 @@ pub mod bounds;
 mod breakdown;
 mod cell;
 mod checkup;
+pub mod choice;
+pub mod comparison;
 mod document;
 pub mod execution;
 pub mod fit;
@@ -27,6 +29,7 @@ pub use cell::{
     ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
 };
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
+pub use choice::{Choice, Comparison, Need, Purpose, Verdict};
 pub use document::{Calibration, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo};
 pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use latency::{Latencies, Times};

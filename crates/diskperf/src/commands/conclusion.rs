@@ -1,5 +1,6 @@
 //! How a run ends: what is shown of it, what is said of what failed, and the exit status.
 
+use report::choice::enough;
 use stats::{Document, Problem};
 
 use crate::error::Error;
@@ -30,7 +31,13 @@ pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), 
     if let Some(stored) = &document.run.store {
         remark!("stored as {}", stored.run);
     }
-    Ok(if document.errors.is_empty() { Exit::Done } else { Exit::Failed })
+    let needs = document.run.choice.as_ref().map_or(&[][..], |choice| &choice.needs);
+    let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
+    Ok(match document.errors.is_empty() {
+        false => Exit::Failed,
+        true if !needs.is_empty() && enough(needs, &names).is_empty() => Exit::Unmet,
+        true => Exit::Done,
+    })
 }
 
 /// Failures that are said on standard error; the table names all of them.

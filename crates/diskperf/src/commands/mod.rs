@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod bw;
+pub mod choose;
 pub mod classic;
 pub mod clean;
 pub mod completions;
@@ -24,5 +25,6 @@ pub mod schema;
 pub mod session;
 pub mod show;
 pub mod simulate;
+mod sized;
 pub mod smallfb;
 pub mod verify;

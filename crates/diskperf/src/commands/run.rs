@@ -5,14 +5,17 @@ use std::time::Instant;
 
 use kernel::tuning::restore_left;
 use kernel::{MemoryLimit, PrivateMounts};
-use stats::{Calibration, Cell, Noise, Problem, TargetInfo};
+use stats::comparison::LEAST_PAIRS;
+use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Bytes, Nanos};
 
 use super::conclusion::conclude;
 use super::session::{Resumed, Session, document};
-use crate::budget::{Cost, Limits, Sizes};
+use super::sized::{make_fit, say_what_was_left_out};
+use crate::budget::{Limits, Sizes};
 use crate::calibrate;
 use crate::cells::{self, History, Scene};
+use crate::choose::{self, Conductor, Standing};
 use crate::cli::{Data, RunArguments};
 use crate::consent;
 use crate::deadline::{Deadline, mean, since};
@@ -24,12 +27,12 @@ use crate::forecast::{Forecast, Prices, about};
 use crate::judge;
 use crate::keeper::Keeper;
 use crate::output;
-use crate::plan::{Alternative, Plan, Row};
+use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
 use crate::runner::Broken;
 use crate::signals::Stop;
-use crate::sizing::{self, Costs, Wishes};
+use crate::sizing::{self, Wishes};
 use crate::target::{Site, Target, VolumeArgument};
 use crate::worlds::{self, AnyWorld, Worlds};
 
@@ -44,6 +47,8 @@ pub struct Results {
     pub problems: Vec<Problem>,
     /// What follows from the figures.
     pub findings: Vec<String>,
+    /// What a comparison came to.
+    pub choice: Option<Box<Choice>>,
     /// What measuring itself costs here.
     pub calibration: Option<Calibration>,
     /// What else was at work.
@@ -141,15 +146,16 @@ fn carry_out(
 }
 
 fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
-    let preset = arguments.preset();
+    let (preset, goal) = (arguments.preset(), arguments.goal.as_ref());
     let mut plan = Plan {
         preset: preset.name,
-        rounds: arguments.rounds.unwrap_or(preset.rounds),
+        rounds: arguments.rounds.unwrap_or(if goal.is_some() { FORESEEN } else { preset.rounds }),
         discard_first: preset.discard_first,
-        promised: preset.rounds - u32::from(preset.discard_first),
-        must_agree: preset.must_agree,
+        promised: goal.map_or(preset.rounds - u32::from(preset.discard_first), |_| LEAST_PAIRS as u32),
+        must_agree: preset.must_agree && goal.is_none(),
         memory: memory(arguments, targets),
-        before: preset.before,
+        // What is chosen from is to be the same each time.
+        before: if goal.is_some() { Before::Make } else { preset.before },
         how: preset.how,
         means: arguments.means(),
         seed: arguments.seed(),
@@ -163,8 +169,11 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     };
     let Some(usual) = preset.budget else {
         plan.alternatives = alternatives(arguments, targets, Sizes::LARGEST)?;
+        goal.map_or(Ok(()), |goal| goal.check(&plan))?;
         return Ok(plan);
     };
+    // A choice has a time of its own, for which its limits on what is written stay.
+    let usual = if goal.is_some() { usual.max(choose::USUAL) } else { usual };
     let large = |size| settings(arguments, targets, Sizes::LARGEST).size_in_calls(size, 8192);
     let large = arguments.size.map(large).transpose()?;
     let wishes = Wishes { large, budget: arguments.budget, usual, rounds: plan.rounds };
@@ -182,8 +191,13 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
     plan.alternatives = fitting;
     plan.limits = Some(Limits { largest: fitted.sizes, ..limits });
+    goal.map_or(Ok(()), |goal| goal.check(&plan))?;
     Ok(plan)
 }
+
+/// A choice is made as large as fits with so many rounds: with six, which is the least, few figures are sure, and with
+/// many the files are small. Guess.
+const FORESEEN: u32 = 10;
 
 fn settings(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Settings {
     arguments.settings(memory(arguments, targets), sizes)
@@ -383,6 +397,9 @@ fn measure(
         Some(limits) => make_fit(session.arguments, plan, targets, &mut worlds, (stop, started), &limits)?,
         None => None,
     };
+    let most = session.arguments.rounds;
+    let conductor = session.arguments.goal.as_ref();
+    let conductor = conductor.map(|goal| Conductor::new(goal, (plan, most), &results.targets, deadline));
     let nothing = nothing(plan, targets, &mut worlds, stop)?;
     let _timer = deadline.map(|deadline| stop.after(deadline.left())).transpose()?;
     let mut histories = vec![History::default(); plan.alternatives.len()];
@@ -394,7 +411,7 @@ fn measure(
     }
     notify(Event::Started(plan));
     let keeper = &mut session.keeper;
-    run_rounds(scene, &mut worlds, (stop, deadline), &mut histories, keeper, notify);
+    let ran = run_rounds(scene, &mut worlds, (stop, deadline, &conductor), &mut histories, keeper, notify);
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits, interrupted) {
         say_what_was_left_out(plan, &limits, &histories);
@@ -411,8 +428,13 @@ fn measure(
     results.cells.extend(published::cells(plan.preset));
     results.interrupted = interrupted;
     results.findings = (session.arguments.preset().findings)(&results.cells);
+    if let Some(conductor) = conductor {
+        plan.rounds = histories.iter().map(History::rounds).max().unwrap_or(0);
+        results.choice = Some(Box::new(conductor.choice(&results.cells)));
+    }
     notify(Event::Finished);
-    if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() }
+    let ended = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
+    ran.and(ended)
 }
 
 /// What the clock shows where nothing is done on a real target; nothing where there is none.
@@ -446,11 +468,11 @@ fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<
 fn run_rounds(
     scene: Scene,
     worlds: &mut Worlds,
-    (stop, deadline): (&Stop, Option<Deadline>),
+    (stop, deadline, conductor): (&Stop, Option<Deadline>, &Option<Conductor>),
     histories: &mut [History],
     keeper: &mut Option<Keeper>,
     notify: &mut dyn FnMut(Event),
-) {
+) -> Result<(), Error> {
     let Scene { plan, targets, .. } = scene;
     let began = Instant::now();
     let all = all_cells(scene, histories);
@@ -465,14 +487,16 @@ fn run_rounds(
         let mut those = plan.alternatives.iter().zip(&*histories);
         let is_over =
             those.all(|(alternative, history)| alternative.row.omitted.is_some() || history.failure().is_some());
-        if !affords || is_over {
+        let standing = conductor.as_ref().map(|conductor| conductor.standing(&all_cells(scene, histories), ran));
+        if !affords || is_over || standing.as_ref().is_some_and(Standing::is_over) {
             break;
         }
-        notify(Event::RoundStarted { round, rounds: plan.rounds });
+        let rounds = standing.and_then(|standing| conductor.as_ref()?.foretold(round, standing)).unwrap_or(plan.rounds);
+        notify(Event::RoundStarted { round, rounds, standing });
         let mut has_run = false;
         for (position, index) in plan.order(round).into_iter().enumerate() {
             if stop.requested() {
-                return;
+                return Ok(());
             }
             // A failed program would fail again, and its cell is void already.
             let is_void = histories[index].failure().is_some();
@@ -504,7 +528,7 @@ fn run_rounds(
                     histories[index].add(plan, round, position as u32 + 1, performance);
                 }
                 // Whatever failed: Ctrl-C reaches mkfs too. A run that is late was told nothing by anybody.
-                Err(_) if stop.requested() && !stop.is_late() => return,
+                Err(_) if stop.requested() && !stop.is_late() => return Ok(()),
                 Err(broken) => histories[index].break_off(&broken),
             }
             has_run = true;
@@ -519,7 +543,9 @@ fn run_rounds(
             }
         }
         ran += u32::from(has_run);
+        conductor.as_ref().map_or(Ok(()), |conductor| conductor.check_time(ran))?;
     }
+    Ok(())
 }
 
 /// The names of the targets that are busy.
@@ -533,60 +559,4 @@ fn names(busy: &[usize], targets: &[Target]) -> String {
 fn affords(plan: &Plan, ran: u32, began: Instant) -> bool {
     let (Some(budget), false) = (plan.budget, ran == 0) else { return true };
     since(began) + mean(began, ran) <= budget
-}
-
-/// Finds out what the rows cost here, and makes them as large as fits; says when the run is to end.
-fn make_fit(
-    arguments: &RunArguments,
-    plan: &mut Plan,
-    targets: &[Target],
-    worlds: &mut Worlds,
-    (stop, started): (&Stop, Instant),
-    limits: &Limits,
-) -> Result<Option<Deadline>, Error> {
-    let Some(time) = limits.time else { return Ok(None) };
-    let trials = sizing::trials(limits).into_iter();
-    let trials = trials.map(|sizes| Ok((sizes, alternatives(arguments, targets, sizes)?)));
-    let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, Error>>()?;
-    let mut tried: Vec<(Vec<&Row>, Vec<Option<Cost>>)> = vec![Default::default(); targets.len()];
-    let smallest = trials[0].0;
-    let began = Instant::now();
-    for (index, alternative) in plan.alternatives.iter().enumerate() {
-        let [target] = alternative.targets[..] else { continue };
-        let is_run = alternative.row.omitted.is_none() && !stop.requested();
-        let cost = if is_run {
-            let world = worlds.open(plan, &alternative.targets, targets, stop)?;
-            let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
-            // What fails now fails again when it is measured, and is told then.
-            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how).ok())
-        } else {
-            None
-        };
-        tried[target].0.push(&trials[0].1[index].row);
-        tried[target].1.push(cost);
-    }
-    let costs: Costs = tried.iter().map(|(rows, costs)| sizing::complete(rows, &smallest, costs)).collect();
-    if stop.requested() {
-        return Ok(None);
-    }
-    let left = sizing::left(limits, since(started));
-    let rows = |sizes| alternatives(arguments, targets, sizes);
-    let (mut fitting, fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
-    for (new, old) in fitting.iter_mut().zip(&mut plan.alternatives) {
-        new.row.omitted = old.row.omitted.take().or(new.row.omitted.take());
-    }
-    plan.alternatives = fitting;
-    plan.sizes = Some(fitted.sizes);
-    remark!("{}", sizing::announcement(plan, &fitted));
-    Ok(Some(Deadline::new(started, time)))
-}
-
-/// A row that was never run because the time was over says so.
-fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, histories: &[History]) {
-    let Some(time) = limits.time else { return };
-    for (alternative, history) in plan.alternatives.iter_mut().zip(histories) {
-        if history.is_empty() && alternative.row.omitted.is_none() {
-            alternative.row.omitted = Some(format!("the {} were over before it came to its turn", about(time)));
-        }
-    }
 }

@@ -204,6 +204,7 @@ pub fn info(
         noise: results.noise.clone(),
         targets: of_targets,
         findings: results.findings.clone(),
+        choice: results.choice.clone(),
         phases: plan.and_then(|plan| plan.phases),
         interrupted: results.interrupted,
         job: None,

@@ -1,5 +1,4 @@
-//! A slow disk: an ext4 of our own on an image whose loop device does 20 MiB/s and 100 operations a second, for
-//! whoever is in one control group.
+//! Slow disks: each an ext4 of our own on an image whose loop device is limited, for whoever is in one control group.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -14,20 +13,26 @@ use units::Bytes;
 /// Where the first version of control groups limits block devices (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
-/// Bytes per second.
-const BYTES: u64 = 20 << 20;
+/// What a disk may do in a second.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// Bytes.
+    pub bytes: u64,
+    /// Operations.
+    pub operations: u64,
+}
 
-/// Operations per second.
-pub const OPERATIONS: u64 = 100;
+/// A slow disk.
+pub const SLOW: Limits = Limits { bytes: 20 << 20, operations: 100 };
 
-/// The slow disk. The group goes when it is dropped, and so do image and mount.
-pub struct SlowDisk {
-    image: Image,
+/// The slow disks. The group goes when they are dropped, and so do images and mounts.
+pub struct SlowDisks {
+    images: Vec<Image>,
     group: PathBuf,
     _folder: TempDir,
 }
 
-impl SlowDisk {
+impl SlowDisks {
     /// Why there can be none here, if there cannot.
     pub fn impossible() -> Option<String> {
         let is_limited = Path::new(BLKIO).join("blkio.throttle.read_iops_device").exists();
@@ -35,8 +40,8 @@ impl SlowDisk {
         testkit::disk::impossible(&["mkfs.ext4"]).or_else(|| (!is_limited).then(without))
     }
 
-    /// A disk of this size.
-    pub fn new(bytes: Bytes) -> SlowDisk {
+    /// Disks of this size, one for each of the limits.
+    pub fn new(bytes: Bytes, limits: &[Limits]) -> SlowDisks {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let spec = ImageSpec {
             file_system: "ext4".to_owned(),
@@ -47,33 +52,40 @@ impl SlowDisk {
             mkfs_options: Vec::new(),
         };
         let mounts = PrivateMounts::enter().expect("mounts of our own");
-        let image = Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image");
+        let image = |_: &Limits| Image::make(&spec, &mounts, |_| ControlFlow::Continue(())).expect("an image");
+        let images = limits.iter().map(image).collect();
         let group = Path::new(BLKIO).join(format!("diskperf-slow-{}", std::process::id()));
         fs::create_dir(&group).expect("a control group");
-        let slow = SlowDisk { image, group, _folder: folder };
-        let number = fs::read_to_string(Path::new("/sys/block").join(&slow.image.device().name).join("dev"));
-        let number = number.expect("the number of the device");
-        for way in ["read", "write"] {
-            for (unit, limit) in [("bps", BYTES), ("iops", OPERATIONS)] {
-                let file = slow.group.join(format!("blkio.throttle.{way}_{unit}_device"));
-                fs::write(file, format!("{} {limit}", number.trim())).expect("a limit");
+        let slow = SlowDisks { images, group, _folder: folder };
+        for (image, limits) in slow.images.iter().zip(limits) {
+            let number = fs::read_to_string(Path::new("/sys/block").join(&image.device().name).join("dev"));
+            let number = number.expect("the number of the device");
+            for way in ["read", "write"] {
+                for (unit, limit) in [("bps", limits.bytes), ("iops", limits.operations)] {
+                    let file = slow.group.join(format!("blkio.throttle.{way}_{unit}_device"));
+                    fs::write(file, format!("{} {limit}", number.trim())).expect("a limit");
+                }
             }
         }
         slow
     }
 
-    /// The document of `run quick` on it, with these arguments more.
-    pub fn quick(&self, program: &Path, arguments: &[&str]) -> Value {
+    /// Where they are mounted.
+    pub fn paths(&self) -> Vec<&Path> {
+        self.images.iter().map(Image::path).collect()
+    }
+
+    /// The document that these words print, on the first of them.
+    pub fn document(&self, program: &Path, words: &[&str]) -> Value {
         // The program is in the group from its first moment on.
         let enter = "echo $$ > \"$0\" && exec \"$@\"";
         let output = Command::new("sh")
             .args(["-c", enter])
             .arg(self.group.join("cgroup.procs"))
             .arg(program)
-            .args(["run", "quick", "--json"])
-            .args(arguments)
+            .args(words)
             .env(testkit::STORE, "none")
-            .current_dir(self.image.path())
+            .current_dir(self.paths()[0])
             .stdin(Stdio::null())
             .output()
             .expect("the program can be started");
@@ -83,7 +95,7 @@ impl SlowDisk {
     }
 }
 
-impl Drop for SlowDisk {
+impl Drop for SlowDisks {
     fn drop(&mut self) {
         // Whoever was in it has ended.
         let _ = fs::remove_dir(&self.group);

@@ -1,0 +1,173 @@
+//! What is needed, whatever is faster: `read>=200MiB/s,commit.p99<=5ms`.
+
+use report::significant;
+use stats::choice::Row;
+use stats::{Cell, Need, RateBase};
+use units::{Bytes, Nanos};
+
+use super::{keys, matching};
+
+/// Something that is needed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// As it was typed.
+    pub typed: String,
+    /// Of which program.
+    pub program: String,
+    /// What of it.
+    pub what: What,
+}
+
+/// What is needed of a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// So many bytes a second, at least.
+    BytesPerSecond(f64),
+    /// So many files, reads, commits a second, at least.
+    UnitsPerSecond(f64),
+    /// So many of a thousand operations take no longer than this; all of them where it is 1000.
+    Within(u32, Nanos),
+}
+
+/// Percentiles that a cell has, in parts of a thousand.
+const PERCENTILES: [(&str, u32); 5] = [("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999), ("max", 1000)];
+
+/// Takes conditions with commas between them.
+pub fn parse_conditions(text: &str) -> Result<Vec<Condition>, String> {
+    text.split(',').map(|typed| condition(typed.trim())).collect()
+}
+
+fn condition(typed: &str) -> Result<Condition, String> {
+    let form = || format!("{typed:?} is not of the form read>=200MiB/s or commit.p99<=5ms");
+    let (name, at_least, value) = match (typed.split_once(">="), typed.split_once("<=")) {
+        (Some((name, value)), None) => (name.trim(), true, value.trim()),
+        (None, Some((name, value))) => (name.trim(), false, value.trim()),
+        _ => return Err(form()),
+    };
+    let percentile = name.rsplit_once('.').and_then(|(name, word)| {
+        let (_, part) = PERCENTILES.iter().find(|(percentile, _)| *percentile == word)?;
+        Some((name, *part))
+    });
+    let (program, what) = match (percentile, at_least) {
+        (Some((program, part)), false) => {
+            let time = value.parse::<Nanos>().map_err(|error| format!("{typed}: {error}"))?;
+            (program, What::Within(part, time))
+        }
+        (None, true) => (name, rate(value).ok_or_else(|| format!("{value:?} is no rate, as 200MiB/s or 500/s is"))?),
+        (Some(_), true) => return Err(format!("{typed}: a time is needed to be short: write <=")),
+        (None, false) => return Err(format!("{typed}: a rate is needed to be high: write >=")),
+    };
+    if program.is_empty() {
+        Err(form())
+    } else {
+        Ok(Condition { typed: typed.to_owned(), program: program.to_owned(), what })
+    }
+}
+
+/// `200MiB/s`, `200 MB/s`, `500/s`, `500ops/s`, `500 files/sec`.
+fn rate(text: &str) -> Option<What> {
+    let amount = text.strip_suffix("/s").or_else(|| text.strip_suffix("/sec"))?.trim();
+    let end = amount.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(amount.len());
+    let (number, unit) = amount.split_at(end);
+    let number = number.parse::<f64>().ok().filter(|number| *number > 0.0)?;
+    Some(match unit.trim() {
+        "" | "ops" | "files" | "commits" | "reads" => What::UnitsPerSecond(number),
+        _ => What::BytesPerSecond(amount.parse::<Bytes>().ok()?.0 as f64),
+    })
+}
+
+impl Condition {
+    /// Whether each target meets it: in every row that is meant.
+    pub fn judge(&self, rows: &[Row], names: &[&str]) -> Vec<Need> {
+        let meant = matching(&self.program, &keys(rows));
+        let of_target = |(place, name): (usize, &&str)| {
+            let told: Vec<(String, Option<bool>)> =
+                meant.iter().filter_map(|row| self.met(rows[*row].cells[place]?)).collect();
+            let met = match told.len() {
+                0 => None,
+                _ if told.iter().any(|(_, met)| *met == Some(false)) => Some(false),
+                _ if told.iter().any(|(_, met)| met.is_none()) || told.len() < meant.len() => None,
+                _ => Some(true),
+            };
+            // The one that decides.
+            let decides = told.iter().find(|(_, one)| *one == met).or(told.first());
+            let measured = decides.map(|(measured, _)| measured.clone());
+            Need { condition: self.typed.clone(), target: (*name).to_owned(), measured, met }
+        };
+        names.iter().enumerate().map(of_target).collect()
+    }
+
+    /// What was measured, and whether that is enough; nothing where the interval does not tell. Nothing at all where
+    /// nothing was measured.
+    fn met(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
+        let least = match self.what {
+            What::Within(part, time) => {
+                let latency = cell.latency_ns?;
+                let nanos = match part {
+                    500 => Some(latency.p50),
+                    900 => latency.p90,
+                    990 => latency.p99,
+                    999 => latency.p999,
+                    _ => Some(latency.max),
+                }?;
+                return Some((Nanos(nanos).to_string(), Some(nanos <= time.0)));
+            }
+            What::BytesPerSecond(least) | What::UnitsPerSecond(least) => least,
+        };
+        let rate = cell.rate.as_ref()?;
+        let counts_bytes = rate.base == RateBase::Bytes;
+        // Of single blocks both can be asked: each has its bytes.
+        let scale = match self.what {
+            What::BytesPerSecond(_) if !counts_bytes => {
+                let (bytes, ops) =
+                    cell.kept().fold((0, 0), |(bytes, ops), round| (bytes + round.bytes, ops + round.ops));
+                (ops > 0 && bytes > 0).then(|| bytes as f64 / ops as f64)?
+            }
+            What::UnitsPerSecond(_) if counts_bytes => return None,
+            _ => 1.0,
+        };
+        let (low, high) = (rate.low.unwrap_or(rate.per_second) * scale, rate.high.unwrap_or(rate.per_second) * scale);
+        let met = match (low >= least, high < least) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        let measured = match self.what {
+            What::BytesPerSecond(_) => {
+                format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
+            }
+            _ => format!("{} {}", significant(rate.value, 3), rate.unit),
+        };
+        Some((measured, met))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_to_be_high_and_times_to_be_short() {
+        let conditions = parse_conditions("read>=200MiB/s, commit.p99<=5ms,commit>=500/s").expect("conditions");
+        let what: Vec<(&str, What)> = conditions.iter().map(|one| (one.program.as_str(), one.what)).collect();
+        let expected = [
+            ("read", What::BytesPerSecond(200.0 * f64::from(1 << 20))),
+            ("commit", What::Within(990, Nanos::from_millis(5))),
+            ("commit", What::UnitsPerSecond(500.0)),
+        ];
+        assert_eq!(what, expected);
+        for refused in [
+            "read",
+            "read>=",
+            "read>=5",
+            "read<=200MiB/s",
+            "commit.p99>=5ms",
+            "commit.p99<=5",
+            ">=5/s",
+            "read>=-1/s",
+            "",
+        ] {
+            assert!(parse_conditions(refused).is_err(), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What targets cost, as somebody says: `fast=0.10/GiB-month`. Units are converted, so that two offers can be compared.
+
+use report::significant;
+use stats::{Purpose, Verdict};
+
+/// A price.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price {
+    /// Of which target.
+    pub target: String,
+    /// How much.
+    pub amount: f64,
+    /// For what, as it was typed; empty for all of it.
+    pub per: String,
+    /// How much of the smallest units that is: byte-hours, where it can be told.
+    scale: Option<f64>,
+}
+
+/// Sizes that one pays for.
+const SIZES: [(&str, f64); 8] = [
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("MB", 1e6),
+    ("GiB", 1_073_741_824.0),
+    ("GB", 1e9),
+    ("TiB", 1_099_511_627_776.0),
+    ("TB", 1e12),
+];
+
+/// Times, in hours. A year has 365.25 days, and a month a twelfth of it.
+const TIMES: [(&str, f64); 5] =
+    [("hour", 1.0), ("h", 1.0), ("day", 24.0), ("month", 365.25 * 2.0), ("year", 365.25 * 24.0)];
+
+/// Takes a price: TARGET=AMOUNT, and behind it what that is for.
+pub fn parse_price(text: &str) -> Result<Price, String> {
+    let form = || format!("{text:?} is not of the form NAME=0.08/GiB-month");
+    let (target, price) = text.rsplit_once('=').ok_or_else(form)?;
+    let (amount, per) = price.split_once('/').unwrap_or((price, ""));
+    let amount = amount.trim().parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount > 0.0);
+    let amount = amount.ok_or_else(form)?;
+    Ok(Price { target: target.to_owned(), amount, per: per.to_owned(), scale: scale(per) })
+}
+
+/// How much of bytes, hours, or both a unit is.
+fn scale(per: &str) -> Option<f64> {
+    let of = |units: &[(&str, f64)], word: &str| units.iter().find(|(unit, _)| *unit == word).map(|(_, size)| *size);
+    match per.split_once('-') {
+        Some((size, time)) => Some(of(&SIZES, size)? * of(&TIMES, time)?),
+        None => of(&SIZES, per).or_else(|| of(&TIMES, per)),
+    }
+}
+
+/// What is paid for: sizes, times, both, or all of it. Only the like can be compared.
+fn kind(per: &str) -> (bool, bool) {
+    let has = |units: &[(&str, f64)]| per.split('-').any(|word| units.iter().any(|(unit, _)| *unit == word));
+    (has(&SIZES), has(&TIMES))
+}
+
+impl Price {
+    /// How many times another costs what this does; nothing where they are for different things.
+    fn ratio(&self, other: &Price) -> Option<f64> {
+        if self.per == other.per {
+            return Some(other.amount / self.amount);
+        }
+        let is_alike = kind(&self.per) == kind(&other.per);
+        Some((other.amount / other.scale?) / (self.amount / self.scale?)).filter(|_| is_alike)
+    }
+
+    fn words(&self) -> String {
+        let per = if self.per.is_empty() { String::new() } else { format!("/{}", self.per) };
+        format!("{}{per}", self.amount)
+    }
+}
+
+/// What the prices say, of every two targets that have one: how many times the one costs what the other does, and for a
+/// use what is had for it.
+pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> Vec<String> {
+    let price = |name: &str| prices.iter().find(|price| price.target == name);
+    let remark = |(first, second): (usize, usize)| {
+        let (one, other) = (price(names[first])?, price(names[second])?);
+        let (one, other) = if one.ratio(other)? < 1.0 { (other, one) } else { (one, other) };
+        let ratio = one.ratio(other)?;
+        let said = format!(
+            "{} costs {}x what {} does ({} against {})",
+            other.target,
+            significant(ratio, 3),
+            one.target,
+            other.words(),
+            one.words()
+        );
+        let of_these = |pair: &&stats::Comparison| {
+            [&pair.first, &pair.second].iter().all(|name| [&one.target, &other.target].contains(name))
+        };
+        let gained = purpose.and_then(|purpose| {
+            let pair = purpose.comparisons.iter().find(of_these)?;
+            let speed = if pair.second == other.target { pair.ratio? } else { 1.0 / pair.ratio? };
+            Some(match pair.verdict {
+                Verdict::Faster => format!(
+                    " and is {}x as fast for {}: {}x as much for the price",
+                    significant(speed, 3),
+                    purpose.name,
+                    significant(speed / ratio, 3)
+                ),
+                Verdict::Same => format!(" and is no faster for {}", purpose.name),
+                Verdict::Undecided => format!("; whether it is faster for {} is not decided", purpose.name),
+            })
+        });
+        Some(said + &gained.unwrap_or_default())
+    };
+    stats::choice::every_two(names.len()).filter_map(remark).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_compared_in_one_unit() {
+        let price = |text: &str| parse_price(text).expect(text);
+        let ratio = |one: &str, other: &str| price(one).ratio(&price(other));
+        assert_eq!(ratio("a=1/GiB-month", "b=1.5/GiB-month"), Some(1.5));
+        let tera = ratio("a=0.08/GiB-month", "b=81.92/TiB-month").expect("both are sizes for a time");
+        assert!((tera - 1.0).abs() < 1e-9, "{tera}");
+        let yearly = ratio("a=1/month", "b=12/year").expect("both are times");
+        assert!((yearly - 1.0).abs() < 1e-9, "{yearly}");
+        assert_eq!(ratio("a=1/GiB", "b=1/GiB-month"), None);
+        assert_eq!(ratio("a=200", "b=100"), Some(0.5));
+        assert_eq!(price("/mnt/a=b=3/disk").target, "/mnt/a=b");
+        for refused in ["a", "a=", "a=x/GiB", "a=-1", "a=0"] {
+            assert!(parse_price(refused).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_dearer_one_is_told_of() {
+        let prices = [parse_price("a=2/GiB").expect("a price"), parse_price("b=1/GiB").expect("a price")];
+        assert_eq!(remarks(&prices, &["a", "b"], None), ["a costs 2.00x what b does (2/GiB against 1/GiB)"]);
+        assert_eq!(remarks(&prices[..1], &["a", "b"], None), Vec::<String>::new());
+    }
+}

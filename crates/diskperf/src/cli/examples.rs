@@ -1,0 +1,38 @@
+//! Examples below the help of commands that need several.
+
+/// Of `io`.
+pub const IO_EXAMPLES: &str = "Examples: how many reads of 4 KiB a second, with 32 of them under way
+  diskperf io randread --direct --iodepth 32
+
+How long does one take at a load of 2000 a second? (response time, from when each was to begin)
+  diskperf io randread --direct --rate 2000 --arrivals poisson
+
+A database: four programs, hot blocks, two sizes, an fsync after every 16 writes
+  diskperf io randrw --jobs 4 --order zipf:0.99 --bs 8KiB:90,64KiB:10 --fsync 16
+
+The same load again tomorrow
+  diskperf io randrw --reads 70 --time 10s --print-job > mix.toml
+  diskperf run mix.toml";
+
+/// Of `choose`.
+pub const CHOOSE_EXAMPLES: &str = "Examples: one disk or the other, for a database
+  diskperf choose ssd=/mnt/ssd hdd=/mnt/hdd --use database
+
+A file system, on images of this disk
+  diskperf choose image:ext4 image:xfs image:btrfs
+
+A setting of one disk, with what is needed in any case
+  diskperf choose as-is=. none=.,tune=scheduler:none --need 'randread>=5000/s,commit.p99<=10ms'";
+
+/// Of `simulate`.
+pub const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
+  diskperf simulate vax780-sc780 --parts
+
+What would another drive have given behind the same controller?
+  diskperf simulate vax780-sc780 --set drive=ra81
+
+Where does a revolution get lost?
+  diskperf simulate vax780-sc780-inadequate-lead --program read_8192 --timeline lost.svg
+
+How much buffer does a controller on a slow bus need?
+  diskperf simulate vax750-uda50 --sweep controller.buffer_sectors=16..256*2 --program read_8192";

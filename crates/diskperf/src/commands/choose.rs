@@ -1,0 +1,121 @@
+//! `diskperf choose A B [C...]`: which is faster, by how much, and how sure that is. A run whose rounds go on until that is
+//! known.
+
+use clap::Args;
+use stats::comparison::LEAST_PAIRS;
+use units::{Bytes, Nanos};
+
+use crate::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
+use crate::cli::values::{PresetParser, parse_bytes, parse_time};
+use crate::consent::ConsentArguments;
+use crate::error::Error;
+use crate::layout::OutputArguments;
+use crate::presets::{self, Preset};
+use crate::runs::KeepArguments;
+use crate::target::TargetArgument;
+
+/// What `diskperf choose` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ChooseArguments {
+    /// What to choose from: two or more targets, as of `diskperf run`. image: and new: get a fresh file system before each
+    /// program.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<TargetArgument>,
+    /// What to run on them.
+    #[arg(long, value_name = "PRESET", value_parser = PresetParser, default_value = presets::ALL[0].name,
+          hide_possible_values = true)]
+    pub preset: &'static Preset,
+    /// Run only this program of the preset; can be given several times.
+    #[arg(long, value_name = "PROGRAM")]
+    pub only: Vec<String>,
+    /// Two that differ by less are the same.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
+    margin: f64,
+    /// End by then, decided or not.
+    #[arg(long, value_name = "TIME", default_value = "5min", allow_negative_numbers = true, value_parser = parse_time)]
+    pub budget: Nanos,
+    /// End after so many rounds, decided or not; six at least.
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..))]
+    pub rounds: Option<u32>,
+    /// What it is for: database, mail, build, media, image (the disks of virtual machines) or 1983; or weights of your
+    /// own, as in commit=60,randread=40.
+    #[arg(long = "use", value_name = "USE", value_parser = parse_use)]
+    purpose: Option<Use>,
+    /// What is needed in any case, as in 'read>=200MiB/s,commit.p99<=5ms': rates, or p50, p90, p99, p999 and max of times.
+    /// Where no target has all of it, the exit status is 5.
+    #[arg(long = "need", value_name = "CONDITIONS", value_parser = parse_needs)]
+    needs: Vec<Needs>,
+    /// What a target costs, as in fast=0.10/GiB-month; can be given for each.
+    #[arg(long = "price", value_name = "NAME=AMOUNT/UNIT", value_parser = parse_price)]
+    prices: Vec<Price>,
+    /// The size of large files, as in 64MiB; as large as the budget allows, where not given.
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
+    pub size: Option<Bytes>,
+    /// The seed of every random order.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Say what would be run, in which order and about how long, and write nothing.
+    #[arg(long, conflicts_with_all = ["format", "json", "file"])]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub consent: ConsentArguments,
+    #[command(flatten)]
+    pub store: KeepArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// What one option asks for.
+#[derive(Clone, Debug)]
+struct Needs(Vec<Condition>);
+
+fn parse_needs(text: &str) -> Result<Needs, String> {
+    parse_conditions(text).map(Needs)
+}
+
+/// Takes a share of 0.1 % to 50 %, as a part of one.
+fn parse_margin(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').trim_end().parse::<f64>();
+    match percent {
+        Ok(percent) if (0.1..=50.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("a margin is 0.1% to 50%".to_owned()),
+    }
+}
+
+impl ChooseArguments {
+    /// What is to be found out. One target alone leaves no choice, and a price needs a target.
+    pub fn goal(&self) -> Result<Goal, Error> {
+        if self.targets.len() < 2 {
+            return Err(Error::NoChoice);
+        }
+        if let Some(price) =
+            self.prices.iter().find(|price| self.targets.iter().all(|target| target.name != price.target))
+        {
+            let names: Vec<&str> = self.targets.iter().map(|target| target.name.as_str()).collect();
+            let why = format!("no target has that name; there are {}", names.join(", "));
+            return Err(Error::BadSize { what: "the price", given: price.target.clone(), why });
+        }
+        Ok(Goal {
+            margin: self.margin,
+            purpose: self.purpose.clone(),
+            needs: self.needs.iter().flat_map(|Needs(needs)| needs.clone()).collect(),
+            prices: self.prices.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_a_share() {
+        assert_eq!(parse_margin("5%"), Ok(0.05));
+        assert_eq!(parse_margin("2.5 %"), Ok(0.025));
+        assert_eq!(parse_margin("10"), Ok(0.1));
+        for refused in ["0", "-1%", "51%", "x", "", "NaN"] {
+            assert!(parse_margin(refused).is_err(), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! `diskperf choose`: rounds until it is known which is faster, what is said then, and what is refused.
+
+mod common {
+    pub mod document;
+}
+
+use std::path::Path;
+
+use common::document::document;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
+    value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
+}
+
+/// What was found out, of a run that ended with this status.
+fn choice(ended: &Ended, status: i32) -> (Value, Value) {
+    assert_eq!(ended.status, Some(status), "{}{}", ended.out, ended.err);
+    let document = document(ended);
+    (document["run"]["choice"].clone(), document)
+}
+
+/// Two simulated drives, of which one turns half as fast: what waits for its turns takes longer.
+const TWO_DRIVES: [&str; 6] =
+    ["choose", "slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780", "--preset", "smoke", "--only"];
+
+#[test]
+fn a_drive_that_turns_twice_as_fast_is_found_and_the_run_is_printed_again() {
+    let folder = scratch();
+    let stored = ["--store", "runs.sqlite"];
+    let words = [&TWO_DRIVES[..], &["read_8192", "--use", "read=1", "--json"], &stored].concat();
+    let (choice, document) = choice(&diskperf(folder.path(), &words), 0);
+    let [pair] = &list(&choice, "comparisons")[..] else { panic!("{choice:#}") };
+    assert_eq!((&pair["verdict"], &pair["faster"]), (&Value::from("faster"), &Value::from("fast")), "{pair:#}");
+    assert_eq!((&pair["matters"], &choice["decided"]), (&Value::from(true), &Value::from(true)));
+    let ratio = pair["ratio"].as_f64().expect("a ratio");
+    assert!((1.3..=2.0).contains(&ratio), "{ratio}");
+    let rounds = pair["pairs"].as_u64().expect("pairs");
+    assert!(rounds >= 6 && document["run"]["rounds"] == rounds, "{pair:#}");
+    assert_eq!(choice["purpose"]["weights"]["read"], 1.0);
+    // Each ran once in every round, and not always as the first.
+    let mut places = Vec::new();
+    for cell in list(&document, "cells") {
+        let of_cell = list(cell, "rounds").iter().map(|round| round["position"].as_u64().expect("a place"));
+        places.push(of_cell.collect::<Vec<u64>>());
+    }
+    assert_eq!(places.len(), 2);
+    assert!(places[0].iter().zip(&places[1]).all(|(one, other)| one + other == 3), "{places:?}");
+    assert!(places[0].contains(&1) && places[0].contains(&2), "{places:?}");
+
+    let shown = diskperf(folder.path(), &[&["show", "last"], &stored[..]].concat());
+    assert!(shown.out.starts_with("For your own use: fast is "), "{}", shown.out);
+    for words in
+        ["Of one program fast is faster in 1.", " read_8192 ", "slow: device, fast: cpu", "Not asked: how they age"]
+    {
+        assert!(shown.out.contains(words), "{words}: {}", shown.out);
+    }
+    let page = diskperf(folder.path(), &[&["export", "last", "--format", "markdown"], &stored[..]].concat());
+    assert!(page.out.contains("- For your own use: fast is "), "{}", page.out);
+}
+
+#[test]
+fn of_three_every_two_are_compared() {
+    let words = ["choose", "a=sim:flat", "b=sim:flat", "c=sim:flat", "--preset", "smoke", "--only", "commit", "--json"];
+    let (choice, _) = choice(&diskperf(scratch().path(), &words), 0);
+    let pairs: Vec<[&str; 3]> = list(&choice, "comparisons")
+        .iter()
+        .map(|pair| ["first", "second", "verdict"].map(|name| pair[name].as_str().expect("a word")))
+        .collect();
+    assert_eq!(pairs, [["a", "b", "same"], ["a", "c", "same"], ["b", "c", "same"]]);
+    // Three intervals that are right together: each is right in more than 95 of 100 runs.
+    assert!(list(&choice, "comparisons")[0]["confidence"].as_f64() > Some(0.98), "{choice:#}");
+}
+
+#[test]
+fn what_is_needed_is_met_by_both_by_one_or_by_none() {
+    let needed = |need: &str, status| {
+        let words =
+            [&TWO_DRIVES[..], &["read_8192", "--need", need, "--price", "fast=2/GiB", "--price", "slow=1024/TiB"]];
+        let ended = diskperf(scratch().path(), &words.concat());
+        assert_eq!(ended.status, Some(status), "{need}: {}{}", ended.out, ended.err);
+        assert!(ended.out.contains("fast costs 2.00x what slow does (2/GiB against 1024/TiB)."), "{}", ended.out);
+        ended.out
+    };
+    assert!(needed("read>=1KiB/s", 0).contains("Both are enough."));
+    let one = needed("read>=400KiB/s", 0);
+    assert!(one.contains("slow no (") && one.contains("fast yes (") && one.contains("Enough: fast."), "{one}");
+    assert!(needed("read>=400KiB/s,read.max<=1us", 5).contains("None is surely enough."));
+}
+
+#[test]
+fn what_cannot_be_chosen_from_is_refused() {
+    let folder = scratch();
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let ended = diskperf(folder.path(), &[&["choose"], arguments].concat());
+        assert_eq!(ended.status, Some(2), "{arguments:?}: {}{}", ended.out, ended.err);
+        words.iter().for_each(|word| assert!(ended.err.contains(word), "{arguments:?}: {}", ended.err));
+    };
+    refused(&["."], &["one target alone", "hint: "]);
+    refused(&[".", "."], &["two targets are called .", "hint: "]);
+    let two = ["a=sim:flat", "b=sim:flat", "--preset", "smoke"];
+    refused(&[&two[..], &["--need", "xyzzy>=5/s"]].concat(), &["xyzzy", "its programs are"]);
+    refused(&[&two[..], &["--use", "xyzzy=1"]].concat(), &["xyzzy", "its programs are"]);
+    refused(&[&two[..], &["--use", "xyzzy"]].concat(), &["the uses are database"]);
+    refused(&[&two[..], &["--price", "c=1"]].concat(), &["no target has that name; there are a, b"]);
+    refused(&[&two[..], &["--margin", "0"]].concat(), &["0.1% to 50%"]);
+    refused(&[&two[..], &["--rounds", "5"]].concat(), &["5 is not in 6.."]);
+    // Six rounds of files of the smallest size are more than a hundredth of a second.
+    let small = ["--preset", "smoke", "--only", "write_8192", "--budget", "1ms"];
+    refused(&[&["a=.", "b=."], &small[..]].concat(), &["0.001 s are too short for 6 rounds", "hint: --budget "]);
+    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
+    let folder = scratch();
+    let quick = ["choose", "a=.", "b=.", "--only", "commit", "--only", "write_8192", "--json", "--budget"];
+    let ended = diskperf(folder.path(), &[&quick[..], &["4s"]].concat());
+    // On a machine where two files of 64 KiB take that long, that is said.
+    if ended.status == Some(2) {
+        assert!(ended.err.contains("are too short for 6 rounds"), "{}", ended.err);
+        return;
+    }
+    let (choice, document) = choice(&ended, 0);
+    assert!(document["run"]["rounds"].as_u64() > Some(0));
+    for pair in list(&choice, "comparisons") {
+        let (pairs, verdict) = (pair["pairs"].as_u64().expect("pairs"), pair["verdict"].as_str().expect("a verdict"));
+        assert!(pairs >= 6 || verdict == "undecided", "{pair:#}");
+        assert_eq!(verdict == "faster", !pair["faster"].is_null(), "{pair:#}");
+    }
+    let short = diskperf(folder.path(), &[&quick[..], &["1ms"]].concat());
+    assert_eq!(short.status, Some(2), "{}", short.err);
+    assert!(short.err.contains("which take about ") && short.err.contains("hint: --budget "), "{}", short.err);
+    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+}
+
+/// The same image with barriers and without: a fresh file system each time, and the flushes that tell why.
+#[test]
+fn file_systems_are_made_anew_and_flushes_tell_why() {
+    if let Some(reason) = testkit::disk::impossible(&["mkfs.ext4"]) {
+        testkit::skip!("{reason}");
+        return;
+    }
+    let folder = scratch();
+    let words = [
+        "choose",
+        "safe=image:ext4,size=32MiB",
+        "risky=image:ext4,size=32MiB,mount=nobarrier",
+        "--preset",
+        "smoke",
+        "--only",
+        "commit",
+        "--rounds",
+        "6",
+        "--json",
+    ];
+    let ended = diskperf(folder.path(), &words);
+    let (choice, document) = choice(&ended, 0);
+    for target in list(&document["run"], "targets") {
+        assert_eq!(target["before_each"], "made anew before each program");
+    }
+    let [pair] = &list(&choice, "comparisons")[..] else { panic!("{choice:#}") };
+    assert_eq!(pair["pairs"], 6, "{pair:#}");
+    let marks: Vec<&str> = list(pair, "marks").iter().filter_map(Value::as_str).collect();
+    assert!(marks.contains(&"nested") && marks.contains(&"noflush"), "{pair:#}");
+    assert_ne!(pair["faster"], "safe", "{pair:#}");
+    // Both images lie in one folder.
+    let [host] = &document["run"]["targets"][0]["image"]["host_device"].as_str().into_iter().collect::<Vec<_>>()[..]
+    else {
+        return;
+    };
+    assert!(list(&choice, "remarks")[0].as_str().expect("words").contains(&format!("one device ({host})")));
+    assert!(ended.err.contains("lie on one device"), "{}", ended.err);
+}

@@ -1,0 +1,342 @@
+//! What a comparison of targets came to: the verdict first, then a row per program.
+
+use stats::choice::{Row, every_two, rows};
+use stats::{Choice, Comparison, Document, Need, Rate, Verdict};
+use units::Nanos;
+
+use crate::grid::{Column, Grid, Page};
+use crate::header;
+use crate::numbers::{significant, supported};
+use crate::rows;
+use crate::wrap::wrapped;
+
+/// What no run of an hour can tell, and a choice should not forget.
+const NOT_ASKED: &str = "Not asked: how they age and fill up, how reliable they are, who helps when they fail.";
+
+/// The verdict, the machine, a row per program, and what the marks mean.
+pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
+    let below = format!("\n{}{NOT_ASKED}\n", header::footnotes(document).trim_start());
+    [
+        wrapped(&verdict(document, choice), page),
+        String::new(),
+        wrapped(&header::lines(document), page),
+        grid(document, choice).lines(page).join("\n"),
+        wrapped(&below, page),
+    ]
+    .join("\n")
+}
+
+fn names(document: &Document) -> Vec<&str> {
+    document.run.targets.iter().map(|target| target.name.as_str()).collect()
+}
+
+/// Sentences: for the use that was stated, how many programs are faster on which, what is enough, what it costs.
+pub fn verdict(document: &Document, choice: &Choice) -> String {
+    let names = names(document);
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(purpose) = &choice.purpose {
+        if purpose.comparisons.is_empty() {
+            lines.push(format!("For {}: n.m., none of its programs was measured on all.", purpose.name));
+        }
+        for pair in &purpose.comparisons {
+            lines.push(format!("For {}: {}.", purpose.name, sentence(choice, pair)));
+        }
+        let mut weights: Vec<(&String, f64)> = purpose.weights.iter().map(|(word, weight)| (word, *weight)).collect();
+        weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let weights: Vec<String> =
+            weights.into_iter().map(|(word, weight)| format!("{word} {} %", significant(100.0 * weight, 2))).collect();
+        let missing = match &purpose.missing[..] {
+            [] => String::new(),
+            missing => format!("; not measured on all, so that the others weigh the more: {}", missing.join(", ")),
+        };
+        lines.push(format!("  {} is {}{missing}; --use changes that", purpose.name, weights.join(", ")));
+    }
+    for (first, second) in every_two(names.len()) {
+        let pairs: Vec<&Comparison> = choice
+            .comparisons
+            .iter()
+            .filter(|pair| pair.first == names[first] && pair.second == names[second])
+            .collect();
+        lines.push(counted(choice, names[first], names[second], &pairs));
+    }
+    lines.extend(needs(&choice.needs, &names));
+    lines.extend(choice.remarks.iter().map(|remark| format!("{remark}.")));
+    lines.join("\n")
+}
+
+/// Of how many programs which is faster.
+fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) -> String {
+    let faster = |name: &str| pairs.iter().filter(|pair| pair.faster.as_deref() == Some(name)).count();
+    let of = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict == verdict).count();
+    let reasons = pairs.iter().filter(|pair| pair.matters).count();
+    let all = pairs.len();
+    if all == 0 {
+        return format!("{first} and {second} were never measured in the same round.");
+    }
+    let of_all = if all == 1 { "Of one program".to_owned() } else { format!("Of {all} programs") };
+    let margin = percent(choice.margin);
+    let mut parts: Vec<String> = Vec::new();
+    for (name, count) in [(first, faster(first)), (second, faster(second))] {
+        if count > 0 {
+            parts.push(format!("{name} is faster in {count}"));
+        }
+    }
+    for (count, words) in [
+        (of(Verdict::Same), format!("the same within {margin} in")),
+        (of(Verdict::Undecided), "not decided in".to_owned()),
+    ] {
+        if count > 0 {
+            parts.push(format!("{words} {count}"));
+        }
+    }
+    let who = if parts.iter().any(|part| part.contains("is faster in")) {
+        String::new()
+    } else {
+        format!("{first} and {second} are ")
+    };
+    let reason = match (reasons, faster(first) + faster(second)) {
+        (_, 0) => "",
+        (0, _) => &format!("; by less than {margin} perhaps, so that none is a reason to choose"),
+        (all, count) if all == count => "",
+        (some, _) => &format!("; surely by more than {margin} in {some}"),
+    };
+    format!("{of_all} {who}{}{reason}.", parts.join(", "))
+}
+
+/// `xfs 1.17x (1.12-1.23) as fast as ext4`, of a pair.
+fn sentence(choice: &Choice, pair: &Comparison) -> String {
+    let other = if pair.faster.as_ref() == Some(&pair.first) { &pair.second } else { &pair.first };
+    match (pair.verdict, &pair.faster) {
+        (Verdict::Faster, Some(faster)) => {
+            let reason = if pair.matters {
+                "choose it, if nothing below speaks against it".to_owned()
+            } else {
+                format!("by less than {} perhaps, which is no reason to choose it", percent(choice.margin))
+            };
+            format!("{faster} is {} as fast as {other}; {reason}", ratio(pair))
+        }
+        (Verdict::Same, _) => {
+            format!(
+                "{} and {} are the same within {} {}",
+                pair.first,
+                pair.second,
+                percent(choice.margin),
+                interval(pair)
+            )
+        }
+        _ => format!("{} and {}: not decided {}{}", pair.first, pair.second, interval(pair), more(choice, pair)),
+    }
+}
+
+/// What each needs, and for whom it is enough.
+fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut conditions: Vec<&str> = needs.iter().map(|need| need.condition.as_str()).collect();
+    conditions.dedup();
+    for condition in &conditions {
+        let of_targets = needs.iter().filter(|need| need.condition == *condition).map(|need| {
+            let measured = need.measured.as_deref().unwrap_or("n.m.");
+            let met = match (need.met, &need.measured) {
+                (Some(true), _) => "yes",
+                (Some(false), _) => "no",
+                (None, Some(_)) => "not decided",
+                (None, None) => "n.m.",
+            };
+            if met == measured {
+                format!("{} {met}", need.target)
+            } else {
+                format!("{} {met} ({measured})", need.target)
+            }
+        });
+        lines.push(format!("Needed {condition}: {}", of_targets.collect::<Vec<String>>().join(", ")));
+    }
+    if needs.is_empty() {
+        return lines;
+    }
+    let enough: Vec<&str> = enough(needs, names);
+    lines.push(match enough.len() {
+        0 => "None is surely enough.".to_owned(),
+        all if all == names.len() => if all == 2 { "Both are enough." } else { "All are enough." }.to_owned(),
+        _ => format!("Enough: {}.", enough.join(", ")),
+    });
+    lines
+}
+
+/// The targets that meet all that is needed.
+pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
+    let meets = |name: &&&str| needs.iter().filter(|need| need.target == **name).all(|need| need.met == Some(true));
+    names.iter().filter(meets).copied().collect()
+}
+
+/// A row per program: its rate on each target, and what is to be said of every two.
+fn grid(document: &Document, choice: &Choice) -> Grid {
+    let names = names(document);
+    let mut columns = vec![Column::words("")];
+    columns.extend(names.iter().map(|name| Column::figures(*name).left_out(2)));
+    columns.extend([Column::words("verdict"), Column::figures("pairs").left_out(1), Column::words("why").left_out(0)]);
+    let mut grid = Grid::new(columns);
+    for Row { cells, .. } in rows(&document.cells, &names) {
+        let Some(any) = cells.iter().flatten().next() else { continue };
+        let name = rows::name(any, &document.cells);
+        let rate = |rate: &Rate| format!("{} {}", supported(rate), rate.unit);
+        let mut leading = vec![name.clone()];
+        leading.extend(cells.iter().map(
+            |cell| match cell.and_then(|cell| cell.rate.as_ref().map(|rate| (cell, rate))) {
+                Some((cell, figure)) => rate(figure) + if cell.is_suspect() { "*" } else { "" },
+                None => "n.m.".to_owned(),
+            },
+        ));
+        let pairs: Vec<&Comparison> = choice.comparisons.iter().filter(|pair| pair.program == name).collect();
+        if pairs.is_empty() {
+            grid.row(leading.iter().cloned().chain(["n.m.".to_owned()]));
+        }
+        for (place, pair) in pairs.iter().enumerate() {
+            if place > 0 {
+                leading.iter_mut().for_each(String::clear);
+            }
+            let figures =
+                [short(choice, pair, names.len() > 2), pair.pairs.to_string(), pair.why.clone().unwrap_or_default()];
+            grid.row(leading.iter().cloned().chain(figures));
+        }
+    }
+    grid
+}
+
+/// `xfs 1.17x (1.12-1.23)`, and of several pairs of whom.
+fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) -> String {
+    let other = if pair.faster.as_ref() == Some(&pair.first) { &pair.second } else { &pair.first };
+    let both = if is_one_of_many { format!("{}, {}: ", pair.first, pair.second) } else { String::new() };
+    match (pair.verdict, &pair.faster) {
+        (Verdict::Faster, Some(faster)) => {
+            let of = if is_one_of_many { format!(" of {other}") } else { String::new() };
+            let perhaps = if pair.matters { "" } else { ", by little perhaps" };
+            format!("{faster} {}{of}{perhaps}", ratio(pair))
+        }
+        (Verdict::Same, _) => format!("{both}same within {} {}", percent(choice.margin), interval(pair)),
+        _ => format!("{both}not decided {}{}", interval(pair), more(choice, pair)),
+    }
+}
+
+/// `1.17x (1.12-1.23)`, of the faster one.
+fn ratio(pair: &Comparison) -> String {
+    let is_first = pair.faster.as_ref() == Some(&pair.first);
+    let turned = |value: Option<f64>| value.map(|value| if is_first { 1.0 / value } else { value });
+    let (ratio, low, high) = (turned(pair.ratio), turned(pair.low), turned(pair.high));
+    let (low, high) = if is_first { (high, low) } else { (low, high) };
+    let ratio = ratio.map_or_else(String::new, |ratio| format!("{}x", figure(ratio)));
+    format!("{ratio}{}", ends(low, high))
+}
+
+fn interval(pair: &Comparison) -> String {
+    ends(pair.low, pair.high).trim_start().to_owned()
+}
+
+fn ends(low: Option<f64>, high: Option<f64>) -> String {
+    low.zip(high).map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)))
+}
+
+/// Two decimals, and three digits of what is larger.
+fn figure(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio, 3) }
+}
+
+/// How many rounds would decide it, and how long they take.
+fn more(choice: &Choice, pair: &Comparison) -> String {
+    let Some(rounds) = pair.more_rounds else {
+        return if pair.low.is_some() { ", and no patience would".to_owned() } else { String::new() };
+    };
+    let s = if rounds == 1 { "" } else { "s" };
+    let time = choice.round_s.map(|round_s| Nanos((round_s * f64::from(rounds) * 1e9) as u64));
+    let time = time.map_or_else(String::new, |time| format!(", {}", about(time)));
+    format!(", about {rounds} round{s} more{time}")
+}
+
+/// A span in as many digits as a guess deserves.
+fn about(span: Nanos) -> String {
+    match span.as_secs_f64() {
+        seconds if seconds < 100.0 => format!("{} s", significant(seconds, 2)),
+        seconds if seconds < 6000.0 => format!("{} min", significant(seconds / 60.0, 2)),
+        seconds => format!("{} h", significant(seconds / 3600.0, 2)),
+    }
+}
+
+fn percent(margin: f64) -> String {
+    let percent = 100.0 * margin;
+    if (percent - percent.round()).abs() < 1e-9 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(verdict: Verdict, faster: Option<&str>, ends: [f64; 3]) -> Comparison {
+        Comparison {
+            program: "commit".to_owned(),
+            first: "ext4".to_owned(),
+            second: "xfs".to_owned(),
+            pairs: 8,
+            ratio: Some(ends[1]),
+            low: Some(ends[0]),
+            high: Some(ends[2]),
+            confidence: 0.95,
+            verdict,
+            faster: faster.map(str::to_owned),
+            matters: ends[0] > 1.05 || ends[2] < 0.95,
+            more_rounds: (verdict == Verdict::Undecided).then_some(34),
+            why: None,
+            marks: Vec::new(),
+        }
+    }
+
+    fn choice(comparisons: Vec<Comparison>) -> Choice {
+        let (round_s, needs, remarks) = (Some(10.0), Vec::new(), Vec::new());
+        Choice { margin: 0.05, decided: true, round_s, comparisons, purpose: None, needs, remarks }
+    }
+
+    #[test]
+    fn a_ratio_is_told_of_the_faster_one() {
+        let choice = choice(Vec::new());
+        let short = |pair: Comparison| short(&choice, &pair, false);
+        assert_eq!(short(pair(Verdict::Faster, Some("xfs"), [1.12, 1.17, 1.23])), "xfs 1.17x (1.12-1.23)");
+        assert_eq!(short(pair(Verdict::Faster, Some("ext4"), [0.4, 0.5, 0.625])), "ext4 2.00x (1.60-2.50)");
+        let little = pair(Verdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
+        assert_eq!(short(little), "xfs 1.04x (1.01-1.07), by little perhaps");
+        assert_eq!(short(pair(Verdict::Same, None, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
+        let open = short(pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]));
+        assert_eq!(open, "not decided (0.93-1.15), about 34 rounds more, 5.7 min");
+    }
+
+    #[test]
+    fn programs_are_counted_by_what_is_said_of_them() {
+        let faster = || pair(Verdict::Faster, Some("xfs"), [1.12, 1.17, 1.23]);
+        let same = || pair(Verdict::Same, None, [0.98, 1.0, 1.02]);
+        let said = |pairs: Vec<Comparison>| {
+            let choice = choice(pairs);
+            counted(&choice, "ext4", "xfs", &choice.comparisons.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(said(vec![faster(), same()]), "Of 2 programs xfs is faster in 1, the same within 5 % in 1.");
+        assert_eq!(said(vec![same()]), "Of one program ext4 and xfs are the same within 5 % in 1.");
+        let little = pair(Verdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
+        assert!(said(vec![little]).ends_with("so that none is a reason to choose."));
+        assert!(said(Vec::new()).contains("never"));
+    }
+
+    #[test]
+    fn what_is_needed_is_enough_for_both_for_one_or_for_none() {
+        let need = |target: &str, met| Need {
+            condition: "read>=5MiB/s".to_owned(),
+            target: target.to_owned(),
+            measured: Some("7.00 MiB/s".to_owned()),
+            met,
+        };
+        let last = |mets: [Option<bool>; 2]| {
+            let all = [need("a", mets[0]), need("b", mets[1])];
+            needs(&all, &["a", "b"]).pop().expect("a line")
+        };
+        assert_eq!(last([Some(true), Some(true)]), "Both are enough.");
+        assert_eq!(last([Some(false), Some(true)]), "Enough: b.");
+        assert_eq!(last([Some(false), None]), "None is surely enough.");
+        let first = &needs(&[need("a", Some(true)), need("b", None)], &["a", "b"])[0];
+        assert_eq!(first, "Needed read>=5MiB/s: a yes (7.00 MiB/s), b not decided (7.00 MiB/s)");
+    }
+}

@@ -1,0 +1,471 @@
+//! What a comparison of targets came to: of each program two targets at a time, and of all programs as they weigh for a
+//! use.
+//!
+//! Policy:
+//!   1. the same cell on two targets is compared: the same program and phase, the first of that name with the first, the
+//!      second with the second, since targets run the same rows in the same order;
+//!   2. of more than two targets, every two are compared, and all of that is what Holm's procedure corrects for: which of
+//!      them is the fastest is known afterwards only;
+//!   3. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh. So
+//!      it has pairs and an interval of its own, and is no score.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cell::{Cell, Provenance};
+use crate::comparison::{Decision, Judged, Pairs, judge};
+use crate::marks::MarkCode;
+use crate::summary::round_rate;
+
+/// What a comparison of targets came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// The part by which two may differ and be the same.
+    pub margin: f64,
+    /// Whether every comparison was decided, or is as narrow as is of use; else time, rounds or a person ended it.
+    pub decided: bool,
+    /// How long a round took, in seconds.
+    pub round_s: Option<f64>,
+    /// Of each program, every two targets. The intervals are corrected for all of them and those of the use (Holm).
+    pub comparisons: Vec<Comparison>,
+    /// The use that was stated; null where none was.
+    pub purpose: Option<Purpose>,
+    /// What was needed, of each target.
+    pub needs: Vec<Need>,
+    /// Sentences on prices, and on what the targets have in common.
+    pub remarks: Vec<String>,
+}
+
+/// One program on two targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Program and phase, and what tells it from others of that name; of a use, its name.
+    pub program: String,
+    /// The first target.
+    pub first: String,
+    /// The second.
+    pub second: String,
+    /// Rounds that both kept.
+    pub pairs: u32,
+    /// The second's rate divided by the first's: the geometric mean of the rounds; null where there is no pair.
+    pub ratio: Option<f64>,
+    /// The lower end of its interval; null below two pairs.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// How sure the interval is by itself, so that all together are 0.95.
+    pub confidence: f64,
+    /// What is to be said.
+    pub verdict: Verdict,
+    /// The target that is faster; null where the verdict is another.
+    pub faster: Option<String>,
+    /// Whether all of the interval lies beyond the margin: a reason to choose.
+    pub matters: bool,
+    /// How many rounds more would decide it, from the spread so far; null where it is decided, or nobody has the patience.
+    pub more_rounds: Option<u32>,
+    /// Why, from what limited both and what their devices did; null where nothing tells.
+    pub why: Option<String>,
+    /// Why one of both is suspect.
+    pub marks: Vec<MarkCode>,
+}
+
+/// What is to be said of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// One is faster.
+    Faster,
+    /// They differ by less than the margin.
+    Same,
+    /// Not decided.
+    Undecided,
+}
+
+/// A use, and how the targets compare for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Purpose {
+    /// Its name.
+    pub name: String,
+    /// How much each program weighs; together 1.
+    pub weights: BTreeMap<String, f64>,
+    /// Programs that weigh something and were not measured on all targets; the others weigh the more.
+    pub missing: Vec<String>,
+    /// Every two targets.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// What was needed of a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// As it was asked for.
+    pub condition: String,
+    /// Of which target.
+    pub target: String,
+    /// What was measured, in words; null where nothing was.
+    pub measured: Option<String>,
+    /// Whether it is met; null where that was not measured.
+    pub met: Option<bool>,
+}
+
+/// The cells of every target that are the same cell, in the order of the targets: nothing where one has no such cell.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// Program and phase, and which of that name, from 0.
+    pub key: (&'a str, &'a str, usize),
+    /// The cell of each target.
+    pub cells: Vec<Option<&'a Cell>>,
+}
+
+/// The cells that are compared: of one target at a time, and not of a publication.
+pub fn rows<'a>(cells: &'a [Cell], targets: &[&str]) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (place, target) in targets.iter().enumerate() {
+        let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let own = |cell: &&Cell| cell.target == *target && !cell.together && cell.provenance != Provenance::Published;
+        for cell in cells.iter().filter(own) {
+            let name = (cell.program.as_str(), cell.phase.as_str());
+            let number = seen.entry(name).or_default();
+            let key = (name.0, name.1, *number);
+            *number += 1;
+            let row = match rows.iter().position(|row| row.key == key) {
+                Some(row) => row,
+                None => {
+                    rows.push(Row { key, cells: vec![None; targets.len()] });
+                    rows.len() - 1
+                }
+            };
+            rows[row].cells[place] = Some(cell);
+        }
+    }
+    rows
+}
+
+/// Every two of so many.
+pub fn every_two(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).flat_map(move |first| (first + 1..count).map(move |second| (first, second)))
+}
+
+/// The rates of a cell by round, of the rounds that count.
+fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
+    let base = cell.rate.as_ref().map(|rate| rate.base);
+    let rate =
+        |base| cell.kept().filter_map(move |round| Some((round.round, round_rate(round, base, cell.state.clock)?)));
+    base.map(|base| rate(base).collect()).unwrap_or_default()
+}
+
+/// The logarithms of the ratio of two cells' rates, by round.
+fn logs(first: &Cell, second: &Cell) -> BTreeMap<u32, f64> {
+    let (first, second) = (rates(first), rates(second));
+    let both = first.iter().filter_map(|(round, rate)| Some((*round, (second.get(round)? / rate).ln())));
+    both.filter(|(_, log)| log.is_finite()).collect()
+}
+
+/// A use: its name, and the weight of every row.
+#[derive(Clone, Debug, Default)]
+pub struct Weighed {
+    /// Its name.
+    pub name: String,
+    /// The weight of each row, in the order of the rows; 0 where it plays no part.
+    pub weights: Vec<f64>,
+}
+
+/// All comparisons of a run: of each row and, last, of the use. Each with the places of the two targets, and of the row,
+/// none for the use.
+pub struct Compared {
+    /// Which two targets.
+    pub targets: (usize, usize),
+    /// Which row.
+    pub row: Option<usize>,
+    /// The pairs.
+    pub pairs: Pairs,
+    /// What is to be said.
+    pub judged: Judged,
+}
+
+/// Compares the targets in every row, and for the use where one is stated.
+pub fn compare(rows: &[Row], targets: usize, purpose: Option<&Weighed>, margin: f64) -> Vec<Compared> {
+    let mut all: Vec<((usize, usize), Option<usize>, Pairs)> = Vec::new();
+    for (first, second) in every_two(targets) {
+        let of_row = |row: &Row| Some(logs(row.cells[first]?, row.cells[second]?));
+        let logs: Vec<Option<BTreeMap<u32, f64>>> = rows.iter().map(of_row).collect();
+        for (place, logs) in logs.iter().enumerate() {
+            let pairs = logs.iter().flatten().map(|(_, log)| *log).collect();
+            all.push(((first, second), Some(place), Pairs::of_logs(pairs)));
+        }
+        if let Some(purpose) = purpose {
+            all.push(((first, second), None, weighed(&logs, &purpose.weights)));
+        }
+    }
+    // What neither measured is no comparison.
+    all.retain(|(_, _, pairs)| pairs.count() > 0);
+    let pairs: Vec<Pairs> = all.iter().map(|(_, _, pairs)| pairs.clone()).collect();
+    let judged = judge(&pairs, margin).into_iter();
+    all.into_iter()
+        .zip(judged)
+        .map(|((targets, row, pairs), judged)| Compared { targets, row, pairs, judged })
+        .collect()
+}
+
+/// In each round that all rows have, the mean of their logarithms by weight.
+fn weighed(logs: &[Option<BTreeMap<u32, f64>>], weights: &[f64]) -> Pairs {
+    let is_there = |logs: &&BTreeMap<u32, f64>| !logs.is_empty();
+    let part = |(logs, weight): (&'_ Option<BTreeMap<u32, f64>>, &f64)| {
+        logs.as_ref().filter(is_there).filter(|_| *weight > 0.0).map(|logs| (logs.clone(), *weight))
+    };
+    let parts: Vec<(BTreeMap<u32, f64>, f64)> = logs.iter().zip(weights).filter_map(part).collect();
+    let whole: f64 = parts.iter().map(|(_, weight)| weight).sum();
+    let Some((first, _)) = parts.first() else { return Pairs::default() };
+    let of_round = |round: &u32| {
+        let sum: Option<f64> = parts.iter().map(|(logs, weight)| Some(logs.get(round)? * weight)).sum();
+        sum.map(|sum| sum / whole)
+    };
+    Pairs::of_logs(first.keys().filter_map(of_round).collect())
+}
+
+impl Compared {
+    /// The same, as a document has it: under the name of the row.
+    pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
+        let Compared { targets: (first, second), row, pairs, judged } = self;
+        let cells = row.and_then(|row| Some((rows[row].cells[*first]?, rows[row].cells[*second]?)));
+        let (verdict, faster) = match judged.verdict {
+            Decision::FirstFaster => (Verdict::Faster, Some(*first)),
+            Decision::SecondFaster => (Verdict::Faster, Some(*second)),
+            Decision::Same => (Verdict::Same, None),
+            Decision::Undecided => (Verdict::Undecided, None),
+        };
+        let needed =
+            || pairs.needed(judged.confidence, margin).map(|needed| needed.saturating_sub(pairs.count()) as u32);
+        let mut marks: Vec<MarkCode> = cells
+            .iter()
+            .flat_map(|(first, second)| first.marks.iter().chain(&second.marks))
+            .map(|mark| mark.code)
+            .collect();
+        marks.sort_unstable();
+        marks.dedup();
+        Comparison {
+            program: name,
+            first: names[*first].to_owned(),
+            second: names[*second].to_owned(),
+            pairs: pairs.count() as u32,
+            ratio: Some(judged.ratio),
+            low: judged.low,
+            high: judged.high,
+            confidence: judged.confidence,
+            verdict,
+            faster: faster.map(|place| names[place].to_owned()),
+            matters: judged.matters,
+            more_rounds: if verdict == Verdict::Undecided { needed() } else { None },
+            why: cells.filter(|_| verdict == Verdict::Faster).and_then(|(first, second)| why(first, second)),
+            marks,
+        }
+    }
+}
+
+/// Below this part of each other, two counts are told apart: what devices do for others differs by less from run to run.
+/// Guess.
+const TELLS: f64 = 0.8;
+
+/// Why one is faster, from what limited both and what their devices did for each unit of work:
+///   1. where the device is what they wait for: flushes, then bytes that were written, where those differ;
+///   2. what limited each, where that is not the same; and once where it is.
+fn why(first: &Cell, second: &Cell) -> Option<String> {
+    let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what.as_str()));
+    let names = [first, second].map(|cell| cell.target.as_str());
+    let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
+    // 1
+    if limits.iter().flatten().any(|limit| matches!(*limit, "flush" | "device" | "latency")) {
+        let unit = unit(first);
+        if let [Some(one), Some(other)] = [first, second].map(flushes_per_unit)
+            && differ(one, other)
+        {
+            return Some(said(format!("{} flushes per {unit}", figure(one)), figure(other)));
+        }
+        if let [Some(one), Some(other)] = [first, second].map(written_per_byte)
+            && differ(one, other)
+        {
+            return Some(said(format!("{} bytes written per byte", figure(one)), figure(other)));
+        }
+    }
+    // 2
+    match limits {
+        [Some(one), Some(other)] if one == other => (one != "n.m.").then(|| format!("both: {one}")),
+        [Some(one), Some(other)] => Some(said(one.to_owned(), other.to_owned())),
+        _ => None,
+    }
+}
+
+fn differ(one: f64, other: f64) -> bool {
+    one.min(other) < TELLS * one.max(other)
+}
+
+fn figure(value: f64) -> String {
+    if value == 0.0 || value >= 0.1 { format!("{value:.1}") } else { format!("{value:.3}") }
+}
+
+/// What one of the cell's units of work is called.
+fn unit(cell: &Cell) -> &'static str {
+    match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
+        ("commit", _) => "commit",
+        (_, Some(crate::cell::RateBase::Files)) => "file",
+        _ => "call",
+    }
+}
+
+fn flushes_per_unit(cell: &Cell) -> Option<f64> {
+    let units: u64 = cell.kept().map(|round| round.ops).sum();
+    // Of whole files, the one or two at the end say nothing.
+    let flushes = cell.io?.flushes as f64 / units as f64;
+    (units > 0 && flushes >= 0.01).then_some(flushes)
+}
+
+fn written_per_byte(cell: &Cell) -> Option<f64> {
+    let bytes: u64 = cell.kept().map(|round| round.bytes).sum();
+    let io = cell.io?;
+    // Of what only reads, others wrote it.
+    (bytes > 0 && io.device_written >= bytes / 4).then(|| io.device_written as f64 / bytes as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{CacheState, ClockKind, Environment, Io, LimitedBy, Rate, RateBase, State, Steadiness};
+    use crate::round::{CpuSeconds, Round};
+
+    /// A cell whose rounds did so many units, each round in one second.
+    fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
+        let round = |(place, ops): (usize, &u64)| Round {
+            round: place as u32 + 1,
+            position: 1,
+            discarded: false,
+            bytes: ops * 4096,
+            ops: *ops,
+            returned_s: 1.0,
+            data_durable_s: None,
+            durable_s: None,
+            cpu_s: CpuSeconds::default(),
+            parts: Vec::new(),
+            intervals: Vec::new(),
+            marks: Vec::new(),
+        };
+        let rate = Rate {
+            per_second: 1.0,
+            base: RateBase::Ops,
+            value: 1.0,
+            unit: "ops/sec".to_owned(),
+            low: None,
+            high: None,
+            confidence: 0.95,
+            rounds: rates.len() as u32,
+        };
+        Cell {
+            provenance: Provenance::Measured,
+            preset: "quick".to_owned(),
+            program: program.to_owned(),
+            phase: program.to_owned(),
+            target: target.to_owned(),
+            parameters: BTreeMap::new(),
+            together: false,
+            targets: 1,
+            overlap: None,
+            measured: true,
+            reason: None,
+            rate: Some(rate),
+            rounds: rates.iter().enumerate().map(round).collect(),
+            cpu_percent: None,
+            latency_ns: None,
+            io: None,
+            time: None,
+            breakdown: None,
+            limited_by: None,
+            state: State {
+                cache: CacheState::Unknown,
+                cache_reason: None,
+                lower_cache: None,
+                clock: ClockKind::Returned,
+                steadiness: Steadiness::NotMeasured,
+                environment: Environment::NotMeasured,
+            },
+            marks: Vec::new(),
+            effect: None,
+        }
+    }
+
+    fn limited(cell: Cell, what: &str, flushes: u64, device_written: u64) -> Cell {
+        let limited_by = Some(LimitedBy { what: what.to_owned(), evidence: String::new() });
+        let io = Io { program_bytes: 1, device_read: 0, device_written, device_written_at_return: 0, flushes };
+        Cell { limited_by, io: Some(io), ..cell }
+    }
+
+    #[test]
+    fn the_same_row_of_each_target_is_compared_in_rounds_that_both_have() {
+        let cells = [
+            cell("a", "commit", &[100; 7]),
+            cell("a", "copy", &[10; 7]),
+            cell("a", "copy", &[20; 7]),
+            cell("b", "commit", &[200; 6]),
+            cell("b", "copy", &[10; 6]),
+            cell("b", "copy", &[10; 6]),
+            cell("c", "copy", &[10; 6]),
+        ];
+        let names = ["a", "b", "c"];
+        let rows = rows(&cells, &names);
+        assert_eq!(
+            rows.iter().map(|row| row.key).collect::<Vec<_>>(),
+            [("commit", "commit", 0), ("copy", "copy", 0), ("copy", "copy", 1)]
+        );
+        assert!(rows[0].cells[2].is_none());
+        let all = compare(&rows, 3, None, 0.05);
+        let said = |one: &Compared| (one.targets, one.row, one.pairs.count(), one.judged.verdict);
+        let said: Vec<_> = all.iter().map(said).collect();
+        let (same, first, second) = (Decision::Same, Decision::FirstFaster, Decision::SecondFaster);
+        assert_eq!(
+            said,
+            [
+                ((0, 1), Some(0), 6, second),
+                ((0, 1), Some(1), 6, same),
+                ((0, 1), Some(2), 6, first),
+                ((0, 2), Some(1), 6, same),
+                ((1, 2), Some(1), 6, same),
+            ]
+        );
+        let told = all[2].comparison(&rows, &names, "copy".to_owned(), 0.05);
+        assert_eq!((told.faster.as_deref(), told.ratio.map(|ratio| (100.0 * ratio).round())), (Some("a"), Some(50.0)));
+    }
+
+    /// Twice as fast in what weighs three quarters, half as fast in the rest: the square root of two.
+    #[test]
+    fn a_use_weighs_the_logarithms() {
+        let cells = [
+            cell("a", "commit", &[100; 6]),
+            cell("a", "copy", &[100; 6]),
+            cell("b", "commit", &[200; 6]),
+            cell("b", "copy", &[50; 6]),
+        ];
+        let rows = rows(&cells, &["a", "b"]);
+        let purpose = Weighed { name: "x".to_owned(), weights: vec![0.75, 0.25] };
+        let all = compare(&rows, 2, Some(&purpose), 0.05);
+        let last = all.last().expect("the use");
+        assert!(last.row.is_none() && (last.judged.ratio - 2.0_f64.sqrt()).abs() < 1e-9, "{:?}", last.judged);
+    }
+
+    #[test]
+    fn the_device_tells_why_where_it_is_waited_for() {
+        let [a, b] = ["ext4", "xfs"].map(|name| cell(name, "commit", &[100; 6]));
+        let [one, other] = [limited(a.clone(), "flush", 1200, 1), limited(b.clone(), "flush", 600, 1)];
+        assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 flushes per commit, xfs: 1.0"));
+        // As many flushes: the bytes differ.
+        let bytes = 600 * 4096;
+        let [one, other] = [limited(a.clone(), "device", 600, 2 * bytes), limited(b.clone(), "device", 600, bytes)];
+        assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
+        let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
+        assert_eq!(why(&one, &other).as_deref(), Some("ext4: cpu, xfs: device"));
+        assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)).as_deref(), Some("both: cpu"));
+        assert_eq!(why(&a, &b), None);
+    }
+}

@@ -1,0 +1,270 @@
+//! Whether one of two setups is faster, by how much, and how sure that is: from rounds in which both ran.
+//!
+//! Policy:
+//!   1. a round that both kept is a pair, and its figure the logarithm of the ratio of the two rates: what made the whole
+//!      round slow is in both, and falls out;
+//!   2. the interval is Student's over these figures. A bootstrap of so few pairs finds differences where there are none
+//!      twice as often as it says; Student's does not;
+//!   3. many comparisons are made at once, and one in twenty would find something by chance alone: Holm's procedure. The
+//!      one that is surest is judged as if all were to be sure together (Bonferroni), the next as if all but that one, and
+//!      so on; the first that is not sure lends its level to all that follow. Each interval is printed at the level at
+//!      which it was judged, so that it leaves out 1 exactly where Holm finds a difference;
+//!   4. one lies within the margin: *same*, whether or not it leaves out 1. Else one that leaves out 1 is *faster*. Else
+//!      nothing is decided;
+//!   5. a difference is a reason to choose by only where all of the interval lies beyond the margin, and one of 99.9 % too:
+//!      that it is faster is then sure, and that it is by no less than matters;
+//!   6. measuring ends by the width of intervals alone, never by what they say: half the width is no more than half of the
+//!      margin, which decides every comparison one way or the other, or than a quarter of the effect, which only large
+//!      effects reach first. Never below six pairs.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::summary::CONFIDENCE;
+
+/// The fewest pairs that decide anything. With fewer, Student's quantile and the deviation that it stands on are both
+/// so uncertain that a lucky streak looks like a proof.
+pub const LEAST_PAIRS: usize = 6;
+
+/// Two that differ by less are the same to whoever chooses, where nothing else is said. Ours: a disk filled a tenth more
+/// differs by as much.
+pub const MARGIN: f64 = 0.05;
+
+/// How sure it must be that a difference is a reason to choose: with 0.99 one in 10,000 comparisons of six pairs takes 2 %
+/// for more than 5 %, measured in tests/comparison.rs.
+const REASON: f64 = 0.999;
+
+/// Part of an effect that half the width of its interval must not be larger than.
+const OF_EFFECT: f64 = 0.25;
+
+/// The most pairs that are foretold; what needs more is beyond all patience.
+const MOST_PAIRS: usize = 100_000;
+
+/// What rounds tell of two setups: for each that both kept, the logarithm of the ratio of their rates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairs {
+    logs: Vec<f64>,
+}
+
+/// What follows from pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// The ratio of the second's rate to the first's.
+    pub ratio: f64,
+    /// The lower end of its interval; nothing below two pairs.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// How sure the interval is, by itself.
+    pub confidence: f64,
+    /// What is to be said.
+    pub verdict: Decision,
+    /// Whether all of it lies beyond the margin, so that it is a reason to choose.
+    pub matters: bool,
+    /// Whether the interval is so narrow that more pairs are of no use.
+    pub is_narrow: bool,
+}
+
+/// What is to be said of two setups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The second is faster.
+    SecondFaster,
+    /// The first is.
+    FirstFaster,
+    /// They differ by less than the margin.
+    Same,
+    /// Too few pairs for what they differ from each other.
+    Undecided,
+}
+
+impl FromIterator<(f64, f64)> for Pairs {
+    /// Of two rates each, the first's and the second's.
+    fn from_iter<I: IntoIterator<Item = (f64, f64)>>(rates: I) -> Pairs {
+        let is_figure = |log: &f64| log.is_finite();
+        Pairs { logs: rates.into_iter().map(|(first, second)| (second / first).ln()).filter(is_figure).collect() }
+    }
+}
+
+impl Pairs {
+    /// Of logarithms that were computed elsewhere.
+    pub fn of_logs(logs: Vec<f64>) -> Pairs {
+        Pairs { logs }
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.logs.len()
+    }
+
+    fn mean(&self) -> f64 {
+        self.logs.iter().sum::<f64>() / self.logs.len() as f64
+    }
+
+    /// What one pair lies from the mean, typically; nothing below two pairs.
+    fn deviation(&self) -> Option<f64> {
+        let mean = self.mean();
+        let squares: f64 = self.logs.iter().map(|log| (log - mean).powi(2)).sum();
+        (self.logs.len() >= 2).then(|| (squares / (self.logs.len() - 1) as f64).sqrt())
+    }
+
+    fn error(&self) -> Option<f64> {
+        Some(self.deviation()? / (self.logs.len() as f64).sqrt())
+    }
+
+    /// How likely chance alone gives a mean as far from nothing.
+    fn chance(&self) -> f64 {
+        let Some(error) = self.error() else { return 1.0 };
+        let mean = self.mean();
+        if mean == 0.0 {
+            return 1.0;
+        }
+        // Figures that are all equal, as of a simulated machine, leave nothing to chance.
+        if error == 0.0 {
+            return 0.0;
+        }
+        student(self.logs.len()).map_or(1.0, |student| 2.0 * student.cdf(-(mean / error).abs()))
+    }
+
+    fn half_width(&self, confidence: f64) -> Option<f64> {
+        let error = self.error()?;
+        // Nothing times a quantile that is not finite is no number.
+        if error == 0.0 { Some(0.0) } else { Some(error * quantile(self.logs.len(), confidence)?) }
+    }
+
+    fn judged(&self, confidence: f64, margin: f64) -> Judged {
+        let (mean, margin) = (self.mean(), margin.ln_1p());
+        let half = self.half_width(confidence);
+        let is_enough = self.count() >= LEAST_PAIRS;
+        let verdict = match half.filter(|_| is_enough) {
+            Some(half) if mean.abs() + half < margin => Decision::Same,
+            Some(half) if mean - half > 0.0 => Decision::SecondFaster,
+            Some(half) if mean + half < 0.0 => Decision::FirstFaster,
+            Some(_) | None => Decision::Undecided,
+        };
+        let is_beyond = |half: Option<f64>| half.is_some_and(|half| mean.abs() - half > margin);
+        let is_faster = matches!(verdict, Decision::SecondFaster | Decision::FirstFaster);
+        Judged {
+            ratio: mean.exp(),
+            low: half.map(|half| (mean - half).exp()),
+            high: half.map(|half| (mean + half).exp()),
+            confidence,
+            verdict,
+            matters: is_faster && is_beyond(half) && is_beyond(self.half_width(REASON.max(confidence))),
+            is_narrow: is_enough && half.is_some_and(|half| half <= narrow(mean, margin)),
+        }
+    }
+
+    /// How many pairs that lie as far from each other as these have an interval that ends the measuring; nothing where
+    /// nobody has the patience.
+    pub fn needed(&self, confidence: f64, margin: f64) -> Option<usize> {
+        let (deviation, half) = (self.deviation()?, narrow(self.mean(), margin.ln_1p()));
+        let is_enough = |pairs: usize| {
+            quantile(pairs, confidence).is_some_and(|quantile| quantile * deviation / (pairs as f64).sqrt() <= half)
+        };
+        let (mut few, mut enough) = (LEAST_PAIRS - 1, MOST_PAIRS);
+        if deviation > 0.0 && !is_enough(enough) {
+            return None;
+        }
+        while few + 1 < enough {
+            let middle = few.midpoint(enough);
+            if deviation == 0.0 || is_enough(middle) { enough = middle } else { few = middle }
+        }
+        Some(enough)
+    }
+}
+
+/// What is to be said of all comparisons of a run together. The margin is the part by which two may differ and be the same.
+pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
+    let chances: Vec<f64> = all.iter().map(Pairs::chance).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&one, &other| chances[one].total_cmp(&chances[other]));
+    let mut levels = vec![0.0; all.len()];
+    let mut found = 0;
+    for (place, &index) in order.iter().enumerate() {
+        // None behind the first that is not sure is.
+        let is_sure = found == place && chances[index] <= (1.0 - CONFIDENCE) / (all.len() - place) as f64;
+        levels[index] = (1.0 - CONFIDENCE) / (all.len() - found) as f64;
+        found += usize::from(is_sure);
+    }
+    all.iter().zip(levels).map(|(pairs, level)| pairs.judged(1.0 - level, margin)).collect()
+}
+
+/// Half the width of an interval around this mean that ends the measuring; all are logarithms.
+fn narrow(mean: f64, margin: f64) -> f64 {
+    (margin / 2.0).max(OF_EFFECT * mean.abs())
+}
+
+fn student(count: usize) -> Option<StudentsT> {
+    StudentsT::new(0.0, 1.0, count.checked_sub(1)? as f64).ok()
+}
+
+fn quantile(count: usize, confidence: f64) -> Option<f64> {
+    Some(student(count)?.inverse_cdf(0.5 + confidence / 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(logs: &[f64]) -> Judged {
+        judge(&[Pairs::of_logs(logs.to_vec())], MARGIN)[0]
+    }
+
+    /// Six pairs, mean 0.3, deviation 0.1: the quantile of five degrees is 2.571, half the width 0.1048.
+    #[test]
+    fn the_interval_is_students_and_a_ratio() {
+        let spread = 0.1 * (5.0_f64 / 6.0).sqrt();
+        let logs: Vec<f64> = (0..6).map(|place| 0.3 + if place % 2 == 0 { spread } else { -spread }).collect();
+        let judged = one(&logs);
+        assert!((judged.ratio - 0.3_f64.exp()).abs() < 1e-12);
+        assert!((judged.high.expect("an end").ln() - 0.4048).abs() < 2e-4, "{judged:?}");
+        assert!((judged.low.expect("an end").ln() - 0.1952).abs() < 2e-4, "{judged:?}");
+        assert_eq!((judged.verdict, judged.matters), (Decision::SecondFaster, false), "one of 99.9 % has 0.02");
+        // Half the width is to be a quarter of 0.3: with 0.1 and a quantile of 2.26, that is ten pairs.
+        let needed = Pairs::of_logs(logs).needed(0.95, MARGIN);
+        assert!(!judged.is_narrow && needed == Some(10), "{needed:?}");
+    }
+
+    #[test]
+    fn what_lies_within_the_margin_is_the_same_also_where_it_differs() {
+        let judged = one(&[0.019, 0.020, 0.021, 0.019, 0.020, 0.021]);
+        assert!(judged.low > Some(1.0));
+        assert_eq!((judged.verdict, judged.is_narrow), (Decision::Same, true));
+    }
+
+    #[test]
+    fn fewer_than_six_pairs_decide_nothing() {
+        assert_eq!(one(&[0.3; 5]).verdict, Decision::Undecided);
+        let enough = one(&[-0.3; 6]);
+        assert_eq!((enough.verdict, enough.matters, enough.is_narrow), (Decision::FirstFaster, true, true));
+        let alone = one(&[0.3]);
+        assert_eq!((alone.verdict, alone.low), (Decision::Undecided, None));
+        assert_eq!(one(&[0.0; 6]).verdict, Decision::Same);
+    }
+
+    /// Of three with chances of 0.002, 0.02 and 0.4, Holm asks 0.05/3, 0.05/2 and 0.05 of them.
+    #[test]
+    fn the_surest_is_judged_most_strictly_and_the_first_that_is_not_sure_ends_it() {
+        let pairs = |mean: f64| {
+            let logs = [0.1, -0.1, 0.05, -0.05, 0.08, -0.08];
+            Pairs::of_logs(logs.iter().map(|log| mean + log).collect())
+        };
+        let levels = |means: [f64; 3]| judge(&means.map(pairs), MARGIN).into_iter().map(|one| one.confidence);
+        let close = |levels: Vec<f64>, parts: [f64; 3]| {
+            levels.iter().zip(parts).all(|(level, part)| (level - (1.0 - 0.05 / part)).abs() < 1e-12)
+        };
+        assert!(close(levels([0.5, 0.4, 0.3]).collect(), [3.0, 2.0, 1.0]));
+        assert!(close(levels([0.01, 0.5, 0.02]).collect(), [2.0, 3.0, 2.0]));
+        for judged in judge(&[0.5, 0.12, 0.0].map(pairs), MARGIN) {
+            let leaves_out_one = judged.low > Some(1.0) || judged.high < Some(1.0);
+            assert_eq!(leaves_out_one, judged.verdict == Decision::SecondFaster, "{judged:?}");
+        }
+    }
+
+    #[test]
+    fn rates_are_paired_and_what_is_no_rate_is_left_out() {
+        let pairs: Pairs = [(100.0, 120.0), (10.0, 12.0), (0.0, 5.0), (5.0, 0.0)].into_iter().collect();
+        assert_eq!(pairs.count(), 2);
+        assert!((pairs.mean() - 1.2_f64.ln()).abs() < 1e-12 && pairs.deviation().expect("two") < 1e-12);
+    }
+}

@@ -1,0 +1,128 @@
+//! What is said of setups whose true difference is known: rounds of chance, from a printed seed, whose noise is known too.
+//! `cargo xtask prove` does it more often.
+
+use std::env;
+
+use stats::comparison::{Decision, Judged, LEAST_PAIRS, MARGIN, Pairs, judge};
+use units::Prng;
+
+/// The environment variable that says how many comparisons are made.
+const COMPARISONS: &str = "DISKPERF_COMPARISONS";
+
+/// How many, if nobody says: enough that a rate of 5 % is told from 10 %.
+const USUAL: usize = 400;
+
+/// Noise that both of a round share, and noise that each has of its own: what a shared machine has, measured.
+const COMMON: f64 = 0.30;
+const OWN: f64 = 0.04;
+
+/// Rounds of two setups, the second of which is faster by a known factor.
+struct Rounds {
+    chance: Prng,
+    factor: f64,
+}
+
+impl Rounds {
+    fn new(seed: u64, factor: f64) -> Rounds {
+        Rounds { chance: Prng::new(seed), factor }
+    }
+
+    /// A number of the normal distribution (Box and Muller).
+    fn normal(&mut self) -> f64 {
+        let mut uniform = || (self.chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let (one, other) = (1.0 - uniform(), uniform());
+        (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+    }
+
+    /// One round: the rates of both, of which each is as much too high or low as the round, and as itself.
+    fn round(&mut self) -> (f64, f64) {
+        let common = (COMMON * self.normal()).exp();
+        let [first, second] = [0; 2].map(|_| common * (OWN * self.normal()).exp());
+        (100.0 * first, 100.0 * self.factor * second)
+    }
+
+    /// As many rounds as the rule wants, at most so many: what is said then, and after how many.
+    fn decide(&mut self, most: usize) -> (usize, Judged) {
+        let mut rates: Vec<(f64, f64)> = (1..LEAST_PAIRS).map(|_| self.round()).collect();
+        loop {
+            rates.push(self.round());
+            let judged = judge(&[rates.iter().copied().collect::<Pairs>()], MARGIN)[0];
+            if judged.is_narrow || rates.len() >= most {
+                return (rates.len(), judged);
+            }
+        }
+    }
+}
+
+fn times() -> usize {
+    env::var(COMPARISONS).map_or(USUAL, |times| times.parse().expect("a number"))
+}
+
+/// How many of so many comparisons say something, in percent. Prints it as a line of JSON.
+fn percent(what: &str, most: usize, factor: f64, says: impl Fn(&Judged) -> bool) -> f64 {
+    let times = times();
+    let said = (0..times).filter(|&seed| says(&Rounds::new(seed as u64, factor).decide(most).1)).count();
+    let percent = 100.0 * said as f64 / times as f64;
+    println!("{{\"comparisons\": {times}, \"what\": \"{what}\", \"pairs\": {most}, \"said_percent\": {percent}}}");
+    percent
+}
+
+/// Whether a percentage that is measured in so many comparisons can be one of these: within three standard errors.
+fn can_be(percent: f64, (low, high): (f64, f64)) -> bool {
+    let error = |true_percent: f64| 3.0 * (true_percent * (100.0 - true_percent) / times() as f64).sqrt();
+    (low - error(low)..=high + error(high)).contains(&percent)
+}
+
+fn is_faster(judged: &Judged) -> bool {
+    matches!(judged.verdict, Decision::FirstFaster | Decision::SecondFaster)
+}
+
+#[test]
+fn equal_setups_are_told_apart_as_often_as_the_confidence_says() {
+    for most in [6, 8, 12, 20] {
+        let false_ones = percent("equal, said to be faster", most, 1.0, is_faster);
+        assert!(can_be(false_ones, (4.0, 6.0)), "{false_ones} % with {most} pairs");
+    }
+}
+
+#[test]
+fn a_twentieth_is_found_within_twenty_pairs() {
+    let found = percent("5 % faster, found", 20, 1.05, |judged| judged.verdict == Decision::SecondFaster);
+    assert!(found >= 90.0, "{found} %");
+}
+
+#[test]
+fn equal_setups_are_said_to_be_the_same_within_thirty_rounds() {
+    let same = percent("equal, said to be the same", 30, 1.0, |judged| judged.verdict == Decision::Same);
+    assert!(same >= 90.0, "{same} %");
+}
+
+#[test]
+fn a_fiftieth_is_no_reason_to_choose() {
+    for most in [6, 20, 30] {
+        let reasons = percent("2 % faster, a reason to choose", most, 1.02, |judged| judged.matters);
+        assert!(reasons == 0.0, "{reasons} % with {most} pairs");
+    }
+    // What is a reason is said to be one.
+    let reasons = percent("20 % faster, a reason to choose", 20, 1.2, |judged| judged.matters);
+    assert!(reasons >= 90.0, "{reasons} %");
+}
+
+/// Of ten programs that are all the same on both setups, one in twenty runs at most finds one that is faster.
+#[test]
+fn many_programs_find_no_more_by_chance_than_one() {
+    let times = times() / 4;
+    let finds = |run: &usize| {
+        let rounds = |program: usize| {
+            let mut rounds = Rounds::new((10 * run + program) as u64 + 1_000_000, 1.0);
+            (0..8).map(|_| rounds.round()).collect::<Pairs>()
+        };
+        judge(&(0..10).map(rounds).collect::<Vec<_>>(), MARGIN).iter().any(is_faster)
+    };
+    let percent = 100.0 * (0..times).filter(finds).count() as f64 / times as f64;
+    println!(
+        "{{\"comparisons\": {times}, \"what\": \"ten programs, all equal\", \"pairs\": 8, \"said_percent\": {percent}}}"
+    );
+    // A quarter as many: three standard errors of 5 % are twice as wide.
+    assert!(percent <= 6.0 + 3.0 * (6.0 * 94.0 / times as f64).sqrt(), "{percent} %");
+}

@@ -1,0 +1,109 @@
+//! What is said of setups whose true difference is known, of seeded rounds of chance.
+
+use serde_json::Value;
+
+use super::{Experiment, Figure};
+
+/// How many comparisons each figure is of.
+const COMPARISONS: u64 = 10_000;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "comparisons",
+    command: &[
+        "cargo",
+        "--config",
+        "env.DISKPERF_COMPARISONS=\"10000\"",
+        "test",
+        "--quiet",
+        "--release",
+        "--package",
+        "stats",
+        "--test",
+        "comparison",
+        "--",
+        "--nocapture",
+    ],
+    figures: 11,
+    judge,
+};
+
+/// The same of two disks that are limited to so much.
+pub const THROTTLED: Experiment = Experiment {
+    name: "choose-between-throttled-disks",
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose"],
+    figures: 2,
+    judge: throttled,
+};
+
+fn throttled(line: &Value) -> Option<Figure> {
+    let limits: Vec<f64> = line["choose"].as_array()?.iter().filter_map(Value::as_f64).collect();
+    let [first, second] = limits[..] else { return None };
+    let (ratio, verdict, rounds) = (line["ratio"].as_f64()?, line["verdict"].as_str()?, line["rounds"].as_u64()?);
+    let [low, high] = ["low", "high"].map(|end| line[end].as_f64().unwrap_or(f64::NAN));
+    let (asked, reached) = if first == second {
+        ("same, in at most 12 rounds".to_owned(), verdict == "same")
+    } else {
+        let is_near = (ratio / (second / first) - 1.0).abs() <= 0.1;
+        let asked = format!("b, within 10 % of {:.2}x, in at most 12 rounds", second / first);
+        (asked, verdict == "faster" && line["faster"] == "b" && is_near)
+    };
+    Some(Figure {
+        what: format!("`choose` between disks of {first} and {second} MiB/s"),
+        asked,
+        measured: format!("{verdict}, {ratio:.3}x ({low:.3}-{high:.3}), {rounds} rounds"),
+        reached: reached && rounds <= 12,
+    })
+}
+
+fn judge(line: &Value) -> Option<Figure> {
+    let (times, what) = (line["comparisons"].as_u64()?, line["what"].as_str()?);
+    let (pairs, said) = (line["pairs"].as_u64()?, line["said_percent"].as_f64()?);
+    // What the test calls them, and within which percentages they are to be.
+    let (low, high) = match what {
+        "equal, said to be faster" => (4.0, 6.0),
+        "ten programs, all equal" => (0.0, 6.0),
+        "2 % faster, a reason to choose" => (0.0, 0.0),
+        "5 % faster, found" | "equal, said to be the same" | "20 % faster, a reason to choose" => (90.0, 100.0),
+        _ => return None,
+    };
+    // Ten programs are ten comparisons.
+    let is_enough = times >= COMPARISONS / if what.starts_with("ten") { 4 } else { 1 };
+    Some(Figure {
+        what: format!("{what}, of {times} comparisons with up to {pairs} pairs"),
+        asked: format!("{low} to {high} % of 10000"),
+        measured: format!("{said:.2} %"),
+        reached: is_enough && (low..=high).contains(&said),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_faster_disk_is_to_be_found_with_the_right_ratio_and_equal_ones_to_be_the_same() {
+        let reached = |limits: [u64; 2], verdict: &str, ratio: f64, rounds: u64| {
+            let line = json!({
+                "choose": limits, "verdict": verdict, "faster": "b", "ratio": ratio, "low": 1.0, "high": 2.0, "rounds": rounds,
+            });
+            throttled(&line).expect("a figure").reached
+        };
+        assert!(reached([20, 24], "faster", 1.25, 8) && reached([20, 20], "same", 1.0, 12));
+        assert!(!reached([20, 24], "same", 1.2, 8) && !reached([20, 24], "faster", 1.4, 8));
+        assert!(!reached([20, 24], "faster", 1.2, 13) && !reached([20, 20], "faster", 1.0, 6));
+    }
+
+    #[test]
+    fn few_comparisons_prove_nothing_and_neither_do_wrong_ones() {
+        let reached = |times: u64, what: &str, said: f64| {
+            let line = json!({"comparisons": times, "what": what, "pairs": 6, "said_percent": said});
+            judge(&line).expect("a figure").reached
+        };
+        assert!(reached(10_000, "equal, said to be faster", 5.0));
+        assert!(!reached(10_000, "equal, said to be faster", 6.5) && !reached(400, "equal, said to be faster", 5.0));
+        assert!(!reached(10_000, "2 % faster, a reason to choose", 0.01));
+        assert_eq!(judge(&json!({"other": 1})), None);
+    }
+}
