@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use kernel::guard::{GuardFault, Leave};
 use kernel::place::Place;
 use kernel::tuning::{Tuned, Tuning};
 use kernel::{Image, ImageSpec, PrivateMounts, Remount, Station, Volume, Workspace};
@@ -55,6 +56,24 @@ impl Ground {
         let info = info(target, made.as_ref())?;
         let made = made.map(|made| Arc::new(Mutex::new(made)));
         Ok(Ground { site: target.site.clone(), made, tuning, info, label: label.map(str::to_owned) })
+    }
+
+    /// Takes away what was made on a device, for another target that stands on it in turn. Nothing may stand on it any
+    /// more. What is to be said about it stays.
+    pub fn vacate(&mut self) -> Result<(), Error> {
+        Ok(self.made.take().map_or(Ok(()), |made| unshared(made).finish())?)
+    }
+
+    /// Makes on its device again what was taken away for others.
+    pub fn occupy(&mut self, target: &Target, needed: u64) -> Result<(), Error> {
+        if self.made.is_some() || !matches!(self.site, Site::Volume(_)) {
+            return Ok(());
+        }
+        let Target { site: Site::Volume(volume), .. } = in_its_turn(target)? else { return Ok(()) };
+        let made = make_on_device(&volume, needed)?;
+        self.tuning = plan_tuning(target, Some(&made))?;
+        self.made = Some(Arc::new(Mutex::new(made)));
+        Ok(())
     }
 
     /// A place for one program.
@@ -128,9 +147,26 @@ impl Ground {
     }
 
     fn into_made(self) -> Option<Made> {
-        let made = Arc::into_inner(self.made?).expect("whoever made it anew or mounted it anew is gone");
-        Some(made.into_inner().unwrap_or_else(PoisonError::into_inner))
+        self.made.map(unshared)
     }
+}
+
+fn unshared(made: Arc<Mutex<Made>>) -> Made {
+    let made = Arc::into_inner(made).expect("whoever made it anew or mounted it anew is gone");
+    made.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The target, whose device others of this run had before it: it is looked at anew. It must be the same device, and then
+/// holds nothing, which needs nobody's leave.
+pub fn in_its_turn(target: &Target) -> Result<Target, Error> {
+    let Site::Volume(volume) = &target.site else { return Ok(target.clone()) };
+    let node = volume.inspected.node();
+    let inspected = kernel::guard::inspect(&node)?;
+    if inspected.identity() != volume.inspected.identity() {
+        return Err(GuardFault::Changed(node, "another device has its name").into());
+    }
+    let again = VolumeArgument { spec: volume.spec.clone(), inspected, leave: Leave::None };
+    Ok(Target { site: Site::Volume(Box::new(again)), ..target.clone() })
 }
 
 /// A panic elsewhere leaves a file system as good as any other.

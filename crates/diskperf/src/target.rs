@@ -199,22 +199,33 @@ impl Target {
 
     /// All of them; no two may have one name, nor overwrite one device.
     pub fn resolve_all(arguments: &[TargetArgument]) -> Result<Vec<Target>, Error> {
-        let targets: Vec<Target> = arguments.iter().map(Target::resolve).collect::<Result<_, _>>()?;
+        let targets = Target::resolve_in_turns(arguments)?;
         for (index, target) in targets.iter().enumerate() {
-            if targets[..index].iter().any(|other| other.name == target.name) {
-                return Err(Error::SameName(target.name.clone()));
-            }
-            let node = |target: &Target| match &target.site {
-                Site::Volume(volume) => Some(volume.inspected.node()),
-                _ => None,
-            };
-            let is_same = |other: &&Target| node(target).is_some() && node(other) == node(target);
-            if let Some(other) = targets[..index].iter().find(is_same) {
+            if let Some(other) = targets[..index].iter().find(|other| other.overwrites_the_same(target)) {
                 let (first, second) = (other.name.clone(), target.name.clone());
                 return Err(Error::SameDevice { first, second });
             }
         }
         Ok(targets)
+    }
+
+    /// All of them; no two may have one name. Those that overwrite one device take turns on it.
+    pub fn resolve_in_turns(arguments: &[TargetArgument]) -> Result<Vec<Target>, Error> {
+        let targets: Vec<Target> = arguments.iter().map(Target::resolve).collect::<Result<_, _>>()?;
+        for (index, target) in targets.iter().enumerate() {
+            if targets[..index].iter().any(|other| other.name == target.name) {
+                return Err(Error::SameName(target.name.clone()));
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Whether a file system is made for both on one device.
+    pub fn overwrites_the_same(&self, other: &Target) -> bool {
+        match (&self.site, &other.site) {
+            (Site::Volume(one), Site::Volume(other)) => one.inspected.node() == other.inspected.node(),
+            _ => false,
+        }
     }
 
     /// Whether these targets can be busy at once: all on the real kernel, or all on one simulated machine. A

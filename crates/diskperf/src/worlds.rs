@@ -1,5 +1,6 @@
 //! The worlds of a run: one for each set of targets that are busy at once, made when first needed.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use crate::deadline::since;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::Trial;
-use crate::ground::{Ground, Renewal};
+use crate::ground::{Ground, Renewal, in_its_turn};
 use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::runner::{self, Broken, Claim, How, Performance, PhaseRun};
 use crate::signals::Stop;
@@ -56,9 +57,12 @@ impl Worlds {
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Worlds, Error> {
-        let grounds = targets.iter().enumerate();
-        let grounds = grounds.map(|(index, target)| Ground::prepare(target, plan.space(index), label, stop, notify));
-        let mut worlds = Worlds { worlds: Vec::new(), grounds: grounds.collect::<Result<_, _>>()? };
+        let mut worlds = Worlds { worlds: Vec::new(), grounds: Vec::new() };
+        for (index, target) in targets.iter().enumerate() {
+            let is_shared = worlds.vacate_for(index, targets)?;
+            let target = if is_shared { &in_its_turn(target)? } else { target };
+            worlds.grounds.push(Ground::prepare(target, plan.space(index), label, stop, notify)?);
+        }
         for alternative in &plan.alternatives {
             worlds.open(plan, &alternative.targets, targets, stop)?;
         }
@@ -88,6 +92,10 @@ impl Worlds {
         targets: &[Target],
         stop: &Stop,
     ) -> Result<&mut AnyWorld, Error> {
+        for &index in busy {
+            self.vacate_for(index, targets)?;
+            self.grounds[index].occupy(&targets[index], plan.space(index))?;
+        }
         let known = self.worlds.iter().position(|(those, _)| those == busy);
         let index = match known {
             Some(index) => index,
@@ -97,6 +105,20 @@ impl Worlds {
             }
         };
         Ok(&mut self.worlds[index].1)
+    }
+
+    /// Has other targets leave the device that this one overwrites, where there are some; says whether there are.
+    fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<bool, Error> {
+        let is_rival = |other: &usize| *other != index && targets[*other].overwrites_the_same(&targets[index]);
+        let rivals: Vec<usize> = (0..self.grounds.len()).filter(is_rival).collect();
+        for &rival in &rivals {
+            let (leaving, staying) =
+                mem::take(&mut self.worlds).into_iter().partition(|(busy, _)| busy.contains(&rival));
+            self.worlds = staying;
+            leave(leaving)?;
+            self.grounds[rival].vacate()?;
+        }
+        Ok(!rivals.is_empty())
     }
 
     /// Takes away what was made for the targets, and says where that failed.

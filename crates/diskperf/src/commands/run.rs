@@ -98,7 +98,9 @@ fn carry_out(
     results: &mut Results,
 ) -> Result<Option<()>, Error> {
     let arguments = session.arguments;
-    match (Target::resolve_all(&arguments.targets()), resumed) {
+    // What is chosen from may be one device with different file systems: it is made anew for each anyway.
+    let resolve = if arguments.goal.is_some() { Target::resolve_in_turns } else { Target::resolve_all };
+    match (resolve(&arguments.targets()), resumed) {
         (Ok(resolved), resumed) => {
             *targets = resolved;
             resumed.map_or(Ok(()), |resumed| session.claim(resumed, targets))?;
