@@ -412,3 +412,17 @@ fn a_load_is_printed_as_a_job_with_all_that_was_not_said() {
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
     assert_eq!(names_in(folder.path()), [""; 0]);
 }
+
+#[test]
+fn what_was_printed_as_a_job_is_the_same_load() {
+    let folder = scratch();
+    let load = "randrw sim:flat --size 1MiB --time 1s --order permutation --think 2ms --fsync 3";
+    fs::write(folder.path().join("mix.toml"), io(folder.path(), &format!("{load} --rounds 1 --print-job")).out)
+        .expect("a file");
+    let run = only(&testkit::run(&program(), folder.path(), &["run", "mix.toml", "--json"]));
+    // A load of a job may have a name of its own, so its pattern is told beside it.
+    let mut expected = cell(folder.path(), load)["parameters"].clone();
+    expected["pattern"] = "randrw".into();
+    assert_eq!((&run["measured"], &run["parameters"]), (&true.into(), &expected));
+    assert_eq!(expected["think_ns"], 2_000_000);
+}

@@ -31,6 +31,10 @@ impl<S: Steps> Steps for Apart<S> {
         self.0.is_paced()
     }
 
+    fn pauses(&self) -> bool {
+        self.0.pauses()
+    }
+
     #[inline(always)]
     fn again(&mut self, op: &Op) -> u64 {
         self.0.again(op)
