@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::process;
 
 /// A tool, and the package of Debian and its descendants that brings it.
-const NEEDED: [(&str, &str); 10] = [
+const NEEDED: [(&str, &str); 11] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -16,6 +16,7 @@ const NEEDED: [(&str, &str); 10] = [
     ("valgrind", "valgrind"),
     ("groff", "groff-base"),
     ("musl-gcc", "musl-tools"),
+    ("fio", "fio"),
 ];
 
 /// Installs what is missing, as root or where sudo asks for no password; otherwise names it. Tests whose
@@ -65,7 +66,7 @@ mod tests {
         assert_eq!(missing(|_| true), Vec::<&str>::new());
         assert_eq!(
             missing(|tool| tool.starts_with("mkfs")),
-            ["mount", "util-linux", "strace", "valgrind", "groff-base", "musl-tools"]
+            ["mount", "util-linux", "strace", "valgrind", "groff-base", "musl-tools", "fio"]
         );
     }
 }

@@ -25,6 +25,7 @@ use crate::commands::copy::CopyArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::export::ExportArguments;
+use crate::commands::import::ImportArguments;
 use crate::commands::io::IoArguments;
 use crate::commands::largefb::LargefbArguments;
 use crate::commands::list::ListArguments;
@@ -48,7 +49,7 @@ use crate::target::{Target, TargetArgument};
 
 use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, SIMULATE_EXAMPLES};
 use simulate::SimulateArguments;
-use values::{What, WhatParser, parse_bytes, parse_memory, parse_time};
+use values::{Data, DocumentKind, What, WhatParser, parse_bytes, parse_memory, parse_time};
 
 /// How fast is this for what programs do, can I believe the number, and why?
 ///
@@ -195,6 +196,15 @@ enum Command {
     #[command(after_help = "Examples:\n  diskperf export last --format csv -o cells.csv\n  \
         diskperf export k3 m7 --format markdown --anonymous")]
     Export(ExportArguments),
+    /// Make a job file of a job of fio, and say what of it was not taken.
+    ///
+    /// Each section becomes a [[load]], which says everything that it takes: what fio does of itself (blocks of 4 KiB, each
+    /// touched once before any is again) is other than what is done here. What has no meaning here is said, a line each; a
+    /// section of nothing else is left out. Files that are included, and variables, are refused.
+    #[command(after_help = "Example: what a job of fio is here, and back\n  \
+        diskperf import db.fio -o db.toml; diskperf run db.toml /data\n  \
+        diskperf export --to fio db.toml -o again.fio")]
+    Import(ImportArguments),
     /// Run a preset on a simulated machine, such as a VAX of 1983; without a machine, list those there are.
     ///
     /// The same programs go through the same code into the same table as on a real one. A machine is made of parts,
@@ -265,7 +275,8 @@ pub struct RunArguments {
     ///
     /// A job file holds a [[load]] for each load, with the options of `diskperf io` as its keys (pattern = "randread",
     /// iodepth = 32, direct = true), and above them, for the whole run, targets, rounds, budget and seed. What the
-    /// command line says holds before that. `diskperf schema job` prints all keys.
+    /// command line says holds before that. `diskperf schema job` prints all keys, `diskperf import` makes such a file
+    /// of a job of fio.
     #[arg(value_name = "PRESET|JOB.toml", value_parser = WhatParser)]
     what: What,
     /// Where: PATH, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE; the directory you stand in, where
@@ -356,35 +367,10 @@ pub struct RunArguments {
     mix: Option<Mix>,
     /// What stands in the job file, once it is read.
     #[arg(skip)]
-    pub job: Option<Job>,
+    pub job: Option<Box<Job>>,
     /// What `choose` is to find out.
     #[arg(skip)]
     pub goal: Option<Goal>,
-}
-
-/// What is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Data {
-    /// Bytes that nothing can compress; the default.
-    #[default]
-    Random,
-    /// Zeros, but for 16 bytes in 4096 that say where they belong.
-    Zeros,
-}
-
-/// What a schema can be of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DocumentKind {
-    /// What `diskperf run --json` prints.
-    Run,
-    /// What `diskperf doctor --json` prints.
-    Doctor,
-    /// What `diskperf paper --json` prints.
-    Paper,
-    /// What `diskperf verify --json` prints.
-    Verify,
-    /// A job file, which `diskperf run` takes.
-    Job,
 }
 
 impl RunArguments {
@@ -436,7 +422,7 @@ impl RunArguments {
         self.rounds = self.rounds.or(job.rounds);
         self.budget = self.budget.or(job.budget);
         self.seed = self.seed.or(job.seed);
-        self.job = Some(job);
+        self.job = Some(Box::new(job));
         Ok(self)
     }
 
@@ -565,6 +551,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Clean(arguments)) => commands::clean::run(&arguments),
         Some(Command::List(arguments)) => commands::list::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
+        Some(Command::Import(arguments)) => commands::import::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),
     }
 }

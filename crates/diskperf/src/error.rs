@@ -97,6 +97,8 @@ pub enum Error {
     Document(#[from] DocumentFault),
     #[error(transparent)]
     Store(#[from] ::store::StoreError),
+    #[error("the run {0} is of no job file, and only a job file has loads for others")]
+    NoJob(String),
     #[error("there is no home, so there is no place for a store")]
     NowhereToStore,
     #[error("the run {0} is finished")]
@@ -224,6 +226,7 @@ impl Error {
             | Error::Unaligned { .. }
             | Error::Load(_)
             | Error::Job(_)
+            | Error::NoJob(_)
             | Error::BadSize { .. } => Exit::Usage,
             Error::Elevated
             | Error::WouldOverwrite(_)
@@ -349,6 +352,7 @@ impl Error {
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::Machine(fault) => return fault.hint(),
             Error::Job(fault) => fault.hint(),
+            Error::NoJob(_) => "`diskperf io ... --print-job > JOB.toml` makes one of a load".to_owned(),
             Error::UnknownProgram { known, .. } => format!("its programs are: {}", known.join(", ")),
             Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
             Error::NothingToDraw => "take another preset, such as classic1983".to_owned(),

@@ -190,7 +190,7 @@ const STEEPEST: u32 = 5_000;
 const READS: u32 = 50;
 
 /// How long a round is where nothing else is asked for.
-const TIME: Nanos = Nanos::from_secs(2);
+pub const TIME: Nanos = Nanos::from_secs(2);
 
 /// Bytes of the file where nothing else is asked for: written in a second or so, and more than a drive keeps in its own
 /// memory.
@@ -202,7 +202,6 @@ pub const SEED: u64 = 1;
 
 impl LoadSpec {
     /// This pattern, and nothing else said.
-    #[cfg(test)]
     pub fn of(pattern: PatternName) -> LoadSpec {
         LoadSpec {
             pattern,

@@ -209,6 +209,10 @@ const CALLS: &[Call] = &[
     (&["export", "last"], 2, &[], &["nothing is stored", "hint: "]),
     (&["resume", "--store", KILLED], 0, &["write_8192"], &["stored as "]),
     (&["resume", "--store", "runs.sqlite"], 2, &[], &["every stored run is finished", "hint: "]),
+    (&["import", "missing.fio"], 2, &[], &["there is no missing.fio", "hint: "]),
+    (&["import", FIO, "-o", "mine.toml"], 0, &[], &["filename=/data/x: not taken"]),
+    (&["run", "mine.toml", "sim:flat", "--rounds", "1"], 0, &["from-fio"], &[]),
+    (&["export", "--to", "fio", "mine.toml"], 0, &["[from-fio]\nrw=randread\n"], &[]),
     (&["schema", "job"], 0, &["$schema", "iodepth"], &[]),
     (&["schema", "verify"], 0, &["$schema", "unflushed_bytes"], &[]),
     (&["verify", ".", "--check", ACKNOWLEDGED], 0, &["One power cut: all "], ANY),
@@ -235,6 +239,9 @@ const CALLS: &[Call] = &[
 
 /// A store in the scratch folder whose only run was killed.
 const KILLED: &str = "killed.sqlite";
+
+/// A job of fio.
+const FIO: &str = "job.fio";
 
 /// What `verify --write` printed before it was killed.
 const ACKNOWLEDGED: &str = "acknowledged.log";
@@ -269,6 +276,8 @@ fn kill_a_run(folder: &Path) {
 fn every_command_says_what_it_should_where_it_should() {
     let folder = scratch();
     kill_a_run(folder.path());
+    let job = "[from-fio]\nrw=randread\nsize=1m\nruntime=20ms\nfilename=/data/x\n";
+    fs::write(folder.path().join(FIO), job).expect("a job");
     acknowledge(folder.path());
     for (arguments, status, out, err) in CALLS {
         let ended = diskperf(folder.path(), arguments);

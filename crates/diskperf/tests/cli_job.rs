@@ -14,7 +14,7 @@ use serde_json::Value;
 use stats::RunInfo;
 use store::{NewRun, Store};
 use tempfile::TempDir;
-use testkit::{Ended, names_in};
+use testkit::{Ended, has_tool, names_in, skip};
 
 fn program() -> PathBuf {
     testkit::program(env!("CARGO_BIN_EXE_diskperf"))
@@ -144,4 +144,86 @@ fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
     assert_eq!(exported("")["run"]["job"], JOB);
     // Anything may stand in a file, and nobody reads it again before it is handed on.
     assert_eq!(exported(" --anonymous")["run"].get("job"), None);
+}
+
+/// Jobs of fio as people write them.
+const OF_FIO: [&str; 4] = ["database", "ssd", "log", "sizes"];
+
+fn of_fio(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/jobs/{name}.fio")).display().to_string()
+}
+
+#[test]
+fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
+    let folder = scratch();
+    let imported = diskperf(folder.path(), &format!("import {} -o db.toml", of_fio("database")));
+    assert_eq!((imported.status, imported.out.as_str()), (Some(0), ""), "{}", imported.err);
+    for line in [
+        "line 3: ioengine=libaio: taken as io_uring",
+        "line 18: verify=crc32c: not taken: what was read",
+        "line 20: [log]: time_based: a round ends with the file, too",
+    ] {
+        assert!(imported.err.contains(line), "{line}: {}", imported.err);
+    }
+    let job = fs::read_to_string(folder.path().join("db.toml")).expect("the job");
+    assert!(imported.err.lines().all(|line| job.contains(&format!("#   {line}\n"))), "{job}");
+    assert!(job.contains("seed = 42\n") && job.contains("order = \"zipf:0.99\""), "{job}");
+    let planned = diskperf(folder.path(), "run db.toml --dry-run");
+    let mut rows: Vec<&str> = planned.out.lines().collect();
+    rows.sort_unstable();
+    assert_eq!(rows, ["log on .", "tables on ."], "{}", planned.err);
+    for (words, said) in [
+        ("import db.toml", "db.toml:"),
+        ("import missing.fio", "there is no missing.fio"),
+        ("export --to fio missing.toml", "there is no missing.toml"),
+        ("export --to fio db.toml --json", "cannot be used with"),
+    ] {
+        let refused = diskperf(folder.path(), words);
+        assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{words}: {}", refused.err);
+        assert!(refused.err.contains(said), "{words}: {}", refused.err);
+    }
+}
+
+#[test]
+fn a_run_gives_its_loads_to_fio() {
+    let folder = scratch();
+    let ran = diskperf(folder.path(), "run x.toml sim:flat --rounds 1 --store runs.sqlite");
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    let of_run = diskperf(folder.path(), "export --to fio last --store runs.sqlite");
+    let of_file = diskperf(folder.path(), "export --to fio x.toml");
+    let body = |ended: &Ended| ended.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!((of_run.status, body(&of_run)), (Some(0), body(&of_file)), "{}", of_run.err);
+    assert!(of_run.out.contains("[log]\nstonewall\nrw=write\nbs=4096\n"), "{}", of_run.out);
+    assert!(of_run.err.contains("rounds = 4: not taken"), "{}", of_run.err);
+    diskperf(folder.path(), "run smoke sim:flat --rounds 1 --store runs.sqlite");
+    let refused = diskperf(folder.path(), "export --to fio last --store runs.sqlite");
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("is of no job file") && refused.err.contains("--print-job"), "{}", refused.err);
+}
+
+#[test]
+fn fio_takes_what_is_exported_and_what_we_import() {
+    if !has_tool("fio") {
+        return skip!("fio is not installed");
+    }
+    let folder = scratch();
+    let parse = |file: &str| {
+        let ended = testkit::run(Path::new("fio"), folder.path(), &["--parse-only", file]);
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{file}: {}", ended.out);
+    };
+    for name in OF_FIO {
+        parse(&of_fio(name));
+        assert_eq!(diskperf(folder.path(), &format!("import {} -o a.toml", of_fio(name))).status, Some(0));
+        assert_eq!(diskperf(folder.path(), "export --to fio a.toml -o a.fio").status, Some(0));
+        parse("a.fio");
+    }
+    // Everything that both have, in one.
+    let all = "seed = 3\n[[load]]\nname = 'a'\npattern = 'randrw'\nbs = '4KiB:60,64KiB:40'\njobs = 2\ndirect = true\n\
+               rate = 100\narrivals = 'poisson'\nreads = 70\norder = 'zipf:0.99'\nfsync = 3\nsync = 'dsync'\n\
+               [[load]]\nname = 'b'\npattern = 'read'\nstride = '1MiB'\nthink = '1ms'\nwarm = true\n\
+               [[load]]\npattern = 'commit'\n[[load]]\npattern = 'write'\nengine = 'null'\n";
+    fs::write(folder.path().join("all.toml"), all).expect("a job");
+    let exported = diskperf(folder.path(), "export --to fio all.toml -o all.fio");
+    assert_eq!((exported.status, exported.err.as_str()), (Some(0), ""));
+    parse("all.fio");
 }

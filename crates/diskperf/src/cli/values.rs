@@ -3,10 +3,36 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 use units::{Bytes, Nanos};
 
 use crate::presets::{self, Preset};
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Data {
+    /// Bytes that nothing can compress; the default.
+    #[default]
+    Random,
+    /// Zeros, but for 16 bytes in 4096 that say where they belong.
+    Zeros,
+}
+
+/// What a schema can be of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DocumentKind {
+    /// What `diskperf run --json` prints.
+    Run,
+    /// What `diskperf doctor --json` prints.
+    Doctor,
+    /// What `diskperf paper --json` prints.
+    Paper,
+    /// What `diskperf verify --json` prints.
+    Verify,
+    /// A job file, which `diskperf run` takes.
+    Job,
+}
 
 /// What `diskperf run` runs.
 #[derive(Clone, Debug)]

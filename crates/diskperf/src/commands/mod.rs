@@ -12,6 +12,7 @@ pub mod explain;
 pub mod export;
 pub mod given;
 pub mod help;
+pub mod import;
 pub mod io;
 mod lab;
 pub mod largefb;

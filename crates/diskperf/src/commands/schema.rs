@@ -1,6 +1,6 @@
 //! `diskperf schema [DOCUMENT]`: the JSON Schema of what `--format json` prints, made from the same structs.
 
-use crate::cli::DocumentKind;
+use crate::cli::values::DocumentKind;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::jobs;

@@ -19,6 +19,16 @@ pub enum JobFault {
     Missing { at: Spot, key: String, hint: &'static str },
     #[error("{at}: {name} is the name of another load, of line {line}")]
     SameName { at: Spot, name: String, line: usize },
+    #[error("{0}: a section without its ]")]
+    NoSection(Spot),
+    #[error("{0}: another file is included, and this program reads one")]
+    Includes(Spot),
+    #[error("{0}: a variable is to be replaced, and here nobody knows by what")]
+    Variable(Spot),
+    #[error("{0}: nothing can be set before the first section")]
+    OutsideSections(Spot),
+    #[error("{at}: {what}")]
+    NoMeaning { at: Spot, what: String, hint: &'static str },
 }
 
 impl JobFault {
@@ -30,7 +40,12 @@ impl JobFault {
             | JobFault::UnknownKey { at, .. }
             | JobFault::BadValue { at, .. }
             | JobFault::Missing { at, .. }
-            | JobFault::SameName { at, .. } => Some(at),
+            | JobFault::SameName { at, .. }
+            | JobFault::NoMeaning { at, .. }
+            | JobFault::NoSection(at)
+            | JobFault::Includes(at)
+            | JobFault::Variable(at)
+            | JobFault::OutsideSections(at) => Some(at),
         }
     }
 
@@ -38,7 +53,7 @@ impl JobFault {
     pub fn hint(&self) -> String {
         match self {
             JobFault::TooLarge { .. } | JobFault::NoText(_) => {
-                "name a job file; `diskperf schema job` prints what one holds".to_owned()
+                "name a job file; diskperf import makes one of a job of fio".to_owned()
             }
             JobFault::Syntax { .. } => {
                 "the file is TOML: KEY = VALUE, words in quotes, a [[load]] for each load".to_owned()
@@ -49,8 +64,12 @@ impl JobFault {
                 None => format!("there are: {}", known.join(", ")),
             },
             JobFault::BadValue { hint, .. } => hint.clone(),
-            JobFault::Missing { hint, .. } => (*hint).to_owned(),
+            JobFault::Missing { hint, .. } | JobFault::NoMeaning { hint, .. } => (*hint).to_owned(),
             JobFault::SameName { .. } => "give one of them another: name = \"...\"".to_owned(),
+            JobFault::NoSection(_) => "a section is [NAME] on a line of its own".to_owned(),
+            JobFault::Includes(_) => "put the lines of that file here".to_owned(),
+            JobFault::Variable(_) => "write its value here; envsubst < JOB.fio does it for ${...}".to_owned(),
+            JobFault::OutsideSections(_) => "put [global] above it".to_owned(),
         }
     }
 }

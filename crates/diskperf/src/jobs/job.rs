@@ -34,7 +34,7 @@ use crate::target::{Target, TargetArgument};
 const LARGEST: Bytes = Bytes::mib(1);
 
 /// So long a name may be: a row of a table begins with it.
-const LONGEST_NAME: usize = 40;
+pub const LONGEST_NAME: usize = 40;
 
 /// Keys of a load that hold for the whole run.
 const OF_THE_RUN: [&str; 2] = ["rounds", "seed"];
@@ -57,10 +57,12 @@ pub struct Job {
 }
 
 /// A load of a job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NamedLoad {
     /// How it is called.
     pub name: &'static str,
+    /// As it is written.
+    pub spec: LoadSpec,
     /// What it does, as it can be had here.
     pub load: Load,
 }
@@ -164,7 +166,7 @@ impl Job {
     /// A row for each load, as `io` would run it, called by the load's name.
     pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
-        for (index, NamedLoad { name, load }) in self.loads.iter().enumerate() {
+        for (index, NamedLoad { name, load, .. }) in self.loads.iter().enumerate() {
             let load = Load { size: settings.size.or(load.size), ..*load };
             let of_load = Settings { load: Some(load), ..*settings };
             let rows_of_load = (presets::LOAD.rows)(&of_load, target).map_err(|error| self.placed(error, index))?;
@@ -268,7 +270,7 @@ impl Sheet<'_> {
             }
         };
         let at = self.spot(if self.table.contains_key(NAME) { NAME } else { "pattern" });
-        Ok((NamedLoad { name, load }, at))
+        Ok((NamedLoad { name, spec, load }, at))
     }
 
     /// What a load cannot be, at the key of which that is said; other keys that it is said of are named with their lines.

@@ -1,0 +1,30 @@
+//! `diskperf import JOB.fio`: a job of fio as one of ours.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::jobs::{self, fio};
+use crate::output;
+
+/// What `diskperf import` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ImportArguments {
+    /// The job of fio; - is standard input.
+    #[arg(value_name = "JOB.fio")]
+    job: PathBuf,
+    /// Write the job file to FILE.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ImportArguments) -> Result<Exit, Error> {
+    output::check(arguments.file.as_deref())?;
+    let imported = fio::import(&jobs::open(&arguments.job)?)?;
+    output::deliver(&imported.job, arguments.file.as_deref())?;
+    imported.said.iter().for_each(|line| output::remark(line));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,150 @@
+//! Jobs of fio: what stands in one, what of it can be had here, and what it is of ours.
+
+mod export;
+mod import;
+mod sections;
+mod units;
+
+pub use export::export;
+pub use import::import;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::{Job, Text};
+
+    fn text(name: &str, text: &str) -> Text {
+        Text { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    /// The job of ours that came of one of fio, and what was said.
+    fn taken(fio: &str) -> (Job, Vec<String>) {
+        let imported = import(&text("x.fio", fio)).unwrap_or_else(|error| panic!("{fio}: {error}"));
+        let job = Job::read(&text("x.toml", &imported.job));
+        (job.unwrap_or_else(|error| panic!("{}: {error}", imported.job)), imported.said)
+    }
+
+    fn refused(fio: &str) -> (String, String) {
+        let error = import(&text("x.fio", fio)).expect_err(fio);
+        (error.to_string(), error.hint().unwrap_or_default())
+    }
+
+    /// Jobs as people write them; in `tests/jobs` so that fio itself can be given them.
+    const SAMPLES: [&str; 4] = [
+        include_str!("../../../tests/jobs/database.fio"),
+        include_str!("../../../tests/jobs/ssd.fio"),
+        include_str!("../../../tests/jobs/log.fio"),
+        include_str!("../../../tests/jobs/sizes.fio"),
+    ];
+
+    #[test]
+    fn what_is_taken_from_fio_and_given_back_is_taken_the_same_again() {
+        for sample in SAMPLES {
+            let (job, _) = taken(sample);
+            assert!(!job.loads.is_empty());
+            let given = export(&job);
+            let (again, said) = taken(&given.job);
+            assert_eq!(again.loads, job.loads, "{sample}\n{}\n{}", job.text.text, given.job);
+            assert_eq!(again.seed, job.seed);
+            assert_eq!(said, Vec::<String>::new(), "{}", given.job);
+            assert_eq!(
+                export(&again).job.lines().skip(1).collect::<Vec<_>>(),
+                given.job.lines().skip(1).collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[test]
+    fn a_section_is_what_fio_would_do() {
+        let (job, said) = taken(
+            "[global]\nioengine=libaio\niodepth=16\ndirect=1\nsize=1g\nruntime=30\n[a b]\nrw=randread\nbs=4k,8k\n\
+             [a b]\nstonewall\nrw=randwrite\nbs=4k,8k\nkb_base=1000\nnumjobs=4\nrate_iops=100\nrate_process=poisson\n\
+             random_distribution=zipf:1.2\nsync=dsync\nverify=crc32c\n",
+        );
+        let expected = "[[load]]\nname = 'a-b'\npattern = 'randread'\nbs = '4KiB'\niodepth = 16\ndirect = true\n\
+                        time = '30s'\norder = 'permutation'\nengine = 'uring'\nsize = '1GiB'\n[[load]]\nname = 'a-b-2'\n\
+                        pattern = 'randwrite'\nbs = '8000B'\niodepth = 16\njobs = 4\ndirect = true\ntime = '30s'\n\
+                        rate = 400\narrivals = 'poisson'\norder = 'zipf:1.2'\nsync = 'dsync'\nengine = 'uring'\n\
+                        size = '1000000000B'\n";
+        assert_eq!(job.loads, Job::read(&text("y", expected)).expect("a job").loads);
+        assert_eq!(
+            said,
+            [
+                "line 2: ioengine=libaio: taken as io_uring",
+                "line 20: verify=crc32c: not taken: what was read is always held against what was written, by samples"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_fio_does_where_nothing_is_said_is_written_down() {
+        let (job, said) = taken("[x]\nsize=8m\n[y]\nstonewall\nrw=randrw\niodepth=4\nfilename=/dev/sdz\n");
+        let expected = "[[load]]\nname = 'x'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\nengine = 'posix'\n\
+                        size = '8MiB'\n[[load]]\nname = 'y'\npattern = 'randrw'\nbs = '4KiB'\ntime = '2s'\nreads = 50\n\
+                        order = 'permutation'\nengine = 'posix'\nsize = '256MiB'\n";
+        assert_eq!(job.loads, Job::read(&text("y", expected)).expect("a job").loads);
+        let said = said.join("\n");
+        for words in [
+            "line 3: [y]: no runtime: a round has 2.00 s",
+            "line 3: [y]: no size: 256 MiB are taken",
+            "line 6: iodepth=4: not taken: its engine has one under way",
+            "line 7: filename=/dev/sdz: not taken: name where it is run",
+        ] {
+            assert!(said.contains(words), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_commit_a_stride_and_a_bandwidth_have_other_names_there() {
+        let (job, _) = taken(
+            "[global]\nsize=8m\n[log]\nrw=write\nfdatasync=1\nbs=512\n[far]\nrw=read:60k\nbs=4k\n[slow]\nrw=read\nrate=1m\n\
+             [hot]\nrw=write\nthinktime=1500\nfsync=8\npre_read=1\nbssplit=4k/:64k/\n",
+        );
+        let expected = "[[load]]\nname = 'log'\npattern = 'commit'\nbs = '512B'\ntime = '3600s'\nengine = 'posix'\n\
+                        size = '8MiB'\n[[load]]\nname = 'far'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\n\
+                        stride = '64KiB'\nengine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'slow'\npattern = 'read'\n\
+                        bs = '4KiB'\ntime = '3600s'\nrate = 256\narrivals = 'constant'\nengine = 'posix'\nsize = '8MiB'\n\
+                        [[load]]\nname = 'hot'\npattern = 'write'\nbs = '4KiB:50,64KiB:50'\ntime = '3600s'\n\
+                        think = '1500us'\nfsync = 8\nengine = 'posix'\nsize = '8MiB'\nwarm = true\n";
+        assert_eq!(job.loads, Job::read(&text("y", expected)).expect("a job").loads);
+    }
+
+    #[test]
+    fn what_has_no_meaning_here_is_left_out_or_refused() {
+        let (job, said) =
+            taken("[a]\nrw=trim\nsize=8m\n[b]\nrw=read\nsize=8m\nstonewall\n[c]\nioengine=rados\nsize=8m\n");
+        assert_eq!(job.loads.iter().map(|load| load.name).collect::<Vec<_>>(), ["b"]);
+        let words = |at: usize, word: &str| assert!(said[at].contains(word), "{said:?}");
+        words(0, "line 1: [a]: left out: x.fio:2:1: [a] trims");
+        words(1, "line 8: [c]: left out: x.fio:9:1: no engine");
+        for (fio, what, hint) in [
+            ("[a]\nrw=trim\n", "x.fio:2:1: [a] trims", "leave the section out"),
+            ("[a]\nrw=rw\nsize=1m", "x.fio:2:1: nothing here reads and writes in order", "take randrw"),
+            ("[a]\nrw=sideways\n", "x.fio:2:1: rw: \"sideways\" is nothing that fio does", "randread"),
+            ("[a]\nbs=1.5k\n", "x.fio:2:1: bs: \"1.5k\" is no size", "bs=4k"),
+            ("[a]\ndirect=yes\n", "x.fio:2:1: direct: \"yes\" is neither on nor off", "1 or 0"),
+            ("[a]\nruntime=soon\n", "x.fio:2:1: runtime: \"soon\" is no time", ""),
+            ("[global]\nbs=4k\n", "x.fio:1:1: a section is missing", "[NAME]"),
+            ("[a]\nbs=4k-8k\n", "x.fio:2:1: bs: \"4k-8k\" is no size", ""),
+            ("[a]\nbsrange=4k-8k\n", "x.fio:2:1: sizes between two bounds", "bssplit"),
+            ("[a]\nbs=4g\nsize=8g\n", "x.fio:1:1: bs 4GiB: a block has at most", "leave the section out"),
+            ("include b.fio\n", "x.fio:1:1: another file", "lines of that file"),
+        ] {
+            let (said, tried) = refused(fio);
+            assert!(said.starts_with(what) && tried.contains(hint), "{fio}: {said}\n{tried}");
+        }
+    }
+
+    #[test]
+    fn what_fio_has_not_is_said() {
+        let job = "targets = ['.']\nrounds = 3\nbudget = '1min'\nseed = 5\n[[load]]\nname = 'global'\npattern = 'randread'\n\
+                   time = '1500ns'\nrate = 100\njobs = 3\n";
+        let exported = export(&Job::read(&text("x.toml", job)).expect("a job"));
+        let said = exported.said.join("\n");
+        for word in ["rounds = 3: not taken", "budget", "--directory=PATH", "rate = 100: rounded", "1500ns: rounded"] {
+            assert!(said.contains(word), "{said}");
+        }
+        assert!(exported.job.contains("[global]\nrandseed=5\n\n[global-]\n"), "{}", exported.job);
+        assert!(exported.job.contains("rate_iops=34\n") && exported.job.contains("runtime=2us\n"), "{}", exported.job);
+    }
+}

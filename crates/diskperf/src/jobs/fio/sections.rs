@@ -1,0 +1,135 @@
+//! fio's job format as text: sections and what they set. What a setting means is not known here.
+//!
+//! As fio 3.33 reads it, tried out:
+//!   1. a line ends at the first `;` or `#`, whatever stands around it;
+//!   2. `[NAME]` begins a section, whose name goes to the first `]`; nothing is set before the first;
+//!   3. `NAME=VALUE` sets, and `NAME` alone does too; names are case sensitive;
+//!   4. `[global]` sets for all sections that follow; a later one adds to it, and what is set twice holds as it was
+//!      set last. A section of a name that was there is another section.
+//!
+//! fio takes a line of `[NAME` for a section without a name; here it is refused, as are files that it includes and
+//! variables that it replaces: what they are is known elsewhere.
+
+use std::ops::Range;
+
+use super::super::fault::JobFault;
+use super::super::text::Text;
+
+/// Something that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting<'a> {
+    /// What.
+    pub name: &'a str,
+    /// To what, where that was said.
+    pub value: Option<&'a str>,
+    /// Where both stand in the text.
+    pub span: Range<usize>,
+}
+
+/// A section, with what it inherits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where that stands in the text.
+    pub span: Range<usize>,
+    /// What holds for it, each name once, in the order in which it is first set.
+    pub settings: Vec<Setting<'a>>,
+}
+
+/// The section that others inherit from.
+const GLOBAL: &str = "global";
+
+/// Its sections.
+pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    let mut global: Vec<Setting<'_>> = Vec::new();
+    let mut is_global = None;
+    let mut offset = 0;
+    for whole in text.text.split_inclusive('\n') {
+        // 1
+        let line = whole.split([';', '#']).next().unwrap_or_default();
+        let start = offset + line.len() - line.trim_start().len();
+        let line = line.trim();
+        let span = start..start + line.len();
+        offset += whole.len();
+        if line.is_empty() {
+            continue;
+        }
+        let spot = || text.spot(span.clone());
+        // 2
+        if let Some(rest) = line.strip_prefix('[') {
+            let Some((name, _)) = rest.split_once(']') else { return Err(JobFault::NoSection(spot())) };
+            let name = name.trim();
+            is_global = Some(name == GLOBAL);
+            if name != GLOBAL {
+                sections.push(Section { name, span, settings: global.clone() });
+            }
+            continue;
+        }
+        if line == "include" || line.starts_with("include ") || line.starts_with("include\t") {
+            return Err(JobFault::Includes(spot()));
+        }
+        if line.contains("${") || line.contains("$pagesize") || line.contains("$mb_memory") || line.contains("$ncpus") {
+            return Err(JobFault::Variable(spot()));
+        }
+        // 3
+        let (name, value) = match line.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim())),
+            None => (line, None),
+        };
+        let setting = Setting { name, value, span: span.clone() };
+        // 4
+        match (is_global, sections.last_mut()) {
+            (Some(true), _) => set(&mut global, setting),
+            (Some(false), Some(section)) => set(&mut section.settings, setting),
+            _ => return Err(JobFault::OutsideSections(spot())),
+        }
+    }
+    Ok(sections)
+}
+
+/// Sets it, over what was set before.
+fn set<'a>(settings: &mut Vec<Setting<'a>>, setting: Setting<'a>) {
+    match settings.iter_mut().find(|known| known.name == setting.name) {
+        Some(known) => *known = setting,
+        None => settings.push(setting),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<(String, String)>, String> {
+        let text = Text { name: "x".to_owned(), text: text.to_owned() };
+        let sections = sections(&text).map_err(|fault| fault.to_string())?;
+        let words = |setting: &Setting<'_>| format!("{}={}", setting.name, setting.value.unwrap_or("-"));
+        Ok(sections
+            .iter()
+            .map(|section| (section.name.to_owned(), section.settings.iter().map(words).collect::<Vec<_>>().join(" ")))
+            .collect())
+    }
+
+    #[test]
+    fn a_section_inherits_what_global_sections_before_it_set() {
+        let text = "; of fio\n[global]\nbs=4k\n  rw = read ; or write\n[a]\nbs=8k # larger\ngroup_reporting\n[global]\r\nbs=1k\n\
+                    [a]\n\tdirect=1\r\n";
+        let expected = [("a", "bs=8k rw=read group_reporting=-"), ("a", "bs=1k rw=read direct=1")];
+        assert_eq!(read(text), Ok(expected.map(|(name, set)| (name.to_owned(), set.to_owned())).to_vec()));
+        assert_eq!(read(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_here_is_refused_at_its_place() {
+        for (text, said) in [
+            ("bs=4k\n[a]", "x:1:1: nothing can be set before the first section"),
+            ("[a]\n[b\n", "x:2:1: a section without its ]"),
+            ("[a]\n  include b.fio\n", "x:2:3: another file is included, and this program reads one"),
+            ("[a]\nbs=${BS}\n", "x:2:1: a variable is to be replaced, and here nobody knows by what"),
+            ("[a]\nsize=8*$mb_memory", "x:2:1: a variable is to be replaced, and here nobody knows by what"),
+        ] {
+            assert_eq!(read(text), Err(said.to_owned()), "{text}");
+        }
+    }
+}

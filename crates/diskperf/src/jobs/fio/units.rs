@@ -1,0 +1,112 @@
+//! Numbers as fio writes them. What it reads is taken as fio 3.33 takes it, tried out; what it reads half (`1.5k` is one
+//! byte to it, `4 k` four) is refused.
+
+/// How many bytes a `k` has, and everything that follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KbBase {
+    /// 1024, where nothing is said; then a `kib` has 1000.
+    Binary,
+    /// 1000; then a `kib` has 1024.
+    Decimal,
+}
+
+/// The letters of powers.
+const POWERS: &str = "kmgtp";
+
+/// A size: `4k`, `1MiB`, `4096`, `0x1000`.
+pub fn bytes(text: &str, base: KbBase) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let (number, unit) = number(&text)?;
+    let unit = unit.strip_suffix('b').unwrap_or(unit);
+    let Some(letter) = unit.chars().next() else { return Some(number) };
+    let power = POWERS.find(letter)? as u32 + 1;
+    // `4ki` has 4096 bytes as `4k` has, and only `4kib` 4000.
+    let is_other = text.ends_with("ib");
+    if !matches!(&unit[1..], "" | "i") {
+        return None;
+    }
+    let thousand: u64 = if (base == KbBase::Binary) == is_other { 1000 } else { 1024 };
+    number.checked_mul(thousand.checked_pow(power)?)
+}
+
+/// A time in nanoseconds, of a number that counts so many where it has no unit: `10s`, `500ms`, `1m`.
+pub fn nanos(text: &str, usual: u64) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let (number, unit) = number(&text)?;
+    let scale = match unit {
+        "" => usual,
+        "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "s" | "sec" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(scale)
+}
+
+/// A whole number.
+pub fn whole(text: &str) -> Option<u64> {
+    number(text).filter(|(_, unit)| unit.is_empty()).map(|(number, _)| number)
+}
+
+/// Two of them, `1k-4k` or `1k:4k`.
+pub fn range(text: &str, base: KbBase) -> Option<(u64, u64)> {
+    let (low, high) = text.split_once(['-', ':'])?;
+    let (low, high) = (bytes(low, base)?, bytes(high, base)?);
+    Some((low.min(high), low.max(high)))
+}
+
+/// The number in front, and what stands behind it.
+fn number(text: &str) -> Option<(u64, &str)> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+        return Some((u64::from_str_radix(&digits[..end], 16).ok()?, &digits[end..]));
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What fio 3.33 printed of them.
+    #[test]
+    fn sizes_are_what_fio_takes_them_for() {
+        for (text, binary, decimal) in [
+            ("4096", 4096, 4096),
+            ("4096B", 4096, 4096),
+            ("4k", 4096, 4000),
+            ("4kb", 4096, 4000),
+            ("4Ki", 4096, 4000),
+            ("4KiB", 4000, 4096),
+            ("1M", 1 << 20, 1_000_000),
+            ("2g", 2 << 30, 2_000_000_000),
+            ("0x1000", 4096, 4096),
+        ] {
+            assert_eq!(bytes(text, KbBase::Binary), Some(binary), "{text}");
+            assert_eq!(bytes(text, KbBase::Decimal), Some(decimal), "{text}");
+        }
+        for text in ["", "k", "1.5k", "4 k", "-1", "4kk", "4kibb", "4x", "99999999p", "0x", "50%"] {
+            assert_eq!(bytes(text, KbBase::Binary), None, "{text}");
+        }
+        assert_eq!(range("8k-1k", KbBase::Binary), Some((1024, 8192)));
+        assert_eq!(range("8k", KbBase::Binary), None);
+    }
+
+    #[test]
+    fn times_have_the_unit_of_their_option_where_none_is_said() {
+        const SECOND: u64 = 1_000_000_000;
+        assert_eq!(nanos("10", SECOND), Some(10 * SECOND));
+        assert_eq!(nanos("10", 1_000), Some(10_000));
+        assert_eq!(nanos("3m", SECOND), Some(180 * SECOND));
+        assert_eq!(nanos("500MS", SECOND), Some(SECOND / 2));
+        assert_eq!(nanos("250usec", SECOND), Some(250_000));
+        for text in ["", "s", "1.5", "1 s", "1w"] {
+            assert_eq!(nanos(text, SECOND), None, "{text}");
+        }
+        assert_eq!((whole("12"), whole("12k"), whole("-1")), (Some(12), None, None));
+    }
+}
