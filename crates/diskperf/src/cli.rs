@@ -6,7 +6,7 @@ pub mod values;
 
 use std::ffi::OsString;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use kernel::Means;
 use report::plain;
 use units::{Bytes, Nanos};
