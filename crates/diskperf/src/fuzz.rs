@@ -225,6 +225,8 @@ fn fuzz_jobs_of_fio() {
         include_str!("../tests/jobs/ssd.fio"),
         include_str!("../tests/jobs/log.fio"),
         include_str!("../tests/jobs/sizes.fio"),
+        "[]\nrate_iops=2\nrate_process=",
+        "[]\nbs=0",
     ];
     let words = &[
         "[global]\n",
@@ -269,7 +271,7 @@ fn fuzz_jobs_of_fio() {
         let again = fio::import(&named(given.clone())).and_then(|again| Job::read(&named(again.job)));
         let again = again.unwrap_or_else(|error| panic!("{error}: {given}"));
         assert!(again.loads == taken.loads && again.seed == taken.seed, "{}\n{given}", imported.job);
-        imported.said.iter().map(|line| line.split_once(": ").map_or("", |(_, what)| what)).collect()
+        imported.said.iter().map(|line| line.rsplit(": ").next().unwrap_or_default()).collect()
     };
     fuzz(&Subject::new("jobs of fio", examples, read).with_words(words));
 }

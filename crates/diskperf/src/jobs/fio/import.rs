@@ -291,8 +291,12 @@ impl Reading<'_> {
         }
         if let Some(setting) = span {
             // fio draws any multiple of the smallest; here the sizes are few, and each is said.
-            let (low, high) =
-                self.directed(&setting, pattern, |text| range(text, base), ("has no two sizes", "as in 4k-16k"))?;
+            let (low, high) = self.directed(
+                &setting,
+                pattern,
+                |text| range(text, base).filter(|(low, _)| *low > 0),
+                ("has no two sizes", "as in 4k-16k"),
+            )?;
             if low == high {
                 return Ok(Blocks(vec![(Size(Bytes(low)), None)]));
             }
@@ -303,7 +307,7 @@ impl Reading<'_> {
             // What fio takes where nothing is said.
             None => 4096,
             Some(setting) => {
-                self.directed(&setting, pattern, |text| bytes(text, base), ("is no size", "as in bs=4k"))?
+                self.directed(&setting, pattern, |text| block(text, base), ("is no size", "as in bs=4k"))?
             }
         };
         Ok(Blocks(vec![(Size(Bytes(size)), None)]))
@@ -389,8 +393,11 @@ impl Reading<'_> {
         match process.as_ref().and_then(|setting| setting.value) {
             _ if load.rate.is_none() => process.iter().for_each(|setting| self.say(setting, "there is no rate")),
             Some("poisson") => load.arrivals = Some(ArrivalsName::Poisson),
-            None | Some("linear") => load.arrivals = Some(ArrivalsName::Constant),
-            Some(_) => process.iter().for_each(|setting| self.say(setting, NOT_HERE)),
+            word => {
+                load.arrivals = Some(ArrivalsName::Constant);
+                let other = process.iter().filter(|_| !matches!(word, None | Some("linear")));
+                other.for_each(|setting| self.say(setting, NOT_HERE));
+            }
         }
         Ok(())
     }
@@ -552,13 +559,18 @@ impl Section<'_> {
     }
 }
 
+/// A size of blocks, of which none is empty.
+fn block(text: &str, base: KbBase) -> Option<u64> {
+    bytes(text, base).filter(|size| *size > 0)
+}
+
 /// `4k/60:64k/40`; what has no percentage shares what is left.
 fn shares(text: &str, base: KbBase) -> Option<Vec<(Size, Option<u32>)>> {
     let mut all: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':') {
         let (size, percent) = part.split_once('/').unwrap_or((part, ""));
         let percent = if percent.is_empty() { None } else { Some(whole(percent)?.try_into().ok()?) };
-        all.push((bytes(size, base)?, percent));
+        all.push((block(size, base)?, percent));
     }
     let known: u32 = all.iter().filter_map(|(_, percent)| *percent).fold(0, u32::saturating_add);
     let open = all.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
