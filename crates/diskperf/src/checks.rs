@@ -1,5 +1,6 @@
 //! What a found ability means for a measurement, and how to get what is missing: a pure function of what was found.
 
+use kernel::Lack;
 use kernel::abilities::{ClockFound, DeviceFound, Eyes, FileSystem, Found, GroupsSeen, Reach};
 use stats::{Ability, Check};
 use units::Nanos;
@@ -21,7 +22,7 @@ const FILE_BYTES: u64 = 8 << 20;
 /// All checks, in the order in which a person asks.
 pub fn checks(found: &Found) -> Vec<Check> {
     let mut checks = vec![rights(found), kernel(found), folder(found), file_system(found), direct(found)];
-    checks.push(page_cache(found));
+    checks.extend([ring(found), page_cache(found)]);
     checks.push(drop_caches(found));
     checks.extend(device(found));
     checks.extend([private_mounts(found), loop_device(found)]);
@@ -111,6 +112,25 @@ fn direct(found: &Found) -> Check {
             let why = "this file system has no direct I/O: randread is n.m.";
             check(name, Ability::No, why, Some("another file system, as ext4, xfs or btrfs"))
         }
+    }
+}
+
+fn ring(found: &Found) -> Check {
+    let name = "io_uring";
+    match &found.ring {
+        Err(why) => {
+            let why = format!("{why}: one operation is under way at a time");
+            check(name, Ability::No, why, Some("sysctl kernel.io_uring_disabled=0; in a sandbox, allow io_uring_setup"))
+        }
+        Ok(lacks) => match lacks.first() {
+            None => {
+                check(name, Ability::Yes, "several operations can be under way at once, with registered buffers", None)
+            }
+            Some(lack) => {
+                let how = if *lack == Lack::LockedMemory { "ulimit -l unlimited" } else { "a newer kernel" };
+                check(name, Ability::Partly, lack.to_string(), Some(how))
+            }
+        },
     }
 }
 
@@ -413,6 +433,7 @@ mod tests {
             file_systems: vec![FileSystem { name: "ext4", tool: Ok(()), mountable: Some(true) }],
             drop_caches: Ok(()),
             memory_limit: Ok(()),
+            ring: Ok(Vec::new()),
             groups: GroupsSeen { cpu: Some(Reach::Own), io: Some(Reach::Root), memory: Some(Reach::Own) },
             pressure: [true; 3],
             run_delay: true,
@@ -451,6 +472,7 @@ mod tests {
             file_systems: vec![FileSystem { name: "xfs", tool: Err(Some("xfsprogs")), mountable: None }],
             drop_caches: no(),
             memory_limit: no(),
+            ring: Err("permission denied".to_owned()),
             groups: GroupsSeen::default(),
             pressure: [false; 3],
             run_delay: false,
@@ -503,6 +525,7 @@ mod tests {
             (Found { eyes: Some(Eyes::Blind), ..everything() }, "page cache seen", Ability::No),
             (Found { eyes: Some(Eyes::MemoryOnly), ..everything() }, "O_DIRECT", Ability::No),
             (Found { loop_device: Ok(false), ..everything() }, "loop devices", Ability::Partly),
+            (Found { ring: Ok(vec![Lack::LockedMemory]), ..everything() }, "io_uring", Ability::Partly),
             (Found { container: true, ..everything() }, "I/O limits seen", Ability::Partly),
             (Found { container: true, ..everything() }, "CPU quota seen", Ability::Yes),
             (Found { pressure: [true, false, true], ..everything() }, "pressure", Ability::Partly),

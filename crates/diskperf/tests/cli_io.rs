@@ -169,6 +169,11 @@ fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
         let refused = run("io randread --engine uring --size 1MiB");
         assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
         assert!(refused.err.contains(why) && refused.err.contains("hint: "), "{}", refused.err);
+        let checkup: Value = serde_json::from_str(&run("doctor --json").out).expect("a document");
+        let checks = checkup["checks"].as_array().expect("checks");
+        let check = checks.iter().find(|check| check["check"] == "io_uring").expect("such a check");
+        assert_eq!(check["state"], "no", "{check}");
+        assert!(check["why"].as_str().is_some_and(|told| told.contains(why)), "{check}");
         // The main job does without that row, and says why.
         let quick = run("run quick --only randread --budget 5s --rounds 1 --json");
         let document = document(&quick);

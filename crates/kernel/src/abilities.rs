@@ -23,6 +23,7 @@ use crate::machine::Host;
 use crate::memory_limit::{LimitError, MemoryLimit};
 use crate::place::{Place, takes_direct};
 use crate::stack;
+use crate::uring::{self, Lack};
 use crate::workers::WorkerTimes;
 use crate::workspace::Workspace;
 
@@ -55,6 +56,8 @@ pub struct Found {
     pub memory_limit: Result<(), String>,
     /// What of the groups' limits can be seen.
     pub groups: GroupsSeen,
+    /// What io_uring has to do without for a queue as of databases, or why there is none.
+    pub ring: Result<Vec<Lack>, String>,
     /// Which pressures can be seen: of processors, of I/O, of memory.
     pub pressure: [bool; 3],
     /// Whether waiting for a processor can be seen.
@@ -170,6 +173,7 @@ impl Found {
             drop_caches: OpenOptions::new().write(true).open(DROP_CACHES).map(drop).map_err(|error| error.to_string()),
             memory_limit: memory_limit(),
             groups: groups_seen(&source),
+            ring: uring::trial(),
             pressure: ["cpu", "io", "memory"].map(|what| reads(&format!("/proc/pressure/{what}"))),
             run_delay: ready_time().is_some(),
             task_io: source.accounts().is_some(),

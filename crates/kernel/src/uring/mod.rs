@@ -314,6 +314,18 @@ impl Uring {
     }
 }
 
+/// What a ring for 32 blocks of 4 KiB at once, as a database has them, has to do without here; why there is none. It is
+/// made, and gone with the answer.
+pub(crate) fn trial() -> Result<Vec<Lack>, String> {
+    let overlap = Overlap { depth: 32, largest: 4096, writes: false };
+    let process = Process::new(None, Vec::new(), 0, overlap.largest, 0);
+    match process.and_then(|process| Uring::new(overlap, &process)) {
+        Ok(ring) => Ok(ring.lacks.clone()),
+        Err(Fault::Ring(why)) => Err(why.to_string()),
+        Err(fault) => Err(fault.to_string()),
+    }
+}
+
 impl Work {
     fn under_way(&self) -> usize {
         self.slots.len() - self.free.len()
