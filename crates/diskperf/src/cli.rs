@@ -404,13 +404,11 @@ impl RunArguments {
         }
     }
 
-    /// With the mix that is asked for, and with what its job file says, where it is one, and nothing else was said. A run that is gone on with has the text
-    /// that was stored with it.
+    /// With the mix that is asked for, and with what its job file says, where it is one, and nothing else was said. A run
+    /// that is gone on with has the text that was stored with it.
     fn complete(mut self, stored: Option<&str>) -> Result<RunArguments, Error> {
-        let What::Job(path) = &self.what else {
-            self.mix = self.mixing.mix(self.preset())?;
-            return Ok(self);
-        };
+        self.mix = self.mixing.mix(self.preset())?;
+        let What::Job(path) = &self.what else { return Ok(self) };
         let text = match stored {
             Some(text) => Text { name: path.display().to_string(), text: text.to_owned() },
             None => jobs::open(path)?,
@@ -526,10 +524,14 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     let line = CommandLine::try_parse_from(&words).unwrap_or_else(|error| refuse(&error, &words));
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
-        Some(Command::Run(arguments)) => commands::run::run(&arguments.complete(None)?, &words),
+        Some(Command::Run(arguments)) => run_or_refuse(&arguments.output.clone(), arguments.complete(None), &words),
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
-        Some(Command::Io(arguments)) => commands::run::run(&RunArguments::of_load(arguments)?, &words),
-        Some(Command::Choose(arguments)) => commands::run::run(&RunArguments::of_choice(arguments)?, &words),
+        Some(Command::Io(arguments)) => {
+            run_or_refuse(&arguments.output.clone(), RunArguments::of_load(arguments), &words)
+        }
+        Some(Command::Choose(arguments)) => {
+            run_or_refuse(&arguments.output.clone(), RunArguments::of_choice(arguments), &words)
+        }
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
         Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
@@ -553,6 +555,18 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
         Some(Command::Import(arguments)) => commands::import::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),
+    }
+}
+
+/// Runs what is asked for, or says why it makes no sense, as a document where one was asked for.
+fn run_or_refuse(
+    shown: &OutputArguments,
+    asked: Result<RunArguments, Error>,
+    words: &[OsString],
+) -> Result<Exit, Error> {
+    match asked {
+        Ok(arguments) => commands::run::run(&arguments, words),
+        Err(error) => commands::run::refuse(shown, words, error),
     }
 }
 

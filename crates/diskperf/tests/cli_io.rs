@@ -117,6 +117,26 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     }
 }
 
+#[test]
+fn what_is_refused_is_a_document_too_where_one_is_asked_for() {
+    let folder = scratch();
+    fs::write(folder.path().join("bad.toml"), "[[load]]\npattern = 'sideways'\n").expect("a job");
+    for (words, said) in [
+        ("io randread . --reads 30", "only randrw does both"),
+        ("run nofile.toml", "there is no nofile.toml"),
+        ("run bad.toml", "bad.toml:2:11"),
+        ("choose .", "leaves nothing to choose"),
+    ] {
+        let arguments: Vec<&str> = words.split(' ').chain(["--json"]).collect();
+        let ended = testkit::run(&program(), folder.path(), &arguments);
+        assert_eq!(ended.status, Some(2), "{words}: {}", ended.err);
+        let document = document(&ended);
+        let message = document["errors"][0]["message"].as_str().expect("a message");
+        assert!(message.contains(said) && ended.err.contains(said), "{words}: {message}");
+        assert_eq!(document["cells"].as_array().map(Vec::len), Some(0));
+    }
+}
+
 /// Which a deep queue of large blocks needs much of.
 #[test]
 fn memory_for_a_ring_that_is_not_to_be_had_is_refused_before_anything_is_made() {

@@ -138,6 +138,8 @@ fn what_makes_no_sense_is_refused_with_its_reason() {
         ("run vaxmix . --from-trace far", 2, "line 1: no device has such a sector"),
         ("simulate vax780-sc780 vaxmix --from-trace bad", 2, "line 2"),
         ("run smoke . --mix reads=50", 2, "smoke draws from no mix"),
+        ("run job.toml . --mix reads=50", 2, "job draws from no mix"),
+        ("run job.toml . --from-trace none", 2, "job draws from no mix"),
         ("simulate vax780-sc780 --from-trace bad", 2, "classic1983 draws from no mix"),
         ("run vaxmix . --mix sizes=8KiB:0", 2, "is no size with a weight"),
         ("run vaxmix . --mix hot=60/10,near=41", 2, "more than 100 % together"),

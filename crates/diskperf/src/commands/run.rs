@@ -1,7 +1,7 @@
 //! `diskperf run PRESET [TARGET]...`: plans, runs, shows.
 
 use std::ffi::OsString;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use kernel::tuning::restore_left;
 use kernel::{MemoryLimit, PrivateMounts};
@@ -10,7 +10,7 @@ use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Bytes, Nanos};
 
 use super::conclusion::conclude;
-use super::session::{Resumed, Session, document};
+use super::session::{self, Resumed, Session, document};
 use super::sized::{make_fit, say_what_was_left_out};
 use crate::budget::{Limits, Sizes};
 use crate::calibrate;
@@ -27,6 +27,7 @@ use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices, about};
 use crate::judge;
 use crate::keeper::Keeper;
+use crate::layout::OutputArguments;
 use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
@@ -61,6 +62,16 @@ pub struct Results {
 /// Runs the command. With `--format json` one document is printed in every case, also after an error.
 pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> {
     go(arguments, words, None)
+}
+
+/// Says why nothing is run, before anything is planned.
+pub fn refuse(shown: &OutputArguments, words: &[OsString], error: Error) -> Result<Exit, Error> {
+    shown.check()?;
+    let results = Results::default();
+    let info = session::info(words, (SystemTime::now(), Instant::now()), None, &[], &results);
+    let ended = Err(error);
+    let document = document(info, results, &ended);
+    conclude(shown, &document, ended)
 }
 
 /// Goes on with a run that an earlier command of these words began.
