@@ -1,7 +1,7 @@
 //! `diskperf run PRESET [TARGET]...`: plans, runs, shows.
 
 use std::ffi::OsString;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use kernel::tuning::restore_left;
 use kernel::{MemoryLimit, PrivateMounts};
@@ -68,7 +68,7 @@ pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> 
 pub fn refuse(shown: &OutputArguments, words: &[OsString], error: Error) -> Result<Exit, Error> {
     shown.check()?;
     let results = Results::default();
-    let info = session::info(words, (SystemTime::now(), Instant::now()), None, &[], &results);
+    let info = session::info(words, session::now(), None, &[], &results);
     let ended = Err(error);
     let document = document(info, results, &ended);
     conclude(shown, &document, ended)

@@ -64,7 +64,7 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Begins now.
     pub fn new(arguments: &'a RunArguments, words: &'a [OsString]) -> Session<'a> {
-        Session { arguments, words, started: (SystemTime::now(), Instant::now()), left: None, keeper: None }
+        Session { arguments, words, started: now(), left: None, keeper: None }
     }
 
     /// What is to be said of the run, as far as it is known.
@@ -172,6 +172,11 @@ impl<'a> Session<'a> {
             error
         })
     }
+}
+
+/// By both clocks: when a run begins.
+pub fn now() -> (SystemTime, Instant) {
+    (SystemTime::now(), Instant::now())
 }
 
 /// What is to be said of a run that nobody stores and that is gone on with nowhere.
