@@ -6,7 +6,9 @@ mod common {
 }
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use common::document::document;
 use serde_json::Value;
@@ -239,6 +241,28 @@ fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
     assert!(table.out.contains("response p50/p99"), "{}", table.out);
     let table = io(folder.path(), &format!("{load} --rounds 1")).out;
     assert!(table.contains("service time, from the issue") && table.contains("service p50/p99"), "{table}");
+}
+
+#[test]
+fn an_open_loop_can_be_interrupted_while_it_waits() {
+    let folder = scratch();
+    let mut child = testkit::command(&program())
+        .args("io randread . --size 8MiB --rate 2 --time 5s --rounds 1".split(' '))
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("diskperf starts");
+    // In the loop it has itself woken in time.
+    let slack = format!("/proc/{}/timerslack_ns", child.id());
+    testkit::soon("the loop begins", || fs::read_to_string(&slack).is_ok_and(|slack| slack.trim() == "1"));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("what it says");
+    assert_eq!(child.wait().expect("its end").code(), Some(4), "{said}");
+    assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
 #[test]

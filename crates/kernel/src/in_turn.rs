@@ -176,7 +176,7 @@ where
     doer.repeat(1, op, &mut Listener { recorder: &mut Late { recorder, due }, began, stop })
 }
 
-/// Tells a recorder that an op was issued when it was to be.
+/// Tells a recorder that an op was issued when it was to be; of one that was called off before then, when it was.
 struct Late<'a, R> {
     recorder: &'a mut R,
     due: Moment<Host>,
@@ -186,7 +186,7 @@ impl<R: Recorder<Host>> Recorder<Host> for Late<'_, R> {
     const TIMED: bool = R::TIMED;
 
     fn record(&mut self, op: &Op, _: Moment<Host>, returned: Moment<Host>, outcome: Result<u32, Reason>) {
-        self.recorder.record(op, self.due, returned, outcome);
+        self.recorder.record(op, self.due.min(returned), returned, outcome);
     }
 
     fn has_enough(&self) -> bool {

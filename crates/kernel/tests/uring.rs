@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::{Posix, Station, Workspace, stamp};
@@ -194,6 +194,37 @@ fn an_op_of_a_schedule_is_told_as_issued_when_it_was_to_be() {
         let starts: Vec<Moment<Host>> = seen.spans.iter().map(|(issued, _)| *issued).collect();
         assert_eq!(starts.len(), 20);
         assert!(starts.windows(2).all(|pair| pair[1].since(pair[0]) == Nanos::from_millis(1)), "{starts:?}");
+    }
+}
+
+/// Tells its program to stop as soon as it hears of an op.
+struct Stopping(AtOnce, Arc<AtomicBool>);
+
+impl Recorder<Host> for Stopping {
+    const TIMED: bool = true;
+
+    fn record(&mut self, op: &Op, issued: Moment<Host>, returned: Moment<Host>, outcome: Result<u32, Reason>) {
+        self.0.record(op, issued, returned, outcome);
+        self.1.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn what_was_to_begin_later_and_is_called_off_was_not_issued_in_the_future() {
+    let ring = (!lacks_ring()).then(|| overlapping(4));
+    for issue in [Issue::InTurn, Issue::Nowhere].into_iter().chain(ring) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let workspace = Workspace::inside(&std::env::temp_dir()).expect("a private folder");
+        let station = Station { workspace: Some(workspace), given: Vec::new() };
+        let mut world = Posix::new(vec![station], 64 * 1024, 9, Arc::clone(&stop)).expect("the kernel's world");
+        run(&mut world, writes(1, 1).issued(Issue::InTurn));
+        // The second is to begin a second later.
+        let body = Body::Places(Places::drawn(true, FILE, BLOCK, (3, 1), 7));
+        let paced = Stream::open(Vec::new(), body).issued(issue).paced(Pace::new(1, Arrivals::Constant, 1, 1));
+        let mut seen = Stopping(AtOnce::default(), stop);
+        heard(&mut world, paced, &mut seen);
+        let outcomes: Vec<_> = seen.0.outcomes.iter().map(|(_, outcome)| *outcome).collect();
+        assert_eq!(outcomes, [Ok(BLOCK), Err(Reason::Interrupted)], "{issue:?}");
     }
 }
 
