@@ -45,7 +45,7 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
 fn depth(phase: &Phase) -> u32 {
     match phase.steps.issue() {
         Issue::Overlapping(overlap) => overlap.depth,
-        Issue::InTurn | Issue::Nowhere => 1,
+        Issue::InTurn | Issue::Mapped | Issue::Nowhere => 1,
     }
 }
 

@@ -76,8 +76,9 @@ pub struct LoadSpec {
     /// Have each write wait until its data (dsync: O_DSYNC), or all of the file (sync: O_SYNC), are durable.
     #[arg(long, value_enum)]
     pub sync: Option<SyncName>,
-    /// How they are issued: by plain calls, by io_uring, or not at all, which tells what this program costs. auto, where
-    /// nothing is given, takes io_uring where more than one is to be under way, and goes without where it cannot be had.
+    /// How they are issued: by plain calls, by io_uring, as copies from and to mapped memory (mmap), or not at all (null),
+    /// which tells what this program costs. auto, where nothing is given, takes io_uring where more than one is to be under
+    /// way, and goes without where it cannot be had.
     #[arg(long, value_enum)]
     pub engine: Option<Engine>,
     /// The size of the file, as in 1GiB; 256MiB where not given.
@@ -125,6 +126,8 @@ pub enum Engine {
     Posix,
     /// io_uring, or none.
     Uring,
+    /// Nobody: what is read and written is copied from and to memory that the file is mapped into.
+    Mmap,
     /// Nobody: each counts as done at once.
     Null,
 }
@@ -437,6 +440,24 @@ impl LoadSpec {
         }
     }
 
+    /// Refuses what memory that a file is mapped into cannot do.
+    fn can_be_mapped(&self, pattern: Pattern) -> Result<(), Error> {
+        let bad = |why: &str, hint: &str| Err(fault("engine", "mmap", why, hint));
+        if self.direct {
+            return bad("memory of the page cache is what is mapped (--direct goes past it)", "leave out --direct");
+        }
+        if self.sync.is_some() {
+            return bad(
+                "a copy waits for nothing, also where --sync is given",
+                "take --fsync N, or leave out --engine",
+            );
+        }
+        if pattern == Pattern::Commit || (pattern == Pattern::Write && self.stride.is_none()) {
+            return bad("a file that is not there yet has nothing to map", "take randwrite, or write with --stride");
+        }
+        Ok(())
+    }
+
     /// Who issues them, and how many at once:
     ///   1. what cannot be is refused: more than one at once by plain calls, or of commits, each of which waits; more
     ///      memory than a ring has;
@@ -459,8 +480,8 @@ impl LoadSpec {
             let why = "each commit waits for the one before it, which is what plain calls do";
             return Err(fault("engine", "uring", why, "leave out --engine"));
         }
-        if depth > 1 && matches!(engine, Engine::Posix | Engine::Null) {
-            let why = format!("plain calls (--engine {}) come one after the other", engine.name());
+        if depth > 1 && matches!(engine, Engine::Posix | Engine::Mmap | Engine::Null) {
+            let why = format!("by --engine {} they come one after the other", engine.name());
             return bad(&why, "leave out --engine, or take --engine uring");
         }
         if u64::from(depth) * u64::from(block) > MOST_BYTES {
@@ -468,9 +489,13 @@ impl LoadSpec {
             let why = format!("so many of {block} are more than the {most} of a ring");
             return bad(&why, "take fewer at once, or a smaller --bs");
         }
+        if engine == Engine::Mmap {
+            self.can_be_mapped(pattern)?;
+        }
         match (engine, missing) {
             // 2
             (Engine::Posix, _) => Ok(Queue::InTurn),
+            (Engine::Mmap, _) => Ok(Queue::Mapped),
             (Engine::Null, _) => Ok(Queue::Nowhere),
             (Engine::Uring, Some(missing)) => Err(Error::NoRing(missing)),
             (Engine::Uring, None) => Ok(Queue::Deep(depth)),
@@ -507,6 +532,7 @@ impl Engine {
             Engine::Auto => "auto",
             Engine::Posix => "posix",
             Engine::Uring => "uring",
+            Engine::Mmap => "mmap",
             Engine::Null => "null",
         }
     }
@@ -535,11 +561,17 @@ mod tests {
         assert_eq!(decided("randread --iodepth 32", None), Ok(Queue::Deep(32)));
         assert_eq!(decided("randread --engine uring", None), Ok(Queue::Deep(1)));
         assert_eq!(decided("randread --engine null", None), Ok(Queue::Nowhere));
+        assert_eq!(decided("write --stride 256KiB --engine mmap", None), Ok(Queue::Mapped));
         for refused in [
             "randread --iodepth 0",
             "randread --iodepth 2 --engine posix",
             "randread --iodepth 2 --engine null",
             "commit --iodepth 2",
+            "randread --engine mmap --direct",
+            "randread --engine mmap --iodepth 2",
+            "randwrite --engine mmap --sync dsync",
+            "write --engine mmap",
+            "commit --engine mmap",
             "commit --engine uring",
             "randread --iodepth 32768 --bs 64KiB",
             "randread --reads 30",

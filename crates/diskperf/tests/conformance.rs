@@ -105,12 +105,31 @@ fn done<W: World>(world: &mut W, issue: Issue) -> (Vec<Tally>, Census)
 where
     W::Fault: std::fmt::Debug,
 {
-    let tallies = at_places().into_iter().map(|stream| {
+    done_by(world, |_| issue)
+}
+
+/// The same, each issued in a way of its own.
+fn done_by<W: World>(world: &mut W, issue: impl Fn(usize) -> Issue) -> (Vec<Tally>, Census)
+where
+    W::Fault: std::fmt::Debug,
+{
+    let tallies = at_places().into_iter().enumerate().map(|(index, stream)| {
         let mut tally = Tally::default();
-        world.run(&mut [stream.issued(issue)], std::slice::from_mut(&mut tally)).expect("the world");
+        world.run(&mut [stream.issued(issue(index))], std::slice::from_mut(&mut tally)).expect("the world");
         tally
     });
     (tallies.collect(), world.census(0).expect("a census"))
+}
+
+#[test]
+fn copies_from_and_to_mapped_memory_have_the_effect_of_calls() {
+    // The first makes the file.
+    let mapped = |index: usize| if index == 0 { Issue::InTurn } else { Issue::Mapped };
+    let expected = done(&mut kernel(4096), Issue::InTurn);
+    assert_eq!(done_by(&mut kernel(4096), mapped), expected);
+    for (name, mut machine) in machines() {
+        assert_eq!(done_by(&mut machine, mapped), expected, "on {name}");
+    }
 }
 
 #[test]

@@ -211,7 +211,7 @@ pub(crate) enum Flow {
 /// The loop that everything is measured in: the same call so many times, up to the first that fails. A
 /// clock is read per op only where the recorder wants it; the call and the recorder are inlined here.
 #[inline(always)]
-fn repeat<R: Recorder<Host>>(
+pub(crate) fn repeat<R: Recorder<Host>>(
     times: u64,
     op: &Op,
     call: Result<impl FnMut() -> Result<u32, Reason>, Reason>,

@@ -41,6 +41,7 @@ mod inherited;
 pub mod left;
 mod loops;
 pub mod machine;
+mod mapped;
 mod memory;
 mod memory_limit;
 mod notes;

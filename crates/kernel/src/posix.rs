@@ -20,6 +20,7 @@ use crate::devices::Device;
 use crate::extents;
 use crate::fault::Fault;
 use crate::in_turn::{Calls, Nowhere, run_one};
+use crate::mapped::Mapped;
 use crate::process::Process;
 use crate::program::{Program, Remount, Station};
 use crate::start::StartLine;
@@ -305,6 +306,7 @@ type Ran = Result<(Span<Host>, Vec<Lack>), Fault>;
 /// What is made before a stream's clock begins, on the thread that runs it.
 enum Ready {
     Calls,
+    Mapped,
     Ring(Box<Uring>),
     Nowhere,
 }
@@ -313,6 +315,7 @@ impl Ready {
     fn new<S: Steps>(stream: &S, process: &Process) -> Result<Ready, Fault> {
         Ok(match stream.issue() {
             Issue::InTurn => Ready::Calls,
+            Issue::Mapped => Ready::Mapped,
             Issue::Overlapping(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
             Issue::Nowhere => Ready::Nowhere,
         })
@@ -333,6 +336,10 @@ impl Ready {
         let waited = Waited::so_far(is_watched);
         match self {
             Ready::Calls => Ok((waited.until(run_one(&mut Calls(process), stream, recorder, stop)), Vec::new())),
+            Ready::Mapped => {
+                let mut mapped = Mapped::new(process);
+                Ok((waited.until(run_one(&mut mapped, stream, recorder, stop)), Vec::new()))
+            }
             Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, stop)), Vec::new())),
             Ready::Ring(mut ring) => {
                 let workers_before = worker_cpu();

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{AtFlags, CWD, Mode as Rights, OFlags};
 use rustix::io::Errno;
-use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, Reason};
+use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, Place, Reason};
 
 use crate::data::{self, Pages, Ring};
 use crate::fault::Fault;
@@ -165,6 +165,27 @@ impl Process {
         let data = draw.next(file.identity, offset);
         let moved = rustix::io::pwrite(&file.descriptor, data, offset).map_err(reason)?;
         whole(moved, length)
+    }
+
+    /// Room for so many bytes that are read.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, length: u32) -> &mut [u8] {
+        room(&mut self.scratch, length)
+    }
+
+    /// Gives the next data for a place to whoever brings them there.
+    #[inline(always)]
+    pub(crate) fn with_data(&mut self, place: Place, bring: impl FnOnce(&[u8])) -> Result<(), Reason> {
+        let file = open_file(&mut self.files, place.handle)?;
+        let mut draw = self.ring.draw(place.length);
+        bring(draw.next(file.identity, place.offset));
+        Ok(())
+    }
+
+    /// The bytes of an open file.
+    pub(crate) fn bytes(&self, handle: Handle) -> Result<u64, Reason> {
+        let file = self.files[usize::from(handle.0) % HANDLES].as_ref().ok_or(Reason::BadHandle)?;
+        rustix::fs::fstat(&file.descriptor).map(|status| status.st_size as u64).map_err(reason)
     }
 
     /// Does the op; says how many bytes it moved.

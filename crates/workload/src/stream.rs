@@ -28,6 +28,9 @@ pub enum Issue {
     /// One call after the other.
     #[default]
     InTurn,
+    /// One after the other, reads and writes at places as copies from and to memory that the file is mapped into. A world
+    /// without such memory does them as calls.
+    Mapped,
     /// Several at once, where the world can do that.
     Overlapping(Overlap),
     /// Not at all: each counts as done at once, which tells what issuing them costs. The world stays as it is.

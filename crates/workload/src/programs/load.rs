@@ -66,6 +66,8 @@ pub enum Queue {
     InTurn,
     /// So many at once.
     Deep(u32),
+    /// One after the other, as copies from and to memory that the file is mapped into.
+    Mapped,
     /// Not at all.
     Nowhere,
 }
@@ -203,6 +205,7 @@ impl Load {
         match self.queue {
             Queue::InTurn => program,
             Queue::Deep(depth) => overlapping(program, depth, self.sizes.largest()),
+            Queue::Mapped => issued(program, |_| Issue::Mapped),
             Queue::Nowhere => issued(program, |_| Issue::Nowhere),
         }
         .within(self.time)

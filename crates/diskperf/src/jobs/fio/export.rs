@@ -100,6 +100,7 @@ fn settings(named: &str, load: &LoadSpec, said: &mut Vec<String>) -> Vec<(&'stat
         "ioengine",
         &match engine {
             Some(Engine::Uring) => "io_uring",
+            Some(Engine::Mmap) => "mmap",
             Some(Engine::Null) => "null",
             Some(Engine::Auto) | None if depth > 1 => "io_uring",
             Some(Engine::Posix | Engine::Auto) | None => "psync",

@@ -348,6 +348,7 @@ impl Reading<'_> {
         load.engine = Some(match engine.as_ref().and_then(|setting| setting.value).unwrap_or("psync") {
             "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Posix,
             "io_uring" => Engine::Uring,
+            "mmap" => Engine::Mmap,
             "null" => Engine::Null,
             "libaio" | "posixaio" => {
                 let other = engine.iter().map(|setting| (setting.span.start, setting.value.unwrap_or_default()));
