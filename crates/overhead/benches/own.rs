@@ -110,7 +110,7 @@ fn phase(reads: u64) -> Phase {
     Phase {
         steps: Stream::open(vec![opening], Body::Places(places)),
         unit: Unit::of(OpKind::ReadAt),
-        ..Classic::Read8192.program(u64::from(BLOCK)).phases.remove(0)
+        ..Classic::Read8192.program(8192).phases.remove(0)
     }
 }
 
@@ -132,12 +132,13 @@ fn timed(file: &OwnedFd, reads: u64) -> Nanos {
     took
 }
 
-/// Reads of the same file with nothing else at all: the places are a fixed number of blocks apart.
+/// Reads at places that were drawn beforehand, with nothing else at all.
 fn bare(file: &OwnedFd, reads: u64) -> Nanos {
+    let mut prng = Prng::new(1);
+    let places: Vec<u64> = (0..1024).map(|_| prng.below(BLOCKS) * u64::from(BLOCK)).collect();
     let mut buffer = vec![0; BLOCK as usize];
     let before = thread_cpu();
-    for number in 0..reads {
-        let offset = (number * 97 % BLOCKS) * u64::from(BLOCK);
+    for &offset in places.iter().cycle().take(reads as usize) {
         assert_eq!(rustix::io::pread(file, &mut buffer, offset), Ok(buffer.len()));
     }
     thread_cpu() - before
