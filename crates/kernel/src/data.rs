@@ -100,6 +100,18 @@ fn grain(length: u32) -> u32 {
     }
 }
 
+/// Whose the stamps are of what conditions a device: of no file that a program names.
+pub(crate) fn identity_of_conditioning(seed: u64) -> u64 {
+    !seed
+}
+
+/// Puts the stamps into bytes that are written there.
+pub(crate) fn stamp_all(bytes: &mut [u8], identity: u64, offset: u64) {
+    for (index, block) in bytes.chunks_exact_mut(STAMP_SPACING).enumerate() {
+        block[..STAMP_BYTES].copy_from_slice(&stamp(identity, offset + (index * STAMP_SPACING) as u64));
+    }
+}
+
 /// Incompressible bytes, which follow from the seed.
 pub(crate) fn fill(bytes: &mut [u8], seed: u64) {
     let mut prng = Prng::new(seed);

@@ -132,6 +132,12 @@ impl Device {
         Some(if is_back { WriteCache::Overridden } else { WriteCache::Through })
     }
 
+    /// Whether it can be told that what it holds is not wanted any more.
+    pub(crate) fn takes_discard(&self) -> bool {
+        let most = self.queue().and_then(|queue| bounded::of_the_kernel(queue.join("discard_max_bytes")).ok());
+        most.and_then(|text| text.trim().parse::<u64>().ok()).is_some_and(|most| most > 0)
+    }
+
     /// Whether it is a file seen as a device.
     pub(crate) fn is_file(&self) -> bool {
         self.sys.join("loop/backing_file").exists()

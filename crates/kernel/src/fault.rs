@@ -48,6 +48,14 @@ pub enum Fault {
     /// The file system that a program stands on could not be mounted anew.
     #[error("cannot unmount and mount the file system: {0}")]
     Remount(io::Error),
+    /// A device could not be written to before the rounds.
+    #[error("cannot condition {device}: {source}")]
+    Conditioning {
+        /// Which.
+        device: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// A path holds a zero byte.
     #[error("the path {0} holds a zero byte")]
     Path(PathBuf),

@@ -34,6 +34,7 @@ mod fault;
 #[cfg(test)]
 mod fuzz;
 pub mod guard;
+pub mod heat;
 mod image;
 mod in_turn;
 mod incarnation;
@@ -49,6 +50,7 @@ pub mod place;
 mod posix;
 mod process;
 mod program;
+mod raw;
 #[cfg(test)]
 mod recorded;
 mod stack;
@@ -75,6 +77,7 @@ pub use memory_limit::{LimitError, MemoryLimit};
 pub use notes::hidden_notes;
 pub use posix::Posix;
 pub use program::{Remount, Station};
+pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
 pub use volume::{LeftVolume, Volume, VolumeSpec, left_volumes};
 pub use workspace::{Workspace, remove_left};

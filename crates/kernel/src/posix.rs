@@ -32,7 +32,7 @@ pub(crate) const RING_BYTES: u32 = 1 << 20;
 
 /// The real kernel with programs on it.
 pub struct Posix {
-    programs: Vec<Program>,
+    pub(crate) programs: Vec<Program>,
     stop: Arc<AtomicBool>,
     /// Set by whoever hears that this process was held still and goes on.
     held: Arc<AtomicBool>,

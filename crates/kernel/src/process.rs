@@ -4,6 +4,7 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, CWD, Mode as Rights, OFlags};
 use rustix::io::Errno;
@@ -11,6 +12,7 @@ use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, P
 
 use crate::data::{self, Pages, Ring};
 use crate::fault::Fault;
+use crate::raw::RawDevice;
 
 /// The rights of `creat(path, 0666)`, less the umask.
 const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
@@ -24,6 +26,19 @@ pub(crate) struct Process {
     scratch: Pages,
     seed: u64,
     writes_zeros: bool,
+    device: GivenDevice,
+}
+
+/// What may be done to a device that the given names stand for.
+#[derive(Default)]
+pub(crate) enum GivenDevice {
+    /// There is none.
+    #[default]
+    None,
+    /// It is read.
+    OnlyRead,
+    /// It is written to, too: the guard gave leave.
+    Cleared(Arc<RawDevice>),
 }
 
 struct OpenFile {
@@ -51,7 +66,15 @@ impl Process {
             scratch: Pages::zeroed(largest_call as usize)?,
             seed,
             writes_zeros: false,
+            device: GivenDevice::None,
         })
+    }
+
+    /// Says what its given names stand for. Leave that was given is not taken back.
+    pub(crate) fn give_device(&mut self, device: GivenDevice) {
+        if !matches!(self.device, GivenDevice::Cleared(_)) {
+            self.device = device;
+        }
     }
 
     /// Writes zeros from now on, which can be compressed, in place of data that cannot.
@@ -248,9 +271,18 @@ impl Process {
     /// The descriptors that programs of 1983 got were inherited by their children; nobody set O_CLOEXEC.
     /// No child is ever made while a program runs here, so none is set either.
     fn open(&mut self, name: Name, handle: Handle, flags: OFlags) -> Result<u32, Reason> {
-        let mut buffer = NameBuffer::default();
-        let (directory, path) = self.names.resolve(name, &mut buffer)?;
-        let descriptor = rustix::fs::openat(directory, path, flags, FILE_RIGHTS).map_err(reason)?;
+        let is_given = name.directory == Directory::GIVEN;
+        let descriptor = match &self.device {
+            GivenDevice::Cleared(raw) if is_given => raw.open(flags).map_err(reason)?,
+            GivenDevice::OnlyRead if is_given && flags.intersects(OFlags::WRONLY | OFlags::RDWR) => {
+                return Err(Reason::Denied);
+            }
+            _ => {
+                let mut buffer = NameBuffer::default();
+                let (directory, path) = self.names.resolve(name, &mut buffer)?;
+                rustix::fs::openat(directory, path, flags, FILE_RIGHTS).map_err(reason)?
+            }
+        };
         let identity = identity(self.seed, name);
         *slot(&mut self.files, handle) = Some(OpenFile { descriptor, offset: 0, identity });
         Ok(0)

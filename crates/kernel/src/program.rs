@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use crate::caches::Sight;
 use crate::devices::Device;
 use crate::fault::Fault;
-use crate::place::Place;
-use crate::process::Process;
+use crate::place::{self, Place};
+use crate::process::{GivenDevice, Process};
 use crate::stack;
 use crate::storage::Storage;
 use crate::workspace::Workspace;
@@ -64,6 +64,9 @@ impl Program {
         if let (None, Some(path)) = (&self.workspace, self.given.first()) {
             let device = Storage::at(path).ok().flatten().and_then(|storage| storage.device);
             self.devices = device.map(|device| stack::under(&device)).unwrap_or_default();
+        }
+        if self.given.iter().any(|path| place::block_number(path).is_some()) {
+            self.process.give_device(GivenDevice::OnlyRead);
         }
     }
 

@@ -12,6 +12,7 @@ use super::Source;
 use super::groups::Groups;
 use crate::bounded;
 use crate::devices::Device;
+use crate::heat::{AT_LIMIT, HEAT, Heat};
 use crate::place;
 
 /// Attributes of a queue that decide how it works (Documentation/ABI/stable/sysfs-block).
@@ -48,6 +49,9 @@ impl Source {
                 let text = device.queue().and_then(|queue| bounded::of_the_kernel(queue.join(attribute)).ok());
                 add(format!("{attribute} of {name}"), text.map(|text| chosen(&text)));
             }
+        }
+        for (device, heat) in devices.iter().filter_map(|(device, _)| Some((device, Heat::of(device)?))) {
+            add(format!("{HEAT}{}", device.name), Some(if heat.is_reached { AT_LIMIT } else { "below" }.to_owned()));
         }
         for (index, folder) in folders.iter().enumerate() {
             let which = if folders.len() > 1 { format!(" of program {}", index + 1) } else { String::new() };
@@ -93,6 +97,8 @@ mod tests {
             ("sys/dev/block/7:3/queue/scheduler", "[none] mq-deadline\n"),
             ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
             ("sys/dev/block/8:0/queue/read_ahead_kb", "128\n"),
+            ("sys/dev/block/8:0/device/hwmon/hwmon0/temp1_input", "61000\n"),
+            ("sys/dev/block/8:0/device/hwmon/hwmon0/temp1_max", "60000\n"),
             ("proc/sys/vm/dirty_ratio", "20\n"),
             ("sys/devices/system/cpu/online", "0-3\n"),
             ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
@@ -105,6 +111,7 @@ mod tests {
         let found = recorded.source.surroundings(&devices, &[]);
         let expected = [
             ("governor", "performance, powersave"),
+            ("heat of sda", "at its limit"),
             ("memory limit", "67108864"),
             ("processors online", "0-3"),
             ("read_ahead_kb of sda", "128"),

@@ -158,6 +158,23 @@ impl Cleared {
         Ok(())
     }
 
+    /// Opens what is held once more, whatever its name leads to meanwhile.
+    pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
+        self.verify().map_err(io::Error::other)?;
+        match &self.holding {
+            Holding::Own { .. } => open(&self.node(), flags),
+            Holding::Other(held) => again(&held.kept, flags),
+        }
+    }
+
+    /// Has the device forget so many bytes from there on.
+    pub(crate) fn discard(&self, at: u64, length: u64) -> io::Result<()> {
+        match &self.holding {
+            Holding::Other(Held { claim: Some(claim), .. }) => super::discard(claim, at, length),
+            _ => Err(io::Error::other("it is not held exclusively")),
+        }
+    }
+
     /// Has it exclusively again.
     pub(crate) fn claim(&mut self) -> Result<(), GuardFault> {
         self.verify()?;

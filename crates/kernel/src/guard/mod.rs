@@ -47,6 +47,7 @@ use signatures::OfFile;
 // From linux/fs.h.
 const BLKROGET: libc::c_ulong = 0x125E;
 const BLKRRPART: libc::c_ulong = 0x125F;
+const BLKDISCARD: libc::c_ulong = 0x1277;
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 const BLKGETDISKSEQ: libc::c_ulong = 0x8008_1280;
 
@@ -286,6 +287,14 @@ fn forget(file: &File) -> io::Result<()> {
 fn forget_partitions(file: &File) -> io::Result<()> {
     // SAFETY: this request takes no argument.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), BLKRRPART as _) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a device forget so many bytes from there on.
+fn discard(file: &File, at: u64, length: u64) -> io::Result<()> {
+    let range = [at, length];
+    // SAFETY: the kernel reads two numbers of 64 bits, which live until the call returns.
+    let done = unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

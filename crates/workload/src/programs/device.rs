@@ -1,0 +1,123 @@
+//! Loads on a block device as it is: reads and writes in order and at random, past the page cache, each for a fixed time.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use units::Nanos;
+
+use super::{FILE, data_durable};
+use crate::body::{Body, Places};
+use crate::cache::Cache;
+use crate::op::{Access, Mode, Name, Op, OpKind};
+use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::stream::Stream;
+
+/// A device, and for how long it is read or written to.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    /// Its size.
+    pub bytes: u64,
+    /// When a program ends, where the end of the device is not reached before.
+    pub time: Nanos,
+    /// The seed of random places.
+    pub seed: u64,
+}
+
+impl Device {
+    /// Reads it, or writes it over, from the beginning on.
+    pub fn in_order(self, write: bool, block: u32) -> Program {
+        let blocks = self.bytes / u64::from(block);
+        let places = Places::in_order(write, FILE, block, blocks);
+        let amount = (Base::Bytes, blocks * u64::from(block));
+        self.program(if write { "write" } else { "read" }, write, block, places, amount)
+    }
+
+    /// Reads, or writes, blocks at places drawn at random out of all that it has.
+    pub fn at_random(self, write: bool, block: u32) -> Program {
+        let blocks = self.bytes / u64::from(block);
+        let places = Places::drawn(write, FILE, block, (u64::MAX, blocks.max(1)), self.seed);
+        self.program(if write { "randwrite" } else { "randread" }, write, block, places, (Base::Ops, u64::MAX))
+    }
+
+    fn program(
+        self,
+        name: &'static str,
+        write: bool,
+        block: u32,
+        places: Places,
+        (base, amount): (Base, u64),
+    ) -> Program {
+        let mode = Mode { direct: true, ..Mode::default() };
+        let access = if write { Access::ReadWrite } else { Access::Read };
+        let opening = vec![Op::Open { name: Name::given(0), handle: FILE, access, mode }];
+        // No name of a file belongs to it: its data are all there is.
+        let durable = |op| if write { Stream::of(vec![op]) } else { Stream::empty() };
+        let phase = Phase {
+            name,
+            cache: Cache::AsIs,
+            steps: Stream::open(opening, Body::Places(places)),
+            data: if write { data_durable(FILE) } else { Stream::empty() },
+            durable: durable(Op::Fsync { handle: FILE }),
+            base,
+            amount,
+            within: None,
+            unit: Unit::of(if write { OpKind::WriteAt } else { OpKind::ReadAt }),
+        };
+        let program = Program {
+            name,
+            parameters: self.parameters(block),
+            prepare: Stream::empty(),
+            phases: vec![phase],
+            space: 0,
+            largest_call: block,
+        };
+        program.within(self.time)
+    }
+
+    fn parameters(self, block: u32) -> Vec<Parameter> {
+        vec![
+            Parameter::new("buffer_bytes", block),
+            Parameter::new("device_bytes", self.bytes),
+            Parameter::new("direct", true),
+            Parameter::new("iodepth", 1u32),
+            Parameter::new("seed", self.seed),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Directory;
+    use crate::stream::Step;
+
+    const DEVICE: Device = Device { bytes: 10 << 20, time: Nanos::from_secs(1), seed: 1 };
+
+    #[test]
+    fn only_what_writes_opens_for_writing_and_is_made_durable() {
+        for write in [false, true] {
+            for mut program in [DEVICE.in_order(write, 128 << 10), DEVICE.at_random(write, 4096)] {
+                assert!(program.prepare.is_empty() && program.phases[0].changes() == write, "{}", program.name);
+                let first = program.phases[0].steps.next();
+                let Some(Step::Op(Op::Open { name, access, mode, .. })) = first else { panic!("{first:?}") };
+                assert_eq!((name.directory, mode.direct), (Directory::GIVEN, true));
+                assert_eq!(access == Access::Read, !write);
+                let Some(Step::Op(op)) = program.phases[0].steps.next() else { panic!("no work") };
+                assert_eq!(matches!(op, Op::WriteAt { .. }), write, "{op:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_order_goes_to_the_last_whole_block_and_no_further() {
+        let steps = Device { bytes: (1 << 20) + 5000, ..DEVICE }.in_order(false, 128 << 10).phases.remove(0).steps;
+        let mut last = 0;
+        let mut count = 0;
+        for step in steps {
+            if let Step::Op(Op::ReadAt { offset, length, .. }) = step {
+                (last, count) = (offset + u64::from(length), count + 1);
+            }
+        }
+        assert_eq!((last, count), (1 << 20, 8));
+    }
+}
