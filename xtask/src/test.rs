@@ -41,8 +41,9 @@ const STEPS: [Step; 8] = [
 ];
 
 /// Tests that need the machine for themselves (2), and why.
-const ALONE: [(&str, &str); 5] = [
+const ALONE: [(&str, &str); 6] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
+    ("device", "has a rate settle, on a disk that is slow and not on a busy processor"),
     ("docs", "measures within a few seconds what the pages show"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
     MarkCode, ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State,
-    Steadiness, TargetInfo, limits, summary,
+    Steadiness, TargetInfo, limits, steady, summary,
 };
 use units::{Nanos, fnv1a};
 use workload::{Base, Census, Issue, OpKind, Parameter, Phase, Reason, Setting, Steps, Tally, Unproven};
@@ -115,6 +115,52 @@ pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<
     phases.map(|(index, phase)| cell(scene, alternative, history, index, phase)).collect()
 }
 
+/// Whether all rates of the program are steady, or will not be measured.
+pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> bool {
+    let is_steady = |(index, phase): (usize, &Phase)| {
+        let rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
+        matches!(steady::settling(&rates(&rounds, base(phase), clock(plan, phase))), steady::Settling::Since(..))
+    };
+    alternative.row.omitted.is_some()
+        || history.failure().is_some()
+        || alternative.row.program.phases.iter().enumerate().all(is_steady)
+}
+
+/// The rates of these rounds.
+fn rates(rounds: &[Round], base: RateBase, clock: ClockKind) -> Vec<f64> {
+    rounds.iter().filter_map(|round| summary::round_rate(round, base, clock)).collect()
+}
+
+/// The clock that is claimed of a phase.
+fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
+    match plan.how.claim {
+        Claim::Durable if phase.changes() => ClockKind::Durable,
+        // Each unit of its work waits for its data.
+        _ if phase.unit.last == OpKind::Fdatasync => ClockKind::DataDurable,
+        Claim::Durable | Claim::Returned => ClockKind::Returned,
+    }
+}
+
+/// What its rate counts.
+fn base(phase: &Phase) -> RateBase {
+    match phase.base {
+        Base::Bytes => RateBase::Bytes,
+        Base::Files => RateBase::Files,
+        Base::Ops => RateBase::Ops,
+    }
+}
+
+/// How steady a cell is, in the words of its state, and why that was not measured where it was not.
+fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool) -> (Steadiness, Option<String>) {
+    match settling {
+        Some(steady::Settling::Since(..)) => (Steadiness::Steady, None),
+        Some(steady::Settling::Not(_)) => (Steadiness::Transient, None),
+        Some(steady::Settling::TooFew) => (Steadiness::NotMeasured, stats::marks::level::too_few(rounds)),
+        None if simulated => (Steadiness::NotMeasured, None),
+        None => (Steadiness::NotMeasured, Some("only the preset device goes on until a rate is steady".to_owned())),
+    }
+}
+
 /// What a failed program is worth telling, once.
 pub fn problem(targets: &[Target], alternative: &Alternative, history: &History) -> Option<Problem> {
     let void = history.failure()?;
@@ -142,24 +188,21 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let targets: &[&Target] = &busy.iter().map(|&index| &scene.targets[index]).collect::<Vec<_>>();
     let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
-    let clock = match plan.how.claim {
-        Claim::Durable if phase.changes() => ClockKind::Durable,
-        // Each unit of its work waits for its data.
-        _ if phase.unit.last == OpKind::Fdatasync => ClockKind::DataDurable,
-        Claim::Durable | Claim::Returned => ClockKind::Returned,
-    };
-    let base = match phase.base {
-        Base::Bytes => RateBase::Bytes,
-        Base::Files => RateBase::Files,
-        Base::Ops => RateBase::Ops,
-    };
+    let (clock, base) = (clock(plan, phase), base(phase));
     let mut rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
+    if plan.until_steady {
+        // Those before the last window were run to come there.
+        let before = rounds.len().saturating_sub(steady::WINDOW);
+        rounds[..before].iter_mut().for_each(|round| round.discarded = true);
+    }
+    let settling = plan.until_steady.then(|| steady::settling(&rates(&rounds, base, clock)));
     if !simulated {
         judge::machine::mark_rounds(&mut rounds, history.runs.iter().map(|run| &run.performance), index, phase);
     }
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
+    let all_runs = history.runs.iter().filter_map(|run| run.performance.phases.get(index));
     let kept_runs: Vec<&PhaseRun> =
-        history.runs.iter().filter(|run| !run.discarded).filter_map(|run| run.performance.phases.get(index)).collect();
+        all_runs.zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
 
@@ -185,6 +228,8 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
             .kept()
             .flat_map(|(round, performance)| performance.surroundings.iter().map(move |settings| (round, settings)))
             .collect::<Vec<_>>(),
+        settling,
+        all_rounds: &rounds,
         rounds: &kept,
         runs: &kept_runs,
     };
@@ -196,6 +241,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         true => LowerCache::Warm,
         false => LowerCache::NotMeasured,
     };
+    let (steadiness, steadiness_reason) = steadiness(settling.filter(|_| measured), kept().count(), simulated);
     Cell {
         provenance: if simulated { Provenance::Simulated } else { Provenance::Measured },
         preset: plan.preset.to_owned(),
@@ -218,7 +264,8 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
             cache_reason,
             lower_cache: from_device.then_some(lower_cache),
             clock,
-            steadiness: Steadiness::NotMeasured,
+            steadiness,
+            steadiness_reason,
             // Nobody else is on a simulated machine. Of a real one it is said once all cells are there.
             environment: if simulated { Environment::Quiet } else { Environment::NotMeasured },
         },

@@ -45,11 +45,11 @@ use crate::load_spec::{LoadSpec, SEED};
 use crate::output;
 use crate::presets::{self, Preset, Settings};
 use crate::runs::KeepArguments;
-use crate::target::{Target, TargetArgument};
+use crate::target::{Conditioning, Target, TargetArgument};
 
 use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, SIMULATE_EXAMPLES};
 use simulate::SimulateArguments;
-use values::{Data, DocumentKind, What, WhatParser, parse_bytes, parse_memory, parse_time};
+use values::{Data, DocumentKind, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
 
 /// How fast is this for what programs do, can I believe the number, and why?
 ///
@@ -279,10 +279,12 @@ pub struct RunArguments {
     /// of a job of fio.
     #[arg(value_name = "PRESET|JOB.toml", value_parser = WhatParser)]
     what: What,
-    /// Where: PATH, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE; the directory you stand in, where
+    /// Where: PATH, DEVICE, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE; the directory you stand in, where
     /// none is named.
     ///
     /// PATH: a directory, in which a private folder is made and removed.
+    ///
+    /// DEVICE: a block device, with the preset device. It is only read, unless --write overwrites all of it.
     ///
     /// image:FSTYPE[,KEY=VALUE]...: a fresh file system on an image that nobody else sees and that is gone
     /// afterwards (needs root). FSTYPE is ext4, xfs, btrfs or any other with a mkfs; the keys are size, dir
@@ -322,6 +324,16 @@ pub struct RunArguments {
     /// minute it has of its own also lifts its limits on what is written.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     pub budget: Option<Nanos>,
+    /// How long each program of device runs in a round, from 0.1 s to a day; 10s where not given.
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_round_time)]
+    pub time: Option<Nanos>,
+    /// Overwrite all of the DEVICE, with the preset device: it is discarded, written in order (--precondition), and then
+    /// written to in every round. What is in use is refused; --destroy-data and --confirm say that it is meant.
+    #[arg(long)]
+    pub write: bool,
+    /// How often a device is written over before the first round: 2x where not given, none, or any number of times.
+    #[arg(long, value_name = "TIMES", allow_negative_numbers = true, requires = "write")]
+    pub precondition: Option<Conditioning>,
     /// The seed of every random order.
     #[arg(long)]
     seed: Option<u64>,
@@ -384,6 +396,9 @@ impl RunArguments {
             size: None,
             room_for_files: None,
             budget: None,
+            time: None,
+            write: false,
+            precondition: None,
             seed: None,
             data: Data::default(),
             together: false,
@@ -465,7 +480,7 @@ impl RunArguments {
 
     /// What its preset needs to know.
     pub fn settings(&self, memory: Option<Bytes>, sizes: Sizes) -> Settings {
-        Settings { size: self.size, memory, seed: self.seed(), sizes, load: self.load, mix: self.mix }
+        Settings { size: self.size, memory, seed: self.seed(), sizes, load: self.load, mix: self.mix, time: self.time }
     }
 
     /// Whether to run every program also on all targets at once: as asked, or as the preset does where the

@@ -56,7 +56,8 @@ pub struct YesArguments {
 pub struct ConsentArguments {
     #[command(flatten)]
     pub place: YesArguments,
-    /// Let go what the devices hold that new: names. What is in use is refused all the same.
+    /// Let go what the devices hold that new: names, and those that --write overwrites. What is in use is refused all the
+    /// same.
     #[arg(long)]
     destroy_data: bool,
     /// Which device is meant, with --destroy-data: its model and serial number as `lsblk -o NAME,MODEL,SERIAL` shows
@@ -70,7 +71,8 @@ pub struct ConsentArguments {
 ///   1. a directory where a benchmark is rarely meant, also of an image: --yes, or yes on a terminal;
 ///   2. a device that must not be overwritten: refused, whatever is said;
 ///   3. a device that holds something: --destroy-data, and what is printed on it, given or typed. What was given is
-///      used up by the device it names: another of the same words is not meant by it.
+///      used up by the device it names: another of the same words is not meant by it;
+///   4. a device all of which is overwritten: the same, also where it seems to hold nothing.
 ///
 /// Nobody is asked where only the plan is wanted, but 2. holds, and --destroy-data is missed.
 pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Result<(), Error> {
@@ -86,6 +88,21 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Re
                     volume.inspected.check(&Leave::None)?;
                 } else if !is_plan {
                     volume.leave = Leave::Destroy(confirmation(&mut given, &volume.inspected)?);
+                }
+            }
+            // 2. and 4.
+            Site::Device(device) => {
+                let Some(overwriting) = &mut device.overwriting else { continue };
+                let inspected = &overwriting.inspected;
+                if !said.destroy_data || !inspected.asks() {
+                    inspected.check(&Leave::None)?;
+                }
+                if !said.destroy_data {
+                    let (device, identity) = (inspected.described(), inspected.identity());
+                    return Err(Error::NotToBeOverwritten { device, identity });
+                }
+                if !is_plan {
+                    overwriting.leave = Leave::Destroy(confirmation(&mut given, inspected)?);
                 }
             }
             _ => {}
@@ -140,7 +157,8 @@ fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<String
     }
     let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
     let (device, what) = (inspected.described(), inspected.identity_is());
-    let typed = typed(&format!("{device}: {}. Type its {what} to destroy that: ", holds.join("; ")));
+    let holds = if holds.is_empty() { "all of it is overwritten".to_owned() } else { holds.join("; ") };
+    let typed = typed(&format!("{device}: {holds}. Type its {what} to destroy that: "));
     let typed = typed.ok_or_else(|| not_confirmed(String::new()))?;
     inspected.confirm(&typed)?;
     Ok(typed)

@@ -15,6 +15,9 @@ use crate::status::StatusLine;
 /// Columns of the bar.
 const BAR: u64 = 20;
 
+/// Bytes of a call that conditions a device.
+const CALL: u64 = kernel::CONDITIONING_CALL as u64;
+
 /// The progress line. Silent where standard error is no terminal.
 pub struct Display {
     began: Instant,
@@ -35,10 +38,19 @@ impl Display {
     pub fn show(&mut self, event: &Event) {
         let now = since(self.began);
         match event {
-            Event::ImageWritten { bytes, of, .. } if bytes == of => self.line.clear(),
+            Event::ImageWritten { bytes, of, .. } | Event::DeviceWritten { bytes, of, .. } if bytes == of => {
+                self.line.clear();
+            }
             Event::ImageWritten { target, bytes, of } => {
                 let percent = 100 * bytes / of.max(&1);
                 self.draw(*bytes, *of, &format!("writing the image for {target}, {percent} % of {}", Bytes(*of)));
+            }
+            Event::DeviceWritten { target, bytes, of } => {
+                // Hundreds of calls in a second; who draws is waited for.
+                if 1000 * bytes / of.max(&1) != 1000 * bytes.saturating_sub(CALL) / of.max(&1) {
+                    let percent = 100 * bytes / of.max(&1);
+                    self.draw(*bytes, *of, &format!("conditioning {target}, {percent} % of {}", Bytes(*of)));
+                }
             }
             Event::Started(plan) => (self.began, self.progress) = (Instant::now(), Progress::of(plan)),
             Event::RoundStarted { round, rounds, standing } => {

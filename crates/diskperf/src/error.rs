@@ -39,6 +39,12 @@ pub enum Error {
     NotADirectory(PathBuf),
     #[error("{0} is a block device, and this measures through a file system")]
     IsADevice(PathBuf),
+    #[error("{0} is no block device, and the preset device measures those")]
+    NoDevice(String),
+    #[error("all of {device} would be overwritten, and nobody has said that it may be")]
+    NotToBeOverwritten { device: String, identity: String },
+    #[error("{option} means nothing with {preset}")]
+    OnlyOfDevices { option: &'static str, preset: &'static str },
     #[error("no path was named")]
     NoPath,
     #[error("{0} is a directory, and this needs a file")]
@@ -187,6 +193,8 @@ impl Error {
             | Error::MissingDevice(_)
             | Error::NotADirectory(_)
             | Error::IsADevice(_)
+            | Error::NoDevice(_)
+            | Error::OnlyOfDevices { .. }
             | Error::NoPath
             | Error::IsADirectory(_)
             | Error::NotAFile(_)
@@ -232,6 +240,7 @@ impl Error {
             | Error::WouldOverwrite(_)
             | Error::WouldOverwriteLoop { .. }
             | Error::RarelyMeant { .. }
+            | Error::NotToBeOverwritten { .. }
             | Error::SmallDevice { .. }
             | Error::SameFile { .. }
             | Error::StillRuns { .. }
@@ -287,10 +296,15 @@ impl Error {
             Error::IsADevice(path) => {
                 let device = shell::word(path);
                 format!(
-                    "name a directory on it; `diskperf bw -b {device}` and `-l {device}` read the device itself, and \
-                     new:ext4@{device} makes a file system on one that holds nothing"
+                    "name a directory on it; `diskperf run device {device}`, `diskperf bw -b {device}` and `-l {device}` \
+                     read the device itself, and new:ext4@{device} makes a file system on one that holds nothing"
                 )
             }
+            Error::NoDevice(_) => "lsblk lists the devices there are, as in diskperf run device /dev/sdb".to_owned(),
+            Error::NotToBeOverwritten { identity, .. } => {
+                format!("to destroy what it holds: --destroy-data --confirm {}", shell::word(identity))
+            }
+            Error::OnlyOfDevices { .. } => "diskperf run device DEVICE takes it".to_owned(),
             Error::NoPath => "name the directory to measure, as in . for the one you stand in".to_owned(),
             Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").display()),
             Error::NotAFile(_) => "a pipe, a socket or a device has no size; name a file".to_owned(),

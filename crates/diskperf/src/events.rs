@@ -11,6 +11,8 @@ use crate::plan::Plan;
 pub enum Event<'a> {
     /// So many bytes of the image for a target are written.
     ImageWritten { target: &'a str, bytes: u64, of: u64 },
+    /// So many bytes of a device are written, of those that condition it.
+    DeviceWritten { target: &'a str, bytes: u64, of: u64 },
     /// The run begins.
     Started(&'a Plan),
     /// A round begins: which of how many, as far as that is known, and what rounds before it have decided.

@@ -257,6 +257,7 @@ mod tests {
             discard_first: false,
             promised: rounds,
             must_agree: false,
+            until_steady: false,
             memory: None,
             before: crate::plan::Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },

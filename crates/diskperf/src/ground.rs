@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::guard::{GuardFault, Leave};
+use kernel::heat::Heat;
 use kernel::place::Place;
 use kernel::tuning::{Tuned, Tuning};
-use kernel::{Image, ImageSpec, PrivateMounts, Remount, Station, Volume, Workspace};
+use kernel::{Image, ImageSpec, PrivateMounts, RawDevice, Remount, Station, Volume, Workspace};
 use stats::{ImageInfo, TargetInfo};
 use units::Bytes;
 
+use crate::conditioning::condition;
 use crate::error::Error;
 use crate::events::Event;
 use crate::made::Made;
@@ -27,6 +29,8 @@ pub type Renewal = Box<dyn FnMut() -> Result<(), Error> + Send>;
 pub struct Ground {
     site: Site,
     made: Option<Arc<Mutex<Made>>>,
+    /// The device that programs write to, where it was cleared for that.
+    raw: Option<Arc<RawDevice>>,
     tuning: Option<Tuning>,
     info: TargetInfo,
     /// What the names of private folders hold, so that they are found if this process is killed.
@@ -34,10 +38,12 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Makes what has to be made, and tries what has to be tuned, once. The programs need so many bytes.
+    /// Makes what has to be made, and tries what has to be tuned, once. The programs need so many bytes; what conditions
+    /// a device follows from the seed, or is zero.
     pub fn prepare(
         target: &Target,
         needed: u64,
+        data: (u64, bool),
         label: Option<&str>,
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
@@ -49,13 +55,26 @@ impl Ground {
             Site::Volume(volume) => Some(make_on_device(volume, needed)?),
             _ => None,
         };
+        let mut conditioned = None;
+        let overwriting = match &target.site {
+            Site::Device(device) => device.overwriting.as_ref(),
+            _ => None,
+        };
+        let raw = overwriting.map(|overwriting| -> Result<Arc<RawDevice>, Error> {
+            let raw = RawDevice::over(&overwriting.inspected, &overwriting.leave)?;
+            if let Some(times) = overwriting.conditioning {
+                conditioned = Some(condition(&raw, (&target.name, times), data, stop, notify)?);
+            }
+            Ok(Arc::new(raw))
+        });
+        let raw = raw.transpose()?;
         let tuning = plan_tuning(target, made.as_ref())?;
         if let Some(tuning) = &tuning {
             tuning.apply().and_then(Tuned::restore)?;
         }
-        let info = info(target, made.as_ref())?;
+        let info = TargetInfo { conditioned, ..info(target, made.as_ref())? };
         let made = made.map(|made| Arc::new(Mutex::new(made)));
-        Ok(Ground { site: target.site.clone(), made, tuning, info, label: label.map(str::to_owned) })
+        Ok(Ground { site: target.site.clone(), made, raw, tuning, info, label: label.map(str::to_owned) })
     }
 
     /// Takes away what was made on a device, for another target that stands on it in turn. Nothing may stand on it any
@@ -87,9 +106,15 @@ impl Ground {
             (_, Some(made)) => station.workspace = Some(inside(locked(made).path())?),
             (Site::Directory { path, .. }, _) => station.workspace = Some(inside(path)?),
             (Site::File { path, .. }, _) => station.given.push(path.clone()),
+            (Site::Device(device), _) => station.given.push(device.path.clone()),
             (Site::Image { .. } | Site::Volume(_) | Site::Simulated(_), None) => {}
         }
         Ok(station)
+    }
+
+    /// The device that programs write to, where it was cleared for that.
+    pub fn raw(&self) -> Option<Arc<RawDevice>> {
+        self.raw.clone()
     }
 
     /// How its file system is mounted anew, where that is ours.
@@ -205,13 +230,19 @@ fn plan_tuning(target: &Target, made: Option<&Made>) -> Result<Option<Tuning>, E
     if target.tuning.is_empty() {
         return Ok(None);
     }
-    match made.map(Made::device).or(target.place().and_then(|place| place.device.as_ref())) {
+    match made.map(Made::device).or_else(|| target.device()) {
         Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?)),
         None => {
             let why = "there is no device to be seen that could be tuned".to_owned();
             Err(Error::BadTuning { typed: target.typed.clone(), why })
         }
     }
+}
+
+/// `41 C of 70 C`.
+fn heat_in_words(heat: Heat) -> String {
+    let limit = heat.limit.map_or_else(String::new, |limit| format!(" of {limit} C"));
+    format!("{} C{limit}", heat.celsius)
 }
 
 fn look(path: &Path) -> Result<Place, Error> {
@@ -230,7 +261,7 @@ fn kept_name(target: &Target) -> String {
 pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, Error> {
     let ground = made.map(|made| look(made.path())).transpose()?;
     let place = ground.as_ref().or(target.place());
-    let device = place.and_then(|place| place.device.as_ref());
+    let device = place.and_then(|place| place.device.as_ref()).or_else(|| target.device());
     let image = made.and_then(Made::image).map(|image| -> Result<ImageInfo, Error> {
         Ok(ImageInfo {
             bytes: image.bytes().0,
@@ -253,6 +284,8 @@ pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, Error> {
         nested_in: place.and_then(|place| place.nested_in.clone()),
         fill_percent: place.map(|place| place.fill_percent()),
         image: image.transpose()?,
+        heat: device.and_then(Heat::of).map(heat_in_words),
+        conditioned: None,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),
         before_each: None,
     })

@@ -2,10 +2,12 @@
 
 mod devices;
 pub mod machine;
+mod rates;
 mod window;
 
 use kernel::place::Place;
 use stats::marks::{Mark, MarkCode, rounds};
+use stats::steady::Settling;
 use stats::{ClockKind, RateBase, Round, TargetInfo, summary};
 use units::Nanos;
 use workload::{Phase, Surroundings};
@@ -43,6 +45,10 @@ pub struct Case<'a> {
     pub nothing: Option<Nanos>,
     /// The settings around it, with the round that they were read in, in the order of time.
     pub surroundings: &'a [(u32, &'a Surroundings)],
+    /// What its rounds tell of how steady it is, where it is claimed to be.
+    pub settling: Option<Settling>,
+    /// Every round.
+    pub all_rounds: &'a [Round],
     /// The rounds that count.
     pub rounds: &'a [&'a Round],
     /// What was seen in them.
@@ -64,7 +70,7 @@ pub fn marks(case: &Case) -> Vec<Mark> {
     if !case.measured {
         return Vec::new();
     }
-    devices::marks(case).chain(of_rounds(case)).chain(machine::marks(case)).collect()
+    devices::marks(case).chain(rates::marks(case)).chain(of_rounds(case)).chain(machine::marks(case)).collect()
 }
 
 /// What the rounds themselves tell.

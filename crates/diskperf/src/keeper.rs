@@ -243,7 +243,7 @@ fn under_test(store: &Path, targets: &[Target]) -> Vec<String> {
         let under = match &target.site {
             Site::Image { host, .. } => host.device.as_ref(),
             Site::Volume(volume) => Some(volume.inspected.device()),
-            _ => target.place().and_then(|place| place.device.as_ref()),
+            _ => target.device(),
         };
         devices.extend(under.map(|under| place.shared_with(under)).unwrap_or_default());
     }

@@ -18,6 +18,7 @@ mod checks;
 mod choose;
 mod cli;
 mod commands;
+mod conditioning;
 mod consent;
 pub mod consumption;
 mod deadline;

@@ -26,6 +26,8 @@ pub struct Plan {
     pub promised: u32,
     /// Whether the kept rounds must agree.
     pub must_agree: bool,
+    /// Whether it ends as soon as every rate is steady; figures are made of the last rounds then.
+    pub until_steady: bool,
     /// How much memory the run may have, where it is limited.
     pub memory: Option<Bytes>,
     /// What is done to file systems of our own before every execution.
@@ -288,6 +290,7 @@ mod tests {
             discard_first: true,
             promised: 2,
             must_agree: true,
+            until_steady: false,
             memory: None,
             before: Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },

@@ -52,14 +52,14 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
         Site::Directory { place, .. } => Some(WRITTEN.min(place.free_bytes / PART_OF_FREE)),
         // A simulated one as much: its figures stand beside real ones.
         Site::Image { .. } | Site::Volume(_) | Site::Simulated { .. } => Some(WRITTEN),
-        Site::File { .. } => None,
+        Site::Device(_) | Site::File { .. } => None,
     });
     let room = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(place.free_bytes / 10 * 9),
         // What a file system takes of its own on a small image, log and tables.
         Site::Image { image, .. } => image.size.map(|size| size.0 / 3),
         Site::Volume(volume) => Some(volume.inspected.bytes() / 3),
-        Site::File { .. } | Site::Simulated { .. } => None,
+        Site::Device(_) | Site::File { .. } | Site::Simulated { .. } => None,
     });
     let room = room.min().unwrap_or(u64::MAX);
     let mut largest = Sizes::LARGEST.min(&Sizes {

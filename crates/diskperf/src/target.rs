@@ -1,5 +1,6 @@
 //! Where programs run: what is typed, and what it means.
 
+mod device;
 mod keys;
 mod simulated;
 
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kernel::ImageFault;
+use kernel::devices::Device;
 use kernel::guard::Leave;
 use kernel::place::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
 use kernel::storage::Storage;
@@ -18,14 +20,16 @@ use kernel::tuning::Setting;
 use units::Bytes;
 
 use crate::error::Error;
+use crate::presets::LEAST_DEVICE;
 
+pub use device::{Conditioning, DeviceArgument, Overwriting};
 pub use keys::{ImageArgument, VolumeArgument};
 pub use simulated::{Described, Simulated};
 
 /// What begins the tuning of a target's queue.
 const TUNE: &str = ",tune=";
 
-/// A target as it was typed: `PATH`, `image:FSTYPE`, `new:FSTYPE@DEVICE`, `file:PATH`, `sim:MACHINE`, each with an optional `name=`
+/// A target as it was typed: `PATH`, `DEVICE`, `image:FSTYPE`, `new:FSTYPE@DEVICE`, `file:PATH`, `sim:MACHINE`, each with an optional `name=`
 /// before it and an optional `,tune=` behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetArgument {
@@ -42,7 +46,7 @@ pub struct TargetArgument {
 /// What a target is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// A directory: a private subfolder is made and removed.
+    /// A directory, in which a private subfolder is made and removed, or a block device.
     Directory(PathBuf),
     /// A fresh file system on an image: its type and its keys.
     Image(String),
@@ -136,6 +140,8 @@ pub enum Site {
     Image { image: Box<ImageArgument>, host: Place },
     /// On a device, in a file system that will be made there.
     Volume(Box<VolumeArgument>),
+    /// On a device as it is: only read, or all of it overwritten.
+    Device(Box<DeviceArgument>),
     /// In one file that is only read.
     File { path: PathBuf, place: Place, bytes: u64 },
     /// On a simulated machine.
@@ -154,6 +160,7 @@ impl Target {
         let typed = &argument.typed;
         let mut tuning = argument.tune.as_ref().map_or_else(|| Ok(Vec::new()), |tune| keys::tuning(tune, typed))?;
         let site = match &argument.kind {
+            TargetKind::Directory(path) if is_block_device(path) => Site::Device(Box::new(DeviceArgument::at(path)?)),
             TargetKind::Directory(path) => {
                 let place = directory(path, typed)?;
                 writable(path)?;
@@ -244,7 +251,9 @@ impl Target {
     pub fn refuses_writes(&self) -> Option<String> {
         match &self.site {
             Site::File { path, .. } => Some(format!("{} is only read", path.display())),
-            Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
+            Site::Device(_) | Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => {
+                None
+            }
         }
     }
 
@@ -260,7 +269,9 @@ impl Target {
                 Ok(Some(storage)) if !storage.direct => Some(takes_no_direct(place)),
                 _ => None,
             },
-            Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
+            Site::Device(_) | Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => {
+                None
+            }
         }
     }
 
@@ -272,6 +283,7 @@ impl Target {
             Site::File { path, .. } => {
                 Storage::at(path).ok().flatten().filter(|storage| storage.direct).map(|storage| storage.block_bytes)
             }
+            Site::Device(device) => Some(device.storage.block_bytes),
             Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
         }
     }
@@ -314,7 +326,15 @@ impl Target {
     pub fn place(&self) -> Option<&Place> {
         match &self.site {
             Site::Directory { place, .. } | Site::File { place, .. } => Some(place),
-            Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
+            Site::Device(_) | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
+        }
+    }
+
+    /// The device under it, as far as it is known before anything is made.
+    pub fn device(&self) -> Option<&Device> {
+        match &self.site {
+            Site::Device(device) => device.device(),
+            _ => self.place()?.device.as_ref(),
         }
     }
 
@@ -334,6 +354,7 @@ impl Target {
                 return if is_small { Err(Error::SmallDevice { device, size, needed: programs }) } else { Ok(()) };
             }
             Site::Simulated(simulated) => return simulated.check(1, needed),
+            Site::Device(device) => return device.check_size(LEAST_DEVICE),
             Site::File { .. } => return Ok(()),
         };
         let (free, path) = (Bytes(place.free_bytes), path.to_owned());
@@ -351,6 +372,11 @@ fn takes_no_direct(place: &Place) -> String {
     format!("{} takes no O_DIRECT", place.file_system.as_deref().unwrap_or("this file system"))
 }
 
+/// Whether a block device is to be seen at the path.
+pub fn is_block_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
 /// Refuses a directory in which no private folder could be made.
 fn writable(path: &Path) -> Result<(), Error> {
     let fault = |source| kernel::Fault::Folder { action: "make a folder in", path: path.to_owned(), source };
@@ -366,9 +392,6 @@ fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing(path, typed)),
         Err(source) => return Err(Error::Unreadable { path: path.to_owned(), source }),
     };
-    if metadata.file_type().is_block_device() {
-        return Err(Error::IsADevice(path.to_owned()));
-    }
     if !metadata.is_dir() {
         return Err(Error::NotADirectory(path.to_owned()));
     }

@@ -58,10 +58,11 @@ impl Worlds {
         notify: &mut dyn FnMut(Event),
     ) -> Result<Worlds, Error> {
         let mut worlds = Worlds { worlds: Vec::new(), grounds: Vec::new() };
+        let data = (plan.seed, plan.zeros);
         for (index, target) in targets.iter().enumerate() {
             let is_shared = worlds.vacate_for(index, targets)?;
             let target = if is_shared { &in_its_turn(target)? } else { target };
-            worlds.grounds.push(Ground::prepare(target, plan.space(index), label, stop, notify)?);
+            worlds.grounds.push(Ground::prepare(target, plan.space(index), data, label, stop, notify)?);
         }
         for alternative in &plan.alternatives {
             worlds.open(plan, &alternative.targets, targets, stop)?;
@@ -191,7 +192,8 @@ impl AnyWorld {
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.means)?;
         world.heed_holding(stop.held());
-        if plan.limits.is_some() {
+        // A device that rests for long between rounds puts itself in order meanwhile, and is never steady.
+        if plan.limits.is_some() || plan.until_steady {
             world.wait_for_calm(BRIEFLY);
         }
         world.look_behind_files();
@@ -199,6 +201,9 @@ impl AnyWorld {
             world.write_zeros();
         }
         for (program, &index) in busy.iter().enumerate() {
+            if let Some(raw) = grounds[index].raw() {
+                world.overwrite(program, raw);
+            }
             // Where programs of another world stand on the same image too, it cannot be unmounted.
             let is_alone = plan.is_always_alone(index) || plan.before != Before::Nothing;
             if let Some(remount) = grounds[index].remount().filter(|_| is_alone) {

@@ -6,13 +6,17 @@ use stats::summary::CONFIDENCE;
 use stats::{Cell, Document, LowerCache, Mark, MarkCode, Provenance, Rate, TargetInfo};
 use units::Bytes;
 
+use crate::device::conditioned;
 use crate::numbers::significant;
 use crate::rows;
 
 /// A line per target, and one about the machine.
 pub fn lines(document: &Document) -> String {
     let run = &document.run;
-    let mut lines: Vec<String> = run.targets.iter().map(|info| target(info) + lower_cache(document, info)).collect();
+    let is_of_devices = run.preset.as_deref() == Some("device");
+    let of =
+        |info| target(info) + lower_cache(document, info) + &if is_of_devices { device(info) } else { String::new() };
+    let mut lines: Vec<String> = run.targets.iter().map(of).collect();
     let mut memory = run.memory_bytes.map_or_else(String::new, |bytes| format!(", {} memory", size(bytes)));
     if let Some(limit) = run.memory_limit_bytes {
         memory += &format!(", {} of it for this run", size(limit));
@@ -74,6 +78,13 @@ fn target(target: &TargetInfo) -> String {
         line += &format!(", tuned {tuning}");
     }
     line
+}
+
+/// What is to be known of a device that is measured as it is.
+fn device(target: &TargetInfo) -> String {
+    let heat = target.heat.as_deref().unwrap_or("n.m., no sensor of it is seen");
+    let conditioned = target.conditioned.as_ref().map_or_else(String::new, |done| format!(", {}", conditioned(done)));
+    format!(", heat: {heat}{conditioned}")
 }
 
 /// What is to be known of reads that came from the device.

@@ -3,6 +3,7 @@
 mod book;
 pub mod choice;
 pub mod csv;
+mod device;
 pub mod doctor;
 pub mod explain;
 pub mod glossary;
@@ -21,6 +22,7 @@ mod simulated;
 pub mod verification;
 pub mod wrap;
 
+pub use device::conditioned;
 pub use grid::Page;
 pub use markdown::markdown;
 pub use numbers::significant;
@@ -36,6 +38,7 @@ pub fn table(document: &Document, page: Page) -> String {
     let body = match document.run.preset.as_deref() {
         Some("classic1983") if document.run.phases.is_some() => simulated::table(document, page),
         Some("classic1983") => paper::table(document, page),
+        Some("device") => device::table(document, page),
         Some("lfs") => lfs::table(document, page),
         Some("tlpi") => book::table(document, page),
         _ => rows::table(document, page),

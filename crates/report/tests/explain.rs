@@ -77,6 +77,7 @@ fn cell() -> Cell {
             lower_cache: None,
             clock: ClockKind::Returned,
             steadiness: Steadiness::NotMeasured,
+            steadiness_reason: None,
             environment: Environment::NotMeasured,
         },
         marks: vec![Mark { code: MarkCode::Few, value: None, text: "2 rounds of 5".to_owned() }],

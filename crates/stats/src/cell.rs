@@ -267,6 +267,9 @@ pub struct State {
     pub clock: ClockKind,
     /// Whether the rate had settled.
     pub steadiness: Steadiness,
+    /// Why that was not measured; null where it was, and of what is not measured itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steadiness_reason: Option<String>,
     /// Whether anything else was at work.
     pub environment: Environment,
 }

@@ -156,8 +156,30 @@ pub struct TargetInfo {
     /// How the device's queue was tuned while it was measured, as in `scheduler:none+read_ahead_kb:4096`; null
     /// where it was left as it is.
     pub tuning: Option<String>,
+    /// How hot the device was before the first round, as `41 C of 70 C`; null where no sensor of it can be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<String>,
+    /// What was done to the device before the first round, where all of it is overwritten; null else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditioned: Option<Conditioned>,
     /// What is done to it before every execution, where a preset wants its file system mounted or made anew.
     pub before_each: Option<String>,
+}
+
+/// How a device was brought into a state that does not depend on who used it before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conditioned {
+    /// `discard`; null where it was not purged.
+    pub purge: Option<String>,
+    /// Why it was not.
+    pub purge_reason: Option<String>,
+    /// Seconds that it took.
+    pub purge_s: f64,
+    /// Bytes that were then written in order.
+    pub written_bytes: u64,
+    /// Seconds that it took until they were durable.
+    pub written_s: f64,
 }
 
 /// The image that a file system stood on.

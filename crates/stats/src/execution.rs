@@ -83,6 +83,7 @@ mod tests {
                 lower_cache: None,
                 clock: ClockKind::Returned,
                 steadiness: Steadiness::NotMeasured,
+                steadiness_reason: None,
                 environment: Environment::NotMeasured,
             },
             marks: Vec::new(),

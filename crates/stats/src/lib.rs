@@ -15,11 +15,13 @@ pub mod fit;
 mod histogram;
 mod interval;
 mod latency;
+pub mod level;
 pub mod limits;
 pub mod marks;
 pub mod noise;
 pub mod replication;
 mod round;
+pub mod steady;
 pub mod summary;
 mod verification;
 
@@ -30,7 +32,9 @@ pub use cell::{
 };
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use choice::{Choice, Comparison, Need, Purpose, Verdict};
-pub use document::{Calibration, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo};
+pub use document::{
+    Calibration, Conditioned, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo,
+};
 pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use latency::{Latencies, Times};
 pub use marks::{Mark, MarkCode};

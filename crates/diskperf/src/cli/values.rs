@@ -112,3 +112,16 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, units::ParseBytesError> {
 pub fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
     text.parse()
 }
+
+/// How long a program of `device` may run in a round: a tenth of a second tells a rate, and a day is a typing error.
+const ROUND_TIMES: (Nanos, Nanos) = (Nanos::from_millis(100), Nanos::from_secs(24 * 60 * 60));
+
+/// How long a program runs in a round.
+pub fn parse_round_time(text: &str) -> Result<Nanos, String> {
+    let (least, most) = ROUND_TIMES;
+    match text.parse::<Nanos>() {
+        Ok(time) if time < least || time > most => Err(format!("a program runs from {least} to {most} in a round")),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::time::Instant;
 
+use kernel::PrivateMounts;
 use kernel::tuning::restore_left;
-use kernel::{MemoryLimit, PrivateMounts};
 use stats::comparison::LEAST_PAIRS;
-use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
+use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo, steady};
 use units::{Bytes, Nanos};
 
 use super::conclusion::conclude;
+use super::devices;
+use super::memory::limit_memory;
 use super::session::{self, Resumed, Session, document};
 use super::sized::{make_fit, say_what_was_left_out};
 use crate::budget::{Limits, Sizes};
@@ -18,6 +20,7 @@ use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor, Standing};
 use crate::cli::RunArguments;
 use crate::cli::values::Data;
+use crate::conditioning;
 use crate::consent;
 use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
@@ -119,9 +122,11 @@ fn carry_out(
         }
         (Err(error), resumed) => {
             resumed.into_iter().for_each(Resumed::abandon);
-            return Err(error);
+            return Err(devices::meant(error, arguments.preset()));
         }
     }
+    devices::check(arguments, targets)?;
+    session.keep_conditioned(targets);
     let is_made = targets.iter().any(Target::is_made);
     if arguments.keep && !is_made {
         return Err(Error::NothingToKeep);
@@ -165,8 +170,13 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         preset: preset.name,
         rounds: arguments.rounds.unwrap_or(if goal.is_some() { FORESEEN } else { preset.rounds }),
         discard_first: preset.discard_first,
-        promised: goal.map_or(preset.rounds - u32::from(preset.discard_first), |_| LEAST_PAIRS as u32),
+        promised: match goal {
+            Some(_) => LEAST_PAIRS as u32,
+            None if preset.is_of_devices() => steady::WINDOW as u32,
+            None => preset.rounds - u32::from(preset.discard_first),
+        },
         must_agree: preset.must_agree && goal.is_none(),
+        until_steady: preset.is_of_devices() && goal.is_none(),
         memory: memory(arguments, targets),
         // What is chosen from is to be the same each time.
         before: if goal.is_some() { Before::Make } else { preset.before },
@@ -244,7 +254,8 @@ pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) 
         }
         if let Some(cache) = arguments.cache() {
             // A device is left alone: to have it in memory would be to read all of it.
-            let files = rows.iter_mut().filter(|row| row.raw.is_none());
+            let is_device = matches!(site.site, Site::Device(_));
+            let files = rows.iter_mut().filter(|row| row.raw.is_none() && !is_device);
             files.flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
         }
         alternatives.extend(rows.into_iter().map(|row| Alternative::on(&[target], row)));
@@ -276,24 +287,13 @@ fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>
     Ok(rows.into_iter().filter(is_wanted).collect())
 }
 
-/// Makes the memory of this process as small as planned; says so where it cannot be, and then plans
-/// without. A simulated machine has a memory of its own.
-fn limit_memory(plan: &mut Plan, targets: &[Target]) -> Option<MemoryLimit> {
-    let bytes = plan.memory.take().filter(|_| targets.iter().any(|target| !target.is_simulated()))?;
-    match MemoryLimit::new(bytes.0) {
-        Ok(limit) => {
-            plan.memory = Some(bytes);
-            Some(limit)
-        }
-        Err(error) => {
-            remark!("memory is not limited to {bytes}: {error}");
-            None
-        }
-    }
-}
-
 /// Says what will be written, before it is.
 fn announce(plan: &Plan, targets: &[Target], keep: bool) {
+    if plan.until_steady
+        && let Some(rounds) = conditioning::rounds_in_words(plan)
+    {
+        remark!("{rounds}");
+    }
     let time = plan.limits.and_then(|limits| limits.time);
     let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
     for (index, target) in targets.iter().enumerate() {
@@ -323,6 +323,10 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 let after = if keep { "the file system stays there" } else { "its signature is erased afterwards" };
                 remark!("makes {file_system} on {device} ({line}), then writes {writes} to it{time}; {after}");
             }
+            Site::Device(device) => match &device.overwriting {
+                Some(overwriting) => remark!("{}", conditioning::announcement(overwriting)),
+                None => remark!("reads {}", device.path.display()),
+            },
             Site::File { path, .. } => remark!("reads {}", path.display()),
             Site::Simulated(_) => {}
         }
@@ -394,6 +398,7 @@ fn measure(
         worlds => worlds?,
     };
     results.targets = worlds.infos(plan);
+    session.conditioned_before(&mut results.targets);
     let decided = session.decided()?;
     if let Some(decided) = &decided {
         session.decide_again(decided, plan, targets)?;
@@ -502,7 +507,9 @@ fn run_rounds(
         let is_over =
             those.all(|(alternative, history)| alternative.row.omitted.is_some() || history.failure().is_some());
         let standing = conductor.as_ref().map(|conductor| conductor.standing(&all_cells(scene, histories), ran));
-        if !affords || is_over || standing.as_ref().is_some_and(Standing::is_over) {
+        let mut those = plan.alternatives.iter().zip(&*histories);
+        let is_steady = plan.until_steady && those.all(|(one, history)| cells::is_settled(plan, one, history));
+        if !affords || is_over || is_steady || standing.as_ref().is_some_and(Standing::is_over) {
             break;
         }
         let rounds = standing.and_then(|standing| conductor.as_ref()?.foretold(round, standing)).unwrap_or(plan.rounds);

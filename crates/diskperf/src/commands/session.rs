@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::machine::Host;
 use kernel::{Incarnation, remove_left};
-use stats::{Document, Problem, RunInfo, SCHEMA};
+use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
 use super::run::{Results, all_cells, alternatives};
@@ -101,6 +101,30 @@ impl<'a> Session<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Has devices stay as they are that an earlier process has conditioned and written to in some rounds. Where none was
+    /// finished, they are conditioned anew.
+    pub fn keep_conditioned(&self, targets: &mut [Target]) {
+        if self.left.as_ref().is_none_or(|left| left.executions.is_empty()) {
+            return;
+        }
+        for target in targets {
+            if let Site::Device(device) = &mut target.site
+                && let Some(overwriting) = &mut device.overwriting
+            {
+                overwriting.conditioning = None;
+            }
+        }
+    }
+
+    /// What an earlier process said of how it conditioned the devices.
+    pub fn conditioned_before(&self, infos: &mut [TargetInfo]) {
+        let Some(left) = &self.left else { return };
+        for info in infos.iter_mut().filter(|info| info.conditioned.is_none()) {
+            let before = left.info.targets.iter().find(|before| before.name == info.name);
+            info.conditioned = before.and_then(|before| before.conditioned.clone());
+        }
     }
 
     /// Writes a new run down before anything is made for it.

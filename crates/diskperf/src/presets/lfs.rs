@@ -3,16 +3,15 @@
 
 mod answers;
 
-use kernel::storage::Storage;
 use stats::summary::RateUnit;
 use units::Bytes;
 use workload::programs::lab;
 
-use super::{FILES_PER_SEC, Preset, Settings};
+use super::{FILES_PER_SEC, Preset, SECTOR, Settings, raw_device};
 use crate::error::Error;
-use crate::plan::{Before, Raw, Row};
+use crate::plan::{Before, Row};
 use crate::runner::{Claim, How};
-use crate::target::{Site, Target};
+use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "lfs",
@@ -74,38 +73,4 @@ fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
         (lab::raw_latency(READS, block, blocks, direct, seed), READS_PER_SEC),
     ];
     programs.map(|(program, unit)| Row { omitted: omitted.clone(), raw: raw.clone(), ..Row::new(program, unit) })
-}
-
-/// What a loop device takes for its block on a disk of any block: images are set up so.
-const SECTOR: u32 = 512;
-
-/// The block device under the target, where it can be read; else why not.
-fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
-    let (path, place) = match &target.site {
-        Site::Directory { path, place } => (path, place),
-        Site::Image { image, .. } => {
-            let bytes = image.spec(bytes).file_bytes().0;
-            let storage = Storage { bytes, block_bytes: SECTOR, direct: true, in_memory: false, device: None };
-            return Ok((Raw::OfImage, storage));
-        }
-        Site::Volume(volume) => {
-            let node = volume.inspected.node();
-            return match Storage::at(&node) {
-                Ok(Some(storage)) => Ok((Raw::OfImage, storage)),
-                _ => Err(format!("{} cannot be read", node.display())),
-            };
-        }
-        Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
-        Site::Simulated(_) => return Err(format!("{target} is simulated: it has no raw device to read")),
-    };
-    let Some(node) = place.device.as_ref().map(|device| device.node()) else {
-        let file_system = place.file_system.as_deref().unwrap_or("this file system");
-        return Err(format!("no block device is to be seen under {file_system}"));
-    };
-    let under = format!("{}, the device under {},", node.display(), path.display());
-    match Storage::at(&node) {
-        Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
-        Ok(None) => Err(format!("{under} is no block device")),
-        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {error}")),
-    }
 }

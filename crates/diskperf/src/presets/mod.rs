@@ -1,6 +1,7 @@
 //! Named lists of programs with sizes, rounds and states.
 
 mod classic1983;
+mod device;
 mod io;
 mod lfs;
 mod quick;
@@ -8,6 +9,7 @@ mod smoke;
 mod tlpi;
 mod vaxmix;
 
+use kernel::storage::Storage;
 use stats::Cell;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos};
@@ -18,7 +20,7 @@ use workload::programs::modern;
 
 use crate::budget::Sizes;
 use crate::error::Error;
-use crate::plan::{Before, Row};
+use crate::plan::{Before, Raw, Row};
 use crate::runner::How;
 use crate::target::{Site, Target};
 
@@ -86,6 +88,15 @@ pub struct Settings {
     pub load: Option<Load>,
     /// The mix of `vaxmix`, in the place of its own.
     pub mix: Option<Mix>,
+    /// How long a program of `device` runs in a round.
+    pub time: Option<Nanos>,
+}
+
+impl Preset {
+    /// Whether it measures devices as they are, in rounds until they are steady. All others go through a file system.
+    pub fn is_of_devices(&self) -> bool {
+        self.name == DEVICE.name
+    }
 }
 
 impl Settings {
@@ -141,6 +152,40 @@ fn too_small(bytes: u64, call: u64) -> Option<String> {
     (bytes < call).then(|| format!("the file holds {}, less than one call reads", Bytes(bytes)))
 }
 
+/// What a loop device takes for its block on a disk of any block: images are set up so.
+const SECTOR: u32 = 512;
+
+/// The block device under the target, where it can be read; else why not.
+fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
+    let (path, place) = match &target.site {
+        Site::Directory { path, place } => (path, place),
+        Site::Image { image, .. } => {
+            let bytes = image.spec(bytes).file_bytes().0;
+            let storage = Storage { bytes, block_bytes: SECTOR, direct: true, in_memory: false, device: None };
+            return Ok((Raw::OfImage, storage));
+        }
+        Site::Device(device) => return Ok((Raw::Node(device.path.clone()), device.storage.clone())),
+        Site::Volume(volume) => {
+            let node = volume.inspected.node();
+            return match Storage::at(&node) {
+                Ok(Some(storage)) => Ok((Raw::OfImage, storage)),
+                _ => Err(format!("{} cannot be read", node.display())),
+            };
+        }
+        Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
+        Site::Simulated(_) => return Err(format!("{target} is simulated: it has no raw device to read")),
+    };
+    let Some(node) = place.device.as_ref().map(|device| device.node()) else {
+        let file_system = place.file_system.as_deref().unwrap_or("this file system");
+        return Err(format!("no block device is to be seen under {file_system}"));
+    };
+    let under = format!("{}, the device under {},", node.display(), path.display());
+    match Storage::at(&node) {
+        Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
+        Ok(None) => Err(format!("{under} is no block device")),
+        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {error}")),
+    }
+}
 /// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.
 const LARGEST: Bytes = Bytes(1 << 40);
 
@@ -158,6 +203,19 @@ pub const VAXMIX_BYTES: Bytes = vaxmix::SIMULATED_FILE;
 /// What a job file is run as: its loads one after the other, each as `io` runs it.
 pub static JOB: Preset = Preset { name: "job", about: "the loads of a job file", ..io::PRESET };
 
+/// What measures a device as it is.
+pub const DEVICE: &Preset = &device::PRESET;
+
+/// The smallest device that it measures.
+pub const LEAST_DEVICE: Bytes = device::LEAST;
+
 /// All presets of this build.
-pub const ALL: [&Preset; 6] =
-    [&quick::PRESET, &classic1983::PRESET, &lfs::PRESET, &tlpi::PRESET, &vaxmix::PRESET, &smoke::PRESET];
+pub const ALL: [&Preset; 7] = [
+    &quick::PRESET,
+    &classic1983::PRESET,
+    &lfs::PRESET,
+    &tlpi::PRESET,
+    &vaxmix::PRESET,
+    &device::PRESET,
+    &smoke::PRESET,
+];

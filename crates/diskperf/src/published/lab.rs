@@ -101,6 +101,7 @@ fn cell<const N: usize>(program: &str, phase: &str, parameters: [(String, Parame
             lower_cache: None,
             clock: ClockKind::Returned,
             steadiness: Steadiness::NotMeasured,
+            steadiness_reason: None,
             environment: Environment::NotMeasured,
         },
         marks: Vec::new(),

@@ -102,6 +102,7 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
             lower_cache: None,
             clock: ClockKind::Returned,
             steadiness: Steadiness::NotMeasured,
+            steadiness_reason: None,
             environment: Environment::NotMeasured,
         },
         marks: Vec::new(),

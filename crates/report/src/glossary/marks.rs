@@ -73,6 +73,40 @@ pub(super) const ENTRIES: &[Entry] = &[
                  machine the mark should stay or go for good.",
     },
     Entry {
+        word: "unsteady",
+        also: &[],
+        brief: "the rate did not settle",
+        says: "The cell says that its rate is a steady one, and its last five rounds are too far apart, or still go up or \
+               down: the mean of them is no figure of the device.",
+        when: "The rule of the SNIA is broken in the last window of five rounds: the largest and the smallest rate within \
+               20 % of the mean of each other, and the line through them rising or falling by 10 % of it at most.",
+        advice: "Give it more rounds (--rounds, 25 where nothing is said) or longer ones (--time), on a quiet machine; of a \
+                 fresh SSD, --write with its conditioning.",
+    },
+    Entry {
+        word: "step",
+        also: &["change point"],
+        brief: "the rate changed its level in the middle",
+        says: "Up to some moment the device did so much, and from then on so much less or more: a credit was used up, a \
+               cache was full, somebody set a limit. A mean of both is the speed of neither.",
+        when: "In windows of half a second: the level changes by more than 20 % between two of them and stays so for three or \
+               more, and the change is three times as large as what neighbours differ by. Of reads in all rounds; of writes \
+               in those that the figure is made of.",
+        advice: "Look at the rounds and intervals in JSON: which level does your load live on? Run it for longer to have the \
+                 second one alone.",
+    },
+    Entry {
+        word: "throttle",
+        also: &["throttled"],
+        brief: "something held the device below what it can do",
+        says: "A limit of a control group on the device was used up, or the device was as hot as it may be and slows down: the \
+               figure is that of the limit.",
+        when: "Nine tenths of a limit on bytes or requests a second were used, or a sensor of the device reached its own limit. \
+               Limits that a container hides are not seen.",
+        advice: "Look for blkio.throttle or io.max of the groups in /proc/self/cgroup; cool the device; or keep it, if that \
+                 limit is what your programs live with.",
+    },
+    Entry {
         word: "short",
         also: &[],
         brief: "too short a time for the clock",

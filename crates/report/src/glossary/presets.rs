@@ -53,6 +53,17 @@ pub(super) const ENTRIES: &[Entry] = &[
                  the ranking of the controllers of 1983 depends on the approach.",
     },
     Entry {
+        word: "device",
+        also: &["SNIA"],
+        brief: "what a block device does in the long run",
+        says: "Reads in order and at random past the page cache, one at a time and 32 at once, in rounds of a fixed time until \
+               their rate is steady, 25 at most: the steady rate, and that of the first round beside it.",
+        when: "DEVICE is only read. With --write all of it is overwritten, as the SNIA measures: discarded, written in order \
+               twice over, and then written to in rounds, too.",
+        advice: "Reading needs leave to read the device (root); --write asks for --destroy-data and --confirm, and refuses \
+                 what is in use. --time and --precondition make it shorter.",
+    },
+    Entry {
         word: "smoke",
         also: &[],
         brief: "every program at its smallest",

@@ -31,17 +31,20 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "steady",
         also: &[],
         brief: "the rate had settled",
-        says: "The rate moved by so little over time that one number stands for it.",
-        when: "Not claimed by this build for real storage: steadiness is n.m.",
-        advice: "Look at the rounds in JSON for a trend.",
+        says: "The rate moved by so little over the last five rounds that their mean stands for it. What came before is in \
+               JSON and left out of the figure; its first round, fresh, stands beside it.",
+        when: "The preset device, by the rule of the SNIA: within 20 % of the mean of each other, their line moving by 10 % of \
+               it at most. Of other presets steadiness is n.m.: their rounds are not made to settle.",
+        advice: "Take it for what the device does in the long run, and fresh for what it does at first.",
     },
     Entry {
         word: "transient",
-        also: &["unsteady"],
+        also: &[],
         brief: "the rate was still moving",
         says: "The rate was still rising or falling, as while a cache fills or credits run out.",
-        when: "Not claimed by this build for real storage: steadiness is n.m.",
-        advice: "Give it more time and a larger --size before believing one number.",
+        when: "The preset device, where the rule of the SNIA does not hold in its last five rounds: the cell is marked \
+               unsteady then.",
+        advice: "Give it more rounds, or longer ones, before believing one number.",
     },
     Entry {
         word: "quiet",

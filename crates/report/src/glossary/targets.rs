@@ -32,6 +32,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "See with --dry-run what would be done to which device. --keep leaves the file system there.",
     },
     Entry {
+        word: "DEVICE",
+        also: &["device target", "block device"],
+        brief: "a block device as it is, for the preset device",
+        says: "The device is read past the page cache and nothing is written to it. With --write all of it is overwritten: \
+               discarded, written in order, and then in every round.",
+        when: "Only the preset device takes it, and needs leave to read it (root). --write is refused for a device in use, and \
+               wants --destroy-data and --confirm with its model, serial number or size.",
+        advice: "See with --dry-run what would be done to which device.",
+    },
+    Entry {
         word: "file:PATH",
         also: &["file", "file:"],
         brief: "an existing file, for programs that only read",

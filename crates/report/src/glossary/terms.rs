@@ -4,6 +4,14 @@ use super::Entry;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
+        word: "fresh",
+        also: &[],
+        brief: "what the first round gave, before the rate was steady",
+        says: "The rate of a device in the first round: right after it was discarded and conditioned, or as it was found.",
+        when: "A column of device; in JSON the first of the rounds.",
+        advice: "Where it is far from the steady one, a short test of this device shows the wrong one of the two.",
+    },
+    Entry {
         word: "*",
         also: &["star", "asterisk"],
         brief: "the cell has a mark: a claim of it is false",

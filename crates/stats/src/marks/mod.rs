@@ -8,6 +8,7 @@ pub mod caches;
 pub mod clock;
 pub mod contents;
 pub mod durability;
+pub mod level;
 pub mod place;
 pub mod rounds;
 
@@ -44,6 +45,12 @@ pub enum MarkCode {
     Compress,
     /// The device wrote far more bytes than the programs.
     Amplify,
+    /// The rate did not settle, though it is said to be a steady one.
+    Unsteady,
+    /// The rate changed its level in the middle.
+    Step,
+    /// Something held the device, or the program, below what it can do.
+    Throttle,
     /// Too short a time for the clock.
     Short,
     /// Fewer rounds than the preset promises, or rounds that do not agree as it promises.
@@ -75,6 +82,9 @@ impl MarkCode {
             MarkCode::Hole => "hole",
             MarkCode::Compress => "compress",
             MarkCode::Amplify => "amplify",
+            MarkCode::Unsteady => "unsteady",
+            MarkCode::Step => "step",
+            MarkCode::Throttle => "throttle",
             MarkCode::Short => "short",
             MarkCode::Few => "few",
             MarkCode::Noise => "noise",

@@ -160,6 +160,7 @@ fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Ve
         discard_first: false,
         promised: 1,
         must_agree: false,
+        until_steady: false,
         memory: None,
         before: Before::Nothing,
         how: preset.how,
@@ -185,7 +186,8 @@ fn pair(typed: &str) -> Option<(String, String)> {
 /// The preset's programs, or those of them that were named.
 fn rows(arguments: &SimulateArguments, mix: Option<Mix>, target: &Target) -> Result<Vec<Row>, Error> {
     let sizes = Sizes { large: arguments.size.map_or(USUAL.large, |size| size.0), ..USUAL };
-    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes, load: None, mix };
+    let settings =
+        Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes, load: None, mix, time: None };
     let mut rows = (arguments.preset.rows)(&settings, target)?;
     let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
     if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {

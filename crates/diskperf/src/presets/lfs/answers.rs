@@ -198,6 +198,7 @@ mod tests {
                 lower_cache: None,
                 clock: ClockKind::Durable,
                 steadiness: Steadiness::NotMeasured,
+                steadiness_reason: None,
                 environment: Environment::NotMeasured,
             },
             marks: Vec::new(),

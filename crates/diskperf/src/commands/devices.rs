@@ -1,0 +1,58 @@
+//! Which of a run's targets are devices that are measured as they are, and what is asked of them.
+
+use kernel::devices::Device;
+
+use crate::cli::RunArguments;
+use crate::error::Error;
+use crate::presets::Preset;
+use crate::target::{Site, Target, is_block_device};
+
+/// Refuses devices where they are not measured as they are, and whatever is none where they are; has those overwritten
+/// that are to be, as far as the guard lets them.
+pub fn check(arguments: &RunArguments, targets: &mut [Target]) -> Result<(), Error> {
+    let preset = arguments.preset();
+    let is_of_devices = preset.is_of_devices();
+    let given = [
+        ("--write", arguments.write),
+        ("--time", arguments.time.is_some()),
+        ("--precondition", arguments.precondition.is_some()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given && !is_of_devices) {
+        return Err(Error::OnlyOfDevices { option, preset: preset.name });
+    }
+    let node = |target: &Target| match &target.site {
+        Site::Device(device) => device.device().map(Device::node),
+        _ => None,
+    };
+    for (index, target) in targets.iter().enumerate() {
+        let is_same = |other: &&Target| node(target).is_some() && node(other) == node(target);
+        if let Some(other) = targets[..index].iter().find(is_same) {
+            let (first, second) = (other.name.clone(), target.name.clone());
+            return Err(Error::SameDevice { first, second });
+        }
+    }
+    for target in targets {
+        match &mut target.site {
+            Site::Device(device) if !is_of_devices => return Err(Error::IsADevice(device.path.clone())),
+            Site::Device(device) if arguments.write => {
+                device.overwrite(arguments.precondition.unwrap_or_default())?;
+            }
+            Site::Device(_) => {}
+            // What lies under a file system of ours can be read.
+            Site::Image { .. } | Site::Volume(_) if !arguments.write => {}
+            _ if is_of_devices => return Err(Error::NoDevice(target.name.clone())),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The same in words that fit the preset: why a target could not be had.
+pub fn meant(error: Error, preset: &Preset) -> Error {
+    match error {
+        Error::NotADirectory(path) if preset.is_of_devices() => Error::NoDevice(path.display().to_string()),
+        // Who could not have it measured anyway need not be told who may read it.
+        Error::Unreadable { path, .. } if !preset.is_of_devices() && is_block_device(&path) => Error::IsADevice(path),
+        other => other,
+    }
+}

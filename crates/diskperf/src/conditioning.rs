@@ -1,0 +1,89 @@
+//! A device is brought into a state that does not depend on who used it before: discarded, then written in order. What is
+//! written first teaches how long all of it takes, and that is said.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use kernel::RawDevice;
+use stats::Conditioned;
+use units::{Bytes, Nanos};
+
+use crate::deadline::since;
+use crate::error::Error;
+use crate::events::Event;
+use crate::forecast::about;
+use crate::plan::Plan;
+use crate::signals::Stop;
+use crate::target::{Conditioning, Overwriting};
+
+/// So long is written before it is said how long the rest takes. Guess: a limit's burst and a small cache are behind then.
+const LOOK: Nanos = Nanos::from_secs(2);
+
+/// Below this nobody needs to be told how long the rest takes.
+const SHORT: Nanos = Nanos::from_secs(10);
+
+/// Discards the device where it can be, and writes it over as often as was asked. Somebody may stop it in between.
+pub fn condition(
+    raw: &RawDevice,
+    (target, conditioning): (&str, Conditioning),
+    (seed, zeros): (u64, bool),
+    stop: &Stop,
+    notify: &mut dyn FnMut(Event),
+) -> Result<Conditioned, Error> {
+    let heed = || if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let began = Instant::now();
+    let discarded = raw.discard(heed);
+    let purge_s = since(began).as_secs_f64();
+    let of = conditioning.bytes(raw.bytes());
+    let began = Instant::now();
+    let mut has_said = false;
+    let written = raw.condition(of, (seed, zeros), |bytes| {
+        let so_far = since(began);
+        if !has_said && so_far >= LOOK {
+            let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);
+            if rest >= SHORT {
+                remark!("conditioning {target} takes about {} more", about(rest));
+            }
+            has_said = true;
+        }
+        notify(Event::DeviceWritten { target, bytes, of });
+        heed()
+    })?;
+    notify(Event::DeviceWritten { target, bytes: of, of });
+    let conditioned = Conditioned {
+        purge: discarded.is_ok().then(|| "discard".to_owned()),
+        purge_reason: discarded.err().map(|reason| reason.to_string()),
+        purge_s,
+        written_bytes: written,
+        written_s: since(began).as_secs_f64(),
+    };
+    remark!("{target}: {}", report::conditioned(&conditioned));
+    Ok(conditioned)
+}
+
+/// What is said before a device is overwritten: how much is written before the first round, and how long the rounds take.
+pub fn announcement(overwriting: &Overwriting) -> String {
+    let device = overwriting.inspected.described();
+    let holds: Vec<String> = overwriting.inspected.reasons().iter().map(ToString::to_string).collect();
+    let holds = if holds.is_empty() { String::new() } else { format!(" ({})", holds.join("; ")) };
+    let before = match overwriting.conditioning.map(|times| times.bytes(overwriting.inspected.bytes())) {
+        None => "was conditioned before".to_owned(),
+        Some(0) => "is discarded where it can be".to_owned(),
+        Some(bytes) => format!("is discarded where it can be, and {} are written to it in order", Bytes(bytes)),
+    };
+    format!("overwrites all of {device}{holds}: it {before}, and is then written to in every round")
+}
+
+/// How long rounds until a steady rate take, at least and at most; nothing where a program has no time of its own.
+pub fn rounds_in_words(plan: &Plan) -> Option<String> {
+    let run = plan.alternatives.iter().filter(|alternative| alternative.row.omitted.is_none());
+    let times = run.flat_map(|alternative| &alternative.row.program.phases).map(|phase| phase.within);
+    let round = times.collect::<Option<Vec<Nanos>>>()?.into_iter().reduce(|sum, time| sum + time)?;
+    let (least, most) = (plan.rounds.min(stats::steady::WINDOW as u32), plan.rounds);
+    let all = |rounds: u32| about(Nanos(round.0 * u64::from(rounds)));
+    let (rounds, time) = match least == most {
+        true => (format!("{most} rounds"), all(most)),
+        false => (format!("{least} to {most} rounds"), format!("{} to {}", all(least), all(most))),
+    };
+    Some(format!("{rounds} of {}, until every rate is steady: about {time}", about(round)))
+}

@@ -1,0 +1,66 @@
+//! The table of `device`: the steady rate, and beside it what the first round gave.
+
+use stats::{Cell, Conditioned, Document, Round, Steadiness, steady, summary};
+use units::{Bytes, Nanos};
+
+use crate::grid::{Column, Grid, Page};
+use crate::numbers::significant;
+use crate::rows;
+
+/// Behind which column of the plain table the others stand: its rate.
+const RATE: &str = "rate";
+
+/// A row per cell, in the order of the run.
+pub fn table(document: &Document, page: Page) -> String {
+    let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
+    let mut columns = rows::columns(document);
+    let at = 1 + columns.iter().position(|column| column.heading() == RATE).unwrap_or(columns.len() - 1);
+    columns.splice(at..at, [Column::figures("fresh"), Column::words("steady")]);
+    let mut grid = Grid::new(columns).leading(leading);
+    for cell in &document.cells {
+        let mut row = rows::row(document, cell);
+        row.splice(at..at, [fresh(cell), settled(cell)]);
+        grid.row(row);
+    }
+    grid.lines(page).join("\n") + "\n"
+}
+
+/// What the first round gave, in the unit of the rate.
+fn fresh(cell: &Cell) -> String {
+    let first = cell.rounds.first().zip(cell.rate.as_ref());
+    let fresh = first.and_then(|(round, rate)| Some((per_second(cell, round)?, rate)));
+    fresh.map_or_else(String::new, |(fresh, rate)| {
+        format!("{} {}", significant(fresh * rate.value / rate.per_second, 3), rate.unit)
+    })
+}
+
+fn per_second(cell: &Cell, round: &Round) -> Option<f64> {
+    summary::round_rate(round, cell.rate.as_ref()?.base, cell.state.clock)
+}
+
+/// From which round on it is steady.
+fn settled(cell: &Cell) -> String {
+    let rates: Vec<f64> = cell.rounds.iter().filter_map(|round| per_second(cell, round)).collect();
+    match (cell.state.steadiness, steady::settling(&rates)) {
+        _ if !cell.measured => String::new(),
+        (Steadiness::Steady, steady::Settling::Since(index, _)) => {
+            cell.rounds.get(index - 1).map_or_else(String::new, |round| format!("at round {}", round.round))
+        }
+        (Steadiness::NotMeasured, _) => "n.m.".to_owned(),
+        _ => "no".to_owned(),
+    }
+}
+
+/// What was done to a device before its first round, in words.
+pub fn conditioned(conditioned: &Conditioned) -> String {
+    let Conditioned { purge, purge_reason, purge_s, written_bytes, written_s } = conditioned;
+    let time = |seconds: f64| Nanos((seconds * 1e9) as u64).to_string();
+    let purge = match (purge, purge_reason) {
+        (Some(way), _) => format!("purge: {way} in {}", time(*purge_s)),
+        (None, reason) => format!("purge: n.m. ({})", reason.as_deref().unwrap_or("nobody asked")),
+    };
+    match written_bytes {
+        0 => format!("{purge}, not written to before"),
+        bytes => format!("{purge}, {} written in order in {}", Bytes(*bytes), time(*written_s)),
+    }
+}

@@ -1,0 +1,114 @@
+//! What a rate over time tells: one that did not settle, one that changed its level, one that was held down.
+
+use super::{Mark, MarkCode};
+use crate::level::{LEVEL_WINDOW, Step};
+use crate::steady::{EXCURSION, MOST_ROUNDS, RANGE, Spread};
+
+/// What is wrong with a rate that is claimed to be steady and whose last rounds are so far apart.
+pub fn unsteady(spread: &Spread) -> Option<Mark> {
+    if spread.is_steady() {
+        return None;
+    }
+    let percent = |share: f64| 100.0 * share;
+    let (range, excursion) = (percent(spread.range), percent(spread.excursion));
+    let text = format!(
+        "the last five rounds lie {range:.0} % of their mean apart and their line moves by {excursion:.0} %; steady is \
+         up to {:.0} % and {:.0} %",
+        percent(RANGE),
+        percent(EXCURSION),
+    );
+    Some(Mark { code: MarkCode::Unsteady, value: Some(spread.range.max(spread.excursion)), text })
+}
+
+/// What is wrong with a rate whose level changed in the middle: which stands for the device is not told by their mean. In
+/// words what is counted, as `20.3 MiB/s`, and the round it began in.
+pub fn step(step: &Step, in_words: impl Fn(f64) -> String, round: u32) -> Mark {
+    let way = if step.after < step.before { "fell" } else { "rose" };
+    let (from, to) = (in_words(step.before), in_words(step.after));
+    let window = LEVEL_WINDOW.0 / 1_000_000;
+    Mark {
+        code: MarkCode::Step,
+        value: Some(step.change().abs()),
+        text: format!("it {way} from {from} to {to} in round {round} and stayed there (windows of {window} ms)"),
+    }
+}
+
+/// A limit that somebody set counts as reached from this share of it on: the release in slices of 100 ms leaves up to a
+/// tenth of a second unused (`limits::SATURATED` is the same).
+pub const REACHED: f64 = 0.9;
+
+/// A limit that a control group sets on a device, and what was done of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupLimit<'a> {
+    /// What is limited, as `reads`, `bytes read`.
+    pub what: &'static str,
+    /// The device.
+    pub device: &'a str,
+    /// How much is allowed in a second.
+    pub allowed: u64,
+    /// How much was done in a second.
+    pub done: f64,
+}
+
+/// What is wrong with a rate said to be a device's where a control group lets the program do no more: of the limits, the
+/// one that was used most.
+pub fn throttle_by_group(limits: &[GroupLimit]) -> Option<Mark> {
+    let used = |limit: &GroupLimit| limit.done / limit.allowed as f64;
+    let reached = limits.iter().filter(|limit| limit.allowed > 0 && used(limit) >= REACHED);
+    let most = reached.max_by(|a, b| used(a).total_cmp(&used(b)))?;
+    let GroupLimit { what, device, allowed, .. } = most;
+    let share = 100.0 * used(most);
+    let text =
+        format!("a control group allows {allowed} {what} a second of {device}, and {share:.0} % of that were used");
+    Some(Mark { code: MarkCode::Throttle, value: Some(used(most)), text })
+}
+
+/// What is wrong with the rate of a device that was too hot in some rounds: it slows down then.
+pub fn throttle_by_heat(device: &str, rounds: usize) -> Mark {
+    let text = format!("{device} was as hot as it may be, in {rounds} readings: it slows itself down then");
+    Mark { code: MarkCode::Throttle, value: Some(rounds as f64), text }
+}
+
+/// Why nothing is said of how steady a rate is, of so many rounds; nothing where there are enough of them.
+pub fn too_few(rounds: usize) -> Option<String> {
+    let window = crate::steady::WINDOW;
+    (rounds < window).then(|| format!("{rounds} of the {window} rounds that it is told by (it may take {MOST_ROUNDS})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_settled_has_no_mark() {
+        let spread = |range, excursion| Spread { mean: 1.0, range, excursion };
+        assert_eq!(unsteady(&spread(0.2, 0.1)), None);
+        let mark = unsteady(&spread(0.4, 0.1)).expect("a mark");
+        assert_eq!((mark.code, mark.value), (MarkCode::Unsteady, Some(0.4)));
+        assert!(mark.text.contains("40 %") && mark.text.contains("moves by 10 %"), "{}", mark.text);
+        assert!(unsteady(&spread(0.19, 0.11)).is_some());
+    }
+
+    #[test]
+    fn a_step_says_from_where_to_where() {
+        let mark = step(&Step { at: 7, before: 60.0, after: 20.0 }, |value| format!("{value} MiB/s"), 3);
+        assert_eq!(mark.text, "it fell from 60 MiB/s to 20 MiB/s in round 3 and stayed there (windows of 500 ms)");
+        assert!(mark.value.is_some_and(|value| (value - 2.0 / 3.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_limit_marks_where_it_is_reached() {
+        let limit = |what, allowed, done| GroupLimit { what, device: "loop3", allowed, done };
+        assert_eq!(throttle_by_group(&[]), None);
+        assert_eq!(throttle_by_group(&[limit("bytes read", 1000, 899.0), limit("reads", 0, 5.0)]), None);
+        let both = [limit("bytes read", 1000, 950.0), limit("reads", 100, 99.0)];
+        let mark = throttle_by_group(&both).expect("a mark");
+        assert_eq!(mark.text, "a control group allows 100 reads a second of loop3, and 99 % of that were used");
+    }
+
+    #[test]
+    fn a_window_needs_five_rounds() {
+        assert_eq!(too_few(5), None);
+        assert!(too_few(2).is_some_and(|text| text.starts_with("2 of the 5 rounds")));
+    }
+}
