@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern, Queue};
-use workload::{Arrivals, Drawing, Durability, FASTEST, MOST_SIZES, Sizes, Thousandths};
+use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Sizes, Thousandths};
 
 use crate::error::Error;
 use words::{Blocks, Order, Size, Time};
@@ -263,7 +263,7 @@ impl LoadSpec {
             rate: self.rate()?,
             size: self.size.map(|Size(size)| size),
             warm: self.warm,
-            ..Load::new(pattern, sizes, self.time.map_or(TIME, |Time(time)| time))
+            ..Load::new(pattern, sizes, self.ends_after())
         })
     }
 
@@ -379,6 +379,11 @@ impl LoadSpec {
         Ok((sync, self.fsync))
     }
 
+    /// When a round ends.
+    fn ends_after(&self) -> Nanos {
+        self.time.map_or(TIME, |Time(time)| time)
+    }
+
     fn thinking(&self) -> Result<Option<Nanos>, Error> {
         let Some(Time(span)) = self.think else { return Ok(None) };
         let bad = |why: &str, hint: &str| Err(fault("think", Time(span), why, hint));
@@ -388,6 +393,11 @@ impl LoadSpec {
         }
         if let Some(rate) = self.rate {
             return bad(&format!("--rate {rate} says when they begin"), "leave out --think or --rate");
+        }
+        let time = self.ends_after();
+        if span >= time {
+            let why = format!("a round (--time) is over after {}", Time(time));
+            return bad(&why, "take a shorter pause or a longer --time");
         }
         Ok(Some(span))
     }
@@ -430,6 +440,10 @@ impl LoadSpec {
             Some(rate) if !(1..=FASTEST).contains(&rate) => {
                 let why = format!("{rate} is not in 1..={FASTEST}");
                 Err(fault("rate", rate, why, "a rate is operations in a second"))
+            }
+            Some(_) if self.ends_after() > LONGEST_SCHEDULE => {
+                let why = format!("a schedule (--rate) is for {} at most", Time(LONGEST_SCHEDULE));
+                Err(fault("time", Time(self.ends_after()), why, "take a shorter one, and more --rounds"))
             }
             Some(rate) => Ok(Some((rate, arrivals))),
             None if self.arrivals.is_some() => {

@@ -14,6 +14,8 @@ pub(crate) struct Between {
     pub(crate) pace: Option<Pace>,
     pub(crate) think: Option<Think>,
     pub(crate) syncs: Option<Syncs>,
+    /// When the schedule ends, where it does.
+    pub(crate) ends: Option<Nanos>,
     /// The op that comes next: its start was told, or the pause before it.
     due: Option<Op>,
 }
@@ -63,7 +65,8 @@ impl Between {
     /// The next step, or nothing where the body has come to its end:
     ///   1. what was announced;
     ///   2. a sync that so many writes are due for, which belongs to the unit before it;
-    ///   3. the next op of the body, or before it its intended start or a pause.
+    ///   3. the next op of the body, or before it its intended start or a pause; what was to start when the schedule has
+    ///      ended never does, and the body ends then, not before.
     #[inline(never)]
     pub(crate) fn next(&mut self, body: &mut Body) -> Option<Step> {
         // 1
@@ -79,8 +82,14 @@ impl Between {
         }
         // 3
         let op = body.next()?;
-        let start = self.pace.as_mut().and_then(Pace::start).map(Step::At);
-        let before = start.or_else(|| self.think.as_mut()?.before().map(Step::Think));
+        let start = self.pace.as_mut().and_then(Pace::start);
+        if let (Some(start), Some(end)) = (start, self.ends)
+            && start >= end
+        {
+            *body = Body::Empty;
+            return Some(Step::At(end));
+        }
+        let before = start.map(Step::At).or_else(|| self.think.as_mut()?.before().map(Step::Think));
         if before.is_some() {
             self.due = Some(op);
             return before;

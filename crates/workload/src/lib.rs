@@ -37,7 +37,7 @@ pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
 pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
 pub use mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Place, Reason};
-pub use pace::{Arrivals, FASTEST, Pace};
+pub use pace::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
 pub use stream::{Issue, Overlap, Step, Steps, Stream};

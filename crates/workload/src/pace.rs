@@ -28,6 +28,9 @@ const FINE: u32 = 16;
 /// The most operations per second that a schedule can ask for.
 pub const FASTEST: u32 = 10_000_000;
 
+/// The longest time that a schedule is for: half of the 2^48 nanoseconds that it can tell.
+pub const LONGEST_SCHEDULE: Nanos = Nanos::from_secs(39 * 3600);
+
 /// A schedule of intended starts.
 #[derive(Clone, Debug)]
 pub struct Pace {

@@ -32,7 +32,10 @@ pub struct Program {
 impl Program {
     /// The same, each of its phases for so long at most.
     pub fn within(mut self, time: Nanos) -> Program {
-        self.phases.iter_mut().for_each(|phase| phase.within = Some(time));
+        for phase in &mut self.phases {
+            phase.within = Some(time);
+            phase.steps.ends_at(time);
+        }
         self.parameters.push(Parameter::new("within_ms", time.0 / 1_000_000));
         self
     }

@@ -163,6 +163,11 @@ impl Stream {
         stream
     }
 
+    /// The same, where a schedule says when its ops begin: it ends then.
+    pub(crate) fn ends_at(&mut self, end: Nanos) {
+        self.between.iter_mut().for_each(|between| between.ends = Some(end));
+    }
+
     /// And these ops at the end.
     pub fn then(mut self, closing: Vec<Op>) -> Stream {
         self.closing = closing.into_iter();
@@ -334,6 +339,25 @@ mod tests {
         let shared = one.clone().shared_by(2);
         assert_eq!(steps(&shared, 0), steps(&one, 0));
         assert!(steps(&shared, 1).iter().all(|step| !steps(&shared, 0).contains(step)));
+    }
+
+    #[test]
+    fn a_schedule_lasts_as_long_as_its_time_and_begins_nothing_afterwards() {
+        let call = Op::Read { handle: Handle(0), length: 8192 };
+        let end = Op::Close { handle: Handle(0) };
+        let at = |millis| Step::At(Nanos::from_millis(millis));
+        let steps = |rate, jobs, index| {
+            let body = Body::Calls { call, left: 1000 };
+            let stream = Stream::open(Vec::new(), body).then(vec![end]).shared_by(jobs);
+            let mut stream = stream.paced(Pace::new(rate, Arrivals::Constant, 1, 1));
+            stream.ends_at(Nanos::from_millis(300));
+            stream.of_program(index).collect::<Vec<Step>>()
+        };
+        let (call, end) = (Step::Op(call), Step::Op(end));
+        // The fourth was to begin when the time is over.
+        assert_eq!(steps(10, 1, 0), [at(0), call, at(100), call, at(200), call, at(300), end]);
+        assert_eq!(steps(10, 4, 1), [at(100), call, at(300), end]);
+        assert_eq!(steps(10, 4, 3), [at(300), end]);
     }
 
     #[test]
