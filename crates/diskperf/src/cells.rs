@@ -209,7 +209,8 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let is_nowhere = phase.steps.issue() == Issue::Nowhere;
     let direct = row.program.parameters.contains(&Parameter::new("direct", true)) && !is_nowhere;
     let (cache, cache_reason) = cache(&kept_runs);
-    let overlap = kept.iter().filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
+    let together = targets.len() > 1;
+    let overlap = kept.iter().filter(|_| together).filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
     let case = Case {
         plan,
         phase,
@@ -222,6 +223,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
         measured,
         overlap,
+        together,
         infos: &busy.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
         nothing: scene.nothing.filter(|_| !simulated),
         surroundings: &history
@@ -249,11 +251,11 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         phase: phase.name.to_owned(),
         target: joined(targets.iter().map(|target| target.name.as_str())),
         parameters: parameters(plan, alternative, targets),
-        together: targets.len() > 1,
+        together,
         targets: targets.len() as u32,
         overlap,
-        rate: measured.then(|| summary::rate(kept(), base, clock, row.unit)).flatten(),
-        cpu_percent: measured.then(|| summary::cpu_percent(kept(), clock)).flatten(),
+        rate: measured.then(|| summary::rate(kept(), together, base, clock, row.unit)).flatten(),
+        cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
         io: measured.then(|| io(&kept_runs)).flatten(),
         time: measured.then(|| limits::where_it_went(&used)),

@@ -39,6 +39,8 @@ pub struct Case<'a> {
     pub measured: bool,
     /// Of targets busy at once: the shortest elapsed time divided by the longest.
     pub overlap: Option<f64>,
+    /// Whether several targets were busy at once.
+    pub together: bool,
     /// What is known of the targets.
     pub infos: &'a [&'a TargetInfo],
     /// What the clock shows where nothing is done; nothing where it is exact.
@@ -75,7 +77,7 @@ pub fn marks(case: &Case) -> Vec<Mark> {
 
 /// What the rounds themselves tell.
 fn of_rounds(case: &Case) -> impl Iterator<Item = Mark> {
-    let rates = case.rounds.iter().filter_map(|round| summary::round_rate(round, case.base, case.clock));
+    let rates = case.rounds.iter().filter_map(|round| summary::round_rate(round, case.together, case.base, case.clock));
     let few = rounds::few(&rates.collect::<Vec<f64>>(), case.plan.promised, case.plan.must_agree);
     few.into_iter().chain(case.overlap.and_then(rounds::uneven))
 }

@@ -19,7 +19,7 @@ pub struct Timed<C> {
     began: Option<Moment<C>>,
     /// After which time no unit is to begin.
     within: Option<Nanos>,
-    /// When this interval is over; the zero of the clock until the first unit has begun.
+    /// When this interval is over; never, where no stream has begun.
     turn: Moment<C>,
     /// When it has enough.
     ends: Moment<C>,
@@ -35,7 +35,7 @@ pub struct Heard {
     pub tally: Tally,
     /// How long each unit took.
     pub latencies: Latencies,
-    /// What returned in each whole quarter of a second since the first unit began.
+    /// What returned in each whole quarter of a second since the stream began.
     pub intervals: Vec<Interval>,
 }
 
@@ -54,9 +54,9 @@ impl<C> Timed<C> {
             singles: singles(unit),
             began: None,
             within: None,
-            turn: Moment::ZERO,
+            turn: Moment::at(NEVER),
             ends: Moment::at(NEVER),
-            look: Moment::ZERO,
+            look: Moment::at(NEVER),
             has_enough: false,
         }
     }
@@ -66,21 +66,19 @@ impl<C> Timed<C> {
         Timed { within: time, ..self }
     }
 
-    /// All that it heard.
-    pub fn heard(mut self) -> Heard {
+    /// All that it heard of a stream, or of several at once, that ended then.
+    pub fn heard(mut self, ended: Moment<C>) -> Heard {
+        if ended >= self.turn {
+            self.turn(ended);
+        }
         self.latencies.add(&self.current);
         Heard { tally: self.tally, latencies: self.latencies, intervals: self.intervals }
     }
 
-    /// An interval is over, or the first unit has begun, or it has enough.
+    /// An interval is over, or it has enough.
     #[cold]
     #[inline(never)]
-    fn turn(&mut self, now: Moment<C>, began: Option<Moment<C>>) {
-        if self.turn == Moment::ZERO {
-            let Some(began) = began else { return };
-            self.turn = began + INTERVAL;
-            self.ends = self.within.map_or(self.ends, |time| began + time);
-        }
+    fn turn(&mut self, now: Moment<C>) {
         let moved = |tally: &Tally| tally.bytes_read + tally.bytes_written;
         while now >= self.turn {
             if self.intervals.len() == MOST_INTERVALS {
@@ -105,7 +103,7 @@ impl<C> Timed<C> {
             self.began = Some(issued);
         }
         if returned >= self.look {
-            self.turn(returned, self.began);
+            self.turn(returned);
         }
         Recorder::<C>::record(&mut self.tally, &op, issued, returned, outcome);
         if kind == self.unit.last
@@ -127,6 +125,12 @@ fn singles(unit: Unit) -> u32 {
 impl<C> Recorder<C> for Timed<C> {
     const TIMED: bool = true;
 
+    fn begin(&mut self, began: Moment<C>) {
+        self.turn = began + INTERVAL;
+        self.ends = self.within.map_or(self.ends, |time| began + time);
+        self.look = self.turn.min(self.ends);
+    }
+
     // In the world's loop, where it is often known which kind of op it is.
     #[inline(always)]
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
@@ -134,7 +138,7 @@ impl<C> Recorder<C> for Timed<C> {
             return self.record_part(*op, issued, returned, outcome);
         }
         if returned >= self.look {
-            self.turn(returned, Some(issued));
+            self.turn(returned);
             self.has_enough = returned >= self.ends;
         }
         Recorder::<C>::record(&mut self.tally, op, issued, returned, outcome);
@@ -170,10 +174,11 @@ mod tests {
     #[test]
     fn a_stall_leaves_intervals_in_which_nothing_returned() {
         let mut recorder = Timed::new(Unit::of(OpKind::Read));
-        recorder.record(&Op::Syncfs, at(0), at(50), Ok(0));
-        // The first interval begins with the first unit.
-        hear(&mut recorder, &[(100, 110), (110, 349), (349, 900), (900, 901)]);
-        let heard = recorder.heard();
+        // The first interval begins with the stream, whenever its first unit does: of programs at once, all alike.
+        recorder.begin(at(100));
+        recorder.record(&Op::Syncfs, at(100), at(105), Ok(0));
+        hear(&mut recorder, &[(105, 110), (110, 349), (349, 900), (900, 901)]);
+        let heard = recorder.heard(at(901));
         let told: Vec<(u64, u64, Option<u64>)> =
             heard.intervals.iter().map(|one| (one.ops, one.bytes, one.max)).collect();
         assert_eq!(told, [(2, 1024, Some(239_000_000)), (0, 0, None), (0, 0, None)]);
@@ -181,9 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn it_has_enough_once_the_time_since_the_first_unit_is_over() {
+    fn it_has_enough_once_the_time_since_it_began_is_over() {
         let mut recorder = Timed::new(Unit::of(OpKind::Read)).within(Some(Nanos::from_millis(300)));
-        hear(&mut recorder, &[(100, 110), (110, 399)]);
+        recorder.begin(at(100));
+        hear(&mut recorder, &[(105, 110), (110, 399)]);
         assert!(!recorder.has_enough());
         hear(&mut recorder, &[(399, 400)]);
         assert!(recorder.has_enough());
@@ -194,7 +200,7 @@ mod tests {
         let mut recorder: Timed<Virtual> = Timed::new(Unit::either(OpKind::Read, OpKind::Write));
         hear(&mut recorder, &[(0, 3)]);
         recorder.record(&Op::Write { handle: Handle(0), length: 512 }, at(3), at(10), Ok(512));
-        let heard = recorder.heard();
+        let heard = recorder.heard(at(10));
         assert_eq!((heard.latencies.count(), heard.latencies.longest()), (2, Some(7_000_000)));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use stats::{Interval, Latencies, Times};
-use units::Nanos;
+use units::{Moment, Nanos};
 use workload::{
     Apart, CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Reason, Recorder, Residency,
     Span, Stream, Surroundings, Tally, Witness, World,
@@ -281,7 +281,8 @@ pub fn nothing<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
 pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: bool) -> Result<(Nanos, u64), W::Fault> {
     let (spans, tallies) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, steps, || Timed::new(phase.unit).within(phase.within))?;
-        (spans, split(recorders).0)
+        let (tallies, ..) = split(recorders, &spans);
+        (spans, tallies)
     } else {
         run_stream(world, steps)?
     };
@@ -318,7 +319,7 @@ fn perform_phase<W: World>(
     let written_before = world.device_bytes();
     let (spans, tallies, latencies, intervals) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
-        let (tallies, latencies, intervals) = split(recorders);
+        let (tallies, latencies, intervals) = split(recorders, &spans);
         (spans, tallies, Some(latencies), intervals)
     } else {
         let (spans, tallies) = run_stream(world, &phase.steps)?;
@@ -424,10 +425,11 @@ impl Part {
 }
 
 /// What was done, how long all units of work took, and what returned when.
-fn split<C>(recorders: Vec<Timed<C>>) -> (Vec<Tally>, Latencies, Vec<Interval>) {
+fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latencies, Vec<Interval>) {
     let mut all = Latencies::default();
     let (mut tallies, mut intervals) = (Vec::new(), Vec::new());
-    for heard in recorders.into_iter().map(Timed::heard) {
+    let ended = spans.iter().map(|span| span.ended).max().unwrap_or(Moment::ZERO);
+    for heard in recorders.into_iter().map(|recorder| recorder.heard(ended)) {
         all.add(&heard.latencies);
         tallies.push(heard.tally);
         intervals.push(heard.intervals);

@@ -244,6 +244,19 @@ fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
 }
 
 #[test]
+fn a_schedule_ends_with_its_time_and_has_no_start_too_many() {
+    let folder = scratch();
+    for (words, most, rate) in [("--rate 10 --time 300ms", 3, 10.0), ("--rate 4 --jobs 16 --time 500ms", 2, 4.0)] {
+        let cell = cell(folder.path(), &format!("randread --engine null --size 1MiB {words}"));
+        let round = &cell["rounds"][0];
+        assert_eq!(round["ops"], most, "{words}: {cell:#}");
+        // On a busy machine a round may end later, and the rate be lower.
+        let per_second = cell["rate"]["per_second"].as_f64().expect("a rate");
+        assert!(0.1 * rate < per_second && per_second <= rate, "{words}: {per_second}");
+    }
+}
+
+#[test]
 fn an_open_loop_can_be_interrupted_while_it_waits() {
     let folder = scratch();
     let mut child = testkit::command(&program())
@@ -376,6 +389,17 @@ fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
 }
 
 #[test]
+fn intervals_of_jobs_begin_together_and_none_is_lost() {
+    let folder = scratch();
+    let cell = cell(folder.path(), "randread --engine null --size 1MiB --rate 8 --jobs 4 --time 1s");
+    let intervals = cell["rounds"][0]["intervals"].as_array().expect("intervals");
+    let ops: Vec<u64> = intervals.iter().filter_map(|one| one["ops"].as_u64()).collect();
+    // Two begin in each quarter of a second; one may be late.
+    assert_eq!((ops.len(), ops.iter().sum::<u64>()), (4, 8), "{ops:?}");
+    assert!(ops.iter().all(|ops| (1..=3).contains(ops)), "{ops:?}");
+}
+
+#[test]
 fn deep_queues_take_every_pattern_and_wait_before_an_fsync() {
     if !has_ring() {
         return;
@@ -418,6 +442,9 @@ fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
         ("read --bs 64KiB --stride 4KiB", "blocks of 64 KiB (--bs) would overlap"),
         ("read --bs 64KiB --stride 100KiB", "no multiple of the 64 KiB of a block (--bs)"),
         ("read --size 1MiB --stride 2MiB", "nothing would lie a stride apart"),
+        ("randread --think 2s", "a round (--time) is over after 2s"),
+        ("randread --think 1h --time 200ms", "a round (--time) is over after 200ms"),
+        ("randread --rate 1 --time 100h", "a schedule (--rate) is for "),
         ("randread --think 1ms --rate 100", "--rate 100 says when they begin"),
         ("randread --think 1ms --iodepth 2", "not --iodepth 2"),
         ("randread --fsync 2", "randread writes nothing"),

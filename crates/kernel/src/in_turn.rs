@@ -80,17 +80,23 @@ impl Doer for Nowhere {
     }
 }
 
-/// Runs a program. Everything that is done for every op is in `repeat` and `at_places`. Kept apart from what a ring
+/// Runs a program, which has started then, or starts now. Everything that is done for every op is in `repeat` and `at_places`. Kept apart from what a ring
 /// does, whose registers it would take.
 #[inline(never)]
-pub(crate) fn run_one<D, S, R>(doer: &mut D, stream: &mut S, recorder: &mut R, stop: &AtomicBool) -> Span<Host>
+pub(crate) fn run_one<D, S, R>(
+    doer: &mut D,
+    stream: &mut S,
+    recorder: &mut R,
+    (started, stop): (Option<Moment<Host>>, &AtomicBool),
+) -> Span<Host>
 where
     D: Doer,
     S: Steps,
     R: Recorder<Host>,
 {
     let cpu_before = thread_cpu();
-    let began = now();
+    let began = started.unwrap_or_else(now);
+    recorder.begin(began);
     let mut due = None;
     loop {
         let flow = if let Some(place) = stream.place() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use units::{Host, Nanos};
+use units::{Host, Moment, Nanos};
 use workload::{
     Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Issue, Laid, Recorder, Residency, Span, Steps,
     Surroundings, Witness, World,
@@ -178,7 +178,7 @@ impl World for Posix {
         let ran: Vec<(Span<Host>, Vec<Lack>)> = if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
             let process = &mut self.programs[0].process;
             let ready = Ready::new(stream, process)?;
-            vec![ready.run(process, stream, recorder, (stop, is_watched))?]
+            vec![ready.run(process, stream, recorder, (None, stop), Waited::so_far(is_watched))?]
         } else {
             let line = &StartLine::new(streams.len());
             thread::scope(|scope| {
@@ -187,8 +187,11 @@ impl World for Posix {
                     let process = &mut program.process;
                     // Nothing where another one called it off, which says why.
                     let work = move || match Ready::new(stream, process) {
-                        Ok(ready) if line.wait() => Some(ready.run(process, stream, recorder, (stop, is_watched))),
-                        Ok(_) => None,
+                        Ok(ready) => {
+                            let waited = Waited::so_far(is_watched);
+                            let started = line.wait()?;
+                            Some(ready.run(process, stream, recorder, (Some(started), stop), waited))
+                        }
                         Err(fault) => {
                             line.call_off();
                             Some(Err(fault))
@@ -326,25 +329,28 @@ impl Ready {
         process: &mut Process,
         stream: &mut S,
         recorder: &mut R,
-        (stop, is_watched): (&AtomicBool, bool),
+        (started, stop): (Option<Moment<Host>>, &AtomicBool),
+        waited: Waited,
     ) -> Ran
     where
         S: Steps,
         R: Recorder<Host>,
     {
         let _wakes = (stream.is_paced() || stream.pauses()).then(Punctual::new);
-        let waited = Waited::so_far(is_watched);
         match self {
-            Ready::Calls => Ok((waited.until(run_one(&mut Calls(process), stream, recorder, stop)), Vec::new())),
+            Ready::Calls => {
+                Ok((waited.until(run_one(&mut Calls(process), stream, recorder, (started, stop))), Vec::new()))
+            }
             Ready::Mapped => {
                 let mut mapped = Mapped::new(process);
-                Ok((waited.until(run_one(&mut mapped, stream, recorder, stop)), Vec::new()))
+                Ok((waited.until(run_one(&mut mapped, stream, recorder, (started, stop))), Vec::new()))
             }
-            Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, stop)), Vec::new())),
+            Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, (started, stop))), Vec::new())),
             Ready::Ring(mut ring) => {
                 let workers_before = worker_cpu();
                 let cpu_before = thread_cpu();
-                let began = now();
+                let began = started.unwrap_or_else(now);
+                recorder.begin(began);
                 let ran = ring.run(process, stream, recorder, (began, stop));
                 let ended = now();
                 let mut cpu = cpu_between(cpu_before, thread_cpu());

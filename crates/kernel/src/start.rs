@@ -2,6 +2,10 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use units::{Host, Moment};
+
+use crate::clocks::now;
+
 /// Waits for so many threads.
 #[derive(Debug)]
 pub(crate) struct StartLine {
@@ -13,6 +17,8 @@ pub(crate) struct StartLine {
 #[derive(Debug, Default)]
 struct State {
     there: usize,
+    /// When the last came: then all start.
+    began: Option<Moment<Host>>,
     is_called_off: bool,
 }
 
@@ -22,16 +28,18 @@ impl StartLine {
         StartLine { of, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until all are there; false where one will never be.
-    pub(crate) fn wait(&self) -> bool {
+    /// Waits until all are there, and says since when they are; nothing where one will never be. Who is told late, as no
+    /// processor was free, has started with the others all the same.
+    pub(crate) fn wait(&self) -> Option<Moment<Host>> {
         let mut state = self.state();
         state.there += 1;
         if state.there == self.of {
+            state.began = Some(now());
             self.changed.notify_all();
         }
         let waits = |state: &mut State| state.there < self.of && !state.is_called_off;
         let state = self.changed.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
-        !state.is_called_off
+        state.began.filter(|_| !state.is_called_off)
     }
 
     /// Sends home who waits: one could not come.
@@ -60,9 +68,9 @@ mod tests {
                 if missing > 0 {
                     line.call_off();
                 }
-                waiting.into_iter().map(|one| one.join().expect("it waits well")).collect::<Vec<bool>>()
+                waiting.into_iter().map(|one| one.join().expect("it waits well")).collect::<Vec<_>>()
             });
-            assert_eq!(started, [missing == 0; 3]);
+            assert!(started.iter().all(|began| began.is_some() == (missing == 0) && *began == started[0]));
         }
     }
 }

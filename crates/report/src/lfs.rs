@@ -56,7 +56,8 @@ fn returned(cell: &Cell) -> String {
     let Some(rate) = cell.rate.as_ref().filter(|_| cell.state.clock != ClockKind::Returned) else {
         return String::new();
     };
-    let rates: Option<Vec<f64>> = cell.kept().map(|round| round_rate(round, rate.base, ClockKind::Returned)).collect();
+    let rates: Option<Vec<f64>> =
+        cell.kept().map(|round| round_rate(round, cell.together, rate.base, ClockKind::Returned)).collect();
     match rates.filter(|rates| !rates.is_empty()) {
         Some(rates) => figure(rates.iter().sum::<f64>() / rates.len() as f64 * rate.value / rate.per_second),
         None => String::new(),

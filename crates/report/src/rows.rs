@@ -262,7 +262,7 @@ fn calls(cell: &Cell) -> String {
     let durable = cell.rate.as_ref().filter(|_| cell.state.clock == ClockKind::Durable);
     let Some(rate) = durable else { return String::new() };
     let returned: Option<Vec<f64>> =
-        cell.kept().map(|round| summary::round_rate(round, rate.base, ClockKind::Returned)).collect();
+        cell.kept().map(|round| summary::round_rate(round, cell.together, rate.base, ClockKind::Returned)).collect();
     match returned.filter(|rates| !rates.is_empty()) {
         Some(rates) => {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;

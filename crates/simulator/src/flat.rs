@@ -95,6 +95,7 @@ impl World for Flat {
         let began = self.cpu_free.max(self.disk_free);
         let mut spans =
             vec![Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) }; streams.len()];
+        recorders.iter_mut().for_each(|recorder| recorder.begin(began));
         let mut running: Vec<usize> = (0..streams.len()).collect();
         // When the next op of each is to begin, where that was said.
         let mut due = vec![None; streams.len()];

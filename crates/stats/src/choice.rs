@@ -154,8 +154,10 @@ pub fn every_two(count: usize) -> impl Iterator<Item = (usize, usize)> {
 /// The rates of a cell by round, of the rounds that count.
 fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
     let base = cell.rate.as_ref().map(|rate| rate.base);
-    let rate =
-        |base| cell.kept().filter_map(move |round| Some((round.round, round_rate(round, base, cell.state.clock)?)));
+    let rate = |base| {
+        cell.kept()
+            .filter_map(move |round| Some((round.round, round_rate(round, cell.together, base, cell.state.clock)?)))
+    };
     base.map(|base| rate(base).collect()).unwrap_or_default()
 }
 

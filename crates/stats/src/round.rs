@@ -29,8 +29,8 @@ pub struct Round {
     pub durable_s: Option<f64>,
     /// CPU time over the clock that the cell claims.
     pub cpu_s: CpuSeconds,
-    /// Of targets that were busy at once: what each did. The figures above are then sums, the times those
-    /// of the last to end. Empty where one target was busy.
+    /// Of programs that ran at once: what each did. The figures above are then sums, the times those
+    /// of the last to end. Empty where one ran alone.
     pub parts: Vec<RoundPart>,
     /// What returned in each whole quarter of a second until the last call returned, where single units of work were
     /// timed.

@@ -24,11 +24,12 @@ pub struct RateUnit {
 /// The rate of the kept rounds; nothing where there are none, or where one took no time at all.
 pub fn rate<'a>(
     rounds: impl IntoIterator<Item = &'a Round>,
+    together: bool,
     base: RateBase,
     clock: ClockKind,
     unit: RateUnit,
 ) -> Option<Rate> {
-    let rates: Option<Vec<f64>> = rounds.into_iter().map(|round| round_rate(round, base, clock)).collect();
+    let rates: Option<Vec<f64>> = rounds.into_iter().map(|round| round_rate(round, together, base, clock)).collect();
     let rates = rates.filter(|rates| !rates.is_empty())?;
     let (mean, half) = mean_and_half_width(&rates);
     Some(Rate {
@@ -43,9 +44,10 @@ pub fn rate<'a>(
     })
 }
 
-/// One round's rate, in the base per second. Of programs that ran at once, the sum of each one's own rate,
-/// as the two-drive columns of 1983 must be read.
-pub fn round_rate(round: &Round, base: RateBase, clock: ClockKind) -> Option<f64> {
+/// One round's rate, in the base per second. Of targets that were busy together, the sum of each one's own rate,
+/// as the two-drive columns of 1983 must be read; of programs on one target, what all did until the last had ended, as
+/// they need not have overlapped.
+pub fn round_rate(round: &Round, together: bool, base: RateBase, clock: ClockKind) -> Option<f64> {
     let rate = |bytes: u64, ops: u64, elapsed: f64| {
         let amount = match base {
             RateBase::Bytes => bytes,
@@ -53,16 +55,16 @@ pub fn round_rate(round: &Round, base: RateBase, clock: ClockKind) -> Option<f64
         };
         (elapsed > 0.0).then(|| amount as f64 / elapsed)
     };
-    if round.parts.is_empty() {
+    if !together || round.parts.is_empty() {
         return rate(round.bytes, round.ops, round.elapsed_s(clock));
     }
     round.parts.iter().map(|part| rate(part.bytes, part.ops, part.elapsed_s(clock))).sum()
 }
 
-/// The share of one round in which its program held a processor; of programs that ran at once, the sum of
+/// The share of one round in which its programs held a processor; of targets that were busy together, the sum of
 /// their shares: "the sum of the percentage of the test programs" (Kridle & McKusick 1983, section 5).
-fn process_share(round: &Round, clock: ClockKind) -> f64 {
-    if round.parts.is_empty() {
+fn process_share(round: &Round, together: bool, clock: ClockKind) -> f64 {
+    if !together || round.parts.is_empty() {
         return round.cpu_s.process / round.elapsed_s(clock);
     }
     round.parts.iter().map(|part| part.process_s / part.elapsed_s(clock)).sum()
@@ -95,7 +97,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// How busy the CPU was over the kept rounds; nothing where they are too short together.
-pub fn cpu_percent<'a>(rounds: impl IntoIterator<Item = &'a Round>, clock: ClockKind) -> Option<CpuPercent> {
+pub fn cpu_percent<'a>(
+    rounds: impl IntoIterator<Item = &'a Round>,
+    together: bool,
+    clock: ClockKind,
+) -> Option<CpuPercent> {
     let mut elapsed = 0.0;
     let mut process = 0.0;
     let mut workers = Some(0.0);
@@ -103,7 +109,7 @@ pub fn cpu_percent<'a>(rounds: impl IntoIterator<Item = &'a Round>, clock: Clock
     for round in rounds {
         let seconds = round.elapsed_s(clock);
         elapsed += seconds;
-        process += process_share(round, clock) * seconds;
+        process += process_share(round, together, clock) * seconds;
         workers = workers.zip(round.cpu_s.kernel_workers).map(|(sum, part)| sum + part);
         machine = machine.zip(round.cpu_s.machine).map(|(sum, part)| sum + part);
     }
@@ -141,13 +147,13 @@ mod tests {
     #[test]
     fn a_rate_follows_from_its_rounds_and_its_clock() {
         let rounds = [round(16.0), round(16.0)];
-        let returned = rate(&rounds, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
+        let returned = rate(&rounds, false, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
         assert_eq!((returned.value, returned.rounds), (512.0, 2));
         assert_eq!((returned.low, returned.high), (Some(524_288.0), Some(524_288.0)));
-        let durable = rate(&rounds, RateBase::Bytes, ClockKind::Durable, KBYTES).expect("a rate");
+        let durable = rate(&rounds, false, RateBase::Bytes, ClockKind::Durable, KBYTES).expect("a rate");
         assert_eq!(durable.value, 256.0);
-        assert_eq!(rate(&[], RateBase::Bytes, ClockKind::Returned, KBYTES), None);
-        assert_eq!(rate(&[round(0.0)], RateBase::Bytes, ClockKind::Returned, KBYTES), None);
+        assert_eq!(rate(&[], false, RateBase::Bytes, ClockKind::Returned, KBYTES), None);
+        assert_eq!(rate(&[round(0.0)], false, RateBase::Bytes, ClockKind::Returned, KBYTES), None);
     }
 
     /// The interval of 1, 2, 3, 4, 5 is 3 +- 1.963 (t of four degrees is 2.776, the standard error 0.7071).
@@ -171,18 +177,24 @@ mod tests {
             process_s: returned_s * 0.36,
         };
         let together = Round { parts: vec![part(32.0), part(16.0)], bytes: 16 << 20, ..round(32.0) };
-        let rate = rate([&together], RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
+        let rate = rate([&together], true, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
         assert_eq!(rate.value, 256.0 + 512.0);
-        let cpu = cpu_percent([&together], ClockKind::Returned).expect("a share");
+        let cpu = cpu_percent([&together], true, ClockKind::Returned).expect("a share");
         assert!((cpu.process - 72.0).abs() < 1e-9);
         assert_eq!(together.overlap(ClockKind::Returned), Some(0.5));
+        // On one target they have that time between them, whether they overlapped or not.
+        let shared = Round { cpu_s: crate::round::CpuSeconds { process: 17.28, ..Default::default() }, ..together };
+        let rate = super::rate([&shared], false, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
+        assert_eq!(rate.value, 512.0);
+        let cpu = cpu_percent([&shared], false, ClockKind::Returned).expect("a share");
+        assert!((cpu.process - 54.0).abs() < 1e-9);
         assert_eq!(round(16.0).overlap(ClockKind::Returned), None);
     }
 
     #[test]
     fn a_short_time_tells_no_cpu_share() {
-        assert_eq!(cpu_percent(&[round(0.04), round(0.04)], ClockKind::Returned), None);
-        let cpu = cpu_percent(&[round(0.05), round(0.05)], ClockKind::Returned).expect("a share");
+        assert_eq!(cpu_percent(&[round(0.04), round(0.04)], false, ClockKind::Returned), None);
+        let cpu = cpu_percent(&[round(0.05), round(0.05)], false, ClockKind::Returned).expect("a share");
         assert_eq!((cpu.process, cpu.kernel_workers), (50.0, None));
     }
 

@@ -53,6 +53,10 @@ impl<S: Steps> Steps for Apart<S> {
 impl<C, R: Recorder<C>> Recorder<C> for Apart<R> {
     const TIMED: bool = R::TIMED;
 
+    fn begin(&mut self, began: Moment<C>) {
+        self.0.begin(began);
+    }
+
     #[inline(always)]
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
         self.0.record(op, issued, returned, outcome);

@@ -12,6 +12,9 @@ pub trait Recorder<C> {
     /// `record` sees may both be the one at which the stream began.
     const TIMED: bool;
 
+    /// The stream began then, as those of all programs at once did: before its first op.
+    fn begin(&mut self, _: Moment<C>) {}
+
     /// The world did `op`, or failed to: when it was issued, or was to be where a schedule said when; when it returned;
     /// the bytes it moved. Ops that were under way at once come in the order in which they returned.
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>);

@@ -198,6 +198,7 @@ impl World for Computer {
         assert!(streams.len() == recorders.len() && streams.len() <= self.procs.len(), "one of each per program");
         let began = self.now();
         let span = Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) };
+        recorders.iter_mut().for_each(|recorder| recorder.begin(began));
         let mut running: Vec<Running> =
             streams.iter().map(|_| Running { span, op: None, due: None, ended: false }).collect();
         self.programs = vec![ProgramTime::default(); streams.len()];
