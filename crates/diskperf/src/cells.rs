@@ -117,18 +117,22 @@ pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<
 
 /// Whether all rates of the program are steady, or will not be measured.
 pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> bool {
+    let together = alternative.busy().len() > 1;
     let is_steady = |(index, phase): (usize, &Phase)| {
         let rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
-        matches!(steady::settling(&rates(&rounds, base(phase), clock(plan, phase))), steady::Settling::Since(..))
+        matches!(
+            steady::settling(&rates(&rounds, together, base(phase), clock(plan, phase))),
+            steady::Settling::Since(..)
+        )
     };
     alternative.row.omitted.is_some()
         || history.failure().is_some()
         || alternative.row.program.phases.iter().enumerate().all(is_steady)
 }
 
-/// The rates of these rounds.
-fn rates(rounds: &[Round], base: RateBase, clock: ClockKind) -> Vec<f64> {
-    rounds.iter().filter_map(|round| summary::round_rate(round, base, clock)).collect()
+/// The rates of these rounds, of several targets at once or of one.
+fn rates(rounds: &[Round], together: bool, base: RateBase, clock: ClockKind) -> Vec<f64> {
+    rounds.iter().filter_map(|round| summary::round_rate(round, together, base, clock)).collect()
 }
 
 /// The clock that is claimed of a phase.
@@ -195,7 +199,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         let before = rounds.len().saturating_sub(steady::WINDOW);
         rounds[..before].iter_mut().for_each(|round| round.discarded = true);
     }
-    let settling = plan.until_steady.then(|| steady::settling(&rates(&rounds, base, clock)));
+    let settling = plan.until_steady.then(|| steady::settling(&rates(&rounds, targets.len() > 1, base, clock)));
     if !simulated {
         judge::machine::mark_rounds(&mut rounds, history.runs.iter().map(|run| &run.performance), index, phase);
     }

@@ -241,8 +241,8 @@ fn child_timed() {
     let opening = Op::Open { name, handle, access: Access::Read, mode: Default::default() };
     let steps = Apart(Stream::open(vec![opening], Body::Places(places)).issued(issue));
     let mut recorders: Vec<_> = (0..programs).map(|_| Apart(Timed::new(Unit::of(OpKind::ReadAt)))).collect();
-    world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
-    for heard in recorders.into_iter().map(|recorder| recorder.0.heard()) {
+    let spans = world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
+    for heard in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.heard(span.ended)) {
         assert_eq!((heard.tally.failure, heard.latencies.count()), (None, operations));
     }
 }

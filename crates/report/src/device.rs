@@ -35,7 +35,7 @@ fn fresh(cell: &Cell) -> String {
 }
 
 fn per_second(cell: &Cell, round: &Round) -> Option<f64> {
-    summary::round_rate(round, cell.rate.as_ref()?.base, cell.state.clock)
+    summary::round_rate(round, cell.together, cell.rate.as_ref()?.base, cell.state.clock)
 }
 
 /// From which round on it is steady.
