@@ -104,7 +104,7 @@ impl fmt::Display for Unproven {
             Unproven::NeverEvicts => f.write_str("this file system keeps its files in memory only"),
             Unproven::NeverCaches => f.write_str("this machine keeps nothing in memory"),
             Unproven::Blind => f.write_str("what is in memory cannot be seen here"),
-            Unproven::NotOurs => f.write_str("a given file is left as it is, unless --cold asks for it"),
+            Unproven::NotOurs => f.write_str("a given file is left as it is, unless run --cold asks for it"),
             Unproven::Denied => f.write_str("a file may not be looked at"),
             Unproven::Partly(residency) => write!(f, "{residency} were in memory"),
         }

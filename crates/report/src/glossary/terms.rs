@@ -199,7 +199,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "replacement draws each out of all. permutation touches each once, and then again in another order. \
                zipf:THETA touches few often: the n-th most frequent as often as 1/n^THETA says.",
         when: "--order of io, and order in JSON where it is not replacement.",
-        advice: "A cache that is smaller than the file helps nobody but with zipf: there it shows what it is good for.",
+        advice: "A cache smaller than the file has its share of it where each is drawn out of all, hardly any of a \
+                 permutation, and far more than its share with zipf.",
     },
     Entry {
         word: "iodepth",
