@@ -70,7 +70,8 @@ pub struct LoadSpec {
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     pub think: Option<Time>,
-    /// Call fsync after every so many writes, with nothing else under way. It is in the rate and in no latency.
+    /// Call fsync after every so many writes, with nothing else under way. It is in the rate and in no service time; in
+    /// the response times of --rate is what waited for it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub fsync: Option<u32>,
     /// Have each write wait until its data (dsync: O_DSYNC), or all of the file (sync: O_SYNC), are durable.
@@ -91,7 +92,8 @@ pub struct LoadSpec {
     /// The seed of every random order; 1 where not given.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Begin with all of the file in memory. Else what is read through the page cache begins with nothing of it there.
+    /// Begin with all of the file in memory. Else what is read through the page cache begins with nothing of it there;
+    /// a file that was given (file:PATH) is then left as it is.
     #[arg(long)]
     #[serde(default)]
     pub warm: bool,
@@ -239,12 +241,21 @@ impl LoadSpec {
         self.decide(None).map(|_| ())
     }
 
+    /// Whether its file is there before it begins.
+    pub fn has_file(&self) -> bool {
+        !matches!(self.pattern, PatternName::Write | PatternName::Commit) || self.stride.is_some()
+    }
+
     fn decide(&self, missing: Option<NoRing>) -> Result<Load, Error> {
         let pattern = self.pattern()?;
         let sizes = self.sizes(pattern)?;
         if self.warm && self.direct {
             let why = "what goes past the page cache (--direct) meets nothing in memory";
             return Err(fault("warm", "", why, "leave out --warm or --direct"));
+        }
+        if self.warm && !self.has_file() {
+            let why = format!("{} begins with no file that could be in memory", pattern.name());
+            return Err(fault("warm", "", why, "leave it out; randwrite, and write with --stride, write over a file"));
         }
         if self.rounds == Some(0) {
             return Err(fault("rounds", 0, "nothing would be measured", "take 1 or more"));
@@ -268,7 +279,7 @@ impl LoadSpec {
     }
 
     /// The sizes of its blocks:
-    ///   1. each up to the largest;
+    ///   1. each of a byte up to the largest;
     ///   2. of one no share is said, of several each has one, and together they are a hundred;
     ///   3. each is a multiple of the smallest, so that they fill a file and none has two alignments;
     ///   4. several are for what reads and writes anywhere or in order.
@@ -279,6 +290,9 @@ impl LoadSpec {
         };
         let bad = |why: String, hint: &str| fault("bs", Blocks(blocks.clone()), why, hint);
         // 1
+        if blocks.iter().any(|(Size(size), _)| size.0 == 0) {
+            return Err(bad("a block has a byte at least".to_owned(), "take a larger one"));
+        }
         if blocks.iter().any(|(Size(size), _)| *size > LARGEST_BLOCK) {
             return Err(bad(format!("a block has at most {LARGEST_BLOCK}"), "take a smaller one"));
         }
@@ -576,6 +590,7 @@ mod tests {
         assert_eq!(decided("randread --engine uring", None), Ok(Queue::Deep(1)));
         assert_eq!(decided("randread --engine null", None), Ok(Queue::Nowhere));
         assert_eq!(decided("write --stride 256KiB --engine mmap", None), Ok(Queue::Mapped));
+        assert_eq!(decided("write --stride 1MiB --warm", None), Ok(Queue::InTurn));
         for refused in [
             "randread --iodepth 0",
             "randread --iodepth 2 --engine posix",
@@ -587,6 +602,8 @@ mod tests {
             "write --engine mmap",
             "commit --engine mmap",
             "commit --engine uring",
+            "commit --warm",
+            "write --warm",
             "randread --iodepth 32768 --bs 64KiB",
             "randread --reads 30",
             "randrw --reads 101",

@@ -124,7 +124,18 @@ fn settings(named: &str, load: &LoadSpec, said: &mut Vec<String>) -> Vec<(&'stat
         if !rate.is_multiple_of(jobs) {
             said.push(format!("{named}: rate = {rate}: rounded, as fio has a rate for each of the {jobs} jobs"));
         }
-        put("rate_iops", &rate.div_ceil(jobs));
+        let each = rate.div_ceil(jobs);
+        put(
+            "rate_iops",
+            // There reads have one, and writes have one. None is none at all.
+            &match reads {
+                Some(reads) => {
+                    let of_reads = (u64::from(each) * u64::from(reads.min(100)) / 100) as u32;
+                    format!("{},{}", of_reads.max(1), (each - of_reads).max(1))
+                }
+                None => each.to_string(),
+            },
+        );
     }
     if arrivals == Some(ArrivalsName::Poisson) {
         put("rate_process", &"poisson");

@@ -220,7 +220,12 @@ impl Reading<'_> {
         }
         self.durability(&mut load, &mut left)?;
         load.think = self.think(&mut left)?;
+        let pre_read = left.0.iter().rfind(|setting| setting.name == "pre_read").cloned();
         load.warm = self.switch(&mut left, "pre_read")?.unwrap_or(false);
+        if let Some(setting) = pre_read.filter(|_| load.warm && !load.has_file()) {
+            self.say(&setting, "there is no file yet");
+            load.warm = false;
+        }
         load.size = Some(self.size(section, &mut left)?);
         load.time = Some(self.time(section, is_random, &mut left)?);
         if let Some(seed) = left.take(&["randseed"]) {
@@ -373,12 +378,11 @@ impl Reading<'_> {
     fn pace(&mut self, load: &mut LoadSpec, block: u64, left: &mut Left<'_>) -> Result<(), JobFault> {
         let (bandwidth, process) = (left.take(&["rate"]), left.take(&["rate_process"]));
         let rate = left.take(&["rate_iops"]);
-        let hint = ("is no rate", "as in rate_iops=1000");
         let rate = match (rate, bandwidth) {
-            (Some(setting), _) => Some(self.directed(&setting, load.pattern, whole, hint)?),
+            (Some(setting), _) => Some(self.both_ways(&setting, load.pattern, whole)?),
             (None, Some(setting)) => {
                 let base = self.base;
-                let bytes = self.directed(&setting, load.pattern, |text| bytes(text, base), hint)?;
+                let bytes = self.both_ways(&setting, load.pattern, |text| bytes(text, base))?;
                 if !bytes.is_multiple_of(block.max(1)) || load.bs.as_ref().is_some_and(|Blocks(all)| all.len() > 1) {
                     self.say(&setting, "a rate is of operations here, and this is no whole number of them");
                     None
@@ -401,6 +405,19 @@ impl Reading<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A rate of all that a load does: there it holds for reads and for writes, each for itself.
+    fn both_ways(
+        &mut self,
+        setting: &Setting<'_>,
+        pattern: PatternName,
+        read: impl Fn(&str) -> Option<u64>,
+    ) -> Result<u64, JobFault> {
+        let hint = ("is no rate", "as in rate_iops=1000");
+        let both = [PatternName::Randread, PatternName::Randwrite];
+        let ways = if pattern == PatternName::Randrw { &both[..] } else { &[pattern] };
+        ways.iter().try_fold(0u64, |sum, way| Ok(sum.saturating_add(self.directed(setting, *way, &read, hint)?)))
     }
 
     /// In which order blocks are touched. fio touches each once before any is touched again, where nothing is said; of

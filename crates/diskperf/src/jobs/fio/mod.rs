@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_commit_a_stride_and_a_bandwidth_have_other_names_there() {
-        let (job, _) = taken(
+        let (job, said) = taken(
             "[global]\nsize=8m\n[log]\nrw=write\nfdatasync=1\nbs=512\n[far]\nrw=read:60k\nbs=4k\n[slow]\nrw=read\nrate=1m\n\
              [hot]\nrw=write\nthinktime=1500\nfsync=8\npre_read=1\nbssplit=4k/:64k/\n",
         );
@@ -105,8 +105,39 @@ mod tests {
                         stride = '64KiB'\nengine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'slow'\npattern = 'read'\n\
                         bs = '4KiB'\ntime = '3600s'\nrate = 256\narrivals = 'constant'\nengine = 'posix'\nsize = '8MiB'\n\
                         [[load]]\nname = 'hot'\npattern = 'write'\nbs = '4KiB:50,64KiB:50'\ntime = '3600s'\n\
-                        think = '1500us'\nfsync = 8\nengine = 'posix'\nsize = '8MiB'\nwarm = true\n";
+                        think = '1500us'\nfsync = 8\nengine = 'posix'\nsize = '8MiB'\n";
         assert_eq!(job.loads, Job::read(&text("y", expected)).expect("a job").loads);
+        assert!(said.iter().any(|line| line.contains("pre_read=1: not taken: there is no file yet")), "{said:?}");
+    }
+
+    /// There a rate is of reads, and another of writes.
+    #[test]
+    fn a_rate_of_a_mix_is_that_of_both() {
+        for (fio, rate) in [("70,30", 100), ("100", 200), ("40,", 80)] {
+            let (job, _) = taken(&format!(
+                "[a]
+rw=randrw
+size=8m
+rate_iops={fio}
+rwmixread=70
+"
+            ));
+            assert_eq!(job.loads[0].spec.rate, Some(rate), "{fio}");
+        }
+        let job = "[[load]]
+pattern = 'randrw'
+rate = 100
+reads = 70
+";
+        let exported = export(&Job::read(&text("x.toml", job)).expect("a job"));
+        assert!(
+            exported.job.contains(
+                "rate_iops=70,30
+"
+            ),
+            "{}",
+            exported.job
+        );
     }
 
     #[test]
