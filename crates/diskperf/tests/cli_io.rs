@@ -107,6 +107,8 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         ("randread --rate 0", 2, "0 is not in 1..="),
         ("randread --arrivals poisson", 2, "--rate"),
         ("randread --time 0s", 2, "more than zero"),
+        ("write --warm", 2, "--warm: write begins with no file"),
+        ("commit --warm", 2, "--warm: commit begins with no file"),
         ("randread --warm --direct", 2, "--warm: what goes past the page cache (--direct)"),
         ("sideways", 2, "sideways"),
         ("randread missing", 2, "there is no missing"),
@@ -501,4 +503,21 @@ fn what_was_printed_as_a_job_is_the_same_load() {
     expected["pattern"] = "randrw".into();
     assert_eq!((&run["measured"], &run["parameters"]), (&true.into(), &expected));
     assert_eq!(expected["think_ns"], 2_000_000);
+}
+
+/// Of a file that somebody has all is read, also by the job.
+#[test]
+fn a_given_file_has_the_size_that_it_has() {
+    let folder = scratch();
+    // Larger than what is taken where a file is made.
+    let data = fs::File::create(folder.path().join("data")).expect("a file");
+    data.set_len(300 << 20).expect("a file of holes");
+    let load = "randread a=file:data --bs 4KiB --time 40ms --rounds 1";
+    let printed = io(folder.path(), &format!("{load} --print-job")).out;
+    assert!(printed.contains("file:data") && !printed.contains("size ="), "{printed}");
+    fs::write(folder.path().join("x.toml"), printed).expect("a job");
+    let run = only(&testkit::run(&program(), folder.path(), &["run", "x.toml", "--json"]));
+    assert_eq!((&run["measured"], &run["parameters"]["file_bytes"]), (&true.into(), &(300 << 20).into()), "{run:#}");
+    let said = io(folder.path(), &format!("{load} --size 64KiB --print-job")).out;
+    assert!(said.contains("size = \"64KiB\""), "{said}");
 }

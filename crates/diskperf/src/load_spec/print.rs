@@ -8,6 +8,7 @@ use workload::Drawing;
 
 use super::words::{Blocks, Order, Size, Time};
 use super::{ArrivalsName, BLOCK, BLOCK_IN_ORDER, Engine, LoadSpec, PatternName, READS, ROUNDS, SEED, SIZE, TIME};
+use crate::target::{TargetArgument, TargetKind};
 
 impl LoadSpec {
     /// The same with everything said that would be taken where nothing is.
@@ -32,9 +33,13 @@ impl LoadSpec {
         }
     }
 
-    /// The job file of this load alone, on these targets.
+    /// The job file of this load alone, on these targets. Of a file that is given all is taken, whatever size it has: where
+    /// one is, a size that was not said is not.
     pub fn job(&self, targets: &[&str], budget: Option<Nanos>) -> String {
-        let explicit = self.explicit();
+        let mut explicit = self.explicit();
+        if targets.iter().any(|target| is_given(target)) {
+            explicit.size = self.size;
+        }
         let targets: Vec<String> = targets.iter().map(quoted).collect();
         let head = [
             ("targets", (!targets.is_empty()).then(|| format!("[{}]", targets.join(", "))), ""),
@@ -97,6 +102,12 @@ impl LoadSpec {
         lines(&mut text, &load);
         text
     }
+}
+
+/// Whether a target is a file that somebody has.
+fn is_given(target: &str) -> bool {
+    let Ok(target) = target.parse::<TargetArgument>();
+    matches!(target.kind, TargetKind::File(_))
 }
 
 /// A line for each key that has a value, with what it is behind it.
