@@ -120,8 +120,10 @@ fn the_controllers_are_ranked_by_both_approaches() {
         (all["ratios"].as_array().map(Vec::len), all["conclusions"].as_array().map(Vec::len)),
         (Some(14), Some(3))
     );
-    let refused = diskperf(&["paper", "T1", "--phases", "2"]);
-    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    for words in [["paper", "T1", "--phases", "2"], ["paper", "vaxmix", "--phases", "1"]] {
+        let refused = diskperf(&words);
+        assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+    }
 }
 
 /// As many workers as there are processors share the experiments; that must not show.

@@ -30,6 +30,9 @@ pub struct PaperArguments {
     output: OutputArguments,
 }
 
+/// As few values as have an interval.
+const LEAST_PHASES: u32 = 2;
+
 /// What can be asked for.
 #[derive(Clone, Copy, Debug)]
 enum Part {
@@ -49,6 +52,10 @@ pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
         return Err(Error::BadSize { what: "--phases", given: phases.to_string(), why });
     }
     let phases = arguments.phases.map_or(PHASES, NonZeroU32::get);
+    if phases < LEAST_PHASES {
+        let why = format!("no ranking is certain by one value; take {LEAST_PHASES} or more");
+        return Err(Error::BadSize { what: "--phases", given: phases.to_string(), why });
+    }
     let text = match arguments.output.layout() {
         Format::Json => layout::json(&document(&parts, phases)?),
         Format::Table => text(&parts, phases, arguments.output.page())?,
