@@ -40,6 +40,10 @@ pub const SIMULATED_FILE: Bytes = Bytes::mib(64);
 /// How long a mix goes on in a round, on a real target.
 const TIME: Nanos = Nanos::from_secs(2);
 
+/// So many accesses a mix with a rate is to have in a round, so that their median is known: the 20 that this takes, and a
+/// few more, as they begin by chance.
+const PACED_ACCESSES: u64 = 25;
+
 /// How many accesses it has on a simulated machine, at most: a minute or so of a drive of 1983.
 const SIMULATED_ACCESSES: u64 = 2000;
 
@@ -81,7 +85,8 @@ fn program(name: &'static str, mix: Mix, bytes: u64, is_simulated: bool, seed: u
     let accesses = (TOUCHED * bytes / 8192).max(1);
     let most = if is_simulated { SIMULATED_ACCESSES } else { u64::MAX };
     let program = VaxMix { name, mix, bytes, accesses: accesses.min(most), seed }.program();
-    if is_simulated { program } else { program.within(TIME) }
+    let paced = mix.rate().map_or(Nanos::ZERO, |rate| Nanos::from_secs(PACED_ACCESSES.div_ceil(rate.into())));
+    if is_simulated { program } else { program.within(TIME.max(paced)) }
 }
 
 /// The target, and how many at once.
