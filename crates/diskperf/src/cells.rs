@@ -8,7 +8,7 @@ use stats::{
     Steadiness, TargetInfo, limits, steady, summary,
 };
 use units::{Nanos, fnv1a};
-use workload::{Base, Census, Issue, OpKind, Parameter, Phase, Reason, Setting, Steps, Tally, Unproven};
+use workload::{Base, Census, Issue, OpKind, Phase, Reason, Setting, Steps, Tally, Unproven};
 
 use crate::consumption::gather;
 use crate::error::{Error, hint};
@@ -211,7 +211,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let measured = reason.is_none();
 
     let is_nowhere = phase.steps.issue() == Issue::Nowhere;
-    let direct = row.program.parameters.contains(&Parameter::new("direct", true)) && !is_nowhere;
+    let direct = row.is_direct() && !is_nowhere;
     let (cache, cache_reason) = cache(&kept_runs);
     let together = targets.len() > 1;
     let overlap = kept.iter().filter(|_| together).filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);

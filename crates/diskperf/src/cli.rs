@@ -428,9 +428,11 @@ impl RunArguments {
             Some(text) => Text { name: path.display().to_string(), text: text.to_owned() },
             None => jobs::open(path)?,
         };
-        let job = Job::read(&text)?;
+        let mut job = Job::read(&text)?;
         if self.targets.is_empty() {
             self.targets.clone_from(&job.targets);
+        } else {
+            job.targets.clear();
         }
         self.rounds = self.rounds.or(job.rounds);
         self.budget = self.budget.or(job.budget);

@@ -143,8 +143,6 @@ pub enum Error {
     NoSettings(String),
     #[error("{what} of {given}: {why}")]
     BadSize { what: &'static str, given: String, why: String },
-    #[error("direct I/O on {target} takes multiples of {needs}, and a block has {block}")]
-    Unaligned { target: String, block: Bytes, needs: Bytes },
     #[error(transparent)]
     Load(Box<LoadFault>),
     #[error("{0}")]
@@ -231,7 +229,6 @@ impl Error {
             | Error::NothingToDraw
             | Error::UnknownDrawing(_)
             | Error::UnknownWord { .. }
-            | Error::Unaligned { .. }
             | Error::Load(_)
             | Error::Job(_)
             | Error::NoJob(_)
@@ -424,9 +421,6 @@ impl Error {
             }
             Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source))
             | Error::Output { source, .. } => return failure::of_system(source).map(str::to_owned),
-            Error::Unaligned { needs, .. } => {
-                format!("--bs {}, or leave out --direct", needs.to_string().replace(' ', ""))
-            }
             Error::Load(fault) => fault.hint.clone(),
             Error::NoRing(_) => "leave out --engine uring: then one operation is under way at a time".to_owned(),
             Error::Op { failure, .. } => match failure.reason {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use kernel::Means;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
-use workload::{Base, Issue, Op, OpKind, Phase, Program, Step, Steps};
+use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
 
 use crate::budget::{Dial, Limits, Sizes};
 use crate::forecast::{Trials, Work};
@@ -153,6 +153,16 @@ impl Row {
     /// Whether the program writes anything, to get ready or as its work.
     pub fn writes(&self) -> bool {
         !self.program.prepare.is_empty() || self.program.phases.iter().any(Phase::changes)
+    }
+
+    /// Whether it goes past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.program.parameters.contains(&Parameter::new("direct", true))
+    }
+
+    /// Whether nothing that it does is issued.
+    pub fn goes_nowhere(&self) -> bool {
+        self.program.phases.iter().all(|phase| phase.steps.issue() == Issue::Nowhere)
     }
 
     /// The program with its settings: `copy buffer_bytes=1 file_bytes=100000000 sync=none`.

@@ -82,6 +82,20 @@ fn the_command_line_goes_before_the_file() {
     assert_eq!(one["cells"][0]["parameters"]["file_bytes"], 32 << 10);
 }
 
+/// Options of the whole run are for loads that read through memory.
+#[test]
+fn what_goes_past_memory_is_not_said_to_be_warm() {
+    let folder = scratch();
+    let job = "[[load]]\npattern = 'randread'\ndirect = true\nsize = '1MiB'\ntime = '20ms'\n\
+               [[load]]\nname = 'through'\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\n\
+               [[load]]\nname = 'nowhere'\npattern = 'read'\nengine = 'null'\nsize = '1MiB'\n";
+    fs::write(folder.path().join("x.toml"), job).expect("a job");
+    let run = document(&diskperf(folder.path(), "run x.toml --warm --rounds 1 --json"));
+    let state = |cell: usize| run["cells"][cell]["state"].clone();
+    assert_ne!(state(0)["cache"], "warm", "{}", state(0));
+    assert_eq!((&state(2)["cache"], &state(2)["cache_reason"]), (&"unknown".into(), &Value::Null));
+}
+
 #[test]
 fn what_is_wrong_is_shown_with_its_line() {
     let folder = scratch();
@@ -101,6 +115,14 @@ fn what_is_wrong_is_shown_with_its_line() {
          \u{20}   iodepth = 32\n    ^^^^^^^^^^^^\nhint: leave out engine, or take engine uring\n"
     );
     assert!(refused("").contains("bad.toml:1:1: [[load]] is missing"));
+    let nowhere = refused("seed = 1\ntargets = ['nodir']\n[[load]]\npattern = 'randread'\n");
+    assert!(nowhere.starts_with("error: bad.toml:2:1: targets: there is no nodir\n"), "{nowhere}");
+    if kernel::place::direct_alignment(folder.path()).is_none() {
+        return skip!("the kernel does not say what direct I/O must be aligned to here");
+    }
+    let cut = refused("[[load]]\npattern = 'randread'\ndirect = true\nbs = '1000B'\n");
+    assert!(cut.starts_with("error: bad.toml:4:1: bs: 1000 B: direct I/O (direct) on . takes"), "{cut}");
+    assert!(cut.contains("direct is set in line 3\n    bs = '1000B'\n"), "{cut}");
     for (words, said) in [
         ("run missing.toml", "there is no missing.toml"),
         ("run ./x", "there is no ./x"),

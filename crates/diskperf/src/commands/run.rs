@@ -70,11 +70,8 @@ pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> 
 /// Says why nothing is run, before anything is planned.
 pub fn refuse(shown: &OutputArguments, words: &[OsString], error: Error) -> Result<Exit, Error> {
     shown.check()?;
-    let results = Results::default();
-    let info = session::info(words, session::now(), None, &[], &results);
     let ended = Err(error);
-    let document = document(info, results, &ended);
-    conclude(shown, &document, ended)
+    conclude(shown, &session::of_nothing(words, &ended), ended)
 }
 
 /// Goes on with a run that an earlier command of these words began.
@@ -122,7 +119,11 @@ fn carry_out(
         }
         (Err(error), resumed) => {
             resumed.into_iter().for_each(Resumed::abandon);
-            return Err(devices::meant(error, arguments.preset()));
+            let error = devices::meant(error, arguments.preset());
+            return Err(match &arguments.job {
+                Some(job) => job.at_targets(error),
+                None => error,
+            });
         }
     }
     devices::check(arguments, targets)?;
@@ -253,9 +254,13 @@ pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) 
             row.omitted = row.omitted.take().or_else(|| site.simulated()?.lacks(&row.program));
         }
         if let Some(cache) = arguments.cache() {
-            // A device is left alone: to have it in memory would be to read all of it.
+            // A device is left alone: to have it in memory would be to read all of it. What goes nowhere meets no file, and
+            // what goes past memory nothing that lies there.
             let is_device = matches!(site.site, Site::Device(_));
-            let files = rows.iter_mut().filter(|row| row.raw.is_none() && !is_device);
+            let is_meant = |row: &&mut Row| {
+                row.raw.is_none() && !is_device && !row.goes_nowhere() && (arguments.cold || !row.is_direct())
+            };
+            let files = rows.iter_mut().filter(is_meant);
             files.flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
         }
         alternatives.extend(rows.into_iter().map(|row| Alternative::on(&[target], row)));

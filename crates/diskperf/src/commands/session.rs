@@ -248,6 +248,12 @@ pub fn document(info: RunInfo, results: Results, ended: &Result<(), Error>) -> D
     Document { schema: SCHEMA.to_owned(), run: info, cells: results.cells, errors }
 }
 
+/// What is to be said of a command that was refused before anything was planned.
+pub fn of_nothing(words: &[OsString], ended: &Result<(), Error>) -> Document {
+    let results = Results::default();
+    document(info(words, now(), None, &[], &results), results, ended)
+}
+
 /// An error, as a document has it.
 pub fn problem(error: &Error) -> Problem {
     Problem { target: None, program: None, phase: None, message: error.to_string(), hint: error.hint() }

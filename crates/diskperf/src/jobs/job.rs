@@ -24,6 +24,7 @@ use super::fault::JobFault;
 use super::text::{Spot, Text};
 use crate::commands::given;
 use crate::error::Error;
+use crate::exit::Exit;
 use crate::load_spec::words::Time;
 use crate::load_spec::{LoadFault, LoadSpec};
 use crate::plan::Row;
@@ -44,7 +45,7 @@ const OF_THE_RUN: [&str; 2] = ["rounds", "seed"];
 pub struct Job {
     /// The file as it was read: a run that is gone on with reads it again, whatever has become of the file.
     pub text: Text,
-    /// Where it runs, where the command line names nothing.
+    /// Where it runs; nothing where the command line says that.
     pub targets: Vec<TargetArgument>,
     /// How many rounds.
     pub rounds: Option<u32>,
@@ -178,6 +179,16 @@ impl Job {
             }
         }
         Ok(rows)
+    }
+
+    /// What is wrong with its targets, at their place in the file.
+    pub fn at_targets(&self, error: Error) -> Error {
+        if self.targets.is_empty() || error.exit() != Exit::Usage {
+            return error;
+        }
+        let Ok(root) = DeTable::parse(&self.text.text) else { return error };
+        let head = Sheet { text: &self.text, table: root.get_ref(), span: 0..0, what: "a job" };
+        head.bad("targets", error.to_string(), error.hint().unwrap_or_default()).into()
     }
 
     /// What one of its loads cannot be on a target, at its place in the file.

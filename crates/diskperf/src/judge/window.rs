@@ -2,7 +2,7 @@
 
 use stats::noise::Window;
 use units::Nanos;
-use workload::{Phase, Witness};
+use workload::{Issue, Phase, Steps, Witness};
 
 use crate::consumption::PAGE;
 use crate::runner::{Part, PhaseRun};
@@ -18,12 +18,15 @@ pub fn windows(run: &PhaseRun, phase: &Phase, cpus: u32) -> (Window, Window) {
     let witness = &run.witness;
     let ran = run.parts.iter().map(|part| part.cpu.total).sum();
     let ready: Option<Nanos> = run.parts.iter().map(|part: &Part| part.ready).sum();
+    let seen = seen(witness, witness.workers.unwrap_or_default(), cpus);
     let during = Window {
         own_bytes: own_bytes(run, phase),
+        // What goes nowhere is not slowed by what others do to a device.
+        device_bytes: seen.device_bytes.filter(|_| phase.steps.issue() != Issue::Nowhere),
         ran,
         // Who has used up its share of the CPU waits for nobody.
         waited: ready.map(|ready| ready.saturating_sub(witness.quota.cpu.unwrap_or_default())),
-        ..seen(witness, witness.workers.unwrap_or_default(), cpus)
+        ..seen
     };
     let others = during.others.filter(|_| witness.workers.is_some());
     (before, Window { others, ..during }.settled(&before))

@@ -74,7 +74,10 @@ fn check_alignment(load: &Load, target: &Target) -> Result<(), Error> {
         // All blocks are multiples of the smallest.
         Some(needs) if !load.sizes.smallest().is_multiple_of(needs) => {
             let (block, needs) = (Bytes(u64::from(load.sizes.smallest())), Bytes(u64::from(needs)));
-            Err(Error::Unaligned { target: target.name.clone(), block, needs })
+            let why =
+                format!("direct I/O (--direct) on {} takes multiples of {needs}, and a block has {block}", target.name);
+            let hint = format!("--bs {}, or leave out --direct", needs.to_string().replace(' ', ""));
+            Err(refused("bs", block, &why, &hint))
         }
         _ => Ok(()),
     }
@@ -83,7 +86,31 @@ fn check_alignment(load: &Load, target: &Target) -> Result<(), Error> {
 /// What a table of one row has no place for: from when times are counted, how long the tail is, and whether a schedule
 /// was kept.
 fn findings(cells: &[Cell]) -> Vec<String> {
-    cells.iter().filter_map(|cell| Some(tail(cell, cell.latency_ns?))).collect()
+    let said = |cell: &Cell| match cell.latency_ns {
+        Some(latency) => Some(tail(cell, latency)),
+        None => too_few(cell),
+    };
+    cells.iter().filter_map(said).collect()
+}
+
+/// What was done where that is too little for latencies.
+fn too_few(cell: &Cell) -> Option<String> {
+    let done: u64 = cell.kept().map(|round| round.ops).sum();
+    let kept = kept(cell);
+    let operations = if done == 1 { "operation" } else { "operations" };
+    let name = format!("{} on {}", cell.program, cell.target);
+    cell.measured.then(|| format!("{name}: {done} {operations}, too few for percentiles{kept}"))
+}
+
+/// How a schedule was kept, where there was one.
+fn kept(cell: &Cell) -> String {
+    match (cell.number("rate"), &cell.rate) {
+        (Some(asked), Some(rate)) => {
+            let done = report::significant(rate.per_second, 3);
+            format!("; {asked} per second were to begin, {done} were done")
+        }
+        _ => String::new(),
+    }
 }
 
 fn tail(cell: &Cell, latency: Latency) -> String {
@@ -102,13 +129,11 @@ fn tail(cell: &Cell, latency: Latency) -> String {
         LatencyKind::Service => "service time, from the issue of each operation",
         LatencyKind::Response => "response time, from the intended start of each operation",
     };
-    let kept = match (cell.number("rate"), &cell.rate) {
-        (Some(asked), Some(rate)) => format!("; {asked} per second were to begin, {:.0} were done", rate.per_second),
-        _ => String::new(),
-    };
+    let kept = kept(cell);
+    // What waits for an fsync has a later start than was intended.
     let beside = [("think_ns", "the pauses"), ("fsync", "the fsyncs")];
-    let beside: Vec<&str> =
-        beside.into_iter().filter(|(key, _)| cell.number(key).is_some()).map(|(_, what)| what).collect();
+    let beside = beside.into_iter().filter(|(key, _)| cell.number(key).is_some());
+    let beside: Vec<&str> = beside.filter(|_| latency.kind == LatencyKind::Service).map(|(_, what)| what).collect();
     let beside = match &beside[..] {
         [] => String::new(),
         words => format!("; {} are in the rate and not in these", words.join(" and ")),
