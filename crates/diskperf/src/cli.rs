@@ -364,7 +364,7 @@ pub struct RunArguments {
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
-    mixing: MixArguments,
+    pub mixing: MixArguments,
     #[command(flatten)]
     pub consent: ConsentArguments,
     #[command(flatten)]
@@ -376,7 +376,7 @@ pub struct RunArguments {
     pub load: Option<Load>,
     /// The mix that is asked for.
     #[arg(skip)]
-    mix: Option<Mix>,
+    pub mix: Option<Mix>,
     /// What stands in the job file, once it is read.
     #[arg(skip)]
     pub job: Option<Box<Job>>,
@@ -420,9 +420,9 @@ impl RunArguments {
     }
 
     /// With the mix that is asked for, and with what its job file says, where it is one, and nothing else was said. A run
-    /// that is gone on with has the text that was stored with it.
-    fn complete(mut self, stored: Option<&str>) -> Result<RunArguments, Error> {
-        self.mix = self.mixing.mix(self.preset())?;
+    /// that is gone on with has the text and the derived mix that were stored with it.
+    fn complete(mut self, stored: Option<&str>, mix: Option<&str>) -> Result<RunArguments, Error> {
+        self.mix = self.mixing.mix(self.preset(), mix)?;
         let What::Job(path) = &self.what else { return Ok(self) };
         let text = match stored {
             Some(text) => Text { name: path.display().to_string(), text: text.to_owned() },
@@ -541,13 +541,11 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     let line = CommandLine::try_parse_from(&words).unwrap_or_else(|error| refuse(&error, &words));
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
-        Some(Command::Run(arguments)) => run_or_refuse(&arguments.output.clone(), arguments.complete(None), &words),
+        Some(Command::Run(arguments)) => begin(&arguments.output.clone(), arguments.complete(None, None), &words),
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
-        Some(Command::Io(arguments)) => {
-            run_or_refuse(&arguments.output.clone(), RunArguments::of_load(arguments), &words)
-        }
+        Some(Command::Io(arguments)) => begin(&arguments.output.clone(), RunArguments::of_load(arguments), &words),
         Some(Command::Choose(arguments)) => {
-            run_or_refuse(&arguments.output.clone(), RunArguments::of_choice(arguments), &words)
+            begin(&arguments.output.clone(), RunArguments::of_choice(arguments), &words)
         }
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
@@ -576,11 +574,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
 }
 
 /// Runs what is asked for, or says why it makes no sense, as a document where one was asked for.
-fn run_or_refuse(
-    shown: &OutputArguments,
-    asked: Result<RunArguments, Error>,
-    words: &[OsString],
-) -> Result<Exit, Error> {
+fn begin(shown: &OutputArguments, asked: Result<RunArguments, Error>, words: &[OsString]) -> Result<Exit, Error> {
     match asked {
         Ok(arguments) => commands::run::run(&arguments, words),
         Err(error) => commands::run::refuse(shown, words, error),
@@ -600,13 +594,13 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     }
 }
 
-/// What these words, of a run that was stored, with the job file that it had, ask for; nothing where this build takes them
+/// What these words, of a run that was stored, with the job file or the derived mix that it had, ask for; nothing where this build takes them
 /// for something else.
-pub fn stored(words: &[OsString], job: Option<&str>) -> Option<RunArguments> {
+pub fn stored(words: &[OsString], job: Option<&str>, mix: Option<&str>) -> Option<RunArguments> {
     let line = CommandLine::try_parse_from(words).ok()?;
     match line.command {
         None => Some(RunArguments::main_job(line.keep, line.output)),
-        Some(Command::Run(arguments)) => arguments.complete(job).ok(),
+        Some(Command::Run(arguments)) => arguments.complete(job, mix).ok(),
         Some(Command::Io(arguments)) => RunArguments::of_load(arguments).ok(),
         Some(Command::Choose(arguments)) => RunArguments::of_choice(arguments).ok(),
         Some(_) => None,

@@ -156,7 +156,7 @@ fn fuzz_command_lines() {
             let again = shlex::split(&line).expect("a shell takes it");
             assert!(again.iter().map(OsString::from).eq(words.iter().cloned()), "{line}");
         }
-        cli::stored(&words, Some("")).map_or_else(String::new, |arguments| format!("{arguments:?}"))
+        cli::stored(&words, Some(""), None).map_or_else(String::new, |arguments| format!("{arguments:?}"))
     };
     let words =
         &["--rounds", "--size", "--seed", "--budget", "--dry-run", "--cold", "--keep", "\n", "'", "\"", "$", "=", "--"];

@@ -5,11 +5,14 @@ mod common {
     pub mod document;
 }
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use common::document::document;
 use serde_json::Value;
+use stats::RunInfo;
+use store::{NewRun, Store};
 use tempfile::TempDir;
 use testkit::{Ended, names_in};
 
@@ -119,6 +122,29 @@ fn a_trace_gives_its_mix_and_says_what_was_counted() {
     // And the same mix on a machine of 1983.
     let simulated = "simulate vax780-sc780 vaxmix --from-trace trace --size 256KiB --phases 1 --no-store";
     assert_eq!(programs(&cells(folder.path(), simulated))[4..], ["given_mix", "paced_mix"]);
+}
+
+/// A run that is gone on with has the mix that it began with, whatever has become of the trace.
+#[test]
+fn a_mix_that_was_derived_is_stored_with_the_run() {
+    let folder = scratch();
+    fs::write(folder.path().join("trace"), include_str!("../src/trace/example.txt")).expect("a file");
+    let words = "run vaxmix sim:flat --from-trace trace --size 64KiB --rounds 1 --only given_mix";
+    let ran = diskperf(folder.path(), &format!("{words} --json"));
+    let document: Value = serde_json::from_str(&ran.out).expect("a document");
+    let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
+    assert_eq!(info.mix.as_deref(), Some("sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3,rate=71"));
+    info.store = None;
+    let mut store = Store::open(&folder.path().join("runs.sqlite"), None).expect("the store");
+    let command: Vec<OsString> = ["diskperf"].into_iter().chain(words.split(' ')).map(OsString::from).collect();
+    let (command, folder_then) = (&command, folder.path());
+    let new = NewRun { command, folder: folder_then, plan: "", info: &info, cells: &[], holder: "nobody" };
+    store.begin(&new).expect("room for a run");
+    drop(store);
+    fs::write(folder.path().join("trace"), "").expect("a file");
+    let resumed = diskperf(folder.path(), "resume --store runs.sqlite");
+    assert_eq!(resumed.status, Some(0), "{}", resumed.err);
+    assert!(resumed.out.contains("given_mix"), "{}", resumed.out);
 }
 
 #[test]

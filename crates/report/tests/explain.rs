@@ -109,6 +109,7 @@ fn document(cells: Vec<Cell>) -> Document {
             phases: None,
             interrupted: false,
             job: None,
+            mix: None,
             store: None,
         },
         cells,

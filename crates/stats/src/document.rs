@@ -70,6 +70,9 @@ pub struct RunInfo {
     /// The job file whose loads it measured, as it was when the run began; null where it was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
+    /// The mix that was derived from a block trace, as `--mix` takes it; null where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<String>,
     /// Where it is stored; null where it is not.
     pub store: Option<StoreInfo>,
 }

@@ -64,7 +64,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         }
         // 3
         env::set_current_dir(&folder).map_err(|_| Error::Missing(folder.clone()))?;
-        cli::stored(&words, left.info.job.as_deref())
+        cli::stored(&words, left.info.job.as_deref(), left.info.mix.as_deref())
             .ok_or_else(|| elsewhere("by a command that means something else now".to_owned()))
     };
     let arguments = read_again();

@@ -71,6 +71,7 @@ impl<'a> Session<'a> {
     pub fn info(&self, plan: Option<&Plan>, targets: &[Target], results: &Results) -> RunInfo {
         let mut info = info(self.words, self.started, plan, targets, results);
         info.job = self.arguments.job.as_ref().map(|job| job.text.text.clone());
+        info.mix = self.arguments.mix.filter(|_| self.arguments.mixing.is_derived()).map(|mix| mix.to_string());
         if let Some(Left { info: before, .. }) = &self.left {
             info.started_unix_s = before.started_unix_s;
             if plan.is_none() {
@@ -237,6 +238,7 @@ pub fn info(
         phases: plan.and_then(|plan| plan.phases),
         interrupted: results.interrupted,
         job: None,
+        mix: None,
         store: None,
     }
 }

@@ -109,7 +109,7 @@ fn carry_out(
     targets: &mut Vec<Target>,
     results: &mut Results,
 ) -> Result<(), Error> {
-    let mix = arguments.mixing.mix(arguments.preset)?;
+    let mix = arguments.mixing.mix(arguments.preset, None)?;
     let machine = machine(name, arguments)?;
     let settings: Vec<(String, String)> = arguments.settings.iter().filter_map(|typed| pair(typed)).collect();
     let drives = arguments.drives();
