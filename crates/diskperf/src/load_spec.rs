@@ -509,7 +509,8 @@ impl LoadSpec {
             return Err(fault("engine", "uring", why, "leave out --engine"));
         }
         if depth > 1 && matches!(engine, Engine::Posix | Engine::Mmap | Engine::Null) {
-            let why = format!("by --engine {} they come one after the other", engine.name());
+            let what = if engine == Engine::Mmap { "copies" } else { "plain calls" };
+            let why = format!("{what} (--engine {}) come one after the other", engine.name());
             return bad(&why, "leave out --engine, or take --engine uring");
         }
         if u64::from(depth) * u64::from(block) > MOST_BYTES {
