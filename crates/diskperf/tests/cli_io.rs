@@ -13,7 +13,9 @@ use std::process::Stdio;
 use common::document::document;
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::calls::{IO_URING, IO_URING_REGISTER, NO_MEMORY, NO_SUCH_CALL, NOT_PERMITTED, run_answered};
+use testkit::calls::{
+    IO_URING, IO_URING_ENTER, IO_URING_REGISTER, NO_MEMORY, NO_SUCH_CALL, NOT_NOW, NOT_PERMITTED, run_answered,
+};
 use testkit::{Ended, has_tool, names_in, skip};
 
 fn program() -> PathBuf {
@@ -220,6 +222,20 @@ fn what_the_kernel_does_not_register_is_done_without_and_said() {
     assert_eq!(only(&ended)["parameters"]["engine"], "uring");
     let said = "without registered buffers, as the limit on locked memory is too low";
     assert_eq!(ended.err.matches(said).count(), 1, "{}", ended.err);
+}
+
+#[test]
+fn a_ring_that_issues_nothing_more_is_given_up_and_that_is_said() {
+    if !has_ring() {
+        return;
+    }
+    let folder = scratch();
+    let words = ["io", "randread", "--iodepth", "8", "--size", "1MiB", "--time", "40ms", "--rounds", "1"];
+    let ended = run_answered(IO_URING_ENTER, NOT_NOW, &program(), folder.path(), &words);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    let said = format!("{}{}", ended.out, ended.err);
+    assert!(said.contains("io_uring failed while operations were under way"), "{said}");
+    assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
 #[test]

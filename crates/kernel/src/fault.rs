@@ -59,7 +59,10 @@ pub enum Fault {
     /// A path holds a zero byte.
     #[error("the path {0} holds a zero byte")]
     Path(PathBuf),
-    /// There is no io_uring, or it failed.
+    /// There is no io_uring.
     #[error("{0}")]
     Ring(NoRing),
+    /// An io_uring that was there issued nothing more.
+    #[error("io_uring failed while operations were under way: {0}")]
+    Issue(io::Error),
 }

@@ -29,6 +29,9 @@ pub const IO_URING: Calls = Calls::These(&[libc::SYS_io_uring_setup]);
 /// What tells an io_uring beforehand with which files and which memory it will work.
 pub const IO_URING_REGISTER: Calls = Calls::These(&[libc::SYS_io_uring_register]);
 
+/// What has an io_uring issue what it was given.
+pub const IO_URING_ENTER: Calls = Calls::These(&[libc::SYS_io_uring_enter]);
+
 /// What gives a process namespaces of its own.
 pub const UNSHARE: Calls = Calls::These(&[libc::SYS_unshare]);
 
@@ -56,6 +59,9 @@ pub const NO_MEMORY: i32 = libc::ENOMEM;
 
 /// What the kernel says to a request that it does not have.
 pub const INVALID: i32 = libc::EINVAL;
+
+/// What the kernel says that can do it later, maybe.
+pub const NOT_NOW: i32 = libc::EAGAIN;
 
 /// System calls.
 #[derive(Clone, Copy, Debug)]

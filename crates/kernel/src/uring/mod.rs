@@ -8,6 +8,8 @@ mod setup;
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use io_uring::squeue::{Entry, Flags, SubmissionQueue};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
@@ -20,12 +22,10 @@ use crate::clocks::now;
 use crate::data::{Draw, Pages};
 use crate::fault::Fault;
 use crate::in_turn::{failed, sleep_until};
+use crate::posix::RING_BYTES;
 use crate::process::{Process, reason, whole};
 
 pub use setup::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
-
-/// Incompressible bytes that all writes together come from before they come again, as in the world of plain calls.
-const VARIETY: u32 = 1 << 20;
 
 /// Where memory begins and ends that calls work on.
 const PAGE: usize = 4096;
@@ -35,18 +35,33 @@ pub(crate) struct Uring {
     ring: IoUring,
     work: Work,
     lacks: Vec<Lack>,
+    /// How often in a row the kernel took nothing for now.
+    refused: u32,
 }
+
+/// How often in a row, a millisecond apart, the kernel may take nothing for now (EAGAIN, EBUSY) before it is given up: a
+/// second or more. Chosen: longer than it takes to free memory, shorter than somebody waits who has told it to stop.
+const MOST_REFUSED: u32 = 1000;
 
 /// What is under way in a ring, and what it works with.
 struct Work {
     memory: Memory,
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    free: Free,
     /// The descriptor that is registered for each handle; below zero, none.
     files: [RawFd; HANDLES],
     registers_files: bool,
     registers_memory: bool,
     overlap: Overlap,
+}
+
+/// The slots under which nothing is under way. The one that has been free longest is taken next, so that what all slots
+/// hold is written before any of it is again, however few are under way.
+struct Free {
+    /// As many as there are slots: a ring, of which `count` from `first` on are free.
+    slots: Vec<u32>,
+    first: usize,
+    count: usize,
 }
 
 /// A read or a write that is under way, or room for one.
@@ -104,13 +119,13 @@ impl Uring {
         let work = Work {
             memory,
             slots: vec![Slot { place: nothing, issued: Moment::ZERO, at: 0 }; overlap.depth as usize],
-            free: (0..overlap.depth).rev().collect(),
+            free: Free::all(overlap.depth),
             files: [-1; HANDLES],
             registers_files: false,
             registers_memory: false,
             overlap,
         };
-        let mut uring = Uring { ring, work, lacks: if is_plain { vec![Lack::Plain] } else { Vec::new() } };
+        let mut uring = Uring { ring, work, lacks: if is_plain { vec![Lack::Plain] } else { Vec::new() }, refused: 0 };
         uring.register();
         Ok(uring)
     }
@@ -210,7 +225,11 @@ impl Uring {
                 continue;
             }
             self.wait(due.filter(|_| held.is_none() && !is_over && !self.work.free.is_empty()))?;
-            is_over |= self.hear(recorder, moment());
+            if self.hear(recorder, moment()) {
+                // What was to come next does not.
+                is_over = true;
+                held = None;
+            }
             if recorder.has_enough() {
                 stream.curtail();
                 due = None;
@@ -229,7 +248,7 @@ impl Uring {
         let (submitter, mut queue, _) = self.ring.split();
         let work = &mut self.work;
         let mut known: Option<Target> = None;
-        while let Some(&slot) = work.free.last() {
+        while let Some(slot) = work.free.first() {
             let place = stream.place()?;
             let target = match known {
                 Some(target) if target.handle == place.handle => target,
@@ -251,7 +270,7 @@ impl Uring {
         let (submitter, mut queue, _) = self.ring.split();
         let work = &mut self.work;
         let target = work.target(process, &submitter, place.handle).map_err(NotIssued::Refused)?;
-        let slot = *work.free.last().expect("room for it");
+        let slot = work.free.first().expect("room for it");
         let entry = work.entry(slot, place, target, issued).ok_or(NotIssued::Alone)?;
         work.push(&mut queue, &entry);
         Ok(())
@@ -264,7 +283,7 @@ impl Uring {
         let mut has_failed = false;
         for completion in self.ring.completion() {
             let slot = completion.user_data() as u32;
-            free.push(slot);
+            free.give_back(slot);
             let Slot { place, issued, .. } = slots[slot as usize];
             match outcome(completion.result(), place.length) {
                 // Which of both it is, is said to the compiler.
@@ -304,11 +323,19 @@ impl Uring {
             }
         };
         match waited {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                self.refused = 0;
+                Ok(())
+            }
             // A signal, the time, or too much at once: what has returned is there all the same.
             Err(error) => match error.raw_os_error() {
-                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(()),
-                number => Err(Fault::Ring(NoRing::Errno(number.unwrap_or(libc::EIO)))),
+                Some(libc::EINTR | libc::ETIME) => Ok(()),
+                Some(libc::EAGAIN | libc::EBUSY) if self.refused < MOST_REFUSED => {
+                    self.refused += 1;
+                    thread::sleep(Duration::from_millis(1));
+                    Ok(())
+                }
+                _ => Err(Fault::Issue(error)),
             },
         }
     }
@@ -326,9 +353,45 @@ pub(crate) fn trial() -> Result<Vec<Lack>, String> {
     }
 }
 
+impl Free {
+    /// So many, all of them free.
+    fn all(slots: u32) -> Free {
+        Free { slots: (0..slots).collect(), first: 0, count: slots as usize }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    #[inline(always)]
+    fn first(&self) -> Option<u32> {
+        if self.count > 0 { Some(self.slots[self.first]) } else { None }
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self) {
+        self.first = self.beyond(1);
+        self.count -= 1;
+    }
+
+    #[inline(always)]
+    fn give_back(&mut self, slot: u32) {
+        let last = self.beyond(self.count);
+        self.slots[last] = slot;
+        self.count += 1;
+    }
+
+    /// So many beyond the first, no more than there are.
+    #[inline(always)]
+    fn beyond(&self, count: usize) -> usize {
+        let at = self.first + count;
+        if at < self.slots.len() { at } else { at - self.slots.len() }
+    }
+}
+
 impl Work {
     fn under_way(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len() - self.free.count
     }
 
     /// The file of a handle. It is registered where that is possible.
@@ -384,7 +447,7 @@ impl Work {
         // (`drop`). The file is open: it is closed only while nothing is under way.
         let pushed = unsafe { queue.push(entry) };
         pushed.expect("a ring has as many entries as slots");
-        self.free.pop();
+        self.free.take_first();
     }
 }
 
@@ -410,7 +473,7 @@ struct Layout {
 impl Layout {
     fn of(Overlap { depth, largest, writes }: Overlap) -> Layout {
         let room = (largest as usize).next_multiple_of(PAGE);
-        let starts = if writes { (VARIETY / depth.max(1)).next_power_of_two() } else { 0 };
+        let starts = if writes { (RING_BYTES / depth.max(1)).next_power_of_two() } else { 0 };
         let data = if writes { (starts as usize).next_multiple_of(PAGE) + room } else { 0 };
         Layout { starts, data, slot: data + room }
     }
@@ -480,4 +543,27 @@ fn place_of(op: &Op) -> Option<Place> {
 fn interrupt<S: Steps, R: Recorder<Host>>(stream: &mut S, recorder: &mut R, now: Moment<Host>) {
     let op = stream.find_map(|step| if let Step::Op(op) = step { Some(op) } else { None });
     op.iter().for_each(|op| recorder.record(op, now, now, Err(Reason::Interrupted)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slot_that_has_been_free_longest_is_taken_next() {
+        let mut free = Free::all(3);
+        let taken: Vec<u32> = (0..7)
+            .map(|_| {
+                let slot = free.first().expect("a free one");
+                free.take_first();
+                free.give_back(slot);
+                slot
+            })
+            .collect();
+        assert_eq!(taken, [0, 1, 2, 0, 1, 2, 0]);
+        (0..3).for_each(|_| free.take_first());
+        assert!(free.is_empty() && free.first().is_none());
+        [2, 0].into_iter().for_each(|slot| free.give_back(slot));
+        assert_eq!((free.first(), free.count), (Some(2), 2));
+    }
 }
