@@ -80,10 +80,10 @@ impl Sums {
 }
 
 /// What our own code takes of the CPU for one operation of a phase, in nanoseconds: the phase is gone through the very way
-/// it goes when it is measured, but for the calls. Nothing of a ring, whose kernel does part of that, and of a schedule,
-/// which waits.
+/// it goes when it is measured, but for the calls. Nothing of a ring, whose kernel does part of that, and of a schedule or
+/// of pauses, which wait.
 pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
-    if phase.steps.is_paced() || matches!(phase.steps.issue(), Issue::Overlapping(_)) {
+    if phase.steps.is_paced() || phase.steps.pauses() || matches!(phase.steps.issue(), Issue::Overlapping(_)) {
         return None;
     }
     let steps = phase.steps.clone().issued(Issue::Nowhere);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_code_costs_more_where_operations_are_timed_and_nothing_is_told_of_rings() {
+    fn our_own_code_costs_more_where_operations_are_timed_and_nothing_is_told_of_rings_and_pauses() {
         let mut phase = Classic::Read8192.program(1 << 30).phases.remove(0);
         // On a machine that is busy one attempt may be disturbed.
         let least = |timed| (0..10).filter_map(|_| own_ns(&phase, timed)).fold(f64::INFINITY, f64::min);
@@ -138,6 +138,8 @@ mod tests {
         assert!(0.0 < counted && counted < timed && timed < 100_000.0, "{counted} {timed}");
         let overlap = Overlap { depth: 2, largest: 8192, writes: false };
         phase.steps = phase.steps.issued(Issue::Overlapping(overlap));
+        assert_eq!(own_ns(&phase, true), None);
+        phase.steps = phase.steps.issued(Issue::InTurn).thinking(Nanos::from_millis(1), 1);
         assert_eq!(own_ns(&phase, true), None);
     }
 

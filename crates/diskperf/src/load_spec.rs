@@ -7,12 +7,12 @@ pub mod words;
 use std::fmt;
 
 use clap::{Args, ValueEnum};
-use kernel::{MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
+use kernel::{MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern, Queue};
-use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Sizes, Thousandths};
+use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Overlap, Sizes, Thousandths};
 
 use crate::error::Error;
 use words::{Blocks, Order, Size, Time};
@@ -513,9 +513,11 @@ impl LoadSpec {
             let why = format!("{what} (--engine {}) come one after the other", engine.name());
             return bad(&why, "leave out --engine, or take --engine uring");
         }
-        if u64::from(depth) * u64::from(block) > MOST_BYTES {
+        let needed = ring_memory(Overlap { depth, largest: block, writes: pattern.writes() });
+        if (depth > 1 || engine == Engine::Uring) && needed.0 > MOST_BYTES {
             let (block, most) = (Bytes(block.into()), Bytes(MOST_BYTES));
-            let why = format!("so many of {block} are more than the {most} of a ring");
+            let both = if pattern.writes() { ", with what is written," } else { "" };
+            let why = format!("so many of {block}{both} are more than the {most} of a ring");
             return bad(&why, "take fewer at once, or a smaller --bs");
         }
         if engine == Engine::Mmap {
@@ -606,6 +608,7 @@ mod tests {
             "commit --warm",
             "write --warm",
             "randread --iodepth 32768 --bs 64KiB",
+            "randwrite --iodepth 512 --bs 2MiB",
             "randread --reads 30",
             "randrw --reads 101",
         ] {

@@ -60,7 +60,8 @@ pub struct Prepared<'a> {
 impl<'a> Experiment<'a> {
     /// Makes the files that the programs find.
     pub fn prepare(self) -> Result<Prepared<'a>, Invalid> {
-        self.description.check(self.drives as u32, self.bytes)?;
+        // All programs on a drive have their files in one file system.
+        self.description.check(self.drives as u32, self.bytes * self.streams as u64)?;
         let mut computer = self.computer(Chance::default())?;
         for index in 0..self.drives * self.streams {
             computer.prepare(index, self.files.clone()).expect("a file that fits can be made");

@@ -66,7 +66,8 @@ impl Latencies {
     /// So many percent took no longer; nothing where there are too few to tell.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         let beyond = self.count() as f64 * (100.0 - percent) / 100.0;
-        (beyond >= BEYOND).then(|| self.times.at_percentile(percent).min(self.times.longest()))
+        // What 0.1 % is, no binary fraction says exactly.
+        (beyond + 1e-6 >= BEYOND).then(|| self.times.at_percentile(percent).min(self.times.longest()))
     }
 
     /// The percentiles that there are samples enough for; nothing without any.
@@ -118,6 +119,10 @@ mod tests {
     fn a_percentile_without_samples_beyond_it_is_not_told() {
         let latency = of(1..=200).summary(LatencyKind::Service).expect("samples");
         assert!(latency.p90.is_some() && latency.p99.is_none() && latency.p999.is_none());
+        for (count, is_told) in [(9_999, false), (10_000, true)] {
+            let latency = of(1..=count).summary(LatencyKind::Service).expect("samples");
+            assert_eq!(latency.p999.is_some(), is_told, "{count}");
+        }
         assert_eq!(of(1..=19).summary(LatencyKind::Service), None);
         assert_eq!(of(0..0).summary(LatencyKind::Service), None);
     }
