@@ -115,13 +115,13 @@ pub struct Places {
     length: u32,
     write: bool,
     /// Which of them are writes, where only some are.
-    mix: Option<Mix>,
+    mix: Option<Shares>,
     blocks: Blocks,
 }
 
 /// Reads and writes as chance has it.
 #[derive(Clone, Debug)]
-struct Mix {
+struct Shares {
     prng: Prng,
     /// Of a hundred, on average.
     reads: u64,
@@ -180,7 +180,7 @@ impl Places {
 
     /// The same, of which so many in a hundred are reads, and the others writes.
     pub fn mixed(self, reads: u8, seed: u64) -> Places {
-        Places { mix: Some(Mix { prng: Prng::new(seed), reads: u64::from(reads) }), ..self }
+        Places { mix: Some(Shares { prng: Prng::new(seed), reads: u64::from(reads) }), ..self }
     }
 
     /// Whether there are writes among them.

@@ -269,9 +269,9 @@ impl FromStr for Mix {
     }
 }
 
-type Sizes = ([(u32, u32); MOST_MIXED], usize);
+type Weights = ([(u32, u32); MOST_MIXED], usize);
 
-fn read_sizes(text: &str) -> Result<Sizes, BadMix> {
+fn read_sizes(text: &str) -> Result<Weights, BadMix> {
     let mut sizes = [(0, 0); MOST_MIXED];
     let mut count = 0;
     for one in text.split('+') {

@@ -2,7 +2,7 @@
 //!
 //! Numbers below a power of two are taken to each other by a cipher of four rounds (Luby and Rackoff, How to construct
 //! pseudorandom permutations, 1988); what falls beyond the last block is taken on until it does not (Black and Rogaway,
-//! Ciphers with arbitrary finite domains, 2002, "cycle walking"), less than twice on average. Four words of memory,
+//! Ciphers with arbitrary finite domains, 2002, "cycle walking"), less than twice on average. A few words of memory,
 //! however many blocks.
 
 use units::Prng;
