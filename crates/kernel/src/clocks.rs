@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::mem::MaybeUninit;
+use std::path::Path;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::{Host, Moment, Nanos};
@@ -26,18 +27,37 @@ pub(crate) fn process_cpu() -> Nanos {
     nanos(clock_gettime(ClockId::ProcessCPUTime))
 }
 
-/// CPU time of the kernel workers that do what the calling thread's rings hand to them: threads of this process that
-/// are called after it.
-pub(crate) fn worker_cpu() -> Nanos {
-    let name = format!("iou-wrk-{}\n", rustix::thread::gettid().as_raw_nonzero());
-    let Ok(threads) = fs::read_dir("/proc/self/task") else { return Nanos::ZERO };
-    let times = threads.flatten().filter_map(|thread| {
+/// CPU time of the kernel workers that do what the calling thread's rings hand to them; nothing where it cannot be seen.
+pub(crate) fn worker_cpu(is_alone: bool) -> Option<Nanos> {
+    let own = (!is_alone).then(|| rustix::thread::gettid().as_raw_nonzero().get());
+    workers_of(own, Path::new("/proc/self/task"))
+}
+
+/// Of the threads of a process, those that work for one of them, or for any where none is named. They are called after
+/// it by the number that it has outside of all PID namespaces: where that is no thread's here, nobody can tell whose
+/// they are.
+fn workers_of(own: Option<i32>, tasks: &Path) -> Option<Nanos> {
+    let mut all = Nanos::ZERO;
+    for thread in fs::read_dir(tasks).ok()?.flatten() {
         let path = thread.path();
-        let is_its = bounded::of_the_kernel(path.join("comm")).is_ok_and(|comm| comm == name);
-        let times = if is_its { bounded::of_the_kernel(path.join("schedstat")).ok() } else { None };
-        times?.split_whitespace().next()?.parse().ok().map(Nanos)
-    });
-    times.sum()
+        // A thread may end meanwhile.
+        let Ok(comm) = bounded::of_the_kernel(path.join("comm")) else { continue };
+        let Some(number) = comm.trim_end().strip_prefix("iou-wrk-") else { continue };
+        if let Some(own) = own {
+            if !tasks.join(number).exists() {
+                return None;
+            }
+            if number != own.to_string() {
+                continue;
+            }
+        }
+        match bounded::of_the_kernel(path.join("schedstat")) {
+            Ok(times) => all += Nanos(times.split_whitespace().next()?.parse().ok()?),
+            Err(_) if path.exists() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(all)
 }
 
 /// CPU time between two readings. The user part comes from a clock of its own, sampled by the tick, and
@@ -61,4 +81,30 @@ fn thread_user() -> Nanos {
 
 fn nanos(time: Timespec) -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_counted_for_whom_they_work_and_what_cannot_be_seen_is_unknown() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let tasks = folder.path();
+        let thread = |number: &str, comm: &str, nanos: u64| {
+            fs::create_dir(tasks.join(number)).expect("a folder");
+            fs::write(tasks.join(number).join("comm"), format!("{comm}\n")).expect("a file");
+            fs::write(tasks.join(number).join("schedstat"), format!("{nanos} 1 2\n")).expect("a file");
+        };
+        thread("7", "diskperf", 1_000);
+        thread("8", "diskperf", 1_000);
+        thread("9", "iou-wrk-7", 30);
+        thread("10", "iou-wrk-8", 500);
+        assert_eq!(workers_of(None, tasks), Some(Nanos(530)));
+        assert_eq!([workers_of(Some(7), tasks), workers_of(Some(8), tasks)], [Some(Nanos(30)), Some(Nanos(500))]);
+        // As in a PID namespace.
+        thread("11", "iou-wrk-70", 4);
+        assert_eq!([workers_of(None, tasks), workers_of(Some(7), tasks)], [Some(Nanos(534)), None]);
+        assert_eq!(workers_of(None, &tasks.join("none")), None);
+    }
 }

@@ -347,7 +347,7 @@ impl Ready {
             }
             Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, (started, stop))), Vec::new())),
             Ready::Ring(mut ring) => {
-                let workers_before = worker_cpu();
+                let workers_before = worker_cpu(started.is_none());
                 let cpu_before = thread_cpu();
                 let began = started.unwrap_or_else(now);
                 recorder.begin(began);
@@ -355,11 +355,14 @@ impl Ready {
                 let ended = now();
                 let mut cpu = cpu_between(cpu_before, thread_cpu());
                 ran?;
-                let workers = worker_cpu().saturating_sub(workers_before);
-                cpu.total += workers;
+                let workers = worker_cpu(started.is_none()).zip(workers_before);
+                let workers = workers.map(|(after, before)| after.saturating_sub(before));
+                cpu.total += workers.unwrap_or_default();
                 let mut lacks = ring.lacks().to_vec();
-                if workers > Nanos::ZERO {
-                    lacks.push(Lack::Workers);
+                match workers {
+                    None => lacks.push(Lack::UnseenWorkers),
+                    Some(Nanos::ZERO) => {}
+                    Some(_) => lacks.push(Lack::Workers),
                 }
                 Ok((waited.until(Span { began, ended, cpu, ready: None }), lacks))
             }

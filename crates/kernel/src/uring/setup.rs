@@ -56,6 +56,8 @@ pub enum Lack {
     Plain,
     /// Kernel workers did part of the work, which costs a change of threads for each op.
     Workers,
+    /// Whether they did cannot be seen.
+    UnseenWorkers,
 }
 
 impl fmt::Display for Lack {
@@ -72,6 +74,9 @@ impl fmt::Display for Lack {
             Lack::Workers => f.write_str(
                 "io_uring handed operations to kernel workers, as this file system does when it would have to wait; \
                  their CPU time is counted",
+            ),
+            Lack::UnseenWorkers => f.write_str(
+                "the CPU time of kernel workers of io_uring cannot be seen here (/proc/self/task), and is not counted",
             ),
         }
     }
