@@ -342,6 +342,11 @@ impl Mixing {
         }
     }
 
+    /// Draws as another of several accessors does.
+    pub(crate) fn anew(&mut self, salt: u64) {
+        self.prng = Prng::new(self.prng.next_u64() ^ salt);
+    }
+
     /// The next access:
     ///   1. its size by the weights;
     ///   2. its place: near the last one, in the hot part, or anywhere; at a multiple of the largest power of two that

@@ -146,10 +146,16 @@ impl Stream {
     /// schedule nobody shares.
     pub fn of_program(&self, index: u32) -> Stream {
         let mut stream = self.clone();
-        if let Body::Mix(_) = stream.body {
-            stream.skip_rounds(index);
+        // None that another one has in another round.
+        let salt = u64::from(index) << 32;
+        if let Body::Mix(mixing) = &mut stream.body {
+            if index > 0 {
+                mixing.anew(salt);
+            }
+            if let Some(pace) = stream.between.as_mut().and_then(|between| between.pace.as_mut()) {
+                pace.anew(salt);
+            }
         } else if self.jobs > 1 {
-            let salt = u64::from(index) << 32;
             match &mut stream.body {
                 Body::Places(places) if index > 0 => places.anew(salt),
                 Body::Varied(varied) if index > 0 => varied.anew(salt, true),
@@ -258,6 +264,7 @@ impl Steps for Stream {
 mod tests {
     use super::*;
     use crate::body::Places;
+    use crate::mixing::{Mix, Mixing};
     use crate::op::{Access, Mode, Name};
     use crate::pace::Arrivals;
 
@@ -358,6 +365,22 @@ mod tests {
         assert_eq!(steps(10, 1, 0), [at(0), call, at(100), call, at(200), call, at(300), end]);
         assert_eq!(steps(10, 4, 1), [at(100), call, at(300), end]);
         assert_eq!(steps(10, 4, 3), [at(300), end]);
+    }
+
+    #[test]
+    fn no_accessor_of_a_mix_draws_what_another_one_does_in_another_round() {
+        let mixing = Mixing::new(Mix::default(), Handle(0), 1 << 30, 50, 7);
+        let stream = Stream::open(Vec::new(), Body::Mix(mixing));
+        let mut all: Vec<Vec<Step>> = Vec::new();
+        for round in 0..3 {
+            for index in 0..3 {
+                let mut stream = stream.clone();
+                stream.skip_rounds(round);
+                let steps: Vec<Step> = stream.of_program(index).collect();
+                assert!(!all.contains(&steps), "program {index} in round {round}");
+                all.push(steps);
+            }
+        }
     }
 
     #[test]
