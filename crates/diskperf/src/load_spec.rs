@@ -1,12 +1,13 @@
 //! A load as a person says it: one key for each option of `diskperf io`, spelled alike in a job file. What it means, and
 //! what of it makes no sense, is decided here.
 
+pub mod names;
 mod print;
 pub mod words;
 
 use std::fmt;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use kernel::{MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,6 +16,7 @@ use workload::programs::load::{Load, Pattern, Queue};
 use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Overlap, Sizes, Thousandths};
 
 use crate::error::Error;
+pub use names::{ArrivalsName, Engine, PatternName, SyncName};
 use words::{Blocks, Order, Size, Time};
 
 /// A load.
@@ -97,61 +99,6 @@ pub struct LoadSpec {
     #[arg(long)]
     #[serde(default)]
     pub warm: bool,
-}
-
-/// What can be done to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PatternName {
-    /// Read blocks at random places.
-    Randread,
-    /// Write over blocks at random places.
-    Randwrite,
-    /// Both, mixed as --reads says.
-    Randrw,
-    /// Read from the beginning to the end.
-    Read,
-    /// Write anew from the beginning to the end.
-    Write,
-    /// Append records, each durable (fdatasync) before the next.
-    Commit,
-}
-
-/// Who issues the operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// io_uring where more than one is to be under way and it can be had; else plain calls.
-    #[default]
-    Auto,
-    /// Plain calls, one after the other.
-    Posix,
-    /// io_uring, or none.
-    Uring,
-    /// Nobody: what is read and written is copied from and to memory that the file is mapped into.
-    Mmap,
-    /// Nobody: each counts as done at once.
-    Null,
-}
-
-/// How far apart starts are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ArrivalsName {
-    /// Always as far.
-    Constant,
-    /// As chance has it.
-    Poisson,
-}
-
-/// What a write waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SyncName {
-    /// O_DSYNC: the data and what is needed to read them back.
-    Dsync,
-    /// O_SYNC: the data and everything about the file.
-    Sync,
 }
 
 /// What of a load makes no sense: which key, what it was set to, why not, and what to try.
@@ -544,29 +491,6 @@ impl LoadSpec {
 fn fault(key: &'static str, given: impl ToString, why: impl Into<String>, hint: &str) -> Error {
     let fault = LoadFault { key, given: given.to_string(), why: why.into(), hint: hint.to_owned() };
     Error::Load(Box::new(fault))
-}
-
-impl SyncName {
-    /// As it is typed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SyncName::Dsync => "dsync",
-            SyncName::Sync => "sync",
-        }
-    }
-}
-
-impl Engine {
-    /// As it is typed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Engine::Auto => "auto",
-            Engine::Posix => "posix",
-            Engine::Uring => "uring",
-            Engine::Mmap => "mmap",
-            Engine::Null => "null",
-        }
-    }
 }
 
 #[cfg(test)]

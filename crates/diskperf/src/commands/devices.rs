@@ -2,7 +2,7 @@
 
 use kernel::devices::Device;
 
-use crate::cli::RunArguments;
+use crate::cli::run::RunArguments;
 use crate::error::Error;
 use crate::presets::Preset;
 use crate::target::{Site, Target, is_block_device};

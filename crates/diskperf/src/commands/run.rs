@@ -18,7 +18,7 @@ use crate::budget::{Limits, Sizes};
 use crate::calibrate;
 use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor, Standing};
-use crate::cli::RunArguments;
+use crate::cli::run::RunArguments;
 use crate::cli::values::Data;
 use crate::conditioning;
 use crate::consent;

@@ -10,7 +10,7 @@ use store::{Left, RunState, Store};
 
 use super::run::{Results, all_cells, alternatives};
 use crate::cells::{History, Scene};
-use crate::cli::RunArguments;
+use crate::cli::run::RunArguments;
 use crate::error::Error;
 use crate::ground;
 use crate::keeper::{Decided, Keeper, performances};

@@ -7,7 +7,7 @@ use stats::comparison::LEAST_PAIRS;
 use super::run::alternatives;
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::History;
-use crate::cli::RunArguments;
+use crate::cli::run::RunArguments;
 use crate::deadline::{Deadline, since};
 use crate::error::Error;
 use crate::forecast::about;
