@@ -43,7 +43,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "vaxmix",
         also: &["mix", "transactions"],
-        brief: "accesses drawn from a mix: what Kridle & McKusick 1983 call the indirect approach",
+        brief: "accesses drawn from a mix: the indirect approach of Kridle & McKusick 1983",
         says: "The four programs of 1983, and then accesses of several sizes to one file, two of three of them reads, at \
                places drawn uniformly (uniform_mix) and with locality (local_mix): transactions a second. The paper \
                prints no parameters of DEC's \"vax mix\"; these are ours.",

@@ -4,6 +4,7 @@ mod export;
 mod import;
 mod sections;
 mod units;
+mod untaken;
 
 pub use export::export;
 pub use import::import;
