@@ -4,7 +4,9 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+#[cfg(not(target_env = "musl"))]
+use rustix::time::clock_gettime;
+use rustix::time::{ClockId, Timespec};
 use units::{Host, Moment, Nanos};
 use workload::CpuTime;
 
@@ -14,6 +16,19 @@ use crate::bounded;
 #[inline]
 pub fn now() -> Moment<Host> {
     Moment::at(nanos(clock_gettime(ClockId::Monotonic)))
+}
+
+/// By the C library: in a static program rustix does not find the memory that the kernel shares, and would make a system
+/// call of each reading.
+#[cfg(target_env = "musl")]
+fn clock_gettime(clock: ClockId) -> Timespec {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: `time` is writable and of the size the call expects. Of a clock that every Linux has it cannot fail.
+    let time = unsafe {
+        libc::clock_gettime(clock as libc::clockid_t, time.as_mut_ptr());
+        time.assume_init()
+    };
+    Timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
 }
 
 /// CPU time that was charged to the calling thread since it began.
