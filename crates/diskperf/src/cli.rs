@@ -188,7 +188,7 @@ enum Command {
     Export(ExportArguments),
     /// Make a job file of a job of fio, and say what of it was not taken.
     ///
-    /// Each section becomes a [[load]], which says everything that it takes: what fio does of itself (blocks of 4 KiB, each
+    /// Each section becomes a `[[load]]`, which says everything that it takes: what fio does of itself (blocks of 4 KiB, each
     /// touched once before any is again) is other than what is done here. What has no meaning here is said, a line each; a
     /// section of nothing else is left out. Files that are included, and variables, are refused.
     #[command(after_help = "Example: what a job of fio is here, and back\n  \

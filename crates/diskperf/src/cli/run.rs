@@ -26,7 +26,7 @@ use crate::target::{Conditioning, Target, TargetArgument};
 pub struct RunArguments {
     /// What to run: a preset, or a job file, whose name ends in .toml.
     ///
-    /// A job file holds a [[load]] for each load, with the options of `diskperf io` as its keys (pattern = "randread",
+    /// A job file holds a `[[load]]` for each load, with the options of `diskperf io` as its keys (pattern = "randread",
     /// iodepth = 32, direct = true), and above them, for the whole run, targets, rounds, budget and seed. What the
     /// command line says holds before that. `diskperf schema job` prints all keys, `diskperf import` makes such a file
     /// of a job of fio.
