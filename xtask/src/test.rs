@@ -41,9 +41,10 @@ const STEPS: [Step; 8] = [
 ];
 
 /// Tests that need the machine for themselves (2), and why.
-const ALONE: [(&str, &str); 6] = [
+const ALONE: [(&str, &str); 7] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
     ("device", "has a rate settle, on a disk that is slow and not on a busy processor"),
+    ("law", "holds times to what queueing theory says"),
     ("docs", "measures within a few seconds what the pages show"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),

@@ -31,7 +31,9 @@ fn claims(folder: &Path, arguments: &[&str]) -> Claims {
 
 /// Phases that read through the cache what was there before.
 fn reads(phase: &str) -> bool {
-    ["read_8192 read", "smallfb read", "largefb read", "copy copy"].iter().any(|start| phase.starts_with(start))
+    ["read_8192 read", "smallfb read", "largefb read", "copy copy", "local_mix"]
+        .iter()
+        .any(|start| phase.starts_with(start))
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn a_word_that_names_no_cell_gets_names_like_it() {
         (&["smalfb"][..], "smallfb"),
         (&["write8192"], "write_8192"),
         (&["smallfb.write", "real"], "smallfb.creat"),
-        (&["xyzzy"], "sim:flat"),
+        (&["xyzzy"], "real"),
     ] {
         let ended = explain(&folder, words);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{words:?}");

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use common::document::document;
 use serde_json::Value;
@@ -285,9 +286,13 @@ fn an_open_loop_can_be_interrupted_while_it_waits() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("diskperf starts");
-    // In the loop it has itself woken in time.
-    let slack = format!("/proc/{}/timerslack_ns", child.id());
-    testkit::soon("the loop begins", || fs::read_to_string(&slack).is_ok_and(|slack| slack.trim() == "1"));
+    // In the loop it has itself woken in time. Who may not see that waits until it will be there; a signal before is heard
+    // as well.
+    let (slack, spawned) = (format!("/proc/{}/timerslack_ns", child.id()), Instant::now());
+    testkit::soon("the loop begins", || match fs::read_to_string(&slack) {
+        Ok(slack) => slack.trim() == "1",
+        Err(_) => spawned.elapsed() > Duration::from_secs(3),
+    });
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
     let mut said = String::new();
