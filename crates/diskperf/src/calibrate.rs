@@ -136,7 +136,7 @@ mod tests {
         let least = |timed| (0..10).filter_map(|_| own_ns(&phase, timed)).fold(f64::INFINITY, f64::min);
         let (counted, timed) = (least(false), least(true));
         assert!(0.0 < counted && counted < timed && timed < 100_000.0, "{counted} {timed}");
-        let overlap = Overlap { depth: 2, largest: 8192, writes: false };
+        let overlap = Overlap { depth: 2, largest: 8192, writes: false, polled: false };
         phase.steps = phase.steps.issued(Issue::Overlapping(overlap));
         assert_eq!(own_ns(&phase, true), None);
         phase.steps = phase.steps.issued(Issue::InTurn).thinking(Nanos::from_millis(1), 1);

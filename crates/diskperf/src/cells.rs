@@ -400,6 +400,7 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
     let parameters = &alternative.row.program.parameters;
     let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), value_of(&parameter.value)));
     let engine = match alternative.row.program.phases.first().map(|phase| phase.steps.issue()) {
+        Some(Issue::Overlapping(overlap)) if overlap.polled => "sqpoll",
         Some(Issue::Overlapping(_)) => "uring",
         Some(Issue::Mapped) => "mmap",
         Some(Issue::Nowhere) => "null",

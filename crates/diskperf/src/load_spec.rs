@@ -1,11 +1,12 @@
 //! A load as a person says it: one key for each option of `diskperf io`, spelled alike in a job file. What it means, and
 //! what of it makes no sense, is decided here.
 
+mod fault;
 pub mod names;
 mod print;
 pub mod words;
 
-use std::fmt;
+use std::num::NonZero;
 
 use clap::Args;
 use kernel::{MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
@@ -16,6 +17,7 @@ use workload::programs::load::{Load, Pattern, Queue};
 use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Overlap, Sizes, Thousandths};
 
 use crate::error::Error;
+pub use fault::LoadFault;
 pub use names::{ArrivalsName, Engine, PatternName, SyncName};
 use words::{Blocks, Order, Size, Time};
 
@@ -79,7 +81,7 @@ pub struct LoadSpec {
     /// Have each write wait until its data (dsync: O_DSYNC), or all of the file (sync: O_SYNC), are durable.
     #[arg(long, value_enum)]
     pub sync: Option<SyncName>,
-    /// How they are issued: by plain calls, by io_uring, as copies from and to mapped memory (mmap), or not at all (null),
+    /// How they are issued: by plain calls, by io_uring, by io_uring with a kernel thread that polls (sqpoll), as copies from and to mapped memory (mmap), or not at all (null),
     /// which tells what this program costs. auto, where nothing is given, takes io_uring where more than one is to be under
     /// way, and goes without where it cannot be had.
     #[arg(long, value_enum)]
@@ -100,29 +102,6 @@ pub struct LoadSpec {
     #[serde(default)]
     pub warm: bool,
 }
-
-/// What of a load makes no sense: which key, what it was set to, why not, and what to try.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadFault {
-    /// The key, as it is spelled in a job file.
-    pub key: &'static str,
-    /// Its value; nothing where it has none but being there.
-    pub given: String,
-    /// Other keys stand in it as options.
-    pub why: String,
-    /// What to try; as above.
-    pub hint: String,
-}
-
-impl fmt::Display for LoadFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LoadFault { key, given, why, .. } = self;
-        let gap = if given.is_empty() { "" } else { " " };
-        write!(f, "--{key}{gap}{given}: {why}")
-    }
-}
-
-impl std::error::Error for LoadFault {}
 
 /// The block where none is asked for: of a database, and of what is read and written in order.
 const BLOCK: u32 = 4096;
@@ -415,6 +394,23 @@ impl LoadSpec {
         }
     }
 
+    /// Refuses a polling thread where there is no processor for it beside the program, and says so where there are too few
+    /// for all.
+    fn has_room_to_poll(&self, processors: usize) -> Result<(), Error> {
+        let jobs = self.jobs.unwrap_or(1) as usize;
+        if processors < 2 {
+            let why = "the thread that polls takes a processor of its own, and there is one for all";
+            return Err(fault("engine", "sqpoll", why, "take --engine uring"));
+        }
+        if 2 * jobs > processors {
+            remark!(
+                "{jobs} polling threads and as many programs share {processors} processors: without one of its own, each \
+                 holds up what it serves"
+            );
+        }
+        Ok(())
+    }
+
     /// Refuses what memory that a file is mapped into cannot do.
     fn can_be_mapped(&self, pattern: Pattern) -> Result<(), Error> {
         let bad = |why: &str, hint: &str| Err(fault("engine", "mmap", why, hint));
@@ -451,16 +447,16 @@ impl LoadSpec {
         if pattern == Pattern::Commit && depth > 1 {
             return bad("each commit waits for the one before it", "leave out --iodepth");
         }
-        if pattern == Pattern::Commit && engine == Engine::Uring {
+        if pattern == Pattern::Commit && matches!(engine, Engine::Uring | Engine::Sqpoll) {
             let why = "each commit waits for the one before it, which is what plain calls do";
-            return Err(fault("engine", "uring", why, "leave out --engine"));
+            return Err(fault("engine", engine.name(), why, "leave out --engine"));
         }
         if depth > 1 && matches!(engine, Engine::Posix | Engine::Mmap | Engine::Null) {
             let what = if engine == Engine::Mmap { "copies" } else { "plain calls" };
             let why = format!("{what} (--engine {}) come one after the other", engine.name());
             return bad(&why, "leave out --engine, or take --engine uring");
         }
-        let needed = ring_memory(Overlap { depth, largest: block, writes: pattern.writes() });
+        let needed = ring_memory(Overlap { depth, largest: block, writes: pattern.writes(), polled: false });
         if (depth > 1 || engine == Engine::Uring) && needed.0 > MOST_BYTES {
             let (block, most) = (Bytes(block.into()), Bytes(MOST_BYTES));
             let both = if pattern.writes() { ", with what is written," } else { "" };
@@ -475,8 +471,12 @@ impl LoadSpec {
             (Engine::Posix, _) => Ok(Queue::InTurn),
             (Engine::Mmap, _) => Ok(Queue::Mapped),
             (Engine::Null, _) => Ok(Queue::Nowhere),
-            (Engine::Uring, Some(missing)) => Err(Error::NoRing(missing)),
+            (Engine::Uring | Engine::Sqpoll, Some(missing)) => Err(Error::NoRing(missing)),
             (Engine::Uring, None) => Ok(Queue::Deep(depth)),
+            (Engine::Sqpoll, None) => {
+                self.has_room_to_poll(std::thread::available_parallelism().map_or(1, NonZero::get))?;
+                Ok(Queue::Polled(depth))
+            }
             // 3
             (Engine::Auto, _) if depth == 1 => Ok(Queue::InTurn),
             (Engine::Auto, None) => Ok(Queue::Deep(depth)),
@@ -528,6 +528,7 @@ mod tests {
             "randwrite --engine mmap --sync dsync",
             "write --engine mmap",
             "commit --engine mmap",
+            "commit --engine sqpoll",
             "commit --engine uring",
             "commit --warm",
             "write --warm",
@@ -538,6 +539,14 @@ mod tests {
         ] {
             assert!(decided(refused, None).is_err(), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_thread_that_polls_needs_a_processor_beside_the_program() {
+        let line = Line::try_parse_from("io randread --engine sqpoll --iodepth 8".split(' ')).expect("a line");
+        let refused = line.load.has_room_to_poll(1).expect_err("one processor");
+        assert!(refused.to_string().contains("a processor of its own"), "{refused}");
+        assert!(line.load.has_room_to_poll(2).is_ok());
     }
 
     #[test]

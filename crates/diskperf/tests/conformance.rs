@@ -140,8 +140,8 @@ fn several_at_once_have_the_effect_of_one_after_the_other() {
     let expected = done(&mut kernel(4096), Issue::InTurn);
     let reason = expected.0[3].failure.map(|failure| failure.reason);
     assert_eq!(reason, Some(Reason::Short(0)));
-    for depth in [1, 7, 64] {
-        let overlap = Overlap { depth, largest: 4096, writes: true };
+    for (depth, polled) in [(1, false), (7, false), (64, false), (7, true)] {
+        let overlap = Overlap { depth, largest: 4096, writes: true, polled };
         // All that was under way when one failed counts, and so may differ.
         let whole = |(tallies, census): &(Vec<Tally>, Census)| (tallies[..3].to_vec(), *census);
         let found = done(&mut kernel(4096), Issue::Overlapping(overlap));

@@ -57,7 +57,8 @@ fn workers_of(own: Option<i32>, tasks: &Path) -> Option<Nanos> {
         let path = thread.path();
         // A thread may end meanwhile.
         let Ok(comm) = bounded::of_the_kernel(path.join("comm")) else { continue };
-        let Some(number) = comm.trim_end().strip_prefix("iou-wrk-") else { continue };
+        let comm = comm.trim_end();
+        let Some(number) = comm.strip_prefix("iou-wrk-").or_else(|| comm.strip_prefix("iou-sqp-")) else { continue };
         if let Some(own) = own {
             if !tasks.join(number).exists() {
                 return None;

@@ -362,6 +362,8 @@ impl Ready {
                 match workers {
                     None => lacks.push(Lack::UnseenWorkers),
                     Some(Nanos::ZERO) => {}
+                    // A thread that polls was asked for.
+                    Some(_) if ring.is_polled() => {}
                     Some(_) => lacks.push(Lack::Workers),
                 }
                 Ok((waited.until(Span { began, ended, cpu, ready: None }), lacks))

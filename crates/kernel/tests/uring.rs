@@ -28,7 +28,7 @@ fn world() -> (Posix, PathBuf) {
 }
 
 fn overlapping(depth: u32) -> Issue {
-    Issue::Overlapping(Overlap { depth, largest: BLOCK, writes: true })
+    Issue::Overlapping(Overlap { depth, largest: BLOCK, writes: true, polled: false })
 }
 
 fn open(access: Access) -> Op {
@@ -255,4 +255,25 @@ fn a_file_system_can_be_unmounted_once_the_ring_is_gone() {
     if let Err(error) = ran {
         testkit::skip!("no mounts of our own: {error}");
     }
+}
+
+#[test]
+fn a_thread_that_polls_does_the_same_and_its_time_is_counted() {
+    if lacks_ring() {
+        return;
+    }
+    let (mut world, _file) = world();
+    let polled = |stream: Stream| {
+        let overlap = Overlap { depth: 8, largest: BLOCK, writes: true, polled: true };
+        stream.issued(Issue::Overlapping(overlap))
+    };
+    let mut tally = workload::Tally::default();
+    heard(&mut world, polled(writes(400, 8)), &mut tally);
+    assert_eq!((tally.failure, tally.bytes_written), (None, 400 * u64::from(BLOCK)));
+    let mut tally = workload::Tally::default();
+    let spans = world.run(&mut [polled(reads(400, 8))], std::slice::from_mut(&mut tally)).expect("the kernel's world");
+    assert_eq!((tally.failure, tally.bytes_read), (None, 1000 * u64::from(BLOCK)));
+    // It polls until all is done, so it takes as long as the program, less what it waits for a processor.
+    assert!(spans[0].cpu.total > units::Nanos::ZERO);
+    assert_eq!(world.lacks(), [], "what was asked for is no lack");
 }

@@ -234,7 +234,7 @@ fn child_timed() {
     let (name, handle) = (Name::root(0), Handle(0));
     let places = Places::drawn(false, handle, BLOCK, (operations, BLOCKS), 1);
     let issue = match engine.as_str() {
-        "uring" => Issue::Overlapping(Overlap { depth: DEPTH, largest: BLOCK, writes: false }),
+        "uring" => Issue::Overlapping(Overlap { depth: DEPTH, largest: BLOCK, writes: false, polled: false }),
         "null" => Issue::Nowhere,
         _ => Issue::InTurn,
     };

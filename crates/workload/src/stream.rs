@@ -47,6 +47,8 @@ pub struct Overlap {
     pub largest: u32,
     /// Whether there are writes among them.
     pub writes: bool,
+    /// Whether a thread of the kernel looks for what is to be begun, so that the program need not say so.
+    pub polled: bool,
 }
 
 /// Where a program's steps come from.

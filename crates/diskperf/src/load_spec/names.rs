@@ -33,6 +33,8 @@ pub enum Engine {
     Posix,
     /// io_uring, or none.
     Uring,
+    /// io_uring, or none, with a thread of the kernel that looks for what is to be begun: it takes a processor of its own.
+    Sqpoll,
     /// Nobody: what is read and written is copied from and to memory that the file is mapped into.
     Mmap,
     /// Nobody: each counts as done at once.
@@ -76,6 +78,7 @@ impl Engine {
             Engine::Auto => "auto",
             Engine::Posix => "posix",
             Engine::Uring => "uring",
+            Engine::Sqpoll => "sqpoll",
             Engine::Mmap => "mmap",
             Engine::Null => "null",
         }

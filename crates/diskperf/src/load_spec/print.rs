@@ -94,7 +94,7 @@ impl LoadSpec {
             ("think", think.map(quoted), "between two operations"),
             ("fsync", number(fsync), "writes before each"),
             ("sync", name(sync), "dsync or sync: what each write waits for"),
-            ("engine", name(engine), "auto, posix, uring or null"),
+            ("engine", name(engine), "auto, posix, uring, sqpoll, mmap or null"),
             ("size", size.map(quoted), "of the file of each job"),
             ("warm", yes(warm), "all of the file in memory at first"),
         ];

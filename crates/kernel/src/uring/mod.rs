@@ -113,7 +113,7 @@ struct Target {
 impl Uring {
     /// A ring for what a stream has under way at once.
     pub(crate) fn new(overlap: Overlap, process: &Process) -> Result<Uring, Fault> {
-        let (ring, is_plain) = setup::make(overlap.depth).map_err(Fault::Ring)?;
+        let (ring, is_plain) = setup::make(overlap.depth, overlap.polled).map_err(Fault::Ring)?;
         let memory = Memory::new(overlap, process)?;
         let nothing = Place { handle: Handle(0), length: 0, offset: 0, write: false };
         let work = Work {
@@ -144,6 +144,11 @@ impl Uring {
                 number => Lack::Registration(number.unwrap_or(libc::EIO)),
             });
         }
+    }
+
+    /// Whether a thread of the kernel looks for what is to be begun.
+    pub(crate) fn is_polled(&self) -> bool {
+        self.work.overlap.polled
     }
 
     /// What it had to do without.
@@ -344,7 +349,7 @@ impl Uring {
 /// What a ring for 32 blocks of 4 KiB at once, as a database has them, has to do without here; why there is none. It is
 /// made, and gone with the answer.
 pub(crate) fn trial() -> Result<Vec<Lack>, String> {
-    let overlap = Overlap { depth: 32, largest: 4096, writes: false };
+    let overlap = Overlap { depth: 32, largest: 4096, writes: false, polled: false };
     let process = Process::new(None, Vec::new(), 0, overlap.largest, 0);
     match process.and_then(|process| Uring::new(overlap, &process)) {
         Ok(ring) => Ok(ring.lacks.clone()),
@@ -471,7 +476,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(Overlap { depth, largest, writes }: Overlap) -> Layout {
+    fn of(Overlap { depth, largest, writes, .. }: Overlap) -> Layout {
         let room = (largest as usize).next_multiple_of(PAGE);
         let starts = if writes { (RING_BYTES / depth.max(1)).next_power_of_two() } else { 0 };
         let data = if writes { (starts as usize).next_multiple_of(PAGE) + room } else { 0 };

@@ -14,12 +14,17 @@ use std::sync::OnceLock;
 
 use io_uring::IoUring;
 use rustix::io::Errno;
+use units::Nanos;
 
 /// The most that can be under way at once: IORING_MAX_ENTRIES (io_uring/io_uring.h of Linux).
 pub const MOST_DEPTH: u32 = 32768;
 
 /// The most bytes of memory that a ring works on: what the kernel registers as one buffer, a GiB.
 pub const MOST_BYTES: u64 = 1 << 30;
+
+/// How long a polling thread looks for more before it sleeps, in whole milliseconds. Guess: longer than a slow disk takes,
+/// so that it sleeps only when the program has ended.
+const PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Why there is no ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +90,16 @@ impl fmt::Display for Lack {
 /// Why no ring can be had here; nothing where one can. Tried once.
 pub fn no_ring() -> Option<NoRing> {
     static TRIED: OnceLock<Option<NoRing>> = OnceLock::new();
-    *TRIED.get_or_init(|| make(1).err())
+    *TRIED.get_or_init(|| make(1, false).err())
 }
 
-/// A ring for so many ops, and whether it is a plain one.
-pub(super) fn make(depth: u32) -> Result<(IoUring, bool), NoRing> {
+/// A ring for so many ops, and whether it is a plain one. One that is polled is of no other kind: its thread begins what it
+/// finds, and sleeps when it has found nothing for [`PATIENCE`].
+pub(super) fn make(depth: u32, polled: bool) -> Result<(IoUring, bool), NoRing> {
+    if polled {
+        let ring = IoUring::builder().setup_sqpoll(PATIENCE.0 as u32 / 1_000_000).build(depth);
+        return usable(ring.map(|ring| (ring, false)));
+    }
     // 1
     let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth);
     // 2
@@ -97,7 +107,10 @@ pub(super) fn make(depth: u32) -> Result<(IoUring, bool), NoRing> {
         IoUring::builder().setup_coop_taskrun().build(depth).map(|ring| (ring, false))
     });
     // 3
-    let ring = older(ring, || IoUring::new(depth).map(|ring| (ring, true)));
+    usable(older(ring, || IoUring::new(depth).map(|ring| (ring, true))))
+}
+
+fn usable(ring: io::Result<(IoUring, bool)>) -> Result<(IoUring, bool), NoRing> {
     match ring {
         Ok((ring, is_plain)) if ring.params().is_feature_ext_arg() => Ok((ring, is_plain)),
         Ok(_) => Err(NoRing::TooOld),

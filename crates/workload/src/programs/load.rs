@@ -12,7 +12,7 @@ use crate::cache::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};
 use crate::pace::{Arrivals, Pace};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
-use crate::stream::{Issue, Overlap, Stream};
+use crate::stream::{Issue, Overlap, Steps, Stream};
 use crate::varied::{Drawing, Sizes, Thousandths, Varied};
 
 /// What is done to the file.
@@ -66,6 +66,8 @@ pub enum Queue {
     InTurn,
     /// So many at once.
     Deep(u32),
+    /// So many at once, which a thread of the kernel looks for.
+    Polled(u32),
     /// One after the other, as copies from and to memory that the file is mapped into.
     Mapped,
     /// Not at all.
@@ -205,6 +207,7 @@ impl Load {
         match self.queue {
             Queue::InTurn => program,
             Queue::Deep(depth) => overlapping(program, depth, self.sizes.largest()),
+            Queue::Polled(depth) => polled(overlapping(program, depth, self.sizes.largest())),
             Queue::Mapped => issued(program, |_| Issue::Mapped),
             Queue::Nowhere => issued(program, |_| Issue::Nowhere),
         }
@@ -302,7 +305,17 @@ impl Load {
 pub fn overlapping(mut program: Program, depth: u32, largest: u32) -> Program {
     program.parameters.retain(|parameter| parameter.name != "iodepth");
     program.parameters.push(Parameter::new("iodepth", depth));
-    issued(program, |steps| Issue::Overlapping(Overlap { depth, largest, writes: steps.cuts().is_some() }))
+    issued(program, |steps| {
+        Issue::Overlapping(Overlap { depth, largest, writes: steps.cuts().is_some(), polled: false })
+    })
+}
+
+/// The same, looked for by a thread of the kernel.
+fn polled(program: Program) -> Program {
+    issued(program, |steps| match steps.issue() {
+        Issue::Overlapping(overlap) => Issue::Overlapping(Overlap { polled: true, ..overlap }),
+        other => other,
+    })
 }
 
 fn issued(mut program: Program, how: impl Fn(&Stream) -> Issue) -> Program {
@@ -317,7 +330,7 @@ fn issued(mut program: Program, how: impl Fn(&Stream) -> Issue) -> Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{Step, Steps};
+    use crate::stream::Step;
 
     const LOAD: Load = Load { direct: true, ..Load::new(Pattern::RandomRead, Sizes::all(4096), Nanos::from_secs(1)) };
 
@@ -346,7 +359,7 @@ mod tests {
             assert!(program.parameters.contains(&Parameter::new("iodepth", 32u32)));
             program.phases[0].steps.issue()
         };
-        let overlap = |writes| Issue::Overlapping(Overlap { depth: 32, largest: 4096, writes });
+        let overlap = |writes| Issue::Overlapping(Overlap { depth: 32, largest: 4096, writes, polled: false });
         assert_eq!(deep(Pattern::RandomRead), overlap(false));
         assert_eq!(deep(Pattern::RandomMix { reads: 70 }), overlap(true));
         assert_eq!(deep(Pattern::Write), overlap(true));

@@ -99,7 +99,7 @@ fn settings(named: &str, load: &LoadSpec, said: &mut Vec<String>) -> Vec<(&'stat
     put(
         "ioengine",
         &match engine {
-            Some(Engine::Uring) => "io_uring",
+            Some(Engine::Uring | Engine::Sqpoll) => "io_uring",
             Some(Engine::Mmap) => "mmap",
             Some(Engine::Null) => "null",
             Some(Engine::Auto) | None if depth > 1 => "io_uring",
@@ -110,6 +110,9 @@ fn settings(named: &str, load: &LoadSpec, said: &mut Vec<String>) -> Vec<(&'stat
         if count > 1 {
             put(key, &count);
         }
+    }
+    if engine == Some(Engine::Sqpoll) {
+        put("sqthread_poll", &1);
     }
     if direct {
         put("direct", &1);

@@ -288,9 +288,11 @@ impl Reading<'_> {
         let depth = deep.as_ref().map(|setting| self.value(setting, read, "is no whole number")).transpose()?;
         let depth = depth.filter(|depth| *depth != 1);
         let engine = left.take(&["ioengine"]);
+        let polls = self.switch(left, "sqthread_poll")?.unwrap_or(false);
         // fio calls pread and pwrite where nothing is said.
         load.engine = Some(match engine.as_ref().and_then(|setting| setting.value).unwrap_or("psync") {
             "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Posix,
+            "io_uring" if polls => Engine::Sqpoll,
             "io_uring" => Engine::Uring,
             "mmap" => Engine::Mmap,
             "null" => Engine::Null,
@@ -305,7 +307,7 @@ impl Reading<'_> {
                 return Err(self.meaningless(&setting, "no engine here does it like that", hint));
             }
         });
-        if load.engine == Some(Engine::Uring) {
+        if matches!(load.engine, Some(Engine::Uring | Engine::Sqpoll)) {
             load.iodepth = depth;
         } else if depth.is_some() {
             deep.iter().for_each(|setting| self.say(setting, "its engine has one under way at a time"));
