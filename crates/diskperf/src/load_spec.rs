@@ -440,8 +440,10 @@ impl LoadSpec {
         let engine = self.engine.unwrap_or_default();
         // 1
         let bad = |why: &str, hint: &str| Err(fault("iodepth", depth, why, hint));
-        if !(1..=MOST_DEPTH).contains(&depth) {
-            let why = format!("{depth} is not in 1..={MOST_DEPTH}");
+        // A ring that is polled has two entries for each.
+        let most = if engine == Engine::Sqpoll { MOST_DEPTH / 2 } else { MOST_DEPTH };
+        if !(1..=most).contains(&depth) {
+            let why = format!("{depth} is not in 1..={most}");
             return bad(&why, "1 is one after the other, and no ring is deeper than the last of these");
         }
         if pattern == Pattern::Commit && depth > 1 {

@@ -22,6 +22,8 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
@@ -94,6 +96,11 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
         Err(source) => Err(in_use(device, metadata.rdev()).unwrap_or_else(|| unreadable(source))),
     }
 }
+
+/// How often it is looked again where something cannot be seen, and how long after: to attach a loop device takes a few
+/// milliseconds.
+const LOOKS: u32 = 5;
+const BETWEEN: Duration = Duration::from_millis(20);
 
 /// Why a device must not be overwritten that cannot even be opened, where its use tells.
 fn in_use(device: Device, number: u64) -> Option<GuardFault> {
@@ -251,8 +258,17 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
         is_claimed: is_ours.then_some(false),
         signatures: signatures::find(&OfFile(file, bytes)).map_err(unreadable)?,
     };
-    let machine = Machine::this();
+    let mut machine = Machine::this();
     let mut reasons = decide::reasons(&seen, &machine);
+    // Another device that is just being attached or detached lies on nothing that can be told, for a moment.
+    for _ in 0..LOOKS {
+        if !reasons.contains(&Reason::Unseen) {
+            break;
+        }
+        thread::sleep(BETWEEN);
+        machine = Machine::this();
+        reasons = decide::reasons(&seen, &machine);
+    }
     if !is_ours && reasons.iter().all(Reason::can_be_lifted) {
         seen.is_claimed = Some(match again(file, OFlags::RDONLY | OFlags::EXCL) {
             Ok(_) => false,

@@ -97,7 +97,9 @@ pub fn no_ring() -> Option<NoRing> {
 /// finds, and sleeps when it has found nothing for [`PATIENCE`].
 pub(super) fn make(depth: u32, polled: bool) -> Result<(IoUring, bool), NoRing> {
     if polled {
-        let ring = IoUring::builder().setup_sqpoll(PATIENCE.0 as u32 / 1_000_000).build(depth);
+        // An op may be done before its entry is free again: that thread gives entries back when it has begun all it found.
+        let entries = depth.saturating_mul(2);
+        let ring = IoUring::builder().setup_sqpoll(PATIENCE.0 as u32 / 1_000_000).build(entries);
         return usable(ring.map(|ring| (ring, false)));
     }
     // 1
