@@ -164,7 +164,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
     }
     full_file(&folder.path().join("disk"), 128 << 20);
     // The disk below is everybody's: in one round of several it may be only ours.
-    let arguments = ["smoke", "--size", "8MiB", "--rounds", "3", "."];
+    let arguments = ["quick", "--size", "8MiB", "--rounds", "3", "."];
     for is_cached in [true, false] {
         let path = folder.path().join("disk");
         let attach = if is_cached { LoopDisk::attach_through_cache } else { LoopDisk::attach };
