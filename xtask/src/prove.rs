@@ -50,9 +50,12 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 17] = [
+const EXPERIMENTS: [Experiment; 20] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
+    comparisons::TASKS,
+    comparisons::EQUAL,
+    comparisons::FILE_SYSTEMS,
     throttled::EXPERIMENT,
     law::EXPERIMENT,
     fio::EXPERIMENT,

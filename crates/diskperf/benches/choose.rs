@@ -1,52 +1,159 @@
-//! `diskperf choose` between two disks that are limited to so much, so that the right answer is known. Prints a line of
-//! JSON for each pair of limits.
+//! `diskperf choose` where the right answer is known, and once where nobody knows it. Prints a line of JSON for what was
+//! asked: `cargo bench --bench choose -- limits|tasks|equal|file-systems`, all four where none is named.
+//!
+//!   - *limits*: two disks of so many MiB/s;
+//!   - *tasks*: twenty such pairs from a seed, equal ones among them, which whoever runs the command does not know;
+//!   - *equal*: two equal images, forty times;
+//!   - *file-systems*: what a person asks who has five minutes.
 
 #[path = "../tests/throttle/mod.rs"]
 mod throttle;
 
-use std::path::Path;
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use throttle::{Limits, SLOW, SlowDisks};
-use units::Bytes;
+use units::{Bytes, Prng};
 
 /// Limits of both, in MiB/s.
 const PAIRS: [(u64, u64); 2] = [(20, 24), (20, 20)];
 
+/// How many pairs of disks are made up.
+const TASKS: u64 = 20;
+
+/// How often equal images are compared.
+const EQUAL: u64 = 40;
+
 fn main() {
+    // Asked for by name only: `cargo test --all-targets` comes by here too.
+    let words: Vec<String> = std::env::args().collect();
+    if words.iter().all(|word| word != "--bench") {
+        return;
+    }
     if let Some(reason) = SlowDisks::impossible() {
         println!("skipped: {reason}");
         return;
     }
-    let program = Path::new(env!("CARGO_BIN_EXE_diskperf"));
+    let modes: [(&str, fn()); 4] =
+        [("limits", limits), ("tasks", tasks), ("equal", equal), ("file-systems", file_systems)];
+    let is_named = |name: &str| words.iter().any(|word| word == name);
+    let all = !modes.iter().any(|(name, _)| is_named(name));
+    modes.iter().filter(|(name, _)| all || is_named(name)).for_each(|(_, mode)| mode());
+}
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn comparisons(document: &Value) -> &Vec<Value> {
+    document["run"]["choice"]["comparisons"].as_array().expect("comparisons")
+}
+
+/// The one comparison of two disks that let through so many MiB a second.
+fn between(first: u64, second: u64, seed: u64) -> (Value, Value) {
+    // Bytes are what is scarce.
+    let limits = [first, second].map(|bytes| Limits { bytes: bytes << 20, operations: 20 * SLOW.operations });
+    let disks = SlowDisks::new(Bytes::mib(512), &limits);
+    let named = |(path, name): (&Path, &str)| format!("{name}={}", path.display());
+    let targets: Vec<String> = disks.paths().into_iter().zip(["a", "b"]).map(named).collect();
+    let seed = seed.to_string();
+    // In its first second a limited device lets through what it was not asked for before: files of several seconds.
+    // What is read is charged to who reads; what is written in the background to nobody, and not limited.
+    let words = ["--only", "read_8192", "--size", "64MiB", "--budget", "10min", "--json", "--seed", &seed];
+    let words: Vec<&str> = ["choose"].into_iter().chain(targets.iter().map(String::as_str)).chain(words).collect();
+    let document = disks.document(Path::new(env!("CARGO_BIN_EXE_diskperf")), &words);
+    (comparisons(&document)[0].clone(), document)
+}
+
+fn limits() {
     for (first, second) in PAIRS {
-        // Bytes are what is scarce.
-        let limits = [first, second].map(|bytes| Limits { bytes: bytes << 20, operations: 20 * SLOW.operations });
-        let disks = SlowDisks::new(Bytes::mib(512), &limits);
-        let targets: Vec<String> =
-            disks.paths().iter().zip(["a", "b"]).map(|(path, name)| format!("{name}={}", path.display())).collect();
-        // In its first second a limited device lets through what it was not asked for before: files of several seconds.
-        // What is read is charged to who reads; what is written in the background to nobody, and not limited.
-        let words = ["--only", "read_8192", "--size", "64MiB", "--budget", "10min", "--json"];
-        let words: Vec<&str> = ["choose"].into_iter().chain(targets.iter().map(String::as_str)).chain(words).collect();
-        let document = disks.document(program, &words);
-        let choice = &document["run"]["choice"];
-        for pair in choice["comparisons"].as_array().expect("comparisons") {
-            let figure = |name: &str| pair[name].clone();
-            println!(
-                "{}",
-                json!({
-                    "choose": [first, second],
-                    "program": figure("program"),
-                    "verdict": figure("verdict"),
-                    "faster": figure("faster"),
-                    "ratio": figure("ratio"),
-                    "low": figure("low"),
-                    "high": figure("high"),
-                    "rounds": figure("pairs"),
-                    "not_decided": choice["decided"] == Value::Bool(false),
-                })
-            );
-        }
+        let (pair, document) = between(first, second, 1);
+        let figure = |name: &str| pair[name].clone();
+        println!(
+            "{}",
+            json!({
+                "choose": [first, second],
+                "program": figure("program"),
+                "verdict": figure("verdict"),
+                "faster": figure("faster"),
+                "ratio": figure("ratio"),
+                "low": figure("low"),
+                "high": figure("high"),
+                "rounds": figure("pairs"),
+                "not_decided": document["run"]["choice"]["decided"] == Value::Bool(false),
+            })
+        );
     }
+}
+
+/// A quarter of the pairs are equal; others differ by a tenth or more, either way.
+fn tasks() {
+    let (mut right, mut both) = (0, 0);
+    for seed in 1..=TASKS {
+        let mut chance = Prng::new(seed);
+        let first = 20 + chance.below(11);
+        let more = first * (110 + chance.below(41)) / 100;
+        let (first, second) = match chance.below(4) {
+            0 => (first, first),
+            1 => (more, first),
+            _ => (first, more),
+        };
+        let (pair, _) = between(first, second, seed);
+        let truth = second as f64 / first as f64;
+        let end = |name: &str| pair[name].as_f64().unwrap_or(f64::NAN);
+        let is_inside = (end("low")..=end("high")).contains(&truth);
+        let is_right = match first.cmp(&second) {
+            Ordering::Equal => pair["verdict"] == "same",
+            Ordering::Less => pair["verdict"] == "faster" && pair["faster"] == "b",
+            Ordering::Greater => pair["verdict"] == "faster" && pair["faster"] == "a",
+        };
+        eprintln!("{first} and {second} MiB/s, {truth:.3}: right {is_right}, inside {is_inside}: {pair}");
+        right += u64::from(is_right);
+        both += u64::from(is_right && is_inside);
+    }
+    println!("{}", json!({"tasks": TASKS, "right": right, "right_and_inside": both}));
+}
+
+fn equal() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (mut wrong, mut all, mut rounds) = (0, 0, 0);
+    for seed in 1..=EQUAL {
+        let seed = seed.to_string();
+        let words = "choose a=image:ext4,size=400MiB b=image:ext4,size=400MiB --only read_8192 --only commit \
+                     --only smallfb --size 8MiB --budget 30s --json --seed";
+        let words: Vec<&str> = words.split_whitespace().chain([seed.as_str()]).collect();
+        let ended = testkit::run(&program(), folder.path(), &words);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        let document: Value = serde_json::from_str(&ended.out).expect("one document");
+        let faster = comparisons(&document).iter().filter(|pair| pair["verdict"] == "faster");
+        faster.clone().for_each(|pair| eprintln!("seed {seed}: {pair}"));
+        wrong += u64::from(faster.count() > 0);
+        all += comparisons(&document).len();
+        rounds += document["run"]["rounds"].as_u64().expect("rounds");
+    }
+    println!("{}", json!({"equal": EQUAL, "comparisons": all, "rounds": rounds, "said_faster": wrong}));
+}
+
+fn file_systems() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let words = "choose ext4=image:ext4,size=1GiB xfs=image:xfs,size=1GiB btrfs=image:btrfs,size=1GiB --json";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let ended = testkit::run(&program(), folder.path(), &words);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out).expect("one document");
+    let all = comparisons(&document);
+    let said = |verdict: &str| all.iter().filter(|pair| pair["verdict"] == verdict).count();
+    println!(
+        "{}",
+        json!({
+            "file_systems": 3,
+            "elapsed_s": document["run"]["elapsed_s"],
+            "comparisons": all.len(),
+            "fewest_pairs": all.iter().filter_map(|pair| pair["pairs"].as_u64()).min(),
+            "faster": said("faster"),
+            "same": said("same"),
+            "not_decided": said("undecided"),
+        })
+    );
 }

@@ -30,10 +30,72 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// The same of two disks that are limited to so much.
 pub const THROTTLED: Experiment = Experiment {
     name: "choose-between-throttled-disks",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose"],
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "limits"],
     figures: 2,
     judge: throttled,
 };
+
+/// The same of pairs of disks that whoever runs the command does not know.
+pub const TASKS: Experiment = Experiment {
+    name: "choose-between-unknown-disks",
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "tasks"],
+    figures: 1,
+    judge: tasks,
+};
+
+/// What is said of images that are equal.
+pub const EQUAL: Experiment = Experiment {
+    name: "choose-between-equal-images",
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "equal"],
+    figures: 1,
+    judge: equal,
+};
+
+/// Whether five minutes are enough for three file systems.
+pub const FILE_SYSTEMS: Experiment = Experiment {
+    name: "choose-between-file-systems",
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "file-systems"],
+    figures: 1,
+    judge: file_systems,
+};
+
+/// How long it may take, in seconds: the five minutes it plans for, and what its last round may add to what it was
+/// forecast to take.
+const FIVE_MINUTES: f64 = 315.0;
+
+fn tasks(line: &Value) -> Option<Figure> {
+    let (all, right) = (line["tasks"].as_u64()?, line["right"].as_u64()?);
+    let both = line["right_and_inside"].as_u64()?;
+    Some(Figure {
+        what: format!("`choose` between two limited disks, {all} pairs from a seed"),
+        asked: "right answer and true size inside the interval in 19 of 20".to_owned(),
+        measured: format!("{right} right, {both} with the true size inside"),
+        reached: all >= 20 && both * 20 >= all * 19,
+    })
+}
+
+fn equal(line: &Value) -> Option<Figure> {
+    let (all, wrong) = (line["equal"].as_u64()?, line["said_faster"].as_u64()?);
+    let (comparisons, rounds) = (line["comparisons"].as_u64()?, line["rounds"].as_u64()?);
+    Some(Figure {
+        what: format!("`choose` between two equal images, {all} times, {comparisons} comparisons, {rounds} rounds"),
+        asked: "at most 6 of 40 say that one is faster".to_owned(),
+        measured: wrong.to_string(),
+        reached: all >= 40 && wrong * 40 <= all * 6,
+    })
+}
+
+fn file_systems(line: &Value) -> Option<Figure> {
+    let (elapsed, fewest) = (line["elapsed_s"].as_f64()?, line["fewest_pairs"].as_u64()?);
+    let count = |name: &str| line[name].as_u64();
+    let [all, faster, same] = ["comparisons", "faster", "same"].map(count);
+    Some(Figure {
+        what: format!("`choose` between {} file systems, the programs of quick", line["file_systems"].as_u64()?),
+        asked: "5 minutes, at least 6 rounds each".to_owned(),
+        measured: format!("{elapsed:.0} s, {fewest} rounds or more; of {} faster {}, same {}", all?, faster?, same?),
+        reached: elapsed <= FIVE_MINUTES && fewest >= 6,
+    })
+}
 
 fn throttled(line: &Value) -> Option<Figure> {
     let limits: Vec<f64> = line["choose"].as_array()?.iter().filter_map(Value::as_f64).collect();
@@ -93,6 +155,25 @@ mod tests {
         assert!(reached([20, 24], "faster", 1.25, 8) && reached([20, 20], "same", 1.0, 12));
         assert!(!reached([20, 24], "same", 1.2, 8) && !reached([20, 24], "faster", 1.4, 8));
         assert!(!reached([20, 24], "faster", 1.2, 13) && !reached([20, 20], "faster", 1.0, 6));
+    }
+
+    #[test]
+    fn one_of_twenty_may_be_wrong_and_six_of_forty() {
+        let right =
+            |both: u64| tasks(&json!({"tasks": 20, "right": 20, "right_and_inside": both})).map(|one| one.reached);
+        assert_eq!([right(19), right(18)], [Some(true), Some(false)]);
+        let said = |wrong: u64, all: u64| {
+            let line = json!({"equal": all, "comparisons": 3 * all, "rounds": 6 * all, "said_faster": wrong});
+            equal(&line).map(|one| one.reached)
+        };
+        assert_eq!([said(6, 40), said(7, 40), said(0, 10)], [Some(true), Some(false), Some(false)]);
+        let timed = |elapsed: f64, fewest: u64| {
+            let line = json!({
+                "file_systems": 3, "elapsed_s": elapsed, "comparisons": 36, "fewest_pairs": fewest, "faster": 9, "same": 9,
+            });
+            file_systems(&line).map(|one| one.reached)
+        };
+        assert_eq!([timed(290.0, 6), timed(290.0, 5), timed(400.0, 6)], [Some(true), Some(false), Some(false)]);
     }
 
     #[test]
