@@ -1,9 +1,12 @@
-//! Whether one of two setups is faster, by how much, and how sure that is: from rounds in which both ran.
+//! Whether one of two setups is faster, by how much, and how sure that is: from rounds in which both ran, or from rounds of
+//! each by itself.
 //!
 //! Policy:
 //!   1. a round that both kept is a pair, and its figure the logarithm of the ratio of the two rates: what made the whole
-//!      round slow is in both, and falls out;
-//!   2. the interval is Student's over these figures. A bootstrap of so few pairs finds differences where there are none
+//!      round slow is in both, and falls out. Of rounds that were apart none is the other's: then the figures are the
+//!      logarithms of the rates, and what made a round slow is in the spread of each;
+//!   2. the interval is Student's over these figures; apart, Welch's, who lets each have a spread of its own, with the
+//!      degrees of freedom of Welch and Satterthwaite. A bootstrap of so few pairs finds differences where there are none
 //!      twice as often as it says; Student's does not;
 //!   3. many comparisons are made at once, and one in twenty would find something by chance alone: Holm's procedure. The
 //!      one that is surest is judged as if all were to be sure together (Bonferroni), the next as if all but that one, and
@@ -15,7 +18,7 @@
 //!      that it is faster is then sure, and that it is by no less than matters;
 //!   6. measuring ends by the width of intervals alone, never by what they say: half the width is no more than half of the
 //!      margin, which decides every comparison one way or the other, or than a quarter of the effect, which only large
-//!      effects reach first. Never below six pairs.
+//!      effects reach first. Never below six pairs, or five rounds of each where they are apart.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -24,6 +27,10 @@ use crate::summary::CONFIDENCE;
 /// The fewest pairs that decide anything. With fewer, Student's quantile and the deviation that it stands on are both
 /// so uncertain that a lucky streak looks like a proof.
 pub const LEAST_PAIRS: usize = 6;
+
+/// The fewest rounds of each that decide anything where they are apart: what `quick` has. Both spreads together are then
+/// known as well as that of as many pairs at least (tests/comparison.rs has how often chance deceives).
+pub const LEAST_APART: usize = 5;
 
 /// Two that differ by less are the same to whoever chooses, where nothing else is said. Ours: a disk filled a tenth more
 /// differs by as much.
@@ -45,7 +52,26 @@ pub struct Pairs {
     logs: Vec<f64>,
 }
 
-/// What follows from pairs.
+/// What rounds tell of one setup by itself: the logarithms of their rates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    logs: Vec<f64>,
+}
+
+/// What is known of the ratio of two rates, however it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Its logarithm.
+    mean: f64,
+    /// The standard error of that; nothing where too little was seen to tell.
+    error: Option<f64>,
+    /// Degrees of freedom that the error stands on.
+    degrees: f64,
+    /// Whether that is enough to decide anything.
+    is_enough: bool,
+}
+
+/// What follows from an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
     /// The ratio of the second's rate to the first's.
@@ -80,7 +106,6 @@ pub enum Decision {
 impl FromIterator<(f64, f64)> for Pairs {
     /// Of two rates each, the first's and the second's.
     fn from_iter<I: IntoIterator<Item = (f64, f64)>>(rates: I) -> Pairs {
-        let is_figure = |log: &f64| log.is_finite();
         Pairs { logs: rates.into_iter().map(|(first, second)| (second / first).ln()).filter(is_figure).collect() }
     }
 }
@@ -96,45 +121,102 @@ impl Pairs {
         self.logs.len()
     }
 
-    fn mean(&self) -> f64 {
-        self.logs.iter().sum::<f64>() / self.logs.len() as f64
+    /// What they tell.
+    pub fn estimate(&self) -> Estimate {
+        let count = self.count() as f64;
+        Estimate {
+            mean: mean(&self.logs),
+            error: variance(&self.logs).map(|variance| (variance / count).sqrt()),
+            degrees: count - 1.0,
+            is_enough: self.count() >= LEAST_PAIRS,
+        }
     }
 
-    /// What one pair lies from the mean, typically; nothing below two pairs.
-    fn deviation(&self) -> Option<f64> {
-        let mean = self.mean();
-        let squares: f64 = self.logs.iter().map(|log| (log - mean).powi(2)).sum();
-        (self.logs.len() >= 2).then(|| (squares / (self.logs.len() - 1) as f64).sqrt())
+    /// How many pairs that lie as far from each other as these have an interval that ends the measuring; nothing where
+    /// nobody has the patience.
+    pub fn needed(&self, confidence: f64, margin: f64) -> Option<usize> {
+        let (variance, half) = (variance(&self.logs)?, narrow(mean(&self.logs), margin.ln_1p()));
+        fewest(LEAST_PAIRS, half, confidence, |pairs| ((variance / pairs).sqrt(), pairs - 1.0))
+    }
+}
+
+impl FromIterator<f64> for Series {
+    /// Of rates.
+    fn from_iter<I: IntoIterator<Item = f64>>(rates: I) -> Series {
+        Series { logs: rates.into_iter().map(f64::ln).filter(is_figure).collect() }
+    }
+}
+
+impl Series {
+    /// How many rounds.
+    pub fn count(&self) -> usize {
+        self.logs.len()
     }
 
-    fn error(&self) -> Option<f64> {
-        Some(self.deviation()? / (self.logs.len() as f64).sqrt())
+    /// What this one tells, with another that was measured apart from it, of the ratio of the other's rate to its own;
+    /// nothing where one of them has no round.
+    pub fn against(&self, other: &Series) -> Option<Estimate> {
+        let [first, second] = [self, other].map(|series| series.count() as f64);
+        let parts = variance(&self.logs).zip(variance(&other.logs)).map(|(one, two)| (one / first, two / second));
+        (first > 0.0 && second > 0.0).then(|| Estimate {
+            mean: mean(&other.logs) - mean(&self.logs),
+            error: parts.map(|(one, two)| (one + two).sqrt()),
+            degrees: parts.map_or(0.0, |parts| satterthwaite(parts, (first, second))),
+            is_enough: self.count().min(other.count()) >= LEAST_APART,
+        })
+    }
+
+    /// How many rounds of each, spread as these are, have an interval that needs no more; nothing where nobody has the
+    /// patience.
+    pub fn needed(&self, other: &Series, confidence: f64, margin: f64) -> Option<usize> {
+        let (one, two) = variance(&self.logs).zip(variance(&other.logs))?;
+        let half = narrow(mean(&other.logs) - mean(&self.logs), margin.ln_1p());
+        let of = |rounds: f64| {
+            let parts = (one / rounds, two / rounds);
+            ((parts.0 + parts.1).sqrt(), satterthwaite(parts, (rounds, rounds)))
+        };
+        fewest(LEAST_APART, half, confidence, of)
+    }
+}
+
+/// Degrees of freedom of the sum of two squared errors, each of so many rounds (Welch 1947).
+fn satterthwaite((one, two): (f64, f64), (first, second): (f64, f64)) -> f64 {
+    let squares = one * one / (first - 1.0) + two * two / (second - 1.0);
+    // Where no round differs from another, nothing weighs one side against the other.
+    if squares > 0.0 { (one + two) * (one + two) / squares } else { first + second - 2.0 }
+}
+
+impl Estimate {
+    /// Of what chance has no part in, as of two simulated machines.
+    pub fn exact(ratio: f64) -> Estimate {
+        Estimate { mean: ratio.ln(), error: Some(0.0), degrees: f64::INFINITY, is_enough: true }
     }
 
     /// How likely chance alone gives a mean as far from nothing.
     fn chance(&self) -> f64 {
-        let Some(error) = self.error() else { return 1.0 };
-        let mean = self.mean();
-        if mean == 0.0 {
+        let Some(error) = self.error else { return 1.0 };
+        if self.mean == 0.0 {
             return 1.0;
         }
         // Figures that are all equal, as of a simulated machine, leave nothing to chance.
         if error == 0.0 {
             return 0.0;
         }
-        student(self.logs.len()).map_or(1.0, |student| 2.0 * student.cdf(-(mean / error).abs()))
+        student(self.degrees).map_or(1.0, |student| 2.0 * student.cdf(-(self.mean / error).abs()))
     }
 
     fn half_width(&self, confidence: f64) -> Option<f64> {
-        let error = self.error()?;
+        let error = self.error?;
         // Nothing times a quantile that is not finite is no number.
-        if error == 0.0 { Some(0.0) } else { Some(error * quantile(self.logs.len(), confidence)?) }
+        if error == 0.0 { Some(0.0) } else { Some(error * quantile(self.degrees, confidence)?) }
     }
 
-    fn judged(&self, confidence: f64, margin: f64) -> Judged {
-        let (mean, margin) = (self.mean(), margin.ln_1p());
+    /// What is to be said of it where the interval is to be so sure by itself. The margin is the part by which two may
+    /// differ and be the same.
+    pub fn judged(&self, confidence: f64, margin: f64) -> Judged {
+        let Estimate { mean, is_enough, .. } = *self;
+        let margin = margin.ln_1p();
         let half = self.half_width(confidence);
-        let is_enough = self.count() >= LEAST_PAIRS;
         let verdict = match half.filter(|_| is_enough) {
             Some(half) if mean.abs() + half < margin => Decision::Same,
             Some(half) if mean - half > 0.0 => Decision::SecondFaster,
@@ -153,29 +235,49 @@ impl Pairs {
             is_narrow: is_enough && half.is_some_and(|half| half <= narrow(mean, margin)),
         }
     }
+}
 
-    /// How many pairs that lie as far from each other as these have an interval that ends the measuring; nothing where
-    /// nobody has the patience.
-    pub fn needed(&self, confidence: f64, margin: f64) -> Option<usize> {
-        let (deviation, half) = (self.deviation()?, narrow(self.mean(), margin.ln_1p()));
-        let is_enough = |pairs: usize| {
-            quantile(pairs, confidence).is_some_and(|quantile| quantile * deviation / (pairs as f64).sqrt() <= half)
-        };
-        let (mut few, mut enough) = (LEAST_PAIRS - 1, MOST_PAIRS);
-        if deviation > 0.0 && !is_enough(enough) {
-            return None;
-        }
-        while few + 1 < enough {
-            let middle = few.midpoint(enough);
-            if deviation == 0.0 || is_enough(middle) { enough = middle } else { few = middle }
-        }
-        Some(enough)
+/// The fewest, of so many at least, whose interval has no more than half this width; `of` has the error and the degrees
+/// that so many have.
+fn fewest(least: usize, half: f64, confidence: f64, of: impl Fn(f64) -> (f64, f64)) -> Option<usize> {
+    let is_enough = |count: usize| match of(count as f64) {
+        (0.0, _) => true,
+        (error, degrees) => quantile(degrees, confidence).is_some_and(|quantile| quantile * error <= half),
+    };
+    let (mut few, mut enough) = (least - 1, MOST_PAIRS);
+    if !is_enough(enough) {
+        return None;
     }
+    while few + 1 < enough {
+        let middle = few.midpoint(enough);
+        if is_enough(middle) { enough = middle } else { few = middle }
+    }
+    Some(enough)
+}
+
+fn is_figure(log: &f64) -> bool {
+    log.is_finite()
+}
+
+fn mean(logs: &[f64]) -> f64 {
+    logs.iter().sum::<f64>() / logs.len() as f64
+}
+
+/// The mean square of what they lie from their mean; nothing below two.
+fn variance(logs: &[f64]) -> Option<f64> {
+    let mean = mean(logs);
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    (logs.len() >= 2).then(|| squares / (logs.len() - 1) as f64)
 }
 
 /// What is to be said of all comparisons of a run together. The margin is the part by which two may differ and be the same.
 pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
-    let chances: Vec<f64> = all.iter().map(Pairs::chance).collect();
+    judge_estimates(&all.iter().map(Pairs::estimate).collect::<Vec<Estimate>>(), margin)
+}
+
+/// The same, however they were found.
+pub fn judge_estimates(all: &[Estimate], margin: f64) -> Vec<Judged> {
+    let chances: Vec<f64> = all.iter().map(Estimate::chance).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&one, &other| chances[one].total_cmp(&chances[other]));
     let mut levels = vec![0.0; all.len()];
@@ -186,7 +288,7 @@ pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
         levels[index] = (1.0 - CONFIDENCE) / (all.len() - found) as f64;
         found += usize::from(is_sure);
     }
-    all.iter().zip(levels).map(|(pairs, level)| pairs.judged(1.0 - level, margin)).collect()
+    all.iter().zip(levels).map(|(estimate, level)| estimate.judged(1.0 - level, margin)).collect()
 }
 
 /// Half the width of an interval around this mean that ends the measuring; all are logarithms.
@@ -194,12 +296,12 @@ fn narrow(mean: f64, margin: f64) -> f64 {
     (margin / 2.0).max(OF_EFFECT * mean.abs())
 }
 
-fn student(count: usize) -> Option<StudentsT> {
-    StudentsT::new(0.0, 1.0, count.checked_sub(1)? as f64).ok()
+fn student(degrees: f64) -> Option<StudentsT> {
+    StudentsT::new(0.0, 1.0, degrees).ok()
 }
 
-fn quantile(count: usize, confidence: f64) -> Option<f64> {
-    Some(student(count)?.inverse_cdf(0.5 + confidence / 2.0))
+fn quantile(degrees: f64, confidence: f64) -> Option<f64> {
+    Some(student(degrees)?.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 #[cfg(test)]
@@ -265,6 +367,65 @@ mod tests {
     fn rates_are_paired_and_what_is_no_rate_is_left_out() {
         let pairs: Pairs = [(100.0, 120.0), (10.0, 12.0), (0.0, 5.0), (5.0, 0.0)].into_iter().collect();
         assert_eq!(pairs.count(), 2);
-        assert!((pairs.mean() - 1.2_f64.ln()).abs() < 1e-12 && pairs.deviation().expect("two") < 1e-12);
+        let estimate = pairs.estimate();
+        assert!((estimate.mean - 1.2_f64.ln()).abs() < 1e-12 && estimate.error.expect("two") < 1e-12);
+    }
+
+    fn series(logs: &[f64]) -> Series {
+        Series { logs: logs.to_vec() }
+    }
+
+    /// Logarithms 1, 2, 3, 4, 5 (mean 3, variance 2.5) and 12, 14, 16, 18, 20 (16 and 10): the squared errors are 0.5 and
+    /// 2, together 2.5; the degrees 2.5^2 / (0.5^2 / 4 + 2^2 / 4) = 5.882.
+    #[test]
+    fn rounds_that_were_apart_are_welchs() {
+        let (one, other) = (series(&[1.0, 2.0, 3.0, 4.0, 5.0]), series(&[12.0, 14.0, 16.0, 18.0, 20.0]));
+        let estimate = one.against(&other).expect("both have rounds");
+        assert!((estimate.mean - 13.0).abs() < 1e-12 && (estimate.error.expect("two") - 2.5_f64.sqrt()).abs() < 1e-12);
+        assert!((estimate.degrees - 100.0 / 17.0).abs() < 1e-9, "{estimate:?}");
+        // The quantile of 5.882 degrees lies between those of five and six, 2.571 and 2.447.
+        let half = estimate.half_width(0.95).expect("a width") / 2.5_f64.sqrt();
+        assert!((2.447..2.571).contains(&half), "{half}");
+        // The other way around it is as far below.
+        assert_eq!(other.against(&one).map(|estimate| estimate.mean), Some(-13.0));
+        assert_eq!(one.against(&Series::default()), None);
+        let alone = one.against(&series(&[9.0])).expect("both have rounds");
+        assert_eq!((alone.error, alone.chance(), alone.judged(0.95, MARGIN).verdict), (None, 1.0, Decision::Undecided));
+    }
+
+    /// Equal spreads of equal counts have all degrees that there are; where one side has none, those of the other.
+    #[test]
+    fn degrees_of_freedom_lie_between_the_smaller_and_the_sum() {
+        assert!((satterthwaite((2.0, 2.0), (6.0, 6.0)) - 10.0).abs() < 1e-12);
+        assert!((satterthwaite((0.0, 2.0), (6.0, 9.0)) - 8.0).abs() < 1e-12);
+        assert!((satterthwaite((0.0, 0.0), (6.0, 9.0)) - 13.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn fewer_than_five_rounds_of_one_decide_nothing_and_what_is_exact_needs_none() {
+        let verdict = |first: usize, second: usize| {
+            let rounds = |count: usize, mean: f64| (0..count).map(|place| mean + 0.01 * (place % 2) as f64).collect();
+            let [one, other] = [rounds(first, 5.0), rounds(second, 6.0)].map(|logs| Series { logs });
+            judge_estimates(&[one.against(&other).expect("rounds")], MARGIN)[0].verdict
+        };
+        assert_eq!((verdict(5, 5), verdict(4, 20)), (Decision::SecondFaster, Decision::Undecided));
+        let exact = |ratio| Estimate::exact(ratio).judged(1.0, MARGIN);
+        assert_eq!(
+            [0.9, 1.0, 1.02, 1.2].map(|ratio| exact(ratio).verdict),
+            [Decision::FirstFaster, Decision::Same, Decision::Same, Decision::SecondFaster]
+        );
+        assert!(exact(1.2).matters && exact(1.2).low == exact(1.2).high);
+    }
+
+    /// Spread by 0.1 and 0.02 each: half the width is to be half of the margin of 5 %, 0.0244.
+    #[test]
+    fn as_many_rounds_are_foretold_as_the_interval_needs() {
+        let rounds = |mean: f64, spread: f64| series(&[mean - spread, mean + spread, mean - spread, mean + spread]);
+        let (one, other) = (rounds(1.0, 0.1), rounds(1.0, 0.02));
+        let needed = one.needed(&other, 0.95, MARGIN).expect("patience");
+        // With so many the quantile is nearly 2: 4 * (0.01333 + 0.00053) / 0.0244^2 = 93.
+        assert!((85..=100).contains(&needed), "{needed}");
+        assert_eq!(one.needed(&one, 0.95, 1e-9), None);
+        assert_eq!(rounds(1.0, 0.0).needed(&rounds(1.0, 0.0), 0.95, MARGIN), Some(LEAST_APART));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::env;
 
-use stats::comparison::{Decision, Judged, LEAST_PAIRS, MARGIN, Pairs, judge};
+use stats::comparison::{Decision, Judged, LEAST_APART, LEAST_PAIRS, MARGIN, Pairs, Series, judge, judge_estimates};
 use units::Prng;
 
 /// The environment variable that says how many comparisons are made.
@@ -52,6 +52,20 @@ impl Rounds {
             }
         }
     }
+}
+
+/// Rounds of one setup after the other: nothing is shared, and each is spread in its own way.
+fn apart(seed: u64, factor: f64, setups: [(usize, f64); 2]) -> [Series; 2] {
+    let mut chance = Rounds::new(seed, factor);
+    let mut factors = [1.0, factor].into_iter();
+    setups.map(|(rounds, spread)| {
+        let factor = factors.next().expect("of each");
+        (0..rounds).map(|_| 100.0 * factor * (spread * chance.normal()).exp()).collect()
+    })
+}
+
+fn judged([one, other]: &[Series; 2]) -> Judged {
+    judge_estimates(&[one.against(other).expect("rounds of both")], MARGIN)[0]
 }
 
 fn times() -> usize {
@@ -125,4 +139,45 @@ fn many_programs_find_no_more_by_chance_than_one() {
     );
     // A quarter as many: three standard errors of 5 % are twice as wide.
     assert!(percent <= 6.0 + 3.0 * (6.0 * 94.0 / times as f64).sqrt(), "{percent} %");
+}
+
+/// Of two series that do not differ, whatever their lengths and spreads.
+#[test]
+fn equal_setups_that_were_apart_are_told_apart_no_more_often() {
+    let times = times();
+    for setups in [
+        [(LEAST_APART, COMMON); 2],
+        [(12, COMMON); 2],
+        [(LEAST_APART, COMMON), (20, COMMON)],
+        [(LEAST_APART, OWN), (LEAST_APART, COMMON)],
+        [(20, OWN), (6, COMMON)],
+    ] {
+        let is_false = |seed: &usize| is_faster(&judged(&apart(*seed as u64, 1.0, setups)));
+        let percent = 100.0 * (0..times).filter(is_false).count() as f64 / times as f64;
+        assert!(can_be(percent, (0.0, 5.5)), "{percent} % with {setups:?}");
+    }
+}
+
+/// All cells of a run are equal to those of another: one in twenty such runs at most has one that is faster.
+#[test]
+fn many_programs_apart_find_no_more_by_chance_than_one() {
+    let times = times() / 4;
+    let finds = |run: &usize| {
+        let programs = (0..10).map(|program| apart((10 * run + program) as u64, 1.0, [(LEAST_APART, COMMON); 2]));
+        let estimates: Vec<_> = programs.map(|[one, other]| one.against(&other).expect("rounds")).collect();
+        judge_estimates(&estimates, MARGIN).iter().any(is_faster)
+    };
+    let percent = 100.0 * (0..times).filter(finds).count() as f64 / times as f64;
+    assert!(percent <= 5.0 + 3.0 * (5.0 * 95.0 / times as f64).sqrt(), "{percent} %");
+}
+
+#[test]
+fn on_a_quiet_machine_a_tenth_is_found_in_eight_rounds_and_equal_ones_are_the_same_in_twenty() {
+    let times = times() / 4;
+    let said = |factor: f64, rounds: usize, verdict: Decision| {
+        let is_said = |seed: &usize| judged(&apart(*seed as u64, factor, [(rounds, OWN); 2])).verdict == verdict;
+        100.0 * (0..times).filter(is_said).count() as f64 / times as f64
+    };
+    let (found, same) = (said(1.1, 8, Decision::SecondFaster), said(1.0, 20, Decision::Same));
+    assert!(found >= 90.0 && same >= 80.0, "{found} % found, {same} % the same");
 }
