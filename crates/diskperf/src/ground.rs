@@ -278,6 +278,8 @@ pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, Error> {
         file_system: place.and_then(|place| place.file_system.clone()).or_else(|| target.simulated()?.file_system()),
         mount_options: place.map(|place| place.mount_options.clone()).unwrap_or_default(),
         device: device.map(|device| device.name.clone()).or_else(|| Some(target.simulated()?.drive()?.0)),
+        model: device.and_then(|device| device.model()),
+        scheduler: device.and_then(|device| device.scheduler()),
         write_cache: device.and_then(|device| device.write_cache()),
         device_bytes: device.and_then(|device| device.bytes()).or_else(|| Some(target.simulated()?.drive()?.1)),
         in_memory: place.and_then(|place| place.in_memory.clone()),

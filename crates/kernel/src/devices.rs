@@ -8,6 +8,7 @@ use units::Nanos;
 use workload::{DeviceBytes, DeviceUse, WriteCache};
 
 use crate::bounded;
+use crate::tuning::chosen;
 
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
@@ -73,7 +74,7 @@ impl Device {
     }
 
     /// What its maker calls it; a partition has its disk's.
-    pub(crate) fn model(&self) -> Option<String> {
+    pub fn model(&self) -> Option<String> {
         self.printed(&["device/model", "device/name"])
     }
 
@@ -108,6 +109,12 @@ impl Device {
     pub fn write_cache(&self) -> Option<String> {
         let text = bounded::of_the_kernel(self.queue()?.join("write_cache")).ok()?;
         Some(text.trim().to_owned())
+    }
+
+    /// How the kernel orders what waits for it; a partition has its disk's.
+    pub fn scheduler(&self) -> Option<String> {
+        let text = bounded::of_the_kernel(self.queue()?.join("scheduler")).ok()?;
+        Some(chosen(&text)).filter(|scheduler| !scheduler.is_empty())
     }
 
     /// Where data are that it said it has written; nothing where its flushes are not counted either: those are
@@ -277,6 +284,8 @@ mod tests {
         }
         let (_folder, disk) = recorded(&[("serial", "\n")]);
         assert_eq!((disk.model(), disk.serial()), (None, None));
+        let (_folder, disk) = recorded(&[("queue/scheduler", "none [mq-deadline] kyber\n")]);
+        assert_eq!(disk.scheduler().as_deref(), Some("mq-deadline"));
     }
 
     #[test]

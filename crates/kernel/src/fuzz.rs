@@ -9,7 +9,7 @@ use crate::guard::fuzzed_reasons;
 use crate::place;
 use crate::recorded::Recorded;
 use crate::stack;
-use crate::tuning::fuzzed_value;
+use crate::tuning::chosen;
 
 /// The files, as kernels have written them.
 const FILES: [(&str, &str); 38] = [
@@ -140,7 +140,7 @@ fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, 
         let _ = (device.sectors(), device.keeps_writes(), device.write_cache(), stack::backing_file(&device));
     }
     let scheduler = recorded.sys().join("devices/pci/vda/queue/scheduler");
-    let value = fuzzed_value(&crate::bounded::of_the_kernel(scheduler).unwrap_or_default());
+    let value = chosen(&crate::bounded::of_the_kernel(scheduler).unwrap_or_default());
     let lines = place::mount_lines(&recorded.proc().join("thread-self")).unwrap_or_default();
     let mounts = place::mounts_in(&lines).map_or(0, |mounts| mounts.len());
     said += &format!(

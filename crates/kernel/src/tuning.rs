@@ -297,8 +297,7 @@ fn parse(text: &str) -> Value {
 }
 
 /// Which value that text says is set.
-#[cfg(test)]
-pub(crate) fn fuzzed_value(text: &str) -> String {
+pub(crate) fn chosen(text: &str) -> String {
     parse(text).current
 }
 

@@ -277,8 +277,12 @@ const TELLS: f64 = 0.8;
 ///   1. where the device is what they wait for: flushes, then bytes that were written, where those differ;
 ///   2. what limited each, where that is not the same; and once where it is.
 fn why(first: &Cell, second: &Cell) -> Option<String> {
+    why_of([&first.target, &second.target], first, second)
+}
+
+/// The same of two that are called so.
+pub(crate) fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
     let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what.as_str()));
-    let names = [first, second].map(|cell| cell.target.as_str());
     let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
     // 1
     if limits.iter().flatten().any(|limit| matches!(*limit, "flush" | "device" | "latency")) {

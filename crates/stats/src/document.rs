@@ -143,6 +143,12 @@ pub struct TargetInfo {
     pub mount_options: Vec<String>,
     /// The block device under it; null where there is none to be seen.
     pub device: Option<String>,
+    /// What the device's maker calls it; null where it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How the kernel orders what waits for the device, as it was found; null where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
     /// The device's write cache, as the kernel believes.
     pub write_cache: Option<String>,
     /// Bytes of the device.

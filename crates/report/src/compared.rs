@@ -1,0 +1,267 @@
+//! Two runs, one measured after the other: what came out first, what has changed around them, then a row per program.
+
+use stats::compared::{Compared, ComparedCell, Finding, Lone, Side};
+use stats::comparison::LEAST_APART;
+use stats::environment::Change;
+use stats::{MarkCode, Rate};
+use units::Civil;
+
+use crate::csv::field;
+use crate::grid::{Column, Grid, Page};
+use crate::header::named;
+use crate::markdown::escaped;
+use crate::numbers::supported;
+use crate::ratio::{between, percent, times};
+use crate::wrap::wrapped;
+
+/// The whole of it, for people.
+pub fn table(compared: &Compared, page: Page) -> String {
+    let changes = match &compared.environment[..] {
+        [] => "Nothing that was recorded has changed around them.\n".to_owned(),
+        changes => changed(changes).lines(page).join("\n") + "\n",
+    };
+    [
+        wrapped(&format!("{}\n", verdict(compared)), page),
+        sides(compared).lines(page).join("\n") + "\n",
+        changes,
+        grid(compared).lines(page).join("\n") + "\n",
+        wrapped(&format!("{}\n", below(compared).join("\n")), page),
+    ]
+    .map(|text| text.trim_end().to_owned() + "\n")
+    .join("\n")
+}
+
+/// The same for a page that others read, as a pull request.
+pub fn markdown(compared: &Compared) -> String {
+    let line = |line: &String| format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
+    let mut text = format!("{}\n\n{}\n", escaped(&verdict(compared)), sides(compared).markdown());
+    if !compared.environment.is_empty() {
+        text += &format!("{}\n", changed(&compared.environment).markdown());
+    }
+    text += &grid(compared).markdown();
+    text + "\n" + &below(compared).iter().map(line).collect::<String>()
+}
+
+/// The columns for other programs.
+const COLUMNS: [&str; 20] = [
+    "then",
+    "now",
+    "preset",
+    "program",
+    "phase",
+    "target",
+    "name",
+    "then_value",
+    "now_value",
+    "unit",
+    "cpu_then_percent",
+    "cpu_now_percent",
+    "ratio",
+    "low",
+    "high",
+    "confidence",
+    "finding",
+    "needed_rounds",
+    "why",
+    "marks",
+];
+
+/// A row per cell that both have, in CSV (RFC 4180). An empty field is `n.m.`
+pub fn csv(compared: &Compared) -> String {
+    let mut text = COLUMNS.join(",") + "\n";
+    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+    for cell in &compared.cells {
+        let unit = cell.then.as_ref().or(cell.now.as_ref()).map_or("", |rate| rate.unit.as_str());
+        let marks: Vec<&str> = cell.marks.iter().map(|mark| mark.name()).collect();
+        let fields = [
+            field(&compared.then.name),
+            field(&compared.now.name),
+            field(&cell.preset),
+            field(&cell.program),
+            field(&cell.phase),
+            field(&cell.target),
+            field(&cell.name),
+            number(cell.then.as_ref().map(|rate| rate.value)),
+            number(cell.now.as_ref().map(|rate| rate.value)),
+            field(unit),
+            number(cell.cpu_then),
+            number(cell.cpu_now),
+            number(cell.ratio),
+            number(cell.low),
+            number(cell.high),
+            number(cell.confidence),
+            finding(cell.finding).to_owned(),
+            cell.needed_rounds.map_or_else(String::new, |rounds| rounds.to_string()),
+            field(cell.why.as_deref().unwrap_or_default()),
+            marks.join(" "),
+        ];
+        text += &(fields.join(",") + "\n");
+    }
+    text
+}
+
+/// In one word, as in the document.
+pub fn finding(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Faster => "faster",
+        Finding::Slower => "slower",
+        Finding::Same => "same",
+        Finding::Undecided => "undecided",
+        Finding::NotMeasured => "n.m.",
+    }
+}
+
+/// Of how many programs is said what.
+fn verdict(compared: &Compared) -> String {
+    let of = |finding: Finding| compared.cells.iter().filter(|cell| cell.finding == finding).count();
+    let all = compared.cells.len();
+    let margin = percent(compared.margin);
+    let parts = [
+        (of(Finding::Faster), "now faster in".to_owned()),
+        (of(Finding::Slower), "now slower in".to_owned()),
+        (of(Finding::Same), format!("the same within {margin} in")),
+        (of(Finding::Undecided), "not decided in".to_owned()),
+        (of(Finding::NotMeasured), "n.m. on one side in".to_owned()),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{words} {count}"))
+        .collect();
+    let surely = compared.cells.iter().filter(|cell| cell.matters).count();
+    let told = of(Finding::Faster) + of(Finding::Slower);
+    let reason = match (surely, told) {
+        (_, 0) => String::new(),
+        (all, told) if all == told => format!("; surely by more than {margin}"),
+        (0, _) => format!("; by less than {margin} perhaps"),
+        (some, _) => format!("; surely by more than {margin} in {some}"),
+    };
+    let of_all = if all == 1 { "Of one program".to_owned() } else { format!("Of {all} programs") };
+    format!("{of_all} {}{reason}.", parts.join(", "))
+}
+
+/// Which runs.
+fn sides(compared: &Compared) -> Grid {
+    let columns = ["", "run", "began (UTC)", "targets", "command"].map(Column::words);
+    let mut grid = Grid::new(columns.to_vec());
+    for (word, side) in [("then", &compared.then), ("now", &compared.now)] {
+        let Side { name, started_unix_s, command, targets, interrupted, .. } = side;
+        let ended = if *interrupted { " (interrupted)" } else { "" };
+        let began = Civil::from_unix(*started_unix_s).to_string();
+        grid.row([word.to_owned(), name.clone(), began, targets.join(" "), command.join(" ") + ended]);
+    }
+    grid
+}
+
+/// What differs around them.
+fn changed(changes: &[Change]) -> Grid {
+    let mut grid = Grid::new(["changed", "of", "then", "now"].map(Column::words).to_vec());
+    for Change { what, of, then, now } in changes {
+        let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "n.m.".to_owned());
+        grid.row([what.clone(), of.clone().unwrap_or_default(), or(then), or(now)]);
+    }
+    grid
+}
+
+/// A row per program.
+fn grid(compared: &Compared) -> Grid {
+    let has_targets = compared.now.targets.len() > 1;
+    let mut columns = vec![Column::words("")];
+    if has_targets {
+        columns.push(Column::words("target"));
+    }
+    columns.extend([
+        Column::figures("then").left_out(1),
+        Column::figures("now").left_out(1),
+        Column::figures("CPU").left_out(3),
+        Column::figures("ratio"),
+        Column::words("verdict"),
+        Column::words("why").left_out(2),
+    ]);
+    let mut grid = Grid::new(columns).leading(if has_targets { 2 } else { 1 });
+    for cell in &compared.cells {
+        let star = if cell.marks.iter().any(|mark| *mark != MarkCode::Nested) { "*" } else { "" };
+        let rate = |rate: &Option<Rate>, star: &str| match rate {
+            Some(rate) => format!("{} {}{star}", supported(rate), rate.unit),
+            None => "n.m.".to_owned(),
+        };
+        let cpu = cell.cpu_then.zip(cell.cpu_now).map(|(then, now)| format!("{then:.0}% {now:.0}%"));
+        let mut row = vec![cell.name.clone()];
+        if has_targets {
+            row.push(cell.target.clone());
+        }
+        row.extend([
+            rate(&cell.then, ""),
+            rate(&cell.now, star),
+            cpu.unwrap_or_default(),
+            ratio(cell),
+            said(cell, compared.margin),
+            cell.why.clone().unwrap_or_default(),
+        ]);
+        grid.row(row);
+    }
+    grid
+}
+
+/// `0.85x (0.81-0.89)`; of what has no chance in it, the ratio alone.
+pub fn ratio(cell: &ComparedCell) -> String {
+    let is_exact = cell.confidence == Some(1.0);
+    let interval = if is_exact { None } else { cell.low.zip(cell.high) };
+    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({})", between(low, high)));
+    cell.ratio.map_or_else(|| "n.m.".to_owned(), |ratio| times(ratio) + &interval)
+}
+
+fn said(cell: &ComparedCell, margin: f64) -> String {
+    let little = if cell.matters { "" } else { ", by little perhaps" };
+    match (cell.finding, cell.missing_rounds, cell.needed_rounds) {
+        (Finding::Faster, ..) => format!("faster{little}"),
+        (Finding::Slower, ..) => format!("slower{little}"),
+        (Finding::Same, ..) => format!("same within {}", percent(margin)),
+        (Finding::Undecided, 0, Some(rounds)) => format!("not decided, about {rounds} rounds of each would"),
+        (Finding::Undecided, 0, None) => "not decided, and no patience would".to_owned(),
+        (Finding::Undecided, missing, _) => format!("not decided, {missing} of {LEAST_APART} rounds missing"),
+        (Finding::NotMeasured, ..) => "n.m.".to_owned(),
+    }
+}
+
+/// What only one has, what was to fail, and what the stars mean.
+fn below(compared: &Compared) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (when, cells) in [("then", &compared.only_then), ("now", &compared.only_now)] {
+        if !cells.is_empty() {
+            let has_targets = compared.now.targets.len() > 1 || compared.then.targets.len() > 1;
+            let name = |cell: &Lone| match has_targets {
+                true => format!("{} on {}", cell.name, cell.target),
+                false => cell.name.clone(),
+            };
+            lines.push(format!("only {when}: {}", named(cells.iter().map(name).collect(), "; ")));
+        }
+    }
+    for guarded in &compared.fail_if {
+        let said = [("slower", &guarded.slower), ("not measured now", &guarded.missing), ("not decided", &guarded.undecided)];
+        let said = said.into_iter().filter(|(_, cells)| !cells.is_empty());
+        let said: Vec<String> = said.map(|(words, cells)| format!("{words}: {}", cells.join("; "))).collect();
+        let outcome = if guarded.failed { "yes" } else { "no" };
+        let detail = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
+        lines.push(format!("fails if {}: {outcome}{detail}", guarded.condition));
+    }
+    let mut codes: Vec<(MarkCode, Vec<&str>)> = Vec::new();
+    for cell in &compared.cells {
+        for mark in &cell.marks {
+            match codes.iter_mut().find(|(code, _)| code == mark) {
+                Some((_, names)) => names.push(&cell.name),
+                None => codes.push((*mark, vec![&cell.name])),
+            }
+        }
+    }
+    codes.sort_by_key(|(code, _)| *code);
+    for (code, names) in codes {
+        let star = if code == MarkCode::Nested { "" } else { "* " };
+        let names = named(names.into_iter().map(str::to_owned).collect(), "; ");
+        lines.push(format!("{star}{0}: in one of the runs, or in both ({names})   diskperf help {0}", code.name()));
+    }
+    for mark in &compared.marks {
+        lines.push(format!("* {0}: {1}   diskperf help {0}", mark.code.name(), mark.text));
+    }
+    lines
+}

@@ -1,0 +1,585 @@
+//! Two runs, one measured after the other: which of their cells are the same, what differs around them, and how the second
+//! compares with the first.
+//!
+//! Policy:
+//!   1. where each run has one target, that is the same target, whatever it is called; else targets of one name are;
+//!   2. cells of one preset, program and phase are the same where all their settings are; of those that are left, where
+//!      all but amounts are: a larger file is a larger file, and that is said. Of several alike the first is the first;
+//!   3. rates are compared in what the first one counts, whatever unit either is printed in;
+//!   4. no round of one run is the other's: the comparison is of rounds that were apart (`comparison`), all of them
+//!      corrected together. What is simulated knows no chance: there the rates say all;
+//!   5. what has changed on the machine between the runs is in every ratio, and no statistic takes it out: the comparison
+//!      as a whole has the mark `order`.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
+use crate::choice::why_of;
+use crate::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_estimates};
+use crate::document::{Document, RunInfo, TargetInfo};
+use crate::environment::{self, Change};
+use crate::marks::{Mark, MarkCode};
+use crate::summary::{mean_and_half_width, round_rate};
+
+/// The name and version of the format.
+pub const COMPARED_SCHEMA: &str = "diskperf-compare/1";
+
+/// What the runs are called in what is said of them.
+pub const NAMES: [&str; 2] = ["then", "now"];
+
+/// Two runs, compared.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compared {
+    /// `diskperf-compare/1`.
+    pub schema: String,
+    /// The first run.
+    pub then: Side,
+    /// The second.
+    pub now: Side,
+    /// The part by which two may differ and be the same.
+    pub margin: f64,
+    /// What differs around them.
+    pub environment: Vec<Change>,
+    /// The cells that both have, in the order of the second. Their intervals are corrected for all of them (Holm).
+    pub cells: Vec<ComparedCell>,
+    /// Cells that only the first has.
+    pub only_then: Vec<Lone>,
+    /// Cells that only the second has.
+    pub only_now: Vec<Lone>,
+    /// What makes the comparison as a whole suspect.
+    pub marks: Vec<Mark>,
+    /// What was to fail, and whether it did.
+    pub fail_if: Vec<Guarded>,
+}
+
+/// One of two runs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// Its id, or the file of its document.
+    pub name: String,
+    /// Seconds since 1970 when it began.
+    pub started_unix_s: f64,
+    /// The command, word by word.
+    pub command: Vec<String>,
+    /// The preset.
+    pub preset: Option<String>,
+    /// Its targets.
+    pub targets: Vec<String>,
+    /// Whether it was told to stop before its end.
+    pub interrupted: bool,
+}
+
+/// A cell that both runs have.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComparedCell {
+    /// Program and phase, and what tells it from others of that name.
+    pub name: String,
+    /// The list of programs that it is part of.
+    pub preset: String,
+    /// The program.
+    pub program: String,
+    /// The phase.
+    pub phase: String,
+    /// The target, as the second run calls it.
+    pub target: String,
+    /// The rate of the first run; null where it is `n.m.`
+    pub then: Option<Rate>,
+    /// The rate of the second, in the unit of the first.
+    pub now: Option<Rate>,
+    /// What the program took of a processor in the first, in percent.
+    pub cpu_then: Option<f64>,
+    /// In the second.
+    pub cpu_now: Option<f64>,
+    /// The rate of the second divided by that of the first: of the geometric means of the rounds.
+    pub ratio: Option<f64>,
+    /// The lower end of its interval; null where a run has fewer than two rounds.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// How sure the interval is by itself, so that all together are 0.95; 1 of what is simulated.
+    pub confidence: Option<f64>,
+    /// What is to be said.
+    pub finding: Finding,
+    /// Whether all of the interval lies beyond the margin.
+    pub matters: bool,
+    /// How many rounds the run with fewer of them has too few for anything to be decided.
+    pub missing_rounds: u32,
+    /// How many rounds of each run would decide it, from the spread of these; null where it is decided, and where nobody
+    /// has the patience.
+    pub needed_rounds: Option<u32>,
+    /// Why, from what limited both and what their devices did; null where nothing tells.
+    pub why: Option<String>,
+    /// Why one of both is suspect.
+    pub marks: Vec<MarkCode>,
+}
+
+/// What is to be said of a cell in the second run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// It is faster.
+    Faster,
+    /// It is slower.
+    Slower,
+    /// It differs by less than the margin.
+    Same,
+    /// Not decided.
+    Undecided,
+    /// One of both is not measured.
+    #[serde(rename = "n.m.")]
+    NotMeasured,
+}
+
+/// A cell that one run has alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lone {
+    /// Program and phase, and what tells it from others of that name.
+    pub name: String,
+    /// The program.
+    pub program: String,
+    /// The phase.
+    pub phase: String,
+    /// The target.
+    pub target: String,
+    /// Whether it was measured.
+    pub measured: bool,
+}
+
+/// What was to fail, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guarded {
+    /// As it was typed.
+    pub condition: String,
+    /// Whether it fails.
+    pub failed: bool,
+    /// Cells that are surely slower, and by as much.
+    pub slower: Vec<String>,
+    /// Cells that are measured no more, or not any more: what is gone cannot be guarded.
+    pub missing: Vec<String>,
+    /// Cells of which it is not decided.
+    pub undecided: Vec<String>,
+}
+
+/// What a condition says of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is wrong with it.
+    Well,
+    /// It is surely slower, and by as much.
+    Slower,
+    /// It was measured, and is not now.
+    Missing,
+    /// It may be slower by as much, and may not be slower at all.
+    Undecided,
+}
+
+impl ComparedCell {
+    /// Whether it is surely slower (its interval leaves out 1), and by such a part in the middle of it.
+    pub fn is_slower_by(&self, part: f64) -> Outcome {
+        match (self.then.is_some(), self.now.is_some(), self.ratio, self.low, self.high) {
+            (false, ..) => Outcome::Well,
+            (true, false, ..) => Outcome::Missing,
+            (_, _, Some(ratio), Some(low), Some(high)) if self.missing_rounds == 0 => {
+                if high < 1.0 && ratio <= 1.0 - part {
+                    Outcome::Slower
+                } else if high >= 1.0 && low <= 1.0 - part {
+                    Outcome::Undecided
+                } else {
+                    Outcome::Well
+                }
+            }
+            _ => Outcome::Undecided,
+        }
+    }
+}
+
+/// What cells are called.
+pub type Naming = fn(&Cell, &[Cell]) -> String;
+
+/// Compares two runs, each under its name.
+pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, naming: Naming) -> Compared {
+    let (first, second) = (then.1, now.1);
+    let Paired { pairs, only_then, only_now } = paired(&first.cells, &second.cells, has_one_target(first, second));
+    let estimates: Vec<Option<Found>> = pairs.iter().map(|(then, now)| found(then, now)).collect();
+    let judged = judge_found(&estimates, margin);
+    let cells = pairs.iter().zip(estimates.iter().zip(judged)).map(|((then, now), (found, judged))| {
+        compared_cell((then, now), naming(now, &second.cells), found.as_ref().zip(judged), margin)
+    });
+    let cells: Vec<ComparedCell> = cells.collect();
+    let lone = |cells: &[&Cell], all: &[Cell]| cells.iter().map(|cell| lone(cell, naming(cell, all))).collect();
+    let named: Vec<(String, &Cell, &Cell)> =
+        pairs.iter().map(|(then, now)| (naming(now, &second.cells), *then, *now)).collect();
+    // 5
+    let is_by_chance = estimates.iter().flatten().any(|found| !found.is_exact);
+    Compared {
+        schema: COMPARED_SCHEMA.to_owned(),
+        then: side(then.0, &first.run),
+        now: side(now.0, &second.run),
+        margin,
+        environment: around(&first.run, &second.run, &named),
+        cells,
+        only_then: lone(&only_then, &first.cells),
+        only_now: lone(&only_now, &second.cells),
+        marks: is_by_chance.then(|| order(&first.run, &second.run)).into_iter().collect(),
+        fail_if: Vec::new(),
+    }
+}
+
+fn side(name: &str, run: &RunInfo) -> Side {
+    Side {
+        name: name.to_owned(),
+        started_unix_s: run.started_unix_s,
+        command: run.command.clone(),
+        preset: run.preset.clone(),
+        targets: run.targets.iter().map(|target| target.name.clone()).collect(),
+        interrupted: run.interrupted,
+    }
+}
+
+fn lone(cell: &Cell, name: String) -> Lone {
+    let Cell { program, phase, target, measured, .. } = cell;
+    Lone { name, program: program.clone(), phase: phase.clone(), target: target.clone(), measured: *measured }
+}
+
+/// What differs around the two runs. What is only simulated is the same on every machine.
+fn around(then: &RunInfo, now: &RunInfo, pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
+    let is_real = |(_, then, now): &(String, &Cell, &Cell)| [then, now].iter().any(|cell| !is_simulated(cell));
+    let mut changes = if pairs.iter().any(is_real) { environment::machine(then, now) } else { Vec::new() };
+    changes.extend(environment::run(then, now));
+    for (one, other) in same_targets(then, now) {
+        changes.extend(environment::target(one, other));
+    }
+    changes.extend(environment::sizes(pairs));
+    changes
+}
+
+fn has_one_target(then: &Document, now: &Document) -> bool {
+    [then, now].iter().all(|document| document.run.targets.len() == 1)
+}
+
+fn same_targets<'a>(then: &'a RunInfo, now: &'a RunInfo) -> Vec<(&'a TargetInfo, &'a TargetInfo)> {
+    // 1
+    if let ([one], [other]) = (&then.targets[..], &now.targets[..]) {
+        return vec![(one, other)];
+    }
+    let of_name = |other: &TargetInfo| then.targets.iter().find(|one| one.name == other.name);
+    now.targets.iter().filter_map(|other| Some((of_name(other)?, other))).collect()
+}
+
+/// Settings that say how much is done and not what, and on what, which is told of the target. Cells that differ in nothing
+/// else are compared.
+const AMOUNTS: [&str; 9] =
+    ["file_bytes", "files", "directories", "commits", "reads", "within_ms", "seed", "file_system", "time_ms"];
+
+/// What a cell is, whatever run it is of: its place where that counts, its names, and its settings without amounts.
+type Identity<'a> = (&'a str, [&'a str; 3], bool, Vec<(&'a str, &'a ParameterValue)>);
+
+/// What the cell is; `place` tells it from the same on another target.
+pub fn identity<'a>(cell: &'a Cell, place: &'a str, has_amounts: bool) -> Identity<'a> {
+    let counts = |key: &str| has_amounts || !AMOUNTS.contains(&key);
+    let settings = cell.parameters.iter().filter(|(key, _)| counts(key)).map(|(key, value)| (key.as_str(), value));
+    (place, [&cell.preset, &cell.program, &cell.phase], cell.together, settings.collect())
+}
+
+/// The cells that two runs have in common, in the order of the second, and those that they have not.
+struct Paired<'a> {
+    pairs: Vec<(&'a Cell, &'a Cell)>,
+    only_then: Vec<&'a Cell>,
+    only_now: Vec<&'a Cell>,
+}
+
+fn paired<'a>(then: &'a [Cell], now: &'a [Cell], has_one_target: bool) -> Paired<'a> {
+    let is_ours = |cell: &&Cell| cell.provenance != Provenance::Published;
+    let (then, now): (Vec<&Cell>, Vec<&Cell>) =
+        (then.iter().filter(is_ours).collect(), now.iter().filter(is_ours).collect());
+    let place = |cell: &'a Cell| if has_one_target { "" } else { cell.target.as_str() };
+    let mut partners: Vec<Option<usize>> = vec![None; now.len()];
+    let mut is_taken = vec![false; then.len()];
+    // 2
+    for has_amounts in [true, false] {
+        let mut left: BTreeMap<Identity, VecDeque<usize>> = BTreeMap::new();
+        for (index, cell) in then.iter().enumerate().filter(|(index, _)| !is_taken[*index]) {
+            left.entry(identity(cell, place(cell), has_amounts)).or_default().push_back(index);
+        }
+        for (cell, partner) in now.iter().zip(&mut partners).filter(|(_, partner)| partner.is_none()) {
+            *partner = left.get_mut(&identity(cell, place(cell), has_amounts)).and_then(VecDeque::pop_front);
+        }
+        partners.iter().flatten().for_each(|&index| is_taken[index] = true);
+    }
+    let pairs = now.iter().zip(&partners).filter_map(|(cell, partner)| Some((then[(*partner)?], *cell)));
+    Paired {
+        pairs: pairs.collect(),
+        only_then: then.iter().zip(&is_taken).filter(|(_, is_taken)| !**is_taken).map(|(cell, _)| *cell).collect(),
+        only_now: now.iter().zip(&partners).filter(|(_, partner)| partner.is_none()).map(|(cell, _)| *cell).collect(),
+    }
+}
+
+/// What the rounds of two cells tell.
+pub struct Found {
+    /// The ratio.
+    pub estimate: Estimate,
+    /// Whether chance has no part in it.
+    pub is_exact: bool,
+    series: [Series; 2],
+}
+
+/// What the rounds of two cells tell of the ratio of their rates; nothing where one of them has none.
+pub fn found(then: &Cell, now: &Cell) -> Option<Found> {
+    let base = then.rate.as_ref()?.base;
+    let series = [then, now].map(|cell| rates(cell, base).collect::<Series>());
+    let is_exact = is_simulated(then) && is_simulated(now);
+    let estimate = if is_exact {
+        let ratio = in_unit_of(now, then.rate.as_ref()?)?.per_second / then.rate.as_ref()?.per_second;
+        (ratio.is_finite() && ratio > 0.0).then(|| Estimate::exact(ratio))?
+    } else {
+        now.rate.as_ref()?;
+        series[0].against(&series[1])?
+    };
+    Some(Found { estimate, is_exact, series })
+}
+
+/// What is to be said of each; all that chance has a part in are corrected together.
+pub fn judge_found(all: &[Option<Found>], margin: f64) -> Vec<Option<Judged>> {
+    // 4
+    let of_chance = all.iter().flatten().filter(|found| !found.is_exact).map(|found| found.estimate);
+    let mut judged = judge_estimates(&of_chance.collect::<Vec<Estimate>>(), margin).into_iter();
+    let one = |found: &Option<Found>| match found {
+        Some(found) if found.is_exact => Some(found.estimate.judged(1.0, margin)),
+        Some(_) => judged.next(),
+        None => None,
+    };
+    all.iter().map(one).collect()
+}
+
+/// What that says of the second.
+pub fn finding(verdict: Decision) -> Finding {
+    match verdict {
+        Decision::SecondFaster => Finding::Faster,
+        Decision::FirstFaster => Finding::Slower,
+        Decision::Same => Finding::Same,
+        Decision::Undecided => Finding::Undecided,
+    }
+}
+
+/// Whether it was computed.
+pub fn is_simulated(cell: &Cell) -> bool {
+    cell.provenance == Provenance::Simulated
+}
+
+fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {
+    cell.kept().filter_map(move |round| round_rate(round, cell.together, base, cell.state.clock))
+}
+
+/// The rate of a cell in the unit of another rate. One that counts something else is computed anew: rounds know both.
+fn in_unit_of(cell: &Cell, other: &Rate) -> Option<Rate> {
+    let own = cell.rate.as_ref()?;
+    let size = other.per_second / other.value;
+    let size = if size.is_finite() && size > 0.0 { size } else { 1.0 };
+    let mut rate = Rate { base: other.base, unit: other.unit.clone(), ..own.clone() };
+    if own.base != other.base {
+        let rates: Vec<f64> = rates(cell, other.base).collect();
+        let (mean, half) = mean_and_half_width(&rates);
+        rate.per_second = mean;
+        rate.low = half.map(|half| (mean - half).max(0.0));
+        rate.high = half.map(|half| mean + half);
+    }
+    rate.value = rate.per_second / size;
+    rate.per_second.is_finite().then_some(rate)
+}
+
+fn compared_cell(
+    (then, now): (&Cell, &Cell),
+    name: String,
+    found: Option<(&Found, Judged)>,
+    margin: f64,
+) -> ComparedCell {
+    let finding = found.as_ref().map_or(Finding::NotMeasured, |(_, judged)| finding(judged.verdict));
+    let is_open = finding == Finding::Undecided;
+    let needed = |(found, judged): &(&Found, Judged)| {
+        found.series[0].needed(&found.series[1], judged.confidence, margin).map(|rounds| rounds as u32)
+    };
+    let fewest = |(found, _): &(&Found, Judged)| found.series.iter().map(Series::count).min();
+    let missing = found.as_ref().filter(|_| is_open).and_then(fewest).map_or(0, |few| LEAST_APART.saturating_sub(few));
+    let mut marks: Vec<MarkCode> = then.marks.iter().chain(&now.marks).map(|mark| mark.code).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    let judged = found.as_ref().map(|(_, judged)| *judged);
+    let is_told = matches!(finding, Finding::Faster | Finding::Slower);
+    ComparedCell {
+        name,
+        preset: now.preset.clone(),
+        program: now.program.clone(),
+        phase: now.phase.clone(),
+        target: now.target.clone(),
+        // 3
+        now: then.rate.as_ref().map_or_else(|| now.rate.clone(), |then| in_unit_of(now, then)),
+        then: then.rate.clone(),
+        cpu_then: then.cpu_percent.map(|cpu| cpu.process),
+        cpu_now: now.cpu_percent.map(|cpu| cpu.process),
+        ratio: judged.map(|judged| judged.ratio),
+        low: judged.and_then(|judged| judged.low),
+        high: judged.and_then(|judged| judged.high),
+        confidence: judged.map(|judged| judged.confidence),
+        finding,
+        matters: judged.is_some_and(|judged| judged.matters),
+        missing_rounds: missing as u32,
+        needed_rounds: found.as_ref().filter(|_| is_open).and_then(needed),
+        why: is_told.then(|| why_of(NAMES, then, now)).flatten(),
+        marks,
+    }
+}
+
+/// What is wrong with every comparison of runs that did not take turns.
+fn order(then: &RunInfo, now: &RunInfo) -> Mark {
+    let hours = (now.started_unix_s - then.started_unix_s).abs() / 3600.0;
+    let apart = match hours {
+        few if few < 1.0 => format!("{:.0} min", 60.0 * hours),
+        few if few < 48.0 => format!("{few:.0} h"),
+        many => format!("{:.0} days", many / 24.0),
+    };
+    let text = format!(
+        "the runs did not take turns, they began {apart} apart: whatever else has changed between them is in every ratio"
+    );
+    Mark { code: MarkCode::Order, value: None, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{CacheState, ClockKind, Environment, State, Steadiness};
+    use crate::round::{CpuSeconds, Round};
+
+    /// A cell whose rounds did so many units of 4 KiB, each round in one second.
+    fn cell(target: &str, program: &str, file_bytes: u64, rates: &[u64]) -> Cell {
+        let round = |(place, ops): (usize, &u64)| Round {
+            round: place as u32 + 1,
+            position: 1,
+            discarded: false,
+            bytes: ops * 4096,
+            ops: *ops,
+            returned_s: 1.0,
+            data_durable_s: None,
+            durable_s: None,
+            cpu_s: CpuSeconds::default(),
+            parts: Vec::new(),
+            intervals: Vec::new(),
+            marks: Vec::new(),
+        };
+        let mean = rates.iter().sum::<u64>() as f64 / rates.len() as f64;
+        let rate = Rate {
+            per_second: mean,
+            base: RateBase::Ops,
+            value: mean,
+            unit: "ops/sec".to_owned(),
+            low: None,
+            high: None,
+            confidence: 0.95,
+            rounds: rates.len() as u32,
+        };
+        Cell {
+            provenance: Provenance::Measured,
+            preset: "quick".to_owned(),
+            program: program.to_owned(),
+            phase: program.to_owned(),
+            target: target.to_owned(),
+            parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(file_bytes))]),
+            together: false,
+            targets: 1,
+            overlap: None,
+            measured: true,
+            reason: None,
+            rate: Some(rate).filter(|_| !rates.is_empty()),
+            rounds: rates.iter().enumerate().map(round).collect(),
+            cpu_percent: None,
+            latency_ns: None,
+            io: None,
+            time: None,
+            breakdown: None,
+            limited_by: None,
+            state: State {
+                cache: CacheState::Unknown,
+                cache_reason: None,
+                lower_cache: None,
+                clock: ClockKind::Returned,
+                steadiness: Steadiness::NotMeasured,
+                steadiness_reason: None,
+                environment: Environment::NotMeasured,
+            },
+            marks: Vec::new(),
+            effect: None,
+        }
+    }
+
+    fn one(then: &Cell, now: &Cell) -> ComparedCell {
+        let found = [found(then, now)];
+        let judged = judge_found(&found, 0.05).pop().flatten();
+        compared_cell((then, now), String::new(), found[0].as_ref().zip(judged), 0.05)
+    }
+
+    #[test]
+    fn cells_are_the_same_where_only_amounts_differ_and_those_that_differ_in_nothing_come_first() {
+        let then = [cell("a", "copy", 64, &[1]), cell("a", "copy", 32, &[1]), cell("a", "gone", 1, &[1])];
+        let now = [cell("b", "copy", 32, &[1]), cell("b", "copy", 16, &[1]), cell("b", "new", 1, &[1])];
+        let paired = paired(&then, &now, true);
+        let sizes = |(then, now): &(&Cell, &Cell)| [then, now].map(|cell| cell.number("file_bytes").expect("a size"));
+        assert_eq!(paired.pairs.iter().map(sizes).collect::<Vec<_>>(), [[32, 32], [64, 16]]);
+        let names = |cells: Vec<&Cell>| cells.iter().map(|cell| cell.program.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (names(paired.only_then), names(paired.only_now)),
+            (vec!["gone".to_owned()], vec!["new".to_owned()])
+        );
+        // Where there are several targets, their names count.
+        assert!(super::paired(&then, &now, false).pairs.is_empty());
+    }
+
+    /// One printed operations a second, the other KiB: the rounds of both know both.
+    #[test]
+    fn rates_are_compared_in_what_the_first_counts() {
+        let then = cell("a", "read", 1, &[100, 101, 99, 100, 102]);
+        let mut now = cell("a", "read", 1, &[200, 201, 199, 202, 198]);
+        let rate = now.rate.as_mut().expect("a rate");
+        (rate.base, rate.unit, rate.per_second, rate.value) =
+            (RateBase::Bytes, "KiB/s".to_owned(), 200.0 * 4096.0, 800.0);
+        let compared = one(&then, &now);
+        assert_eq!(compared.finding, Finding::Faster);
+        assert!((compared.ratio.expect("a ratio") - 1.992).abs() < 0.001, "{compared:?}");
+        let rate = compared.now.expect("a rate");
+        assert_eq!((rate.unit.as_str(), rate.value, rate.base), ("ops/sec", 200.0, RateBase::Ops));
+        assert!(rate.low.is_some_and(|low| low < 200.0 && low > 190.0), "{rate:?}");
+    }
+
+    #[test]
+    fn a_condition_fails_where_it_is_sure_and_large_enough_and_where_nothing_is_measured_any_more() {
+        let then = cell("a", "read", 1, &[100, 101, 99, 100, 102]);
+        let says = |rates: &[u64], part: f64| one(&then, &cell("a", "read", 1, rates)).is_slower_by(part);
+        let slower = [80, 81, 79, 80, 82];
+        assert_eq!((says(&slower, 0.05), says(&slower, 0.19)), (Outcome::Slower, Outcome::Slower));
+        assert_eq!(says(&slower, 0.25), Outcome::Well);
+        assert_eq!(says(&[100, 99, 101, 100, 102], 0.05), Outcome::Well);
+        assert_eq!(says(&[150, 60, 40, 90, 120], 0.05), Outcome::Undecided);
+        assert_eq!(says(&[50, 50, 50], 0.05), Outcome::Undecided);
+        assert_eq!(says(&[], 0.05), Outcome::Missing);
+        let none = cell("a", "read", 1, &[]);
+        assert_eq!(one(&none, &then).is_slower_by(0.05), Outcome::Well);
+        let few = one(&then, &cell("a", "read", 1, &[50, 50, 50]));
+        assert_eq!((few.finding, few.missing_rounds), (Finding::Undecided, 2));
+    }
+
+    #[test]
+    fn what_is_simulated_needs_no_second_round() {
+        let simulated = |rate: u64| Cell { provenance: Provenance::Simulated, ..cell("a", "read", 1, &[rate]) };
+        let said = one(&simulated(100), &simulated(90));
+        assert_eq!((said.finding, said.confidence, said.low == said.high), (Finding::Slower, Some(1.0), true));
+        assert_eq!(one(&simulated(100), &simulated(98)).finding, Finding::Same);
+        let real = one(&simulated(100), &cell("a", "read", 1, &[90, 91, 89, 90, 92]));
+        assert_eq!(real.finding, Finding::Undecided);
+    }
+}

@@ -1,0 +1,255 @@
+//! What differs around two runs: the machine, this program, what lies under a target, how it was asked for.
+//!
+//! Policy:
+//!   1. what was not recorded is null; what was recorded as nothing has a word for it;
+//!   2. a setting that lists options is told by those that differ;
+//!   3. what is never twice the same - seeds, numbers of loop devices, a temperature, how much memory the kernel kept for
+//!      itself - is told only where it differs by much, or not at all.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use units::Bytes;
+
+use crate::cell::{Cell, ParameterValue};
+use crate::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
+
+/// Something that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// What: `kernel`, `mount options`, `file_bytes`, ...
+    pub what: String,
+    /// Of which target, or of which programs; null where it is of the whole run.
+    pub of: Option<String>,
+    /// In the first run; null where that was not recorded.
+    pub then: Option<String>,
+    /// In the second.
+    pub now: Option<String>,
+}
+
+/// Parts of memory that may differ: a kernel keeps more or less of it for itself. Guess.
+const OF_MEMORY: f64 = 0.01;
+
+/// By how many parts of a hundred a file system must be fuller or emptier: below that, no file system is known to be
+/// slower. Guess.
+const FILLED: f64 = 10.0;
+
+/// From here on what measuring costs differs by much.
+const BY_MUCH: f64 = 2.0;
+
+/// Options that say where results go, and the seed, which decides nothing; with their values.
+const NO_MATTER: [&str; 6] = ["-o", "--output", "--store", "--format", "--seed", "--budget"];
+
+/// The same, without values.
+const NO_MATTER_ALONE: [&str; 2] = ["--json", "--no-store"];
+
+/// What differs in the machine and in this program.
+pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
+    let mut changes = Changes::of(None);
+    let text = |text: &str| Some(text.to_owned());
+    changes.told("diskperf", text(&then.version), text(&now.version));
+    changes.told("kernel", text(&then.kernel), text(&now.kernel));
+    changes.told("host", text(&then.host), text(&now.host));
+    changes.told("CPUs", Some(then.cpus.to_string()), Some(now.cpus.to_string()));
+    let differs = |one: u64, other: u64| one.abs_diff(other) as f64 > OF_MEMORY * one.max(other) as f64;
+    if then.memory_bytes.zip(now.memory_bytes).is_none_or(|(one, other)| differs(one, other)) {
+        changes.told("memory", bytes(then.memory_bytes), bytes(now.memory_bytes));
+    }
+    let limit = |run: &RunInfo| bytes(run.memory_limit_bytes).or(text("none"));
+    changes.told("memory limit", limit(then), limit(now));
+    changes.all
+}
+
+/// What differs in how the runs were asked for, what measuring cost, and what else was at work.
+pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
+    let mut changes = Changes::of(None);
+    let (one, other) = only(&asked(&then.command), &asked(&now.command), " ");
+    changes.told("command", one, other);
+    changes.told("mix", then.mix.clone(), now.mix.clone());
+    changes.told("phases", then.phases.map(|count| count.to_string()), now.phases.map(|count| count.to_string()));
+    if let (Some(one), Some(other)) = (then.calibration, now.calibration) {
+        changes.all.extend(costs(&one, &other));
+    }
+    let noise = |run: &RunInfo| Some(run.noise.as_ref().map_or("none seen".to_owned(), |noise| noise.text.clone()));
+    changes.told("noise", noise(then), noise(now));
+    changes.all
+}
+
+/// What differs in a target and in what lies under it. Of one that is simulated, its words say all.
+pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
+    let mut changes = Changes::of(Some(now.name.clone()));
+    let or = |value: &Option<String>, nothing: &str| Some(value.clone().unwrap_or_else(|| nothing.to_owned()));
+    changes.told("target", Some(then.argument.clone()), Some(now.argument.clone()));
+    changes.told("file system", then.file_system.clone(), now.file_system.clone());
+    let (one, other) = only(&then.mount_options, &now.mount_options, ",");
+    changes.told("mount options", one, other);
+    let is_loop = |target: &TargetInfo| target.device.as_ref().is_some_and(|device| device.starts_with("loop"));
+    if !(is_loop(then) && is_loop(now)) {
+        changes.told("device", then.device.clone(), now.device.clone());
+    }
+    changes.told("device model", then.model.clone(), now.model.clone());
+    changes.told("device size", bytes(then.device_bytes), bytes(now.device_bytes));
+    changes.told("write cache", then.write_cache.clone(), now.write_cache.clone());
+    changes.told("scheduler", then.scheduler.clone(), now.scheduler.clone());
+    changes.told("tuning", or(&then.tuning, "as it was found"), or(&now.tuning, "as it was found"));
+    changes.told("in memory", or(&then.in_memory, "no"), or(&now.in_memory, "no"));
+    changes.told("image", then.image.as_ref().map(image), now.image.as_ref().map(image));
+    if then.image.is_none() || now.image.is_none() {
+        changes.told("inside of", or(&then.nested_in, "nothing"), or(&now.nested_in, "nothing"));
+    }
+    changes.told("before each program", or(&then.before_each, "nothing"), or(&now.before_each, "nothing"));
+    changes.told("conditioned", then.conditioned.as_ref().map(conditioned), now.conditioned.as_ref().map(conditioned));
+    if let (Some(one), Some(other)) = (then.fill_percent, now.fill_percent)
+        && (one - other).abs() >= FILLED
+    {
+        let full = |percent: f64| Some(format!("{percent:.0} %"));
+        changes.told("full", full(one), full(other));
+    }
+    changes.all
+}
+
+/// Settings that cells differ in which are compared all the same, each with the programs that have it.
+pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    for (name, then, now) in pairs {
+        let keys: BTreeSet<&String> = then.parameters.keys().chain(now.parameters.keys()).collect();
+        // The target's, and told there.
+        for key in keys.into_iter().filter(|key| !matches!(key.as_str(), "file_system" | "seed")) {
+            let mut change = Changes::of(Some(name.clone()));
+            let value = |cell: &Cell| cell.parameters.get(key).map(|value| setting(key, value));
+            change.told(key, value(then), value(now));
+            let Some(change) = change.all.pop() else { continue };
+            let is_same = |other: &&mut Change| {
+                (&other.what, &other.then, &other.now) == (&change.what, &change.then, &change.now)
+            };
+            match changes.iter_mut().find(is_same) {
+                Some(Change { of: Some(names), .. }) => *names += &format!(", {name}"),
+                _ => changes.push(change),
+            }
+        }
+    }
+    changes
+}
+
+/// What is found to differ of one thing.
+struct Changes {
+    of: Option<String>,
+    all: Vec<Change>,
+}
+
+impl Changes {
+    fn of(of: Option<String>) -> Changes {
+        Changes { of, all: Vec::new() }
+    }
+
+    fn told(&mut self, what: &str, then: Option<String>, now: Option<String>) {
+        if then != now {
+            self.all.push(Change { what: what.to_owned(), of: self.of.clone(), then, now });
+        }
+    }
+}
+
+fn bytes(bytes: Option<u64>) -> Option<String> {
+    bytes.map(|bytes| Bytes(bytes).to_string())
+}
+
+fn setting(key: &str, value: &ParameterValue) -> String {
+    match value {
+        ParameterValue::Number(number) if key.ends_with("_bytes") => Bytes(*number).to_string(),
+        value => value.to_string(),
+    }
+}
+
+/// The words that only one of two lists has; where that is none, that it is without those of the other.
+fn only(then: &[String], now: &[String], between: &str) -> (Option<String>, Option<String>) {
+    let missing = |words: &[String], others: &[String]| {
+        let words: Vec<&str> = words.iter().filter(|word| !others.contains(word)).map(String::as_str).collect();
+        words.join(between)
+    };
+    match (missing(then, now), missing(now, then)) {
+        (one, other) if one.is_empty() && other.is_empty() => (None, None),
+        (one, other) if one.is_empty() => (Some(format!("no {other}")), Some(other)),
+        (one, other) if other.is_empty() => (Some(one.clone()), Some(format!("no {one}"))),
+        (one, other) => (Some(one), Some(other)),
+    }
+}
+
+/// The words of a command that decide what is measured: after the program, without where results go.
+fn asked(command: &[String]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = command.iter().skip(1);
+    while let Some(word) = rest.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        match NO_MATTER.contains(&name) {
+            true if name == word => _ = rest.next(),
+            true => {}
+            false if NO_MATTER_ALONE.contains(&name) => {}
+            false => words.push(word.clone()),
+        }
+    }
+    words
+}
+
+fn image(image: &ImageInfo) -> String {
+    let place = |place: &Option<String>| place.clone().unwrap_or_else(|| "n.m.".to_owned());
+    let through = if image.direct_io { "" } else { ", through the page cache there" };
+    let (host, device) = (place(&image.host_file_system), place(&image.host_device));
+    format!("{}, blocks of {}, in {host} on {device}{through}", Bytes(image.bytes), Bytes(image.block_bytes))
+}
+
+fn conditioned(done: &Conditioned) -> String {
+    let purge = done.purge.as_deref().unwrap_or("not purged");
+    format!("{purge}, {} written", Bytes(done.written_bytes))
+}
+
+/// What measuring costs, where that differs by much.
+fn costs(then: &Calibration, now: &Calibration) -> Vec<Change> {
+    let mut changes = Changes::of(None);
+    let is_much = |one: f64, other: f64| one.max(other) > BY_MUCH * one.min(other);
+    if is_much(then.clock_ns as f64, now.clock_ns as f64) {
+        changes.told("clock", Some(format!("{} ns", then.clock_ns)), Some(format!("{} ns", now.clock_ns)));
+    }
+    // Below a tenth of a percent both are nothing.
+    let own = |costs: &Calibration| costs.own.map(|own| own.cpu_percent);
+    if let (Some(one), Some(other)) = (own(then), own(now))
+        && is_much(one.max(0.1), other.max(0.1))
+    {
+        let of_cpu = |percent: f64| Some(format!("{percent:.1} % of the CPU"));
+        changes.told("this tool", of_cpu(one), of_cpu(other));
+    }
+    changes.all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn of_lists_the_difference_is_told() {
+        let told = |then: &str, now: &str| {
+            let (then, now) = only(&words(then), &words(now), ",");
+            (then.unwrap_or_default(), now.unwrap_or_default())
+        };
+        let pair = |then: &str, now: &str| (then.to_owned(), now.to_owned());
+        assert_eq!(told("rw relatime", "rw noatime"), pair("relatime", "noatime"));
+        assert_eq!(told("rw", "rw discard nobarrier"), pair("no discard,nobarrier", "discard,nobarrier"));
+        assert_eq!(told("rw discard", "rw"), pair("discard", "no discard"));
+        assert_eq!(told("rw", "rw"), pair("", ""));
+    }
+
+    #[test]
+    fn of_a_command_counts_what_it_measures() {
+        let asked = |command: &str| asked(&words(command)).join(" ");
+        assert_eq!(
+            asked("./diskperf run quick . --json -o base.json --seed 7 --size 4MiB --store=x --no-store"),
+            "run quick . --size 4MiB"
+        );
+        assert_eq!(asked("/usr/bin/diskperf"), "");
+    }
+}
