@@ -84,6 +84,8 @@ enum Command {
     /// the interval of the ratio, or that they are the same within the margin, or that it is not decided and how many
     /// rounds would decide it. The intervals are Student's over the rounds, and so wide that all together are right in 95
     /// of 100 runs (Holm).
+    ///
+    /// Every two targets are compared; with --stages each with the one before it, and the last with the first.
     #[command(after_help = CHOOSE_EXAMPLES)]
     Choose(ChooseArguments),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use units::{Bytes, Nanos};
 
+use crate::choose::Standing;
 use crate::deadline::since;
 use crate::events::Event;
 use crate::forecast::about;
@@ -57,6 +58,8 @@ impl Display {
                 self.progress.expects((rounds + 1).saturating_sub(*round));
                 self.round = match standing {
                     None => format!("round {round} of {rounds}: "),
+                    // Nothing was compared yet.
+                    Some(Standing { all: 0, .. }) => format!("round {round} of about {rounds}: "),
                     Some(standing) => {
                         format!("round {round} of about {rounds}, {} of {} decided: ", standing.decided, standing.all)
                     }

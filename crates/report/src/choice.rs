@@ -1,29 +1,51 @@
 //! What a comparison of targets came to: the verdict first, then a row per program.
 
 use stats::choice::{Row, every_two, rows};
-use stats::{Choice, Comparison, Document, Need, Rate, Verdict};
+use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 use units::Nanos;
 
 use crate::grid::{Column, Grid, Page};
 use crate::header;
 use crate::numbers::{significant, supported};
 use crate::rows;
+use crate::stages;
 use crate::wrap::wrapped;
-
-/// What no run of an hour can tell, and a choice should not forget.
-const NOT_ASKED: &str = "Not asked: how they age and fill up, how reliable they are, who helps when they fail.";
 
 /// The verdict, the machine, a row per program, and what the marks mean.
 pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
-    let below = format!("\n{}{NOT_ASKED}\n", header::footnotes(document).trim_start());
+    let is_in_stages = !choice.stages.is_empty();
+    let grid = if is_in_stages { stages::grid(document, choice) } else { grid(document, choice) };
+    let mut below = format!("\n{}", header::footnotes(document).trim_start());
+    if is_in_stages {
+        stages::reasons(choice).iter().for_each(|line| below += &format!("{line}\n"));
+    }
+    below += &format!("{}\n", not_asked(document));
     [
         wrapped(&verdict(document, choice), page),
         String::new(),
         wrapped(&header::lines(document), page),
-        grid(document, choice).lines(page).join("\n"),
+        grid.lines(page).join("\n"),
         wrapped(&below, page),
     ]
     .join("\n")
+}
+
+/// What no run of an hour can tell, and a choice should not forget. How old the file systems were that were measured can be
+/// said at least.
+fn not_asked(document: &Document) -> String {
+    let targets = &document.run.targets;
+    let made = |info: &&TargetInfo| info.before_each.is_some() && !info.argument.contains("sim:");
+    let fresh: Vec<&str> = targets.iter().filter(made).map(|info| info.name.as_str()).collect();
+    let found = targets.iter().filter(|info| !made(info)).filter_map(|info| Some((&info.name, info.fill_percent?)));
+    let found: Vec<String> = found.map(|(name, fill)| format!("{name} {fill:.0} % full")).collect();
+    let ages = match (&fresh[..], &found[..]) {
+        ([], []) => String::new(),
+        (_, []) if fresh.len() == targets.len() => " (these file systems were new and empty)".to_owned(),
+        (fresh, []) => format!(" (new and empty: {})", fresh.join(", ")),
+        ([], found) => format!(" (as they were: {})", found.join(", ")),
+        (fresh, found) => format!(" (new and empty: {}; as they were: {})", fresh.join(", "), found.join(", ")),
+    };
+    format!("Not asked: how they age and fill up{ages}, how reliable they are, who helps when they fail.")
 }
 
 fn names(document: &Document) -> Vec<&str> {
@@ -38,8 +60,11 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
         if purpose.comparisons.is_empty() {
             lines.push(format!("For {}: n.m., none of its programs was measured on all.", purpose.name));
         }
-        for pair in &purpose.comparisons {
-            lines.push(format!("For {}: {}.", purpose.name, sentence(choice, pair)));
+        if choice.stages.is_empty() {
+            let said = purpose.comparisons.iter().map(|pair| sentence(choice, pair));
+            lines.extend(said.map(|said| format!("For {}: {said}.", purpose.name)));
+        } else if !purpose.comparisons.is_empty() {
+            lines.push(stages::for_use(choice, purpose));
         }
         let mut weights: Vec<(&String, f64)> = purpose.weights.iter().map(|(word, weight)| (word, *weight)).collect();
         weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -51,13 +76,17 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
         };
         lines.push(format!("  {} is {}{missing}; --use changes that", purpose.name, weights.join(", ")));
     }
-    for (first, second) in every_two(names.len()) {
-        let pairs: Vec<&Comparison> = choice
-            .comparisons
-            .iter()
-            .filter(|pair| pair.first == names[first] && pair.second == names[second])
-            .collect();
-        lines.push(counted(choice, names[first], names[second], &pairs));
+    if choice.stages.is_empty() {
+        for (first, second) in every_two(names.len()) {
+            let pairs: Vec<&Comparison> = choice
+                .comparisons
+                .iter()
+                .filter(|pair| pair.first == names[first] && pair.second == names[second])
+                .collect();
+            lines.push(counted(choice, names[first], names[second], &pairs));
+        }
+    } else {
+        lines.extend(stages::verdict(choice));
     }
     lines.extend(needs(&choice.needs, &names));
     lines.extend(choice.remarks.iter().map(|remark| format!("{remark}.")));
@@ -168,24 +197,20 @@ pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
     names.iter().filter(meets).copied().collect()
 }
 
-/// A row per program: its rate on each target, and what is to be said of every two.
+/// A row per program: its rate on each target with what it took of a processor, and what is to be said of every two.
 fn grid(document: &Document, choice: &Choice) -> Grid {
     let names = names(document);
     let mut columns = vec![Column::words("")];
-    columns.extend(names.iter().map(|name| Column::figures(*name).left_out(2)));
+    for name in &names {
+        columns.extend([Column::figures(*name).left_out(2), Column::figures("CPU").left_out(3)]);
+    }
     columns.extend([Column::words("verdict"), Column::figures("pairs").left_out(1), Column::words("why").left_out(0)]);
     let mut grid = Grid::new(columns);
     for Row { cells, .. } in rows(&document.cells, &names) {
         let Some(any) = cells.iter().flatten().next() else { continue };
         let name = rows::name(any, &document.cells);
-        let rate = |rate: &Rate| format!("{} {}", supported(rate), rate.unit);
         let mut leading = vec![name.clone()];
-        leading.extend(cells.iter().map(
-            |cell| match cell.and_then(|cell| cell.rate.as_ref().map(|rate| (cell, rate))) {
-                Some((cell, figure)) => rate(figure) + if cell.is_suspect() { "*" } else { "" },
-                None => "n.m.".to_owned(),
-            },
-        ));
+        leading.extend(cells.iter().flat_map(|cell| reached(*cell)));
         let pairs: Vec<&Comparison> = choice.comparisons.iter().filter(|pair| pair.program == name).collect();
         if pairs.is_empty() {
             grid.row(leading.iter().cloned().chain(["n.m.".to_owned()]));
@@ -200,6 +225,16 @@ fn grid(document: &Document, choice: &Choice) -> Grid {
         }
     }
     grid
+}
+
+/// `1,240 MiB/s` and `38%`.
+fn reached(cell: Option<&Cell>) -> [String; 2] {
+    let Some((cell, rate)) = cell.and_then(|cell| Some((cell, cell.rate.as_ref()?))) else {
+        return ["n.m.".to_owned(), String::new()];
+    };
+    let star = if cell.is_suspect() { "*" } else { "" };
+    let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!("{:.0}%", cpu.process));
+    [format!("{} {}{star}", supported(rate), rate.unit), cpu]
 }
 
 /// `xfs 1.17x (1.12-1.23)`, and of several pairs of whom.
@@ -227,7 +262,8 @@ fn ratio(pair: &Comparison) -> String {
     format!("{ratio}{}", ends(low, high))
 }
 
-fn interval(pair: &Comparison) -> String {
+/// `(1.12-1.23)`; nothing below two pairs.
+pub(crate) fn interval(pair: &Comparison) -> String {
     ends(pair.low, pair.high).trim_start().to_owned()
 }
 
@@ -236,19 +272,21 @@ fn ends(low: Option<f64>, high: Option<f64>) -> String {
 }
 
 /// Two decimals, and three digits of what is larger.
-fn figure(ratio: f64) -> String {
+pub(crate) fn figure(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio, 3) }
 }
 
 /// How many rounds would decide it, and how long they take.
-fn more(choice: &Choice, pair: &Comparison) -> String {
+pub(crate) fn more(choice: &Choice, pair: &Comparison) -> String {
     let Some(rounds) = pair.more_rounds else {
         return if pair.low.is_some() { ", and no patience would".to_owned() } else { String::new() };
     };
     let s = if rounds == 1 { "" } else { "s" };
+    // A guess deserves no more digits.
+    let count = if rounds < 100 { rounds.to_string() } else { significant(f64::from(rounds), 2) };
     let time = choice.round_s.map(|round_s| Nanos((round_s * f64::from(rounds) * 1e9) as u64));
     let time = time.map_or_else(String::new, |time| format!(", {}", about(time)));
-    format!(", about {rounds} round{s} more{time}")
+    format!(", about {count} round{s} more{time}")
 }
 
 /// A span in as many digits as a guess deserves.
@@ -260,16 +298,18 @@ fn about(span: Nanos) -> String {
     }
 }
 
-fn percent(margin: f64) -> String {
+/// `5 %`.
+pub(crate) fn percent(margin: f64) -> String {
     let percent = 100.0 * margin;
     if (percent - percent.round()).abs() < 1e-9 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn pair(verdict: Verdict, faster: Option<&str>, ends: [f64; 3]) -> Comparison {
+    /// A comparison of ext4 with xfs that came to this.
+    pub(crate) fn pair(verdict: Verdict, faster: Option<&str>, ends: [f64; 3]) -> Comparison {
         Comparison {
             program: "commit".to_owned(),
             first: "ext4".to_owned(),
@@ -288,9 +328,10 @@ mod tests {
         }
     }
 
-    fn choice(comparisons: Vec<Comparison>) -> Choice {
-        let (round_s, needs, remarks) = (Some(10.0), Vec::new(), Vec::new());
-        Choice { margin: 0.05, decided: true, round_s, comparisons, purpose: None, needs, remarks }
+    /// All of these.
+    pub(crate) fn choice(comparisons: Vec<Comparison>) -> Choice {
+        let (round_s, stages, needs, remarks) = (Some(10.0), Vec::new(), Vec::new(), Vec::new());
+        Choice { margin: 0.05, decided: true, round_s, comparisons, stages, purpose: None, needs, remarks }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod replication;
 mod rows;
 pub mod runs;
 mod simulated;
+mod stages;
 pub mod verification;
 pub mod wrap;
 

@@ -5,7 +5,7 @@
 //!   1. the same cell on two targets is compared: the same program and phase, the first of that name with the first, the
 //!      second with the second, since targets run the same rows in the same order;
 //!   2. of more than two targets, every two are compared, and all of that is what Holm's procedure corrects for: which of
-//!      them is the fastest is known afterwards only;
+//!      them is the fastest is known afterwards only. Of stages, those two that `stages` says;
 //!   3. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh. So
 //!      it has pairs and an interval of its own, and is no score.
 
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::{Cell, Provenance};
 use crate::comparison::{Decision, Judged, Pairs, judge};
 use crate::marks::MarkCode;
+use crate::stages::Stage;
 use crate::summary::round_rate;
 
 /// What a comparison of targets came to.
@@ -29,8 +30,12 @@ pub struct Choice {
     pub decided: bool,
     /// How long a round took, in seconds.
     pub round_s: Option<f64>,
-    /// Of each program, every two targets. The intervals are corrected for all of them and those of the use (Holm).
+    /// Of each program, every two targets; of stages, each with the one before, and of three or more the last with the
+    /// first. The intervals are corrected for all of them and those of the use (Holm).
     pub comparisons: Vec<Comparison>,
+    /// The stages in their order, where the targets are such; missing where every two are compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// The use that was stated; null where none was.
     pub purpose: Option<Purpose>,
     /// What was needed, of each target.
@@ -95,7 +100,7 @@ pub struct Purpose {
     pub weights: BTreeMap<String, f64>,
     /// Programs that weigh something and were not measured on all targets; the others weigh the more.
     pub missing: Vec<String>,
-    /// Every two targets.
+    /// Of the same two targets each as those of the programs.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -190,10 +195,15 @@ pub struct Compared {
     pub judged: Judged,
 }
 
-/// Compares the targets in every row, and for the use where one is stated.
-pub fn compare(rows: &[Row], targets: usize, purpose: Option<&Weighed>, margin: f64) -> Vec<Compared> {
+/// Compares these targets, two at a time, in every row, and for the use where one is stated.
+pub fn compare(
+    rows: &[Row],
+    targets: impl IntoIterator<Item = (usize, usize)>,
+    purpose: Option<&Weighed>,
+    margin: f64,
+) -> Vec<Compared> {
     let mut all: Vec<((usize, usize), Option<usize>, Pairs)> = Vec::new();
-    for (first, second) in every_two(targets) {
+    for (first, second) in targets {
         let of_row = |row: &Row| Some(logs(row.cells[first]?, row.cells[second]?));
         let logs: Vec<Option<BTreeMap<u32, f64>>> = rows.iter().map(of_row).collect();
         for (place, logs) in logs.iter().enumerate() {
@@ -342,6 +352,7 @@ mod tests {
     use super::*;
     use crate::cell::{CacheState, ClockKind, Environment, Io, LimitedBy, Rate, RateBase, State, Steadiness};
     use crate::round::{CpuSeconds, Round};
+    use crate::stages::steps;
 
     /// A cell whose rounds did so many units, each round in one second.
     fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
@@ -427,7 +438,7 @@ mod tests {
             [("commit", "commit", 0), ("copy", "copy", 0), ("copy", "copy", 1)]
         );
         assert!(rows[0].cells[2].is_none());
-        let all = compare(&rows, 3, None, 0.05);
+        let all = compare(&rows, every_two(3), None, 0.05);
         let said = |one: &Compared| (one.targets, one.row, one.pairs.count(), one.judged.verdict);
         let said: Vec<_> = all.iter().map(said).collect();
         let (same, first, second) = (Decision::Same, Decision::FirstFaster, Decision::SecondFaster);
@@ -445,6 +456,22 @@ mod tests {
         assert_eq!((told.faster.as_deref(), told.ratio.map(|ratio| (100.0 * ratio).round())), (Some("a"), Some(50.0)));
     }
 
+    /// Holm asks less of each where fewer are made: of four the three steps and their sum, instead of all six.
+    #[test]
+    fn of_stages_only_the_steps_and_their_sum_are_compared() {
+        let cells = ["a", "b", "c", "d"].map(|name| cell(name, "commit", &[100, 110, 90, 105, 95, 100]));
+        let names = ["a", "b", "c", "d"];
+        let rows = rows(&cells, &names);
+        let level = |targets: Vec<(usize, usize)>| {
+            let all = compare(&rows, targets.iter().copied(), None, 0.05);
+            assert_eq!(all.iter().map(|one| one.targets).collect::<Vec<_>>(), targets);
+            all[0].judged.confidence
+        };
+        let of_stages = level(steps(4).map(|(_, two)| two).collect());
+        assert!((of_stages - (1.0 - 0.05 / 4.0)).abs() < 1e-12, "{of_stages}");
+        assert!((level(every_two(4).collect()) - (1.0 - 0.05 / 6.0)).abs() < 1e-12);
+    }
+
     /// Twice as fast in what weighs three quarters, half as fast in the rest: the square root of two.
     #[test]
     fn a_use_weighs_the_logarithms() {
@@ -456,7 +483,7 @@ mod tests {
         ];
         let rows = rows(&cells, &["a", "b"]);
         let purpose = Weighed { name: "x".to_owned(), weights: vec![0.75, 0.25] };
-        let all = compare(&rows, 2, Some(&purpose), 0.05);
+        let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
         let last = all.last().expect("the use");
         assert!(last.row.is_none() && (last.judged.ratio - 2.0_f64.sqrt()).abs() < 1e-9, "{:?}", last.judged);
     }

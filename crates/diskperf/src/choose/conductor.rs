@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use stats::comparison::LEAST_PAIRS;
-use stats::{Cell, Choice, TargetInfo};
+use stats::{Cell, Choice, Stage, TargetInfo};
 use units::Nanos;
 
-use super::{Goal, Standing};
+use super::{Goal, Standing, stages};
 use crate::deadline::{Deadline, mean, since};
 use crate::error::Error;
 use crate::plan::Plan;
+use crate::target::Target;
 
 /// The most rounds, of which nobody waits for the end: the budget ends a run.
 const MOST_ROUNDS: u32 = 10_000;
@@ -17,7 +18,9 @@ const MOST_ROUNDS: u32 = 10_000;
 /// What is asked between rounds.
 pub struct Conductor<'a> {
     goal: &'a Goal,
-    targets: Vec<TargetInfo>,
+    infos: Vec<TargetInfo>,
+    /// What changed from each to the next, where they are stages.
+    stages: Vec<Stage>,
     /// The fewest rounds that decide anything.
     least: u32,
     /// The most that there will be.
@@ -35,14 +38,15 @@ impl<'a> Conductor<'a> {
     pub fn new(
         goal: &'a Goal,
         (plan, most): (&mut Plan, Option<u32>),
-        targets: &[TargetInfo],
+        (targets, infos): (&[Target], &[TargetInfo]),
         deadline: Option<Deadline>,
     ) -> Conductor<'a> {
-        super::shared_devices(targets).iter().for_each(|line| remark!("{line}"));
+        super::shared_devices(infos).iter().for_each(|line| remark!("{line}"));
         plan.rounds = most.unwrap_or(MOST_ROUNDS);
         Conductor {
             goal,
-            targets: targets.to_vec(),
+            infos: infos.to_vec(),
+            stages: if goal.in_stages { stages(targets) } else { Vec::new() },
             least: LEAST_PAIRS as u32 + u32::from(plan.discard_first),
             most: plan.rounds,
             budget: plan.budget,
@@ -55,7 +59,7 @@ impl<'a> Conductor<'a> {
     /// How far it is, after so many rounds of this process.
     pub fn standing(&self, cells: &[Cell], ran: u32) -> Standing {
         self.ran.set(ran);
-        let names: Vec<&str> = self.targets.iter().map(|target| target.name.as_str()).collect();
+        let names: Vec<&str> = self.infos.iter().map(|info| info.name.as_str()).collect();
         self.goal.standing(cells, &names)
     }
 
@@ -92,6 +96,6 @@ impl<'a> Conductor<'a> {
     pub fn choice(&self, cells: &[Cell]) -> Choice {
         let ran = self.ran.get();
         let round_s = (ran > 0).then(|| mean(self.began, ran).as_secs_f64());
-        self.goal.choice(cells, &self.targets, round_s)
+        self.goal.choice(cells, (&self.infos, &self.stages), round_s)
     }
 }

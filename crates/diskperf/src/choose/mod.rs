@@ -4,10 +4,12 @@
 mod conductor;
 mod needs;
 mod prices;
+mod stages;
 mod uses;
 
-use stats::choice::{self, Compared, Row, Weighed, compare, rows};
-use stats::{Cell, Choice, Comparison, Purpose, TargetInfo};
+use stats::choice::{Compared, Row, Weighed, compare, every_two, rows};
+use stats::stages::steps;
+use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
 use units::Nanos;
 
 use crate::error::Error;
@@ -16,6 +18,7 @@ use crate::plan::Plan;
 pub use conductor::Conductor;
 pub use needs::{Condition, parse_conditions};
 pub use prices::{Price, parse_price};
+pub use stages::stages;
 pub use uses::{Use, parse_use};
 
 /// How long a choice takes at most, where nothing else is said.
@@ -32,6 +35,8 @@ pub struct Goal {
     pub needs: Vec<Condition>,
     /// What they cost.
     pub prices: Vec<Price>,
+    /// Whether the targets are stages, each of which follows from the one before.
+    pub in_stages: bool,
 }
 
 /// How far it is.
@@ -53,11 +58,17 @@ impl Standing {
 }
 
 impl Goal {
+    /// What is compared in these rows: every two of so many targets, or of stages each with the one before.
+    fn compare(&self, rows: &[Row], targets: usize) -> Vec<Compared> {
+        let weighed = self.weighed(rows);
+        let pairs: Vec<(usize, usize)> =
+            if self.in_stages { steps(targets).map(|(_, pair)| pair).collect() } else { every_two(targets).collect() };
+        compare(rows, pairs, weighed.as_ref(), self.margin)
+    }
+
     /// How far it is with these cells.
     pub fn standing(&self, cells: &[Cell], names: &[&str]) -> Standing {
-        let rows = rows(cells, names);
-        let weighed = self.weighed(&rows);
-        let all = compare(&rows, names.len(), weighed.as_ref(), self.margin);
+        let all = self.compare(&rows(cells, names), names.len());
         let needed = |one: &Compared| {
             let needed = one.pairs.needed(one.judged.confidence, self.margin)?;
             // One more at least, where it is not narrow yet.
@@ -68,12 +79,11 @@ impl Goal {
         Standing { decided: all.len() - open().count(), all: all.len(), more }
     }
 
-    /// What came out. A round took so many seconds.
-    pub fn choice(&self, cells: &[Cell], targets: &[TargetInfo], round_s: Option<f64>) -> Choice {
+    /// What came out, of stages where there are such. A round took so many seconds.
+    pub fn choice(&self, cells: &[Cell], (targets, stages): (&[TargetInfo], &[Stage]), round_s: Option<f64>) -> Choice {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         let rows = rows(cells, &names);
-        let weighed = self.weighed(&rows);
-        let all = compare(&rows, names.len(), weighed.as_ref(), self.margin);
+        let all = self.compare(&rows, names.len());
         let told = |one: &Compared, name: String| one.comparison(&rows, &names, name, self.margin);
         let of_rows = all.iter().filter_map(|one| {
             let cell = rows[one.row?].cells.iter().flatten().next()?;
@@ -96,6 +106,7 @@ impl Goal {
             decided: !all.is_empty() && all.iter().all(|one| one.judged.is_narrow),
             round_s,
             comparisons: of_rows.collect(),
+            stages: stages.to_vec(),
             purpose,
             needs: self.needs.iter().flat_map(|need| need.judge(&rows, &names)).collect(),
             remarks,
@@ -148,30 +159,62 @@ fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
     rows.iter().map(|row| (row.key.0, row.key.1)).collect()
 }
 
-/// What is to be said of targets that share a device: that is allowed, and tells of everything above it only.
+/// What is to be said of targets that share a device: that is allowed, and tells of everything above it only. Once for each
+/// device, with all that lie on it.
 pub fn shared_devices(targets: &[TargetInfo]) -> Vec<String> {
     let device = |info: &TargetInfo| match &info.image {
         Some(image) => image.host_device.clone(),
         None => info.device.clone(),
     };
-    let is_real = |info: &&TargetInfo| !info.argument.contains("sim:");
-    let devices: Vec<(&str, String)> =
-        targets.iter().filter(is_real).filter_map(|info| Some((info.name.as_str(), device(info)?))).collect();
-    let shared = choice::every_two(devices.len()).filter(|(first, second)| devices[*first].1 == devices[*second].1);
-    let mut lines: Vec<String> = Vec::new();
-    for (first, second) in shared {
-        let device = &devices[first].1;
-        lines.push(format!(
-            "{} and {} lie on one device ({device}): what differs is what stands above it, and where on it they lie",
-            devices[first].0, devices[second].0
-        ));
+    let mut devices: Vec<(String, Vec<&str>)> = Vec::new();
+    for info in targets.iter().filter(|info| !info.argument.contains("sim:")) {
+        let Some(device) = device(info) else { continue };
+        match devices.iter_mut().find(|(other, _)| *other == device) {
+            Some((_, names)) => names.push(&info.name),
+            None => devices.push((device, vec![&info.name])),
+        }
     }
-    lines
+    let line = |(device, names): &(String, Vec<&str>)| {
+        let (last, others) = names.split_last().filter(|(_, others)| !others.is_empty())?;
+        let names = others.join(", ");
+        Some(format!(
+            "{names} and {last} lie on one device ({device}): what differs is what stands above it, and where on it they lie"
+        ))
+    };
+    devices.iter().filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn info(name: &str, device: &str) -> TargetInfo {
+        TargetInfo {
+            name: name.to_owned(),
+            argument: name.to_owned(),
+            file_system: None,
+            mount_options: Vec::new(),
+            device: Some(device.to_owned()),
+            write_cache: None,
+            device_bytes: None,
+            fill_percent: None,
+            in_memory: None,
+            nested_in: None,
+            image: None,
+            tuning: None,
+            heat: None,
+            conditioned: None,
+            before_each: None,
+        }
+    }
+
+    #[test]
+    fn a_device_that_several_share_is_named_once() {
+        let said = shared_devices(&[info("a", "vda"), info("b", "vdb"), info("c", "vda"), info("d", "vda")]);
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("a, c and d lie on one device (vda): "), "{said:?}");
+        assert_eq!(shared_devices(&[info("a", "vda"), info("b", "vdb")]), Vec::<String>::new());
+    }
 
     #[test]
     fn a_word_means_what_a_person_means() {

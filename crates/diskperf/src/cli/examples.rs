@@ -22,7 +22,15 @@ A file system, on images of this disk
   diskperf choose image:ext4 image:xfs image:btrfs
 
 A setting of one disk, with what is needed in any case
-  diskperf choose as-is=. none=.,tune=scheduler:none --need 'randread>=5000/s,commit.p99<=10ms'";
+  diskperf choose as-is=. none=.,tune=scheduler:none --need 'randread>=5000/s,commit.p99<=10ms'
+
+What does each of several settings give, one made on top of the other?
+  diskperf choose --stages image:ext4 image:ext4,mount=noatime \
+    image:ext4,mount=noatime,tune=read_ahead_kb:4096
+
+How a controller of 1983 became better
+  diskperf choose --stages sim:vax780-sc780-inadequate-lead sim:vax780-sc780-initial-arbitration \
+    sim:vax780-sc780 --preset classic1983";
 
 /// Of `simulate`.
 pub const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from

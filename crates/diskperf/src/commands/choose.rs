@@ -21,6 +21,10 @@ pub struct ChooseArguments {
     /// program.
     #[arg(value_name = "TARGET")]
     pub targets: Vec<TargetArgument>,
+    /// The targets are stages, each made of the one before: each is compared with that one only, and the last with the
+    /// first. A column says what changed and what it gave.
+    #[arg(long)]
+    stages: bool,
     /// What to run on them.
     #[arg(long, value_name = "PRESET", value_parser = PresetParser, default_value = presets::ALL[0].name,
           hide_possible_values = true)]
@@ -101,6 +105,7 @@ impl ChooseArguments {
             purpose: self.purpose.clone(),
             needs: self.needs.iter().flat_map(|Needs(needs)| needs.clone()).collect(),
             prices: self.prices.clone(),
+            in_stages: self.stages,
         })
     }
 }

@@ -423,7 +423,7 @@ fn measure(
     };
     let most = session.arguments.rounds;
     let conductor = session.arguments.goal.as_ref();
-    let conductor = conductor.map(|goal| Conductor::new(goal, (plan, most), &results.targets, deadline));
+    let conductor = conductor.map(|goal| Conductor::new(goal, (plan, most), (targets, &results.targets), deadline));
     let nothing = nothing(plan, targets, &mut worlds, stop)?;
     let _timer = deadline.map(|deadline| stop.after(deadline.left())).transpose()?;
     let mut histories = vec![History::default(); plan.alternatives.len()];

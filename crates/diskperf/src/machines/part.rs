@@ -109,6 +109,11 @@ pub struct Field {
 }
 
 impl Field {
+    /// Whether the person at the keyboard wants it so.
+    pub fn is_typed(&self) -> bool {
+        self.source == Source::Typed
+    }
+
     /// Its number and unit, where it has one.
     pub fn number(&self) -> Option<(f64, String)> {
         match (&self.value, &self.unit) {

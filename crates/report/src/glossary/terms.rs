@@ -228,4 +228,30 @@ pub(super) const ENTRIES: &[Entry] = &[
         when: "intervals of the rounds in JSON, where single operations are timed.",
         advice: "Look there for stalls, and for a rate that did not hold.",
     },
+    Entry {
+        word: "verdict",
+        also: &["faster", "same", "not decided", "undecided", "same within"],
+        brief: "what a comparison came to: faster, the same within the margin, or not decided",
+        says: "faster: the interval of the ratio leaves out 1. same: all of it lies within the margin. not decided: neither, \
+               and so many rounds more would tell. by little perhaps: faster, but not surely by more than the margin.",
+        when: "diskperf choose; verdict of the comparisons in JSON.",
+        advice: "Choose by what is surely faster by more than the margin, and by price where it is the same.",
+    },
+    Entry {
+        word: "pairs",
+        also: &["pair"],
+        brief: "rounds in which both of two targets were measured",
+        says: "Each gives one ratio; what made the whole round slow is in both rates and falls out of it.",
+        when: "The column of that name of diskperf choose; six at least decide anything.",
+        advice: "More of them make the interval of the ratio narrower: --budget, --rounds.",
+    },
+    Entry {
+        word: "stage",
+        also: &["stages", "all stages together", "nothing changed"],
+        brief: "a setup that is made of the one before it by changing something",
+        says: "The number and what changed stand above its column; x1.17 (1.12-1.23) under a rate is how many times as fast \
+               it is as the stage before, with the interval. The last column compares the last stage with the first.",
+        when: "diskperf choose --stages; stages in JSON.",
+        advice: "Change one thing at a time, or what a stage gave is due to all that changed at it.",
+    },
 ];

@@ -1,0 +1,161 @@
+//! `diskperf choose --stages`: each stage against the one before and the last against the first, what changed at each, and
+//! what is printed of it.
+
+mod common {
+    pub mod document;
+}
+
+use std::path::Path;
+
+use common::document::document;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
+    value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
+}
+
+fn word<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_else(|| panic!("no {name}: {value:#}"))
+}
+
+/// The targets of the stages, and what changed at each.
+fn changes(choice: &Value) -> Vec<(&str, Vec<&str>)> {
+    list(choice, "stages").iter().map(|stage| (word(stage, "target"), list_of_words(&stage["changed"]))).collect()
+}
+
+fn list_of_words(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// The first two and the last of the controller in table 5 of the paper: the lead, then the arbitration.
+const LEAD: &str = "sim:vax780-sc780-inadequate-lead";
+const ARBITRATION: &str = "sim:vax780-sc780-initial-arbitration";
+const IMPROVED: &str = "sim:vax780-sc780";
+
+/// What the paper's stages gave, and all that is printed of the stored run afterwards.
+#[test]
+fn the_stages_of_1983_are_compared_each_with_the_one_before() {
+    let folder = scratch();
+    let stored = ["--store", "runs.sqlite"];
+    let words = ["choose", "--stages", LEAD, ARBITRATION, IMPROVED, "--preset", "classic1983", "--json"];
+    let only = ["--only", "read_8192", "--only", "write_4096", "--use", "1983"];
+    let ended = diskperf(folder.path(), &[&words[..], &only, &stored].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(&ended);
+    let choice = &document["run"]["choice"];
+    let changed = changes(choice);
+    assert_eq!((changed[0].0, changed[0].1.len()), (LEAD, 0));
+    assert_eq!(changed[1], (ARBITRATION, vec!["controller.search_lead=5 sectors"]));
+    assert_eq!((changed[2].0, changed[2].1[0]), (IMPROVED, "bus=sbi"));
+
+    let pairs = |comparisons: &Value| -> Vec<[String; 3]> {
+        let words = |pair: &Value| ["program", "first", "second"].map(|name| word(pair, name).to_owned());
+        comparisons.as_array().expect("comparisons").iter().map(words).collect()
+    };
+    let mut expected = Vec::new();
+    for (first, second) in [(LEAD, ARBITRATION), (ARBITRATION, IMPROVED), (LEAD, IMPROVED)] {
+        expected.extend(["read_8192", "write_4096"].map(|program| [program, first, second].map(str::to_owned)));
+    }
+    assert_eq!(pairs(&choice["comparisons"]), expected);
+    assert_eq!(pairs(&choice["purpose"]["comparisons"]).len(), 3);
+    assert_eq!(choice["decided"], true);
+    // The paper's rates: 320, 440 and 560 for what is read, 250, 300 and 440 for what is written.
+    for pair in list(choice, "comparisons") {
+        let ratio = pair["ratio"].as_f64().expect("a ratio");
+        assert_eq!((word(pair, "verdict"), word(pair, "faster")), ("faster", word(pair, "second")), "{pair:#}");
+        assert!((1.1..2.5).contains(&ratio), "{pair:#}");
+    }
+    // Steps are factors of what all of them gave.
+    let of_reads: Vec<f64> =
+        list(choice, "comparisons").iter().step_by(2).filter_map(|pair| pair["ratio"].as_f64()).collect();
+    assert!((of_reads[0] * of_reads[1] / of_reads[2] - 1.0).abs() < 1e-9, "{of_reads:?}");
+
+    let shown = diskperf(folder.path(), &[&["show", "last"], &stored[..]].concat()).out;
+    assert!(shown.starts_with("For 1983: controller.search_lead=5 sectors x1."), "{shown}");
+    for words in [
+        "\nStage 2, controller.search_lead=5 sectors: ",
+        "\nStage 3, bus=sbi, ",
+        "\nAll stages together: ",
+        "why, stage 3: ",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    // The factor of a stage stands under its rate, and that of all of them behind it.
+    let at = shown.lines().position(|line| line.starts_with(" read_8192 ")).expect("a row");
+    let rows: Vec<&str> = shown.lines().skip(at).take(2).collect();
+    assert_eq!((rows[0].matches("%)").count(), rows[1].matches(" x1.").count()), (3, 3), "{shown}");
+    assert!(rows[1].trim_start().starts_with("Kbytes/sec"), "{shown}");
+    let mut narrow = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+    narrow.args(["show", "last", "--store", "runs.sqlite"]).current_dir(folder.path());
+    let narrow = testkit::terminal::watch(narrow, 60).end().out;
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    assert_eq!(narrow.matches("\n read_8192 ").count(), 2, "{narrow}");
+    let explained = diskperf(folder.path(), &[&["explain", "last", "read_8192"], &stored[..]].concat()).out;
+    assert!(explained.contains(&format!("read_8192 on {ARBITRATION}, simulated: ")), "{explained}");
+    let page = diskperf(folder.path(), &[&["export", "last", "--format", "markdown"], &stored[..]].concat()).out;
+    assert!(page.contains("- Stage 2, controller.search\\_lead=5 sectors: "), "{page}");
+}
+
+#[test]
+fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
+    let folder = scratch();
+    let words = ["choose", "--stages", "a=sim:flat", "b=sim:flat", "--preset", "smoke", "--only", "commit"];
+    let ended = diskperf(folder.path(), &words);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(
+        ended.out.starts_with("Stage 2, nothing changed: the same within 5 % in its one program."),
+        "{}",
+        ended.out
+    );
+    assert!(!ended.out.contains("together"), "{}", ended.out);
+    let document = document(&diskperf(folder.path(), &[&words[..], &["--json"]].concat()));
+    let choice = &document["run"]["choice"];
+    assert_eq!(changes(choice), [("a", vec![]), ("b", vec![])]);
+    assert_eq!(list(choice, "comparisons").len(), 1);
+    // Without stages nothing is said of any.
+    let others: Vec<&str> = words.iter().copied().filter(|word| *word != "--stages").chain(["--json"]).collect();
+    let document = common::document::document(&diskperf(folder.path(), &others));
+    assert!(document["run"]["choice"].get("stages").is_none());
+
+    let alone = diskperf(folder.path(), &["choose", "--stages", "sim:flat"]);
+    assert_eq!(alone.status, Some(2), "{}", alone.err);
+    assert!(alone.err.contains("one target alone") && alone.err.contains("hint: "), "{}", alone.err);
+}
+
+/// Images that are mounted and tuned differently; the disk that all lie on is named once.
+#[test]
+fn options_and_queues_of_images_are_stages() {
+    testkit::need_disk!("mkfs.ext4", "mount", "umount");
+    let folder = scratch();
+    let plain = "image:ext4,size=32MiB";
+    let stages = [
+        plain.to_owned(),
+        format!("{plain},mount=nobarrier"),
+        format!("{plain},mount=nobarrier+noatime,tune=read_ahead_kb:512"),
+    ];
+    let stages = stages.each_ref().map(String::as_str);
+    let words = [&["choose", "--stages"], &stages[..], &["--preset", "smoke", "--only", "commit"]].concat();
+    let ended = diskperf(folder.path(), &[&words[..], &["--rounds", "6", "--json"]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(&ended);
+    let choice = &document["run"]["choice"];
+    let changed: Vec<Vec<&str>> = changes(choice).into_iter().map(|(_, changed)| changed).collect();
+    assert_eq!(changed, [vec![], vec!["mount=nobarrier"], vec!["mount=noatime", "tune=read_ahead_kb:512"]]);
+    assert_eq!(list(choice, "comparisons").len(), 3);
+    let remarks = list_of_words(&choice["remarks"]);
+    let on_one = format!("{}, {} and {} lie on one device (", stages[0], stages[1], stages[2]);
+    // Where the device of the folder cannot be seen, nobody knows.
+    assert!(remarks.len() <= 1 && remarks.iter().all(|remark| remark.starts_with(&on_one)), "{remarks:?}");
+    assert!(ended.err.matches("lie on one device").count() <= 1, "{}", ended.err);
+    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+}

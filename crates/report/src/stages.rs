@@ -1,0 +1,271 @@
+//! Stages of a setup, as table 5 of Kridle & McKusick 1983 has those of a controller: a column for each with what changed
+//! above it, and under each rate how many times as fast that is as the stage before.
+
+use stats::choice::rows;
+use stats::stages::{Step, steps};
+use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
+
+use crate::choice::{figure, interval, more, percent};
+use crate::grid::{Column, Grid};
+use crate::numbers::supported;
+use crate::rows;
+
+/// What is said of all changes together.
+const TOGETHER: &str = "all stages together";
+
+/// What is said of a stage that is as the one before.
+const NOTHING: &str = "nothing changed";
+
+/// A line for each stage, and one for all of them: what it gave.
+pub fn verdict(choice: &Choice) -> Vec<String> {
+    let line = |(step, pair)| {
+        let gave = gave(choice, &of_pair(choice, &choice.comparisons, pair));
+        match step {
+            Step::At(place) => format!("Stage {}, {}: {gave}.", place + 1, changed(choice, place)),
+            Step::All => format!("All stages together: {gave}."),
+        }
+    };
+    steps(choice.stages.len()).map(line).collect()
+}
+
+/// What each stage gave for a use.
+pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
+    let part = |(step, pair)| {
+        let pair = *of_pair(choice, &purpose.comparisons, pair).first()?;
+        let more = if pair.verdict == Verdict::Undecided { more(choice, pair) } else { String::new() };
+        let label = match step {
+            Step::At(place) => changed(choice, place),
+            Step::All => TOGETHER.to_owned(),
+        };
+        Some(format!("{label} {}{more}", short(pair)))
+    };
+    let parts: Vec<String> = steps(choice.stages.len()).filter_map(part).collect();
+    format!("For {}: {}.", purpose.name, parts.join("; "))
+}
+
+/// The comparisons of two stages, by their places.
+fn of_pair<'a>(choice: &Choice, all: &'a [Comparison], (first, second): (usize, usize)) -> Vec<&'a Comparison> {
+    let is_of = |name: &str, place: usize| choice.stages.get(place).is_some_and(|stage| stage.target == name);
+    all.iter().filter(|pair| is_of(&pair.first, first) && is_of(&pair.second, second)).collect()
+}
+
+/// What changed at a stage.
+fn changed(choice: &Choice, place: usize) -> String {
+    let changed = &choice.stages[place].changed;
+    if changed.is_empty() { NOTHING.to_owned() } else { changed.join(", ") }
+}
+
+/// Which programs are faster or slower, the largest difference first, and how many are not.
+fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
+    let mut differing: Vec<&Comparison> =
+        pairs.iter().copied().filter(|pair| pair.verdict == Verdict::Faster).collect();
+    let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    differing.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let count = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict == verdict).count();
+    let (same, open, all) = (count(Verdict::Same), count(Verdict::Undecided), pairs.len());
+    if all == 0 {
+        return "n.m., no program was measured on both in the same round".to_owned();
+    }
+    let margin = percent(choice.margin);
+    let longest = pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided).max_by_key(|pair| pair.more_rounds);
+    let more = longest.map_or_else(String::new, |pair| more(choice, pair));
+    let same_in = format!("the same within {margin} in {same}");
+    let open_in = format!("not decided in {open}{more}");
+    let rest = match (same, open) {
+        (0, 0) => String::new(),
+        (_, 0) => same_in,
+        (0, _) => open_in,
+        _ => format!("{same_in}, {open_in}"),
+    };
+    match (differing.len(), open) {
+        (0, 0) => format!("the same within {margin} in {}", if all == 1 { "its one program" } else { "all programs" }),
+        (0, _) => format!("no difference proven ({rest})"),
+        _ => {
+            let said = differing.iter().map(|pair| {
+                let perhaps = if pair.matters { "" } else { ", by little perhaps" };
+                format!("{} {}x{}{perhaps}", pair.program, ratio(pair), ends(pair))
+            });
+            let said = said.collect::<Vec<String>>().join("; ");
+            if rest.is_empty() { said } else { format!("{said}; {rest}") }
+        }
+    }
+}
+
+fn ratio(pair: &Comparison) -> String {
+    pair.ratio.map_or_else(|| "n.m.".to_owned(), figure)
+}
+
+/// ` (1.12-1.23)`
+fn ends(pair: &Comparison) -> String {
+    let ends = interval(pair);
+    if ends.is_empty() { ends } else { format!(" {ends}") }
+}
+
+/// `x1.17 (1.12-1.23)`, of the later stage whichever is faster.
+fn short(pair: &Comparison) -> String {
+    let words = match pair.verdict {
+        Verdict::Faster => format!("x{}", ratio(pair)),
+        Verdict::Same => "same".to_owned(),
+        Verdict::Undecided => "not decided".to_owned(),
+    };
+    words + &ends(pair)
+}
+
+/// Two rows for each program: what each stage reached, and what it gave.
+pub fn grid(document: &Document, choice: &Choice) -> Grid {
+    let stages = &choice.stages;
+    let names: Vec<&str> = stages.iter().map(|stage| stage.target.as_str()).collect();
+    let mut columns = vec![Column::words("")];
+    columns.extend(stages.iter().enumerate().map(|(place, stage)| Column::figures(heading(document, place, stage))));
+    columns.push(Column::figures(TOGETHER.replacen(' ', "\n", 1)));
+    let mut grid = Grid::new(columns);
+    for row in rows(&document.cells, &names) {
+        let Some(any) = row.cells.iter().flatten().next() else { continue };
+        let name = rows::name(any, &document.cells);
+        grid.row([name.clone()].into_iter().chain(row.cells.iter().map(|cell| reached(*cell))));
+        let step = |(_, pair)| {
+            let of_row = of_pair(choice, &choice.comparisons, pair).into_iter().find(|pair| pair.program == name);
+            of_row.map_or_else(String::new, short)
+        };
+        let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", rate.unit));
+        // Under the first stage there is nothing to compare it with.
+        grid.row([unit, String::new()].into_iter().chain(steps(stages.len()).map(step)));
+    }
+    grid
+}
+
+/// What a stage is, and what changed at it, below its number.
+fn heading(document: &Document, place: usize, stage: &Stage) -> String {
+    let info = document.run.targets.iter().find(|info| info.name == stage.target);
+    let is_named = info.is_some_and(|info| info.argument != info.name);
+    let mut lines = vec![(place + 1).to_string()];
+    if place == 0 || is_named {
+        lines.extend(broken(&stage.target));
+    }
+    if place > 0 {
+        lines.extend(stage.changed.iter().flat_map(|changed| broken(changed)));
+        lines.extend(stage.changed.is_empty().then(|| NOTHING.to_owned()));
+    }
+    lines.join("\n")
+}
+
+/// Columns of a heading: `tune=read_ahead_kb:4096` stands in one line.
+const HEADING: usize = 23;
+
+/// What one would type in lines of so many columns, broken behind what separates its parts, where there is such.
+fn broken(typed: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in typed.split_inclusive([',', '.', '=', ':', '/', '-', ' ']) {
+        let line = lines.last_mut().expect("there is one");
+        if !line.is_empty() && line.chars().count() + part.trim_end().chars().count() > HEADING {
+            lines.push(String::new());
+        }
+        lines.last_mut().expect("there is one").push_str(part);
+    }
+    lines
+}
+
+/// `1,240 (38%)`; the unit stands under the program.
+fn reached(cell: Option<&Cell>) -> String {
+    let Some((cell, rate)) = cell.and_then(|cell| Some((cell, cell.rate.as_ref()?))) else { return "n.m.".to_owned() };
+    let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
+    let star = if cell.is_suspect() { "*" } else { "" };
+    format!("{}{cpu}{star}", supported(rate))
+}
+
+/// Why each stage gave what it gave, from what limited programs and what devices did: once for all programs of which the
+/// same is said.
+pub fn reasons(choice: &Choice) -> Vec<String> {
+    let line = |(step, pair)| {
+        let Step::At(place) = step else { return None };
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for pair in of_pair(choice, &choice.comparisons, pair) {
+            let Some(why) = pair.why.as_deref() else { continue };
+            match reasons.iter_mut().find(|(other, _)| *other == why) {
+                Some((_, programs)) => programs.push(&pair.program),
+                None => reasons.push((why, vec![&pair.program])),
+            }
+        }
+        let said = reasons.iter().map(|(why, programs)| format!("{}: {why}", programs.join(", ")));
+        let said = said.collect::<Vec<String>>().join("; ");
+        (!said.is_empty()).then(|| format!("why, stage {}: {said}", place + 1))
+    };
+    steps(choice.stages.len()).filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::tests::{choice, pair};
+
+    /// Three stages of which the second changed nothing that matters.
+    fn stages(comparisons: Vec<Comparison>) -> Choice {
+        let stage = |target: &str, changed: &[&str]| Stage {
+            target: target.to_owned(),
+            changed: changed.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        let stages = vec![stage("a", &[]), stage("b", &["mount=noatime"]), stage("c", &["tune=read_ahead_kb:4096"])];
+        Choice { stages, ..choice(comparisons) }
+    }
+
+    fn between(first: &str, second: &str, program: &str, one: Comparison) -> Comparison {
+        Comparison { first: first.to_owned(), second: second.to_owned(), program: program.to_owned(), ..one }
+    }
+
+    fn same() -> Comparison {
+        pair(Verdict::Same, None, [0.98, 1.0, 1.02])
+    }
+
+    #[test]
+    fn it_is_said_what_each_stage_gave() {
+        let faster = pair(Verdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
+        let slower = pair(Verdict::Faster, Some("b"), [0.4, 0.5, 0.6]);
+        let open = pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]);
+        let choice = stages(vec![
+            between("a", "b", "read_8192", same()),
+            between("a", "b", "commit", open),
+            between("b", "c", "read_8192", faster.clone()),
+            between("b", "c", "commit", slower),
+            between("a", "c", "read_8192", faster),
+        ]);
+        let expected = [
+            "Stage 2, mount=noatime: no difference proven (the same within 5 % in 1, not decided in 1, about 34 rounds more, \
+             5.7 min).",
+            "Stage 3, tune=read_ahead_kb:4096: commit 0.50x (0.40-0.60); read_8192 1.40x (1.30-1.50).",
+            "All stages together: read_8192 1.40x (1.30-1.50).",
+        ];
+        assert_eq!(verdict(&choice), expected);
+        let all_same = stages(vec![between("a", "b", "read_8192", same()), between("a", "b", "commit", same())]);
+        assert_eq!(verdict(&all_same)[0], "Stage 2, mount=noatime: the same within 5 % in all programs.");
+        assert!(verdict(&all_same)[1].contains("n.m."));
+    }
+
+    #[test]
+    fn what_several_programs_have_in_common_is_said_once() {
+        let faster = |program: &str, why: &str| {
+            let why = Some(why.to_owned());
+            let pair = pair(Verdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
+            between("b", "c", program, Comparison { why, ..pair })
+        };
+        let choice =
+            stages(vec![faster("read", "both: device"), faster("copy", "b: cpu"), faster("x", "both: device")]);
+        assert_eq!(reasons(&choice), ["why, stage 3: read, x: both: device; copy: b: cpu"]);
+    }
+
+    #[test]
+    fn long_headings_are_broken_where_their_parts_end() {
+        assert_eq!(broken("tune=read_ahead_kb:4096"), ["tune=read_ahead_kb:4096"]);
+        assert_eq!(broken("sim:vax780-sc780-inadequate-lead"), ["sim:vax780-sc780-", "inadequate-lead"]);
+        assert_eq!(broken("file_system.rotational_delay=4 ms"), ["file_system.", "rotational_delay=4 ms"]);
+    }
+
+    #[test]
+    fn a_use_has_a_factor_for_each_stage() {
+        let little = pair(Verdict::Faster, Some("c"), [1.01, 1.04, 1.07]);
+        let comparisons = vec![between("a", "b", "mail", same()), between("b", "c", "mail", little)];
+        let purpose =
+            Purpose { name: "mail".to_owned(), weights: Default::default(), missing: Vec::new(), comparisons };
+        let said = for_use(&stages(Vec::new()), &purpose);
+        assert_eq!(said, "For mail: mount=noatime same (0.98-1.02); tune=read_ahead_kb:4096 x1.04 (1.01-1.07).");
+    }
+}
