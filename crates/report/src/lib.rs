@@ -1,6 +1,7 @@
 //! Cells in, text out. Knows no clock, no device and no store.
 
 mod book;
+pub mod chart;
 pub mod choice;
 pub mod csv;
 mod device;

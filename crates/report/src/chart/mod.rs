@@ -1,0 +1,68 @@
+//! Charts of a document, as SVG: a document in, text out. No file, no clock, no script.
+//!
+//! Policy:
+//!   1. a chart is as wide as the place where it stands, and its text as large as the text around it: positions along it
+//!      are percentages, sizes of text and strokes are pixels;
+//!   2. names stand above what they name, not beside it, so that a telephone has room for both; a label that would touch
+//!      another at [`NARROW`] pixels is left out;
+//!   3. colour never tells alone: lines are dashed each in its own way, bars are named, verdicts have shapes and words;
+//!   4. colours are variables of [`STYLE`], so that light, dark and print are the page's;
+//!   5. a chart of which nothing was measured is not made.
+
+use stats::Document;
+
+/// The part of a page that a chart belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// How fast, with intervals.
+    Rates,
+    /// Which of two is faster.
+    Choice,
+    /// The rate while a program ran, and what happened meanwhile.
+    OverTime,
+    /// How long single operations took.
+    Latency,
+    /// All at once, beside what each does alone.
+    Together,
+    /// Where each millisecond went.
+    Time,
+    /// Seconds over the size of a buffer.
+    Sweep,
+    /// What was published beside what was found here.
+    Paper,
+}
+
+/// One chart. All of it is plain text, still to be escaped, but for the SVG.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// The part of a page that it belongs to.
+    pub subject: Subject,
+    /// What stands above it.
+    pub title: String,
+    /// The names of what it tells apart, in the order of the classes `s0`, `s1`, ... (the seventh is `s0` again). In the
+    /// SVG every group `class="series s1" data-series="NAME"` belongs to one of them. Empty where there is but one.
+    pub series: Vec<String>,
+    /// An element `<svg class="chart">` to be put into a page that has [`STYLE`].
+    pub svg: String,
+    /// What it shows, in a sentence or two, for who cannot see it.
+    pub told: String,
+    /// How high it is, in pixels.
+    pub height: u32,
+}
+
+/// The style sheet that charts need: variables of colours, light and dark, and classes.
+pub const STYLE: &str = include_str!("style.css");
+
+/// The narrowest place that a chart is made for, in pixels: a telephone of 320 with a margin on both sides.
+pub const NARROW: f64 = 264.0;
+
+/// All charts of a document, in the order of [`Subject`].
+pub fn charts(document: &Document) -> Vec<Chart> {
+    let _ = document;
+    Vec::new()
+}
+
+/// A chart as a file of its own, with its colours, its title and the names of what it tells apart.
+pub fn standalone(chart: &Chart) -> String {
+    chart.svg.clone()
+}
