@@ -1,0 +1,107 @@
+//! Bars from zero, each under its name and its figure, on one axis: with an interval, and a dot for every round.
+
+use super::NARROW;
+use super::frame::{AXIS, along};
+use super::scale::{self, Scale};
+use super::svg::{Along, Anchor, Path, Svg};
+use super::words::{BOLD, fitted, width};
+
+/// One bar.
+pub(super) struct Bar {
+    /// The class of its colour.
+    pub(super) class: String,
+    /// What the chart tells apart that it belongs to; nothing where that is nothing.
+    pub(super) series: String,
+    /// Its name; nothing where the heading is.
+    pub(super) label: String,
+    /// Its figure, in words.
+    pub(super) said: String,
+    /// What is said to who points at it.
+    pub(super) tip: String,
+    /// How long it is; nothing is drawn where nothing was measured.
+    pub(super) value: Option<f64>,
+    /// Its interval.
+    pub(super) interval: Option<(f64, f64)>,
+    /// What it is the mean of.
+    pub(super) dots: Vec<f64>,
+}
+
+/// Bars under one heading.
+pub(super) struct Group {
+    /// The heading.
+    pub(super) heading: String,
+    /// At least one.
+    pub(super) bars: Vec<Bar>,
+}
+
+/// A line of text.
+pub(super) const LINE: f64 = 16.0;
+/// A bar, in which an interval and dots can be told apart.
+const HIGH: f64 = 11.0;
+/// From a bar to the next text.
+const GAP: f64 = 6.0;
+/// From a group to the next.
+const BETWEEN: f64 = 6.0;
+
+impl Group {
+    /// Whether the heading names the only bar, and so stands in its line.
+    fn is_single(&self) -> bool {
+        matches!(&self.bars[..], [only] if only.label.is_empty())
+    }
+
+    fn height(&self) -> f64 {
+        let heading = if self.is_single() { 0.0 } else { LINE };
+        heading + self.bars.len() as f64 * (LINE + HIGH + GAP) + BETWEEN
+    }
+}
+
+/// All groups below each other, and how high that is.
+pub(super) fn draw(groups: &[Group]) -> (Svg, f64) {
+    let bars = || groups.iter().flat_map(|group| &group.bars);
+    let ends = bars().filter_map(|bar| Some(bar.interval?.1));
+    let scale = Scale::linear(bars().flat_map(|bar| bar.dots.iter().copied().chain(bar.value)).chain(ends));
+    let foot = groups.iter().map(Group::height).sum::<f64>() + 2.0;
+    let mut svg = Svg::default();
+    let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
+    along(&mut svg, labels, NARROW, 0.0, foot);
+    let mut y = 0.0;
+    for group in groups {
+        let next = y + group.height();
+        if !group.is_single() {
+            svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&group.heading, NARROW / BOLD));
+            y += LINE;
+        }
+        for bar in &group.bars {
+            let is_name = group.is_single();
+            let (name, class, wider) =
+                if is_name { (&group.heading, "name", BOLD) } else { (&bar.label, "label", 1.0) };
+            svg.open_series(&bar.class, &bar.series, &bar.tip);
+            let room = NARROW - width(&bar.said) - 8.0;
+            svg.text(class, Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(name, room / wider));
+            svg.text("said", Along::Share(1.0), y + 12.0, Anchor::End, &bar.said);
+            y += LINE;
+            if let Some(value) = bar.value {
+                svg.rect("bar", 0.0, scale.share(value), y, HIGH, "");
+                svg.stretched(y, HIGH, &[("dots", dots(bar, &scale)), ("whisker", whisker(bar, &scale))]);
+            }
+            svg.close("g");
+            y += HIGH + GAP;
+        }
+        y = next;
+    }
+    (svg, foot + AXIS)
+}
+
+/// A dot for each round, where there are several.
+fn dots(bar: &Bar, scale: &Scale) -> Path {
+    let several = if bar.dots.len() > 1 { &bar.dots[..] } else { &[] };
+    several.iter().fold(Path::default(), |path, value| path.dot(scale.share(*value), HIGH / 2.0))
+}
+
+/// The interval: a line with an end on both sides.
+fn whisker(bar: &Bar, scale: &Scale) -> Path {
+    let Some((low, high)) = bar.interval else { return Path::default() };
+    let (low, high) = (scale.share(low), scale.share(high));
+    let end = |path: Path, x| path.to(x, 2.0).line(x, HIGH - 2.0);
+    end(end(Path::default(), low), high).to(low, HIGH / 2.0).line(high, HIGH / 2.0)
+}

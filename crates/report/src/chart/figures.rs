@@ -1,0 +1,119 @@
+//! What charts say of a cell in words, and in which order they name targets.
+
+use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate, summary};
+
+use super::words::listed;
+use crate::numbers::{significant, supported, supported_digits};
+use crate::plain;
+
+/// So many figures are told to who cannot see a chart; the others stand in the table.
+pub(super) const TOLD: usize = 12;
+
+/// How often the colours of [`super::STYLE`] are used before they begin again.
+const COLOURS: usize = 6;
+
+/// What a chart tells apart: the targets of a document in the order of the run, whatever else has cells behind them.
+pub(super) struct Names<'a> {
+    names: Vec<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// The targets that ran alone, and those that were published if these are asked for.
+    pub(super) fn of(document: &'a Document, with_published: bool) -> Names<'a> {
+        let own = document.run.targets.iter().map(|target| target.name.as_str());
+        let alone = document
+            .cells
+            .iter()
+            .filter(|cell| !cell.together && (with_published || cell.provenance != Provenance::Published));
+        let mut names: Vec<&str> = Vec::new();
+        for name in own.chain(alone.map(|cell| cell.target.as_str())) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Names { names }
+    }
+
+    /// Which one it is; the first where it is none of them.
+    pub(super) fn place(&self, name: &str) -> usize {
+        self.names.iter().position(|other| *other == name).unwrap_or(0)
+    }
+
+    /// The class of its colour.
+    pub(super) fn class(&self, name: &str) -> String {
+        class(self.place(name))
+    }
+
+    /// Its name as that of a series; nothing where there is but one.
+    pub(super) fn series(&self, name: &str) -> String {
+        if self.names.len() > 1 { plain::line(name).into_owned() } else { String::new() }
+    }
+
+    /// All of them as series; none where there is but one.
+    pub(super) fn all(&self) -> Vec<String> {
+        self.names.iter().map(|name| self.series(name)).filter(|name| !name.is_empty()).collect()
+    }
+
+    /// All names.
+    pub(super) fn each(&self) -> &[&'a str] {
+        &self.names
+    }
+}
+
+/// The class of a colour.
+pub(super) fn class(place: usize) -> String {
+    format!("s{}", place % COLOURS)
+}
+
+/// `704 MiB/s*`, `n.m.`
+pub(super) fn said(cell: &Cell) -> String {
+    let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
+    format!("{} {}{}", supported(rate), rate.unit, star(cell))
+}
+
+/// What a suspect figure carries.
+pub(super) fn star(cell: &Cell) -> &'static str {
+    if cell.is_suspect() { "*" } else { "" }
+}
+
+/// `write_8192 on ext4: 704 MiB/s (621 to 787, 95 %), 5 rounds; noise: other programs took 38 % of the CPU`
+pub(super) fn tip(cell: &Cell, name: &str) -> String {
+    let mut tip = format!("{name} on {}: {}", cell.target, said(cell));
+    if let Some(rate) = &cell.rate {
+        if let Some((low, high)) = interval(rate) {
+            let digits = supported_digits(rate);
+            let (low, high) = (significant(low, digits), significant(high, digits));
+            tip += &format!(" ({low} to {high}, {:.0} %)", 100.0 * rate.confidence);
+        }
+        tip += &format!(", {} round{}", rate.rounds, if rate.rounds == 1 { "" } else { "s" });
+    }
+    if let Some(reason) = &cell.reason {
+        tip += &format!(" ({reason})");
+    }
+    for Mark { code, text, .. } in cell.marks.iter().filter(|mark| mark.code != MarkCode::Nested) {
+        tip += &format!("; {}: {text}", code.name());
+    }
+    tip
+}
+
+/// The interval in the unit of the rate.
+pub(super) fn interval(rate: &Rate) -> Option<(f64, f64)> {
+    Some((in_unit(rate, rate.low?), in_unit(rate, rate.high?)))
+}
+
+/// An amount a second in the unit of the rate.
+pub(super) fn in_unit(rate: &Rate, per_second: f64) -> f64 {
+    per_second * rate.value / rate.per_second
+}
+
+/// The rate of every round that counts, in the unit of the rate.
+pub(super) fn rounds(cell: &Cell) -> Vec<f64> {
+    let Some(rate) = &cell.rate else { return Vec::new() };
+    let of_round = |round| summary::round_rate(round, cell.together, rate.base, cell.state.clock);
+    cell.kept().filter_map(of_round).map(|per_second| in_unit(rate, per_second)).collect()
+}
+
+/// Figures in a sentence, the first of them.
+pub(super) fn told(what: &str, figures: &[String]) -> String {
+    format!("{what}: {}.", listed(figures, TOLD))
+}

@@ -1,0 +1,90 @@
+//! What stands around the drawing of every chart: its element, its axes, its words for who cannot see it.
+
+use super::svg::{Along, Anchor, Svg};
+use super::words::{self, Label};
+use super::{Chart, NARROW, Subject};
+use crate::plain;
+
+/// A chart with an upright axis has so many pixels for its labels to the left...
+pub(super) const LEFT: f64 = 48.0;
+
+/// ...and some to the right, so that its last dot is seen whole (the style sheet has both).
+pub(super) const RIGHT: f64 = 8.0;
+
+/// The narrowest ground between them.
+pub(super) const NARROW_GROUND: f64 = NARROW - LEFT - RIGHT;
+
+/// From the lower end of an axis along to the line that its labels stand on.
+const BELOW: f64 = 15.0;
+
+/// What an axis along takes, its labels included.
+pub(super) const AXIS: f64 = 21.0;
+
+/// What a chart says of itself.
+pub(super) struct Frame {
+    pub(super) subject: Subject,
+    pub(super) title: String,
+    pub(super) series: Vec<String>,
+    pub(super) told: String,
+}
+
+impl Frame {
+    /// With labels above what they name.
+    pub(super) fn plain(self, drawing: Svg, height: f64) -> Chart {
+        self.around("chart", drawing, height)
+    }
+
+    /// With an upright axis, whose labels stand to the left of the ground.
+    pub(super) fn upright(self, drawing: Svg, height: f64) -> Chart {
+        self.around("chart upright", drawing, height)
+    }
+
+    fn around(self, class: &str, drawing: Svg, height: f64) -> Chart {
+        let height = height.ceil() as u32;
+        let (title, told) = (plain::line(&self.title).into_owned(), plain::line(&self.told).into_owned());
+        let mut svg = Svg::default();
+        let attributes = [
+            ("xmlns", "http://www.w3.org/2000/svg"),
+            ("class", class),
+            ("role", "img"),
+            ("width", "100%"),
+            ("height", &height.to_string()),
+        ];
+        svg.open("svg", &attributes);
+        svg.holding("title", &[], &title);
+        svg.holding("desc", &[], &told);
+        svg.append(drawing);
+        svg.close("svg");
+        Chart { subject: self.subject, title, series: self.series, svg: svg.into_text(), told, height }
+    }
+}
+
+/// An axis along the foot of a ground, with lines through it. The more important labels come first.
+pub(super) fn along(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room: f64, top: f64, foot: f64) {
+    for (share, anchor, label) in words::apart(labels, room) {
+        svg.upright("grid", share, top, foot);
+        svg.text("tick", Along::Share(share), foot + BELOW, anchor, &label);
+    }
+    svg.level("axis", 0.0, 1.0, foot);
+}
+
+/// An upright axis: a line and a label for each share of the height, from the foot.
+pub(super) fn upright(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, top: f64, foot: f64) {
+    let mut last = f64::INFINITY;
+    for (share, label) in labels {
+        let y = foot - share * (foot - top);
+        if (last - y).abs() < LEAST_APART {
+            continue;
+        }
+        last = y;
+        svg.level("grid", 0.0, 1.0, y);
+        let label = words::fitted(&label, LEFT - 7.0);
+        svg.text("tick", Along::Pixels(-6.0), y + MIDDLE, Anchor::End, &label);
+    }
+}
+
+/// Labels of an upright axis keep so many pixels apart.
+const LEAST_APART: f64 = 15.0;
+
+/// From the middle of a line of text to what it stands on.
+pub(super) const MIDDLE: f64 = 4.0;

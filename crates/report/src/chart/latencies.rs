@@ -1,0 +1,143 @@
+//! How long single operations took: of each program and target the percentiles on a logarithmic axis, each with a shape
+//! of its own, joined by a line.
+
+use stats::{Cell, Document, Latency, LatencyKind};
+use units::Nanos;
+
+use super::bars::LINE;
+use super::figures::{self, Names};
+use super::frame::{AXIS, Frame, along};
+use super::rates::MOST_BARS;
+use super::scale::{self, Scale};
+use super::svg::{Along, Anchor, Path, Shape, Svg};
+use super::words::{BOLD, fitted, width};
+use super::{Chart, NARROW, Subject};
+use crate::rows;
+
+/// What the percentiles of a cell are drawn in.
+const STRIP: f64 = 15.0;
+/// From a program to the next.
+const BETWEEN: f64 = 6.0;
+/// The line that tells the shapes.
+const KEY: f64 = 22.0;
+
+/// How a percentile is called, and drawn.
+const SHAPES: [(&str, Shape); 5] = [
+    ("p50", Shape::Circle { hollow: false }),
+    ("p90", Shape::Circle { hollow: true }),
+    ("p99", Shape::Diamond),
+    ("p99.9", Shape::Up),
+    ("max", Shape::Stroke),
+];
+
+/// A chart for each way in which times are counted.
+pub(super) fn charts(document: &Document) -> Vec<Chart> {
+    let names = Names::of(document, false);
+    let of_kind = |kind| {
+        let is = |cell: &Cell| cell.latency_ns.filter(|latency| latency.kind == kind);
+        let cells: Vec<(&Cell, Latency)> = document.cells.iter().filter_map(|cell| Some((cell, is(cell)?))).collect();
+        let scale =
+            Scale::log(cells.iter().flat_map(|(_, latency)| times(*latency)).flatten().map(|nanos| nanos as f64));
+        scale.map(|scale| chart(document, &names, kind, &cells, &scale))
+    };
+    [LatencyKind::Service, LatencyKind::Response].into_iter().filter_map(of_kind).collect()
+}
+
+/// In the order of [`SHAPES`].
+fn times(latency: Latency) -> [Option<u64>; 5] {
+    [Some(latency.p50), latency.p90, latency.p99, latency.p999, Some(latency.max)]
+}
+
+fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell, Latency)], scale: &Scale) -> Chart {
+    let mut rows: Vec<(String, Vec<&(&Cell, Latency)>)> = Vec::new();
+    for cell in cells.iter().take(MOST_BARS) {
+        let name = rows::name(cell.0, &document.cells);
+        match rows.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, cells)) => cells.push(cell),
+            None => rows.push((name, vec![cell])),
+        }
+    }
+    let is_single = |cells: &[&(&Cell, Latency)]| cells.len() == 1 && names.each().len() == 1;
+    let height = |cells: &[&(&Cell, Latency)]| {
+        let heading = if is_single(cells) { 0.0 } else { LINE };
+        heading + cells.len() as f64 * (LINE + STRIP) + BETWEEN
+    };
+    let foot = KEY + rows.iter().map(|(_, cells)| height(cells)).sum::<f64>();
+    let mut svg = Svg::default();
+    key(&mut svg);
+    let labels = scale.ticks(5).into_iter().map(|tick| (scale.share(tick), scale::time(tick)));
+    along(&mut svg, labels, NARROW, KEY, foot);
+    let mut y = KEY;
+    let mut figures: Vec<String> = Vec::new();
+    for (name, cells) in &rows {
+        let next = y + height(cells);
+        if !is_single(cells) {
+            svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(name, NARROW / BOLD));
+            y += LINE;
+        }
+        for (cell, latency) in cells {
+            let said = said(*latency);
+            figures.push(format!("{name} on {} {said}", cell.target));
+            svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &tip(cell, name, *latency));
+            let (label, class, wider) =
+                if is_single(cells) { (name, "name", BOLD) } else { (&cell.target, "label", 1.0) };
+            let room = NARROW - width(&said) - 8.0;
+            svg.text(class, Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(label, room / wider));
+            svg.text("said", Along::Share(1.0), y + 12.0, Anchor::End, &said);
+            y += LINE;
+            strip(&mut svg, scale, *latency, y);
+            svg.close("g");
+            y += STRIP;
+        }
+        y = next;
+    }
+    let frame = Frame {
+        subject: Subject::Latency,
+        title: match kind {
+            LatencyKind::Service => "Service times of single operations, from their issue".to_owned(),
+            LatencyKind::Response => "Response times of single operations, from their intended start".to_owned(),
+        },
+        series: names.all(),
+        told: figures::told(&format!("Percentiles of {} times", kind.name()), &figures),
+    };
+    frame.plain(svg, foot + AXIS)
+}
+
+/// Which shape is which.
+fn key(svg: &mut Svg) {
+    let mut x = 6.0;
+    for (name, shape) in SHAPES {
+        svg.shape("event", shape, Along::Pixels(x), 8.0, "");
+        svg.text("tick", Along::Pixels(x + 8.0), 12.0, Anchor::Start, name);
+        x += width(name) + 25.0;
+    }
+}
+
+/// The line from the half to the longest, and the shapes on it.
+fn strip(svg: &mut Svg, scale: &Scale, latency: Latency, y: f64) {
+    let at = |nanos: u64| scale.share(nanos as f64);
+    let middle = STRIP / 2.0 - 1.0;
+    let line = Path::default().to(at(latency.p50), middle).line(at(latency.max), middle);
+    svg.stretched(y, STRIP, &[("interval", line)]);
+    for ((_, shape), nanos) in SHAPES.into_iter().zip(times(latency)) {
+        if let Some(nanos) = nanos {
+            svg.shape("", shape, Along::Share(at(nanos)), y + middle, "");
+        }
+    }
+}
+
+/// `46 us / 65 us`: half, and 99 %.
+fn said(latency: Latency) -> String {
+    let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
+    format!("{} / {p99}", Nanos(latency.p50))
+}
+
+/// All of them.
+fn tip(cell: &Cell, name: &str, latency: Latency) -> String {
+    let figure = |((name, _), nanos): ((&str, Shape), Option<u64>)| {
+        format!("{name} {}", nanos.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string()))
+    };
+    let figures: Vec<String> = SHAPES.into_iter().zip(times(latency)).map(figure).collect();
+    let (kind, count) = (latency.kind.name(), crate::numbers::whole(latency.count));
+    format!("{name} on {}, {kind} time: {}; {count} operations", cell.target, figures.join(", "))
+}

@@ -1,0 +1,347 @@
+//! The rate in each quarter of a second, round after round, a line for each target; and what happened meanwhile, where it
+//! did.
+//!
+//! Policy:
+//!   1. all rounds are drawn equally wide, as wide as the longest: what happened at the same time of a round stands at the
+//!      same place in it, and targets can be compared;
+//!   2. of a preset that goes on until a rate is steady, the rounds before that are drawn too, on shaded ground;
+//!   3. programs that were over before anything could be seen have no chart: fewer than so many quarters of a second;
+//!   4. of the others, those with marks of that kind come before those that merely took long.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stats::{Cell, Document, INTERVAL, MarkCode, RateBase, Round, level};
+
+use super::bars::LINE;
+use super::figures::{self, Names};
+use super::frame::{Frame, NARROW_GROUND, along, upright};
+use super::scale::{self, Scale};
+use super::svg::{Along, Anchor, Path, Shape, Svg};
+use super::thinned::thinned;
+use super::words::{self, fitted};
+use super::{Chart, NARROW, Subject};
+use crate::rows;
+
+/// The most charts of a document: a page is to stay small.
+const MOST_CHARTS: usize = 6;
+/// The most points of a line: about as many pixels as a telephone has for it.
+const MOST_POINTS: usize = 160;
+/// The most lines of a chart: as many as there are colours.
+const MOST_LINES: usize = 6;
+/// The fewest quarters of a second that show anything: two windows of `level`.
+const LEAST_INTERVALS: usize = 4;
+/// The most rounds that each answer to who points at them.
+const MOST_TIPS: usize = 60;
+/// How high the ground is.
+const GROUND: f64 = 120.0;
+/// A row of marks above the ground.
+const MARKS: f64 = 14.0;
+
+/// What happened in some rounds, or throughout.
+type Happened = BTreeMap<MarkCode, BTreeSet<u32>>;
+
+/// The same program on all targets.
+struct Program<'a> {
+    name: String,
+    cells: Vec<&'a Cell>,
+    has_all_rounds: bool,
+}
+
+/// A chart for each program that took long enough.
+pub(super) fn charts(document: &Document) -> Vec<Chart> {
+    let names = Names::of(document, false);
+    let mut programs: Vec<Program> = Vec::new();
+    // 2.
+    let has_all_rounds = document.run.preset.as_deref() == Some("device");
+    for cell in document.cells.iter().filter(|cell| !cell.together && cell.rate.is_some()) {
+        let name = rows::name(cell, &document.cells);
+        match programs.iter_mut().find(|program| program.name == name) {
+            Some(program) => program.cells.push(cell),
+            None => programs.push(Program { name, cells: vec![cell], has_all_rounds }),
+        }
+    }
+    // 3.
+    programs.retain(|program| program.longest() >= LEAST_INTERVALS);
+    // 4.
+    let mut order: Vec<usize> = (0..programs.len()).collect();
+    order.sort_by_key(|place| {
+        let program = &programs[*place];
+        let is_marked = program.cells.iter().flat_map(|cell| &cell.marks).any(|mark| is_of_time(mark.code));
+        (std::cmp::Reverse((is_marked, program.longest())), *place)
+    });
+    order.truncate(MOST_CHARTS);
+    order.sort_unstable();
+    order.into_iter().map(|place| programs[place].chart(&names)).collect()
+}
+
+/// Whether a mark tells of a rate over time.
+fn is_of_time(code: MarkCode) -> bool {
+    matches!(code, MarkCode::Step | MarkCode::Unsteady | MarkCode::Throttle)
+}
+
+/// The shape of a mark: the same everywhere.
+fn shape(code: MarkCode) -> Shape {
+    match code {
+        MarkCode::Step => Shape::Diamond,
+        MarkCode::Throttle => Shape::Square,
+        MarkCode::Noise => Shape::Up,
+        _ => Shape::Circle { hollow: true },
+    }
+}
+
+impl Program<'_> {
+    /// The most quarters of a second of a round.
+    fn longest(&self) -> usize {
+        self.cells.iter().flat_map(|cell| self.rounds(cell)).map(|round| round.intervals.len()).max().unwrap_or(0)
+    }
+
+    fn rounds<'a>(&self, cell: &'a Cell) -> impl Iterator<Item = &'a Round> + use<'a> {
+        let has_all = self.has_all_rounds;
+        cell.rounds.iter().filter(move |round| has_all || !round.discarded)
+    }
+
+    fn chart(&self, names: &Names) -> Chart {
+        let cells = &self.cells[..self.cells.len().min(MOST_LINES)];
+        let numbers: BTreeSet<u32> = cells.iter().flat_map(|cell| self.rounds(cell)).map(|round| round.round).collect();
+        let slots = Slots { numbers: numbers.into_iter().collect(), longest: self.longest() };
+        let lines: Vec<Vec<Vec<(f64, f64)>>> = cells.iter().map(|cell| self.line(cell, &slots)).collect();
+        let values = lines.iter().flatten().flatten().map(|(_, value)| *value);
+        let scale = Scale::round(values, 4);
+        let happened = self.happened(cells);
+        let rows: Vec<(MarkCode, &BTreeSet<u32>)> =
+            happened.iter().filter(|(_, rounds)| !rounds.is_empty()).map(|(code, rounds)| (*code, rounds)).collect();
+        let unit = cells[0].rate.as_ref().map_or("", |rate| rate.unit.as_str());
+        let top = LINE + MARKS * rows.len() as f64 + 4.0;
+        let foot = top + GROUND;
+
+        let mut svg = Svg::default();
+        svg.text("tick", Along::Pixels(-super::frame::LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));
+        self.shade(&mut svg, &slots, top, foot);
+        let ticks = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
+        upright(&mut svg, ticks, top, foot);
+        slots.axis(&mut svg, top, foot);
+        for (row, (code, rounds)) in rows.iter().enumerate() {
+            let y = LINE + MARKS * (row as f64 + 0.5);
+            for round in *rounds {
+                let tip = format!("{} in round {round}", code.name());
+                let at = self.place(cells, *code, *round, &slots);
+                svg.upright("happened", at, y, foot);
+                svg.shape("event", shape(*code), Along::Share(at), y, &tip);
+            }
+        }
+        for (cell, line) in cells.iter().zip(&lines) {
+            svg.open_series(&names.class(&cell.target), &names.series(&cell.target), "");
+            let path = line.iter().fold(Path::default(), |path, segment| segment_of(path, segment, &scale));
+            svg.stretched(top, GROUND, &[("line", path)]);
+            svg.close("g");
+        }
+        self.tips(&mut svg, cells, &slots, top);
+        let mut y = foot + 2.0 * LINE + 8.0;
+        svg.text("tick", Along::Share(1.0), y - LINE + 4.0, Anchor::End, &slots.title());
+        for caption in captions(&happened) {
+            let is_row = rows.iter().any(|(code, _)| *code == caption.0);
+            if is_row {
+                svg.shape("event", shape(caption.0), Along::Pixels(-super::frame::LEFT + 6.0), y + 8.0, "");
+            }
+            let left = -super::frame::LEFT + if is_row { 16.0 } else { 0.0 };
+            for line in words::lines(&caption.1, NARROW - 20.0) {
+                svg.text("label", Along::Pixels(left), y + 12.0, Anchor::Start, &line);
+                y += LINE;
+            }
+        }
+        let figures: Vec<String> = cells.iter().map(|cell| self.told(cell)).collect();
+        let frame = Frame {
+            subject: Subject::OverTime,
+            title: format!("{}: {unit} in each quarter of a second", self.name),
+            series: names.all(),
+            told: figures::told("Lines over the rounds", &figures),
+        };
+        frame.upright(svg, y + 4.0)
+    }
+
+    /// The points of each round, in the unit of the rate, all together thinned.
+    fn line(&self, cell: &Cell, slots: &Slots) -> Vec<Vec<(f64, f64)>> {
+        let rounds = self.rounds(cell).count().max(1);
+        let of_round = |round: &Round| {
+            let points = series(cell, round).into_iter().enumerate();
+            let points: Vec<(f64, f64)> =
+                points.map(|(index, value)| (slots.share(round.round, index as f64 + 0.5), value)).collect();
+            thinned(&points, (MOST_POINTS / rounds).max(2))
+        };
+        self.rounds(cell).map(of_round).collect()
+    }
+
+    /// Which marks there are, and in which of the rounds drawn.
+    fn happened(&self, cells: &[&Cell]) -> Happened {
+        let mut happened = Happened::new();
+        for cell in cells {
+            for mark in cell.marks.iter().filter(|mark| mark.code != MarkCode::Nested) {
+                happened.entry(mark.code).or_default();
+            }
+            for round in self.rounds(cell) {
+                for mark in round.marks.iter().filter(|mark| mark.code != MarkCode::Nested) {
+                    happened.entry(mark.code).or_default().insert(round.round);
+                }
+            }
+            if let Some((round, _)) = self.step(cell) {
+                happened.entry(MarkCode::Step).or_default().insert(round);
+            }
+        }
+        happened
+    }
+
+    /// Where a rate changed its level, if it is said to: the round, and the quarter of a second in it.
+    fn step(&self, cell: &Cell) -> Option<(u32, usize)> {
+        cell.marks.iter().find(|mark| mark.code == MarkCode::Step)?;
+        let mut windows: Vec<f64> = Vec::new();
+        let mut places: Vec<(u32, usize)> = Vec::new();
+        for round in self.rounds(cell) {
+            let first = windows.len();
+            windows.extend(level::windows(&round.intervals, |interval| amount(cell, interval)));
+            places.extend((first..windows.len()).map(|place| (round.round, 2 * (place - first))));
+        }
+        places.get(level::step(&windows)?.at).copied()
+    }
+
+    /// Where a mark is drawn: where its round says, or in the middle of it.
+    fn place(&self, cells: &[&Cell], code: MarkCode, round: u32, slots: &Slots) -> f64 {
+        let step = || cells.iter().filter_map(|cell| self.step(cell)).find(|(of, _)| *of == round);
+        let at = if code == MarkCode::Step { step().map(|(_, index)| index as f64) } else { None };
+        slots.share(round, at.unwrap_or(slots.longest as f64 / 2.0))
+    }
+
+    /// The rounds that do not count.
+    fn shade(&self, svg: &mut Svg, slots: &Slots, top: f64, foot: f64) {
+        let discarded: BTreeSet<u32> = self
+            .cells
+            .iter()
+            .flat_map(|cell| self.rounds(cell))
+            .filter(|round| round.discarded)
+            .map(|round| round.round)
+            .collect();
+        for round in discarded {
+            let (from, to) = (slots.share(round, 0.0), slots.share(round, slots.longest as f64));
+            svg.rect("band", from, to, top, foot - top, "");
+        }
+    }
+
+    /// What is said to who points at a round: the rate of each target.
+    fn tips(&self, svg: &mut Svg, cells: &[&Cell], slots: &Slots, top: f64) {
+        for number in slots.numbers.iter().take(MOST_TIPS) {
+            let of_cell = |cell: &&Cell| {
+                let round = self.rounds(cell).find(|round| round.round == *number)?;
+                let rate = cell.rate.as_ref()?;
+                let per_second = stats::summary::round_rate(round, cell.together, rate.base, cell.state.clock)?;
+                let figure = crate::numbers::significant(figures::in_unit(rate, per_second), 3);
+                Some(format!("{} {figure} {}", cell.target, rate.unit))
+            };
+            let figures: Vec<String> = cells.iter().filter_map(of_cell).collect();
+            let tip = format!("round {number}: {}", figures.join(", "));
+            let (from, to) = (slots.share(*number, 0.0), slots.share(*number, slots.longest as f64));
+            svg.rect("hit", from, to, top, GROUND, &tip);
+        }
+    }
+
+    /// `ext4 704 MiB/s in 5 rounds, between 620 and 800 in a quarter of a second`
+    fn told(&self, cell: &Cell) -> String {
+        let quarters: Vec<f64> = self.rounds(cell).flat_map(|round| series(cell, round)).collect();
+        let (low, high) = quarters.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+        let digits = |value| crate::numbers::significant(value, 3);
+        let rounds = self.rounds(cell).count();
+        let between = if quarters.is_empty() {
+            String::new()
+        } else {
+            format!(", between {} and {} in a quarter of a second", digits(low), digits(high))
+        };
+        let s = if rounds == 1 { "" } else { "s" };
+        format!("{} {} in {rounds} round{s}{between}", cell.target, figures::said(cell))
+    }
+}
+
+/// What was done in each quarter of a second of a round, in the unit of the rate.
+fn series(cell: &Cell, round: &Round) -> Vec<f64> {
+    let Some(rate) = &cell.rate else { return Vec::new() };
+    let per_second = |interval| amount(cell, interval) as f64 / INTERVAL.as_secs_f64();
+    round.intervals.iter().map(|interval| figures::in_unit(rate, per_second(interval))).collect()
+}
+
+fn amount(cell: &Cell, interval: &stats::Interval) -> u64 {
+    match cell.rate.as_ref().map(|rate| rate.base) {
+        Some(RateBase::Bytes) | None => interval.bytes,
+        Some(RateBase::Files | RateBase::Ops) => interval.ops,
+    }
+}
+
+/// A line through the points of a round; a dot where there is but one.
+fn segment_of(path: Path, points: &[(f64, f64)], scale: &Scale) -> Path {
+    let y = |value: f64| GROUND * (1.0 - scale.share(value));
+    match points {
+        [] => path,
+        [(x, value)] => path.dot(*x, y(*value)),
+        [(x, value), rest @ ..] => {
+            rest.iter().fold(path.to(*x, y(*value)), |path, (x, value)| path.line(*x, y(*value)))
+        }
+    }
+}
+
+/// Marks in words: `noise in rounds 1, 2 and 4`.
+fn captions(happened: &Happened) -> Vec<(MarkCode, String)> {
+    let caption = |(code, rounds): (&MarkCode, &BTreeSet<u32>)| {
+        let numbers: Vec<String> = rounds.iter().map(u32::to_string).collect();
+        let text = match &numbers[..] {
+            [] => format!("* {}", code.name()),
+            [one] => format!("{} in round {one}", code.name()),
+            [most @ .., last] => format!("{} in rounds {} and {last}", code.name(), most.join(", ")),
+        };
+        (*code, text)
+    };
+    happened.iter().map(caption).collect()
+}
+
+/// The rounds along the axis.
+struct Slots {
+    /// As they are numbered; at least one.
+    numbers: Vec<u32>,
+    /// How many quarters of a second the longest took.
+    longest: usize,
+}
+
+/// So much of a round's ground stays free, so that rounds are told apart.
+const FREE: f64 = 0.08;
+
+impl Slots {
+    /// Where so many quarters of a second after the beginning of a round are.
+    fn share(&self, round: u32, quarters: f64) -> f64 {
+        let place = self.numbers.iter().position(|number| *number == round).unwrap_or(0) as f64;
+        let free = if self.numbers.len() == 1 { 0.0 } else { FREE };
+        let within = free / 2.0 + (1.0 - free) * quarters / self.longest.max(1) as f64;
+        (place + within) / self.numbers.len() as f64
+    }
+
+    fn seconds(&self) -> f64 {
+        self.longest as f64 * INTERVAL.as_secs_f64()
+    }
+
+    fn axis(&self, svg: &mut Svg, top: f64, foot: f64) {
+        if let [_] = &self.numbers[..] {
+            let scale = Scale::Linear(self.seconds());
+            let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
+            along(svg, labels, NARROW_GROUND, top, foot);
+            return;
+        }
+        for place in 1..self.numbers.len() {
+            svg.upright("grid", place as f64 / self.numbers.len() as f64, top, foot);
+        }
+        let middle = self.longest as f64 / 2.0;
+        let labels = self.numbers.iter().map(|number| (self.share(*number, middle), number.to_string()));
+        for (share, anchor, label) in words::apart(labels, NARROW_GROUND) {
+            svg.text("tick", Along::Share(share), foot + 15.0, anchor, &label);
+        }
+        svg.level("axis", 0.0, 1.0, foot);
+    }
+
+    fn title(&self) -> String {
+        let seconds = crate::numbers::significant(self.seconds(), 3);
+        if self.numbers.len() == 1 { "seconds".to_owned() } else { format!("rounds, the longest {seconds} s") }
+    }
+}

@@ -1,0 +1,179 @@
+//! What was published beside what was found here: of a run's own document, and of the tables of 1983 with the simulated
+//! machines.
+
+use stats::replication::{Comparison, PaperDocument};
+use stats::{Cell, Document, Provenance, Rate};
+
+use super::bars::{self, Bar, Group, LINE};
+use super::figures::{self, Names, class};
+use super::frame::{AXIS, Frame, along};
+use super::scale::{self, Scale};
+use super::svg::{Along, Anchor, Path, Shape, Svg};
+use super::words::{BOLD, fitted, width};
+use super::{Chart, NARROW, Subject, sweep};
+use crate::numbers::significant;
+use crate::rows;
+
+/// A chart for each unit of what is published, with the run's own cells of the same program and phase. Of a sweep the
+/// curves say it.
+pub(super) fn charts(document: &Document) -> Vec<Chart> {
+    let is_published = |cell: &&Cell| cell.provenance == Provenance::Published && !sweep::shows(document, cell);
+    let published: Vec<&Cell> = document.cells.iter().filter(is_published).collect();
+    let is_same = |one: &Cell, other: &Cell| one.program == other.program && one.phase == other.phase;
+    let own =
+        |cell: &&Cell| cell.provenance != Provenance::Published && published.iter().any(|other| is_same(cell, other));
+    let own: Vec<&Cell> = document.cells.iter().filter(own).collect();
+    let names = Names::of(document, true);
+    let mut panels: Vec<(&Rate, Vec<Group>, Vec<String>)> = Vec::new();
+    for cell in &published {
+        let Some(rate) = &cell.rate else { continue };
+        let of_same_base = |panel: &&mut (&Rate, Vec<Group>, Vec<String>)| panel.0.base == rate.base;
+        let place = match panels.iter_mut().position(|mut panel| of_same_base(&&mut panel)) {
+            Some(place) => place,
+            None => {
+                panels.push((rate, Vec::new(), Vec::new()));
+                panels.len() - 1
+            }
+        };
+        let (unit, groups, told) = &mut panels[place];
+        let heading = rows::name(cell, &document.cells);
+        told.push(format!("{heading} in {} {}", cell.target, figures::said(cell)));
+        let bars = groups.iter_mut().find(|group| group.heading == heading);
+        let beside = own.iter().filter(|other| is_same(cell, other));
+        let mine = |cell: &&&Cell| bar(&names, cell, unit);
+        let bar = bar(&names, cell, unit);
+        match bars {
+            Some(group) => group.bars.push(bar),
+            None => {
+                groups.push(Group { heading, bars: [bar].into_iter().chain(beside.map(|cell| mine(&cell))).collect() })
+            }
+        }
+    }
+    let chart = |(rate, groups, told): (&Rate, Vec<Group>, Vec<String>)| {
+        let (svg, height) = bars::draw(&groups);
+        let frame = Frame {
+            subject: Subject::Paper,
+            title: format!("Published and found here, in {}", rate.unit),
+            series: names.all(),
+            told: figures::told("What was published", &told),
+        };
+        frame.plain(svg, height)
+    };
+    panels.into_iter().map(chart).collect()
+}
+
+/// A cell in the unit of another rate.
+fn bar(names: &Names, cell: &Cell, unit: &Rate) -> Bar {
+    let turned = cell.rate.as_ref().map(|rate| {
+        let turn = |per_second: f64| figures::in_unit(unit, per_second);
+        Rate { value: turn(rate.per_second), unit: unit.unit.clone(), ..rate.clone() }
+    });
+    let cell = Cell { rate: turned, rounds: Vec::new(), ..cell.clone() };
+    Bar {
+        class: names.class(&cell.target),
+        series: names.series(&cell.target),
+        label: cell.target.clone(),
+        said: figures::said(&cell),
+        tip: figures::tip(&cell, &cell.program),
+        value: cell.rate.as_ref().map(|rate| rate.value),
+        interval: cell.rate.as_ref().and_then(figures::interval),
+        dots: Vec::new(),
+    }
+}
+
+/// What two figures are drawn on.
+const STRIP: f64 = 14.0;
+/// From a configuration to the next.
+const BETWEEN: f64 = 6.0;
+/// The line that tells the shapes.
+const KEY: f64 = 22.0;
+
+/// The tables of 1983: of each table and file system a chart, of each figure the printed one and the simulated one on one
+/// line.
+pub(super) fn tables(document: &PaperDocument) -> Vec<Chart> {
+    let name = |cell: &Comparison| (cell.table.clone(), cell.file_system.clone());
+    let mut tables: Vec<((String, String), Vec<&Comparison>)> = Vec::new();
+    for cell in &document.cells {
+        match tables.iter_mut().find(|(other, _)| *other == name(cell)) {
+            Some((_, cells)) => cells.push(cell),
+            None => tables.push((name(cell), vec![cell])),
+        }
+    }
+    tables.iter().map(|((table, file_system), cells)| table_chart(table, file_system, cells)).collect()
+}
+
+fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
+    let mut rows: Vec<(&str, Vec<&Comparison>)> = Vec::new();
+    for cell in cells {
+        match rows.iter_mut().find(|(other, _)| *other == cell.configuration) {
+            Some((_, cells)) => cells.push(cell),
+            None => rows.push((&cell.configuration, vec![cell])),
+        }
+    }
+    let printed = |cell: &Comparison| cell.published.kbytes_per_sec.map(f64::from);
+    let ends = cells.iter().flat_map(|cell| [Some(cell.simulated.kbytes_per_sec), printed(cell)]).flatten();
+    let scale = Scale::linear(ends);
+    let foot = KEY + rows.iter().map(|(_, cells)| LINE + BETWEEN + cells.len() as f64 * (LINE + STRIP)).sum::<f64>();
+    let mut svg = Svg::default();
+    let keys = [("printed", Shape::Circle { hollow: true }), ("simulated", Shape::Diamond)];
+    for (place, (name, shape)) in keys.into_iter().enumerate() {
+        let x = 6.0 + 90.0 * place as f64;
+        svg.open_series(&class(place), "", "");
+        svg.shape("", shape, Along::Pixels(x), 8.0, "");
+        svg.text("tick", Along::Pixels(x + 9.0), 12.0, Anchor::Start, name);
+        svg.close("g");
+    }
+    let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
+    along(&mut svg, labels, NARROW, KEY, foot);
+    let mut told: Vec<String> = Vec::new();
+    let mut y = KEY;
+    for (configuration, cells) in &rows {
+        svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(configuration, NARROW / BOLD));
+        y += LINE;
+        for cell in cells {
+            let drives = if cell.drives == 1 { "1 drive".to_owned() } else { format!("{} drives", cell.drives) };
+            let star = if cell.published.suspect { "*" } else { "" };
+            let figure = printed(cell).map_or_else(|| "n.m.".to_owned(), |rate| format!("{rate}{star}"));
+            let simulated = significant(cell.simulated.kbytes_per_sec, 3);
+            let said = format!("{figure} | {simulated}");
+            let label = format!("{}, {drives}", cell.test);
+            let error = cell.error_percent.map_or_else(String::new, |error| format!(", {error:+.1} %"));
+            let tip = format!("{configuration}, {label}: printed {figure}, simulated {simulated}{error}");
+            told.push(tip.clone());
+            svg.open_series("", "", &tip);
+            let room = NARROW - width(&said) - 8.0;
+            svg.text("label", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&label, room));
+            svg.text("said", Along::Share(1.0), y + 12.0, Anchor::End, &said);
+            y += LINE;
+            pair(&mut svg, &scale, printed(cell), cell.simulated.kbytes_per_sec, y);
+            svg.close("g");
+            y += STRIP;
+        }
+        y += BETWEEN;
+    }
+    let frame = Frame {
+        subject: Subject::Paper,
+        title: format!("{table}, {file_system}: printed and simulated Kbytes/sec"),
+        series: Vec::new(),
+        told: figures::told("Printed figures and simulated ones", &told),
+    };
+    frame.plain(svg, foot + AXIS)
+}
+
+/// Both on one line, joined.
+fn pair(svg: &mut Svg, scale: &Scale, printed: Option<f64>, simulated: f64, y: f64) {
+    let middle = STRIP / 2.0;
+    let line =
+        printed.map(|printed| Path::default().to(scale.share(printed), middle).line(scale.share(simulated), middle));
+    svg.stretched(
+        y,
+        STRIP,
+        &[("track", Path::default().to(0.0, middle).line(1.0, middle)), ("interval", line.unwrap_or_default())],
+    );
+    let found = [(printed, Shape::Circle { hollow: true }), (Some(simulated), Shape::Diamond)];
+    for (place, (value, shape)) in found.into_iter().enumerate() {
+        if let Some(value) = value {
+            svg.shape(&class(place), shape, Along::Share(scale.share(value)), y + middle, "");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! From values to places on an axis, and which values are written at it.
+
+use units::Bytes;
+
+/// An axis: from zero, or by ratios.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scale {
+    /// From zero to this.
+    Linear(f64),
+    /// From one to the other, both above zero.
+    Log(f64, f64),
+}
+
+/// A logarithmic axis is as long as this ratio at least.
+const LEAST_RATIO: f64 = 1.2;
+
+impl Scale {
+    /// From zero to the largest of the values.
+    pub(super) fn linear(values: impl IntoIterator<Item = f64>) -> Scale {
+        let largest = values.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
+        Scale::Linear(if largest > 0.0 { largest } else { 1.0 })
+    }
+
+    /// From zero to a round number above the largest.
+    pub(super) fn round(values: impl IntoIterator<Item = f64>, most: usize) -> Scale {
+        match Scale::linear(values) {
+            Scale::Linear(largest) => Scale::Linear((largest / step(largest, most)).ceil() * step(largest, most)),
+            log => log,
+        }
+    }
+
+    /// From the smallest to the largest of the values above zero, and a twentieth more on both sides; nothing where there
+    /// is none.
+    pub(super) fn log(values: impl IntoIterator<Item = f64>) -> Option<Scale> {
+        let positive = values.into_iter().filter(|value| value.is_normal() && *value > 0.0);
+        let (low, high) =
+            positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+        if high <= 0.0 {
+            return None;
+        }
+        let beyond = (high / low).max(LEAST_RATIO).powf(0.05);
+        let (low, high) = (low / beyond, high * beyond);
+        (low.is_normal() && high.is_finite()).then_some(Scale::Log(low, high))
+    }
+
+    /// Where a value stands, from 0 to 1; what is off the axis, at its end.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        let share = match *self {
+            Scale::Linear(high) => value / high,
+            Scale::Log(low, high) => (value / low).ln() / (high / low).ln(),
+        };
+        if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
+    }
+
+    /// Round values on the axis, about so many at most.
+    pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
+        match *self {
+            Scale::Linear(high) => {
+                let step = step(high, most);
+                let count = (high / step * (1.0 + 1e-9)).floor() as u32;
+                (0..=count).map(|index| exact(f64::from(index) * step)).collect()
+            }
+            Scale::Log(low, high) => {
+                let (first, last) = (low.log10().ceil() as i32, high.log10().floor() as i32);
+                let every = ((last - first + 1).max(1) as usize).div_ceil(most.max(1)).max(1);
+                let decades = (first..=last).step_by(every).map(|power| 10f64.powi(power));
+                let mut ticks: Vec<f64> = decades.collect();
+                if ticks.len() < 3 && every == 1 {
+                    let between =
+                        (first - 1..=last).flat_map(|power| [5.0, 2.0].map(|times| times * 10f64.powi(power)));
+                    ticks.extend(between.filter(|tick| (low..=high).contains(tick)).map(exact));
+                }
+                ticks
+            }
+        }
+    }
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that goes into it at most so many times.
+fn step(high: f64, most: usize) -> f64 {
+    let rough = high / most.max(1) as f64;
+    let power = 10f64.powi(rough.log10().floor() as i32);
+    let round = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+    let found = round.into_iter().find(|step| *step >= rough * (1.0 - 1e-9)).unwrap_or(high);
+    if found.is_normal() { found } else { high }
+}
+
+/// Without what sums of floats leave behind.
+fn exact(value: f64) -> f64 {
+    format!("{value:.9e}").parse().unwrap_or(value)
+}
+
+/// A number on an axis: `0.25`, `1500`, `20k`, `2.5M`.
+pub(super) fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e9 => format!("{}G", exact(value / 1e9)),
+        size if size >= 1e6 => format!("{}M", exact(value / 1e6)),
+        size if size >= 1e4 => format!("{}k", exact(value / 1e3)),
+        size if size > 0.0 && size < 1e-3 => format!("{value:e}"),
+        _ => exact(value).to_string(),
+    }
+}
+
+/// A span of time on an axis, of so many nanoseconds: `20 us`, `1 ms`.
+pub(super) fn time(nanos: f64) -> String {
+    let (size, unit) = match nanos {
+        nanos if nanos < 1e3 => (1.0, "ns"),
+        nanos if nanos < 1e6 => (1e3, "us"),
+        nanos if nanos < 1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {unit}", number(nanos / size))
+}
+
+/// A number of bytes on an axis.
+pub(super) fn bytes(bytes: f64) -> String {
+    Bytes(bytes as u64).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        assert_eq!(Scale::Linear(1515.0).ticks(4), [0.0, 500.0, 1000.0, 1500.0]);
+        assert_eq!(Scale::Linear(0.64).ticks(4), [0.0, 0.2, 0.4, 0.6]);
+        assert_eq!(Scale::round([0.64], 4), Scale::Linear(0.8));
+        assert_eq!(Scale::Log(900.0, 2e7).ticks(5), [1e3, 1e4, 1e5, 1e6, 1e7]);
+        assert_eq!(Scale::Log(90.0, 2e9).ticks(5), [1e2, 1e4, 1e6, 1e8]);
+        assert_eq!(Scale::Log(1.5, 22.0).ticks(5), [10.0, 5.0, 2.0, 20.0]);
+    }
+
+    #[test]
+    fn labels_are_short() {
+        assert_eq!([0.0, 0.25, 1500.0, 20_000.0, 2.5e6].map(number), ["0", "0.25", "1500", "20k", "2.5M"]);
+        assert_eq!([100.0, 1e3, 2e4, 5e6, 1e10].map(time), ["100 ns", "1 us", "20 us", "5 ms", "10 s"]);
+        assert_eq!(bytes(4096.0), "4 KiB");
+    }
+
+    #[test]
+    fn what_is_no_value_has_no_axis_or_stands_at_its_end() {
+        assert_eq!(Scale::log([0.0, -1.0, f64::NAN]), None);
+        assert_eq!(Scale::linear([f64::NAN, f64::INFINITY, -3.0]), Scale::Linear(1.0));
+        let log = Scale::log([5.0]).expect("an axis");
+        assert!((log.share(5.0) - 0.5).abs() < 1e-9);
+        assert_eq!([log.share(0.0), log.share(f64::INFINITY), log.share(f64::NAN)], [0.0, 1.0, 0.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_axis_has_ticks_that_lie_on_it(values in prop::collection::vec(1e-9..1e15f64, 1..8), most in 1usize..8) {
+            let linear = Scale::round(values.clone(), most);
+            let ticks = linear.ticks(most);
+            prop_assert!((2..=most + 2).contains(&ticks.len()), "{:?} {:?}", linear, ticks);
+            let log = Scale::log(values.clone()).expect("an axis");
+            prop_assert!(log.ticks(most).len() <= most.max(10));
+            for scale in [linear, log] {
+                for value in scale.ticks(most).iter().chain(&values) {
+                    let share = scale.share(*value);
+                    prop_assert!((0.0..=1.0).contains(&share));
+                }
+                prop_assert!(scale.share(values[0]) <= scale.share(values[0] * 1.5));
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Seconds over the size of a buffer, both by ratios: the tables of *The Linux Programming Interface*, chapter 13, as
+//! curves. What a call costs is the slope on the left, what the bytes cost the level on the right.
+
+use std::collections::BTreeSet;
+
+use stats::execution::Execution;
+use stats::{Cell, Document};
+
+use super::bars::LINE;
+use super::figures::{self, class};
+use super::frame::{AXIS, Frame, LEFT, NARROW_GROUND, along, upright};
+use super::scale::{self, Scale};
+use super::svg::{Along, Anchor, Path, Shape, Svg};
+use super::words::fitted;
+use super::{Chart, NARROW, Subject};
+use crate::numbers::significant;
+use crate::plain;
+
+/// The fewest sizes of a buffer that make a curve.
+const LEAST_SIZES: usize = 4;
+/// The most curves of a chart: as many as there are colours.
+const MOST_CURVES: usize = 6;
+/// How high the ground is.
+const GROUND: f64 = 190.0;
+
+/// One way of doing it, on one target.
+struct Curve<'a> {
+    name: String,
+    cells: Vec<&'a Cell>,
+}
+
+/// Whether the cell stands in this chart, and needs to be in no other.
+pub(super) fn shows(document: &Document, cell: &Cell) -> bool {
+    is_swept(document, &cell.program) && cell.number("buffer_bytes").is_some()
+}
+
+fn is_swept(document: &Document, program: &str) -> bool {
+    let own = document.cells.iter().filter(|cell| cell.program == program && cell.measured);
+    own.filter_map(|cell| cell.number("buffer_bytes")).collect::<BTreeSet<u64>>().len() >= LEAST_SIZES
+}
+
+/// A chart for each program that was run with buffers of several sizes.
+pub(super) fn charts(document: &Document) -> Vec<Chart> {
+    let programs: BTreeSet<&str> = document.cells.iter().map(|cell| cell.program.as_str()).collect();
+    programs
+        .into_iter()
+        .filter(|program| is_swept(document, program))
+        .filter_map(|program| chart(document, program))
+        .collect()
+}
+
+/// The curves of a program: by target and by how it syncs.
+fn curves<'a>(document: &'a Document, program: &str) -> Vec<Curve<'a>> {
+    let mut curves: Vec<Curve> = Vec::new();
+    let own = document.cells.iter().filter(|cell| cell.program == program && seconds(cell).is_some());
+    let syncs: BTreeSet<Option<&str>> = own.clone().map(|cell| cell.word("sync")).collect();
+    for cell in own.filter(|cell| cell.number("buffer_bytes").is_some_and(|bytes| bytes > 0)) {
+        let name = match cell.word("sync").filter(|_| syncs.len() > 1) {
+            Some(sync) => format!("{}, sync {sync}", cell.target),
+            None => cell.target.clone(),
+        };
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.cells.push(cell),
+            None => curves.push(Curve { name, cells: vec![cell] }),
+        }
+    }
+    curves.iter_mut().for_each(|curve| curve.cells.sort_by_key(|cell| cell.number("buffer_bytes")));
+    curves.truncate(MOST_CURVES);
+    curves
+}
+
+fn seconds(cell: &Cell) -> Option<f64> {
+    Execution::of(cell).map(|execution| execution.elapsed_s).filter(|seconds| *seconds > 0.0)
+}
+
+fn chart(document: &Document, program: &str) -> Option<Chart> {
+    let curves = curves(document, program);
+    let cells = || curves.iter().flat_map(|curve| curve.cells.iter().copied());
+    // Files of several sizes are compared by the megabyte.
+    let files: BTreeSet<Option<u64>> = cells().map(|cell| cell.number("file_bytes")).collect();
+    let (unit, is_by_megabyte) = match files.len() {
+        1 => ("seconds", false),
+        _ => ("seconds for each million bytes", true),
+    };
+    let value = |cell: &Cell| {
+        let bytes = cell.number("file_bytes").filter(|bytes| *bytes > 0);
+        let seconds = seconds(cell)?;
+        if is_by_megabyte { Some(seconds * 1e6 / bytes? as f64) } else { Some(seconds) }
+    };
+    let size = |cell: &Cell| cell.number("buffer_bytes").unwrap_or(1) as f64;
+    let sizes = Scale::log(cells().map(size))?;
+    let scale = Scale::log(cells().filter_map(value))?;
+    let top = LINE + 6.0;
+    let foot = top + GROUND;
+    let mut svg = Svg::default();
+    svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));
+    upright(
+        &mut svg,
+        sorted(scale.ticks(7)).into_iter().map(|tick| (scale.share(tick), scale::number(tick))),
+        top,
+        foot,
+    );
+    along(&mut svg, labels(&sizes), NARROW_GROUND, top, foot);
+    svg.text("tick", Along::Share(1.0), foot + 31.0, Anchor::End, "bytes of the buffer");
+    let mut figures: Vec<String> = Vec::new();
+    for (place, curve) in curves.iter().enumerate() {
+        let name = plain::line(&curve.name).into_owned();
+        let points: Vec<(&Cell, f64)> = curve.cells.iter().filter_map(|cell| Some((*cell, value(cell)?))).collect();
+        svg.open_series(&class(place), if curves.len() > 1 { &name } else { "" }, "");
+        let y = |value: f64| (1.0 - scale.share(value)) * GROUND;
+        let mut path = Path::default();
+        for (index, (cell, value)) in points.iter().enumerate() {
+            let x = sizes.share(size(cell));
+            path = if index == 0 { path.to(x, y(*value)) } else { path.line(x, y(*value)) };
+        }
+        svg.stretched(top, GROUND, &[("line", path)]);
+        for (cell, value) in &points {
+            let bytes = scale::bytes(size(cell));
+            let tip = format!("{name}, buffer {bytes}: {} {unit}{}", significant(*value, 3), figures::star(cell));
+            svg.shape("", shape(place), Along::Share(sizes.share(size(cell))), top + y(*value), &tip);
+        }
+        svg.close("g");
+        if let (Some((first, from)), Some((last, to))) = (points.first(), points.last()) {
+            let (first, last) = (scale::bytes(size(first)), scale::bytes(size(last)));
+            let (from, to) = (significant(*from, 3), significant(*to, 3));
+            figures.push(format!("{name} {from} with a buffer of {first}, {to} with {last}"));
+        }
+    }
+    let series = if curves.len() > 1 {
+        curves.iter().map(|curve| plain::line(&curve.name).into_owned()).collect()
+    } else {
+        Vec::new()
+    };
+    let frame = Frame {
+        subject: Subject::Sweep,
+        title: format!("{program}: {unit} over the size of the buffer"),
+        series,
+        told: figures::told(&format!("Curves of {unit}"), &figures),
+    };
+    Some(frame.upright(svg, foot + AXIS + LINE))
+}
+
+/// A shape for each curve.
+fn shape(place: usize) -> Shape {
+    match place % MOST_CURVES {
+        0 => Shape::Circle { hollow: false },
+        1 => Shape::Square,
+        2 => Shape::Diamond,
+        3 => Shape::Up,
+        4 => Shape::Circle { hollow: true },
+        _ => Shape::Right { hollow: true },
+    }
+}
+
+/// Powers of 16, and where there is room those of 4.
+fn labels(sizes: &Scale) -> Vec<(f64, String)> {
+    let on_axis = |bytes: &f64| (1e-9..1.0 - 1e-9).contains(&sizes.share(*bytes));
+    let powers = |first: i32| (first..64).step_by(4).map(|power| 2f64.powi(power));
+    powers(0).chain(powers(2)).filter(on_axis).map(|bytes| (sizes.share(bytes), scale::bytes(bytes))).collect()
+}
+
+fn sorted(mut ticks: Vec<f64>) -> Vec<f64> {
+    ticks.sort_by(f64::total_cmp);
+    ticks
+}

@@ -1,0 +1,167 @@
+//! What programs reach that run at once, beside what each reaches alone: the sum were nothing shared, what the processors
+//! allow of it, and what was found.
+
+use stats::bounds::{self, Bounds, Solo};
+use stats::{Cell, Document, Provenance};
+
+use super::bars::LINE;
+use super::figures::{self, class};
+use super::frame::{AXIS, Frame, along};
+use super::scale::{self, Scale};
+use super::svg::{Along, Anchor, Path, Svg};
+use super::words::{BOLD, fitted, width};
+use super::{Chart, NARROW, Subject};
+use crate::numbers::{significant, supported_digits};
+use crate::rows;
+
+/// A bar.
+const HIGH: f64 = 11.0;
+/// From a bar to the next text.
+const GAP: f64 = 5.0;
+/// A program: its name and why, the bars of each alone and of all at once, each under its words.
+const ROW: f64 = 2.0 * LINE + 2.0 * (LINE + HIGH + GAP) + 8.0;
+
+/// A program that ran alone everywhere, and on all at once.
+struct Both<'a> {
+    together: &'a Cell,
+    alone: Vec<&'a Cell>,
+    bounds: Bounds,
+}
+
+impl<'a> Both<'a> {
+    fn of(document: &'a Document, together: &'a Cell) -> Option<Both<'a>> {
+        if !together.together {
+            return None;
+        }
+        let measured = together.rate.as_ref()?;
+        let is_part = |cell: &&Cell| {
+            !cell.together
+                && (&cell.program, &cell.phase, &cell.preset, cell.provenance)
+                    == (&together.program, &together.phase, &together.preset, together.provenance)
+                && settings(cell).eq(settings(together))
+                && cell.rate.as_ref().is_some_and(|rate| rate.unit == measured.unit)
+        };
+        let found: Vec<&Cell> = document.cells.iter().filter(is_part).collect();
+        // The drives of a simulated machine are equal: one of them stands for all.
+        let alone = match (&found[..], together.targets as usize) {
+            (all, targets) if all.len() == targets => found,
+            ([one], targets @ 2..=MOST) => vec![*one; targets],
+            _ => return None,
+        };
+        let solo = |cell: &&Cell| {
+            let cpu_percent = cell.cpu_percent.map(|cpu| cpu.process);
+            Some(Solo { rate: cell.rate.as_ref()?.value, cpu_percent })
+        };
+        let solos: Vec<Solo> = alone.iter().map(solo).collect::<Option<_>>()?;
+        let processors = match together.provenance {
+            Provenance::Simulated => 1.0,
+            Provenance::Measured | Provenance::Published => document.run.cpus as f64,
+        };
+        Some(Both { together, alone, bounds: bounds::bounds(&solos, processors) })
+    }
+}
+
+/// More drives than that were never asked for; a document may say any number.
+const MOST: usize = 64;
+
+/// The settings that name a program: not how many drives, nor what lies on them.
+fn settings(cell: &Cell) -> impl Iterator<Item = (&String, &stats::ParameterValue)> {
+    let is_simulated = cell.provenance == Provenance::Simulated;
+    cell.parameters.iter().filter(move |(key, _)| *key != "drives" && (is_simulated || *key != "file_system"))
+}
+
+/// Whether the cell stands in this chart, and needs to be in no other: what ran at once.
+pub(super) fn shows(document: &Document, cell: &Cell) -> bool {
+    Both::of(document, cell).is_some()
+}
+
+/// A chart for each unit.
+pub(super) fn charts(document: &Document) -> Vec<Chart> {
+    let all: Vec<Both> = document.cells.iter().filter_map(|cell| Both::of(document, cell)).collect();
+    let mut units: Vec<&str> = Vec::new();
+    for unit in all.iter().map(|both| unit(both.together)) {
+        if !units.contains(&unit) {
+            units.push(unit);
+        }
+    }
+    let of_unit = |unit: &&str| {
+        let own: Vec<&Both> = all.iter().filter(|both| self::unit(both.together) == *unit).collect();
+        chart(document, unit, &own)
+    };
+    units.iter().map(of_unit).collect()
+}
+
+fn unit(cell: &Cell) -> &str {
+    cell.rate.as_ref().map_or("", |rate| rate.unit.as_str())
+}
+
+fn chart(document: &Document, unit: &str, all: &[&Both]) -> Chart {
+    let value = |cell: &Cell| cell.rate.as_ref().map_or(0.0, |rate| rate.value);
+    let high = |cell: &Cell| cell.rate.as_ref().and_then(figures::interval).map_or(0.0, |(_, high)| high);
+    let ends = all.iter().flat_map(|both| [both.bounds.free, value(both.together), high(both.together)]);
+    let scale = Scale::linear(ends);
+    let foot = ROW * all.len() as f64;
+    let mut svg = Svg::default();
+    let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
+    along(&mut svg, labels, NARROW, 0.0, foot);
+    let mut figures: Vec<String> = Vec::new();
+    let mut y = 0.0;
+    for both in all {
+        let name = rows::name(both.together, &document.cells);
+        let measured = value(both.together);
+        let shared = bounds::explain(both.bounds, measured).name();
+        let digits = both.together.rate.as_ref().map_or(3, supported_digits);
+        let cpu = both.bounds.cpu.filter(|cpu| *cpu < both.bounds.free);
+        let allowed = cpu.map_or_else(String::new, |cpu| format!(", the CPU allows {}", significant(cpu, 3)));
+        let sum = format!("alone, summed: {}", significant(both.bounds.free, 3));
+        let all_at_once = format!("at once: {}{}", significant(measured, digits), figures::star(both.together));
+        figures.push(format!("{name} {sum}{allowed}, {all_at_once}, limited by: {shared}"));
+
+        svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&name, NARROW / BOLD));
+        let because = match shared {
+            "nothing shared" => shared.to_owned(),
+            shared => format!("they share: {shared}"),
+        };
+        svg.text("label", Along::Share(0.0), y + LINE + 12.0, Anchor::Start, &fitted(&because, NARROW));
+        let mut at = y + 2.0 * LINE;
+        svg.text("said", Along::Share(0.0), at + 12.0, Anchor::Start, &sum);
+        at += LINE;
+        let mut from = 0.0;
+        for (place, cell) in both.alone.iter().enumerate() {
+            let to = from + value(cell);
+            svg.open_series(&class(place), "", &figures::tip(cell, &name));
+            svg.rect("bar part", scale.share(from), scale.share(to), at, HIGH, "");
+            svg.close("g");
+            from = to;
+        }
+        at += HIGH + GAP;
+        svg.open_series("all", "", &format!("{}{allowed}", figures::tip(both.together, &name)));
+        svg.text("said", Along::Share(0.0), at + 12.0, Anchor::Start, &all_at_once);
+        if let Some(cpu) = cpu {
+            let words = format!("CPU allows {}", significant(cpu, 3));
+            if width(&all_at_once) + width(&words) + 12.0 <= NARROW {
+                svg.text("label", Along::Share(1.0), at + 12.0, Anchor::End, &words);
+            }
+        }
+        at += LINE;
+        svg.rect("bar", 0.0, scale.share(measured), at, HIGH, "");
+        if let Some((low, high)) = both.together.rate.as_ref().and_then(figures::interval) {
+            let (low, high) = (scale.share(low), scale.share(high));
+            let line = Path::default().to(low, HIGH / 2.0).line(high, HIGH / 2.0);
+            let ends = line.to(low, 2.0).line(low, HIGH - 2.0).to(high, 2.0).line(high, HIGH - 2.0);
+            svg.stretched(at, HIGH, &[("whisker", ends)]);
+        }
+        if let Some(cpu) = cpu {
+            svg.upright("bound", scale.share(cpu), at - 3.0, at + HIGH + 3.0);
+        }
+        svg.close("g");
+        y += ROW;
+    }
+    let frame = Frame {
+        subject: Subject::Together,
+        title: format!("Alone and at once, in {unit}"),
+        series: Vec::new(),
+        told: figures::told("What programs reach alone and at once", &figures),
+    };
+    frame.plain(svg, foot + AXIS)
+}

@@ -1,0 +1,134 @@
+//! How much room words take, and how they are made to fit. A chart does not know the fonts of who reads it: it reckons with
+//! DejaVu Sans, the widest of those that are common, at twelve pixels.
+
+use super::svg::Anchor;
+
+/// Text is so high, in pixels.
+const SIZE: f64 = 12.0;
+
+/// Bold letters are so much wider. Of DejaVu Sans Bold, in English words.
+pub(super) const BOLD: f64 = 1.14;
+
+/// Labels keep so many pixels apart.
+const APART: f64 = 8.0;
+
+/// About how wide a text is, in pixels; rather more.
+pub(super) fn width(text: &str) -> f64 {
+    text.chars().map(|character| SIZE * of_size(character)).sum()
+}
+
+/// A character's width as a part of the font's size, by kind.
+fn of_size(character: char) -> f64 {
+    match character {
+        ' ' | 'i' | 'j' | 'l' | 'I' | '\'' | '.' | ',' | ':' | ';' | '|' | '-' | '/' | '(' | ')' | '[' | ']' | 'f'
+        | 't' | 'r' | '!' => 0.41,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '+' | '=' | '<' | '>' | '~' | '#' => 0.98,
+        'A'..='Z' | '&' => 0.78,
+        '\u{0}'..='\u{7f}' => 0.64,
+        // Letters of other alphabets, and beyond them signs that fill a square.
+        '\u{80}'..='\u{10ff}' => 0.8,
+        _ => 1.05,
+    }
+}
+
+/// The text, without as much of its middle as does not fit: names often differ at their ends only.
+pub(super) fn fitted(text: &str, room: f64) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let characters: Vec<char> = text.chars().collect();
+    let room = room - width("…");
+    let (mut head, mut tail, mut taken) = (0, characters.len(), 0.0);
+    while head < tail {
+        let is_head = head <= characters.len() - tail;
+        let next = if is_head { characters[head] } else { characters[tail - 1] };
+        taken += SIZE * of_size(next);
+        if taken > room {
+            break;
+        }
+        if is_head { head += 1 } else { tail -= 1 }
+    }
+    characters[..head].iter().chain(['…'].iter()).chain(&characters[tail..]).collect()
+}
+
+/// A text in lines that fit.
+pub(super) fn lines(text: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if width(line) + width(" ") + width(word) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(fitted(word, room)),
+        }
+    }
+    lines
+}
+
+/// A label on an axis: at which share of it, and what it says.
+pub(super) type Label = (f64, String);
+
+/// Of labels along an axis that is so wide, the more important first, those that touch no other. They touch none where the
+/// axis is wider either: they grow apart then.
+pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<(f64, Anchor, String)> {
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    let mut kept = Vec::new();
+    for (share, label) in labels {
+        let (middle, half) = (share * room, width(&label) / 2.0);
+        let (anchor, from) = match middle {
+            middle if middle < half => (Anchor::Start, middle),
+            middle if middle + half > room => (Anchor::End, middle - 2.0 * half),
+            middle => (Anchor::Middle, middle - half),
+        };
+        let to = from + 2.0 * half;
+        if taken.iter().all(|(other_from, other_to)| to + APART <= *other_from || other_to + APART <= from) {
+            taken.push((from, to));
+            kept.push((share, anchor, label));
+        }
+    }
+    kept
+}
+
+/// The first so many, and how many there are beyond them.
+pub(super) fn listed(items: &[String], most: usize) -> String {
+    let first = items.iter().take(most).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match items.len().saturating_sub(most) {
+        0 => first,
+        more => format!("{first}; and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_name_loses_its_middle_and_keeps_its_ends() {
+        assert_eq!(fitted("ext4", 100.0), "ext4");
+        let one = fitted("new:ext4,block=4KiB@/dev/loop10", 100.0);
+        assert!(one.starts_with("new:") && one.contains('…') && one.ends_with("p10"), "{one}");
+    }
+
+    #[test]
+    fn labels_that_would_touch_are_left_out() {
+        let labels = |count: usize| (0..=count).map(move |at| (at as f64 / count as f64, "1,000".to_owned()));
+        let kept = |count, room| apart(labels(count), room).len();
+        assert_eq!([kept(4, 264.0), kept(4, 1000.0), kept(1, 50.0)], [5, 5, 1]);
+        let ends: Vec<Anchor> = apart(labels(2), 264.0).iter().map(|(_, anchor, _)| *anchor).collect();
+        assert_eq!(ends, [Anchor::Start, Anchor::Middle, Anchor::End]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_fits_fits(text in "\\PC{0,60}", room in 20.0..300.0f64) {
+            let fitted = fitted(&text, room);
+            prop_assert!(width(&fitted) <= room + 1e-6, "{:?}", fitted);
+            for line in lines(&text, room) {
+                prop_assert!(width(&line) <= room + 1e-6, "{:?}", line);
+            }
+        }
+    }
+}
