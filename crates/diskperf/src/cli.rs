@@ -26,6 +26,7 @@ use crate::commands::largefb::LargefbArguments;
 use crate::commands::list::ListArguments;
 use crate::commands::man::ManArguments;
 use crate::commands::paper::PaperArguments;
+use crate::commands::report::ReportArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
@@ -36,7 +37,7 @@ use crate::layout::OutputArguments;
 use crate::output;
 use crate::runs::KeepArguments;
 
-use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, SIMULATE_EXAMPLES};
+use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, REPORT_EXAMPLES, SIMULATE_EXAMPLES};
 use run::RunArguments;
 use simulate::SimulateArguments;
 use values::DocumentKind;
@@ -172,6 +173,12 @@ enum Command {
         diskperf show run.json"
     )]
     Show(ShowArguments),
+    /// Make a page of stored runs: one file with the verdict, charts, tables and footnotes, for a browser or paper.
+    ///
+    /// The page asks no network for anything, and is complete without scripts. Its last part is the document of the run, to be
+    /// saved or taken out as JSON; of a large one the rounds are left out there, so that the page stays below 300 KB.
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArguments),
     /// Go on with a run that was interrupted or killed, where it ended.
     ///
     /// What is finished is kept, programs that failed are run again. It is done with the same diskperf on the same
@@ -303,6 +310,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Clean(arguments)) => commands::clean::run(&arguments),
         Some(Command::List(arguments)) => commands::list::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
+        Some(Command::Report(arguments)) => commands::report::run(&arguments),
         Some(Command::Import(arguments)) => commands::import::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),
     }

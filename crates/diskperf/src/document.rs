@@ -2,6 +2,8 @@
 //! what it is instead.
 
 use std::borrow::Cow;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use report::plain::{is_command, line};
@@ -50,6 +52,12 @@ pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
         None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => read(run),
         Some(loaded) => Ok(loaded?.1),
     }
+}
+
+/// Whether both are one file: it would be overwritten with what is made of it.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// The name of a stored run, where no file is meant: what has no dot and no slash in it, as no id has, and is not

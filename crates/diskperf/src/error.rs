@@ -135,6 +135,8 @@ pub enum Error {
     NothingToDraw,
     #[error("a sweep of more than {0} rows")]
     TooManyRows(usize),
+    #[error("a page of HTML is nothing to be read on a terminal")]
+    PageOnTerminal,
     #[error("the paper has no part {0}")]
     NoSuchPart(String),
     #[error("two targets are called {0}")]
@@ -227,6 +229,7 @@ impl Error {
             | Error::UnknownProgram { .. }
             | Error::TooManyRows(_)
             | Error::NothingToDraw
+            | Error::PageOnTerminal
             | Error::UnknownDrawing(_)
             | Error::UnknownWord { .. }
             | Error::Load(_)
@@ -366,6 +369,7 @@ impl Error {
             Error::NoJob(_) => "`diskperf io ... --print-job > JOB.toml` makes one of a load".to_owned(),
             Error::UnknownProgram { known, .. } => format!("its programs are: {}", known.join(", ")),
             Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
+            Error::PageOnTerminal => "name a file, and open it with a browser: -o report.html".to_owned(),
             Error::NothingToDraw => "take another preset, such as classic1983".to_owned(),
             Error::TooManyRows(_) => "sweep fewer fields, or with a larger step".to_owned(),
             Error::NoSuchPart(_) => {

@@ -84,15 +84,24 @@ impl Layout for Format {
 /// Plain data as other programs read it. What a terminal would obey is escaped, also where JSON need not: it stands in
 /// strings only.
 pub fn json(data: &impl serde::Serialize) -> String {
-    let mut text = String::new();
-    for character in serde_json::to_string_pretty(data).expect("plain data").chars() {
+    escaped(&serde_json::to_string_pretty(data).expect("plain data")) + "\n"
+}
+
+/// The same in as few letters as it can be.
+pub fn dense(data: &serde_json::Value) -> String {
+    escaped(&String::from_utf8_lossy(&serde_json::to_vec(data).expect("plain data")))
+}
+
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
         if is_command(character) && character != '\n' {
             text += &format!("\\u{:04x}", u32::from(character));
         } else {
             text.push(character);
         }
     }
-    text + "\n"
+    text
 }
 
 #[cfg(test)]

@@ -13,18 +13,14 @@ use crate::wrap::wrapped;
 
 /// The verdict, the machine, a row per program, and what the marks mean.
 pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
-    let is_in_stages = !choice.stages.is_empty();
-    let grid = if is_in_stages { stages::grid(document, choice) } else { grid(document, choice) };
     let mut below = format!("\n{}", header::footnotes(document).trim_start());
-    if is_in_stages {
-        stages::reasons(choice).iter().for_each(|line| below += &format!("{line}\n"));
-    }
+    stages::reasons(choice).iter().for_each(|line| below += &format!("{line}\n"));
     below += &format!("{}\n", not_asked(document));
     [
         wrapped(&verdict(document, choice), page),
         String::new(),
         wrapped(&header::lines(document), page),
-        grid.lines(page).join("\n"),
+        grid(document, choice).lines(page).join("\n"),
         wrapped(&below, page),
     ]
     .join("\n")
@@ -32,7 +28,7 @@ pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
 
 /// What no run of an hour can tell, and a choice should not forget. How old the file systems were that were measured can be
 /// said at least.
-fn not_asked(document: &Document) -> String {
+pub(crate) fn not_asked(document: &Document) -> String {
     let targets = &document.run.targets;
     let made = |info: &&TargetInfo| info.before_each.is_some() && !info.argument.contains("sim:");
     let fresh: Vec<&str> = targets.iter().filter(made).map(|info| info.name.as_str()).collect();
@@ -197,8 +193,13 @@ pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
     names.iter().filter(meets).copied().collect()
 }
 
+/// A row per program: its rate on each target, and what is to be said of them.
+pub(crate) fn grid(document: &Document, choice: &Choice) -> Grid {
+    if choice.stages.is_empty() { of_every_two(document, choice) } else { stages::grid(document, choice) }
+}
+
 /// A row per program: its rate on each target with what it took of a processor, and what is to be said of every two.
-fn grid(document: &Document, choice: &Choice) -> Grid {
+fn of_every_two(document: &Document, choice: &Choice) -> Grid {
     let names = names(document);
     let mut columns = vec![Column::words("")];
     for name in &names {

@@ -67,8 +67,10 @@ impl Column {
 
 /// A line of a table.
 #[derive(Clone, Debug)]
-enum Line {
+pub enum Line {
+    /// A text for each column, or for the first ones.
     Row(Vec<String>),
+    /// What stands above the rows that it is the title of.
     Title(String),
 }
 
@@ -104,6 +106,19 @@ impl Grid {
     /// Adds a line of its own, above the rows that it is the title of.
     pub fn title(&mut self, title: impl Into<String>) {
         self.lines.push(Line::Title(plain::line(&title.into()).into_owned()));
+    }
+
+    /// The columns that say anything, and all lines, for a page whose columns are no characters: of a row the texts of these
+    /// columns.
+    pub fn contents(&self) -> (Vec<&Column>, Vec<Line>) {
+        let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
+        let of_line = |line: &Line| match line {
+            Line::Row(row) => {
+                Line::Row(shown.iter().map(|column| row.get(*column).cloned().unwrap_or_default()).collect())
+            }
+            Line::Title(title) => Line::Title(title.clone()),
+        };
+        (shown.iter().map(|column| &self.columns[*column]).collect(), self.lines.iter().map(of_line).collect())
     }
 
     /// The table as it fits on the page.

@@ -134,6 +134,18 @@ fn footnote(document: &Document, code: MarkCode, marks: &[(&Mark, &Cell)]) -> St
 
 /// How it was run, what the stars mean, and what went wrong.
 pub fn footnotes(document: &Document) -> String {
+    let mut text = format!("\n{}\n", how(document));
+    if let Some(noise) = &document.run.noise {
+        text += &format!("{}: {}\n", MarkCode::Noise.name(), noise.text);
+    }
+    for (code, words) in marks(document) {
+        text += &format!("{}{1}: {words}   diskperf help {1}\n", star(code), code.name());
+    }
+    text + &reasons(document)
+}
+
+/// Rounds, their seed, how wide the intervals are, and what measuring cost: one line.
+pub fn how(document: &Document) -> String {
     let run = &document.run;
     let done = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     let rounds = match (done, run.rounds as usize) {
@@ -145,7 +157,7 @@ pub fn footnotes(document: &Document) -> String {
         (done, planned) if done < planned => format!("{done} of {planned} rounds"),
         (_, planned) => format!("{planned} rounds, each in an order of its own"),
     };
-    let mut text = format!("\n{rounds} (seed {})", run.seed);
+    let mut text = format!("{rounds} (seed {})", run.seed);
     if run.interrupted {
         text += "; interrupted";
     }
@@ -159,23 +171,30 @@ pub fn footnotes(document: &Document) -> String {
     if !costs.is_empty() {
         text += &format!(". {}", costs.join("; "));
     }
-    text += "\n";
-    if let Some(noise) = &run.noise {
-        text += &format!("{}: {}\n", MarkCode::Noise.name(), noise.text);
-    }
+    text
+}
+
+/// Each mark that a cell has, and what it means here.
+pub fn marks(document: &Document) -> Vec<(MarkCode, String)> {
     let mut marks: BTreeMap<MarkCode, Vec<(&Mark, &Cell)>> = BTreeMap::new();
     for cell in &document.cells {
         for mark in &cell.marks {
             marks.entry(mark.code).or_default().push((mark, cell));
         }
     }
-    for (code, marks) in marks {
-        let star = if code == MarkCode::Nested { "" } else { "* " };
-        text += &format!("{star}{0}: {1}   diskperf help {0}\n", code.name(), footnote(document, code, &marks));
-    }
+    marks.into_iter().map(|(code, marks)| (code, footnote(document, code, &marks))).collect()
+}
+
+/// What stands before a mark: that a file system lies on an image makes no figure suspect.
+pub fn star(code: MarkCode) -> &'static str {
+    if code == MarkCode::Nested { "" } else { "* " }
+}
+
+/// A line for each reason why something was not measured.
+pub fn reasons(document: &Document) -> String {
     let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
     let reasons = unmeasured.filter_map(|cell| Some((cell.reason.as_deref()?, cell)));
-    text += &by_reason(document, "n.m.", reasons);
+    let text = by_reason(document, "n.m.", reasons);
     let unproven = document.cells.iter().filter(|cell| cell.measured);
     let reasons = unproven.filter_map(|cell| Some((cell.state.cache_reason.as_deref()?, cell)));
     text + &by_reason(document, "cache: n.m.", reasons)

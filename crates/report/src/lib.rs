@@ -10,6 +10,7 @@ pub mod explain;
 pub mod glossary;
 mod grid;
 mod header;
+pub mod html;
 pub mod lab;
 mod lfs;
 mod markdown;

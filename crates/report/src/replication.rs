@@ -53,19 +53,19 @@ pub fn summary(summary: &Summary) -> String {
 }
 
 /// `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
-fn printed(figure: &Published) -> String {
+pub(crate) fn printed(figure: &Published) -> String {
     let Some(rate) = figure.kbytes_per_sec else { return "n.m.".to_owned() };
     let cpu = figure.cpu_percent.map_or_else(String::new, |cpu| format!(" ({cpu}%)"));
     let star = if figure.suspect { "*" } else { "" };
     format!("{rate}{cpu}{star}")
 }
 
-fn computed(figure: &Simulated) -> String {
+pub(crate) fn computed(figure: &Simulated) -> String {
     format!("{} ({:.0}%)", significant(figure.kbytes_per_sec, 3), figure.cpu_percent)
 }
 
 /// `-3 % cpu`; `predicted, cpu` where there is nothing to compare with, `healthy, cpu` where it was suspect.
-fn difference(cell: &Comparison) -> String {
+pub(crate) fn difference(cell: &Comparison) -> String {
     let how = match cell.error_percent {
         _ if cell.published.suspect => "healthy,".to_owned(),
         None => "predicted,".to_owned(),
@@ -75,7 +75,7 @@ fn difference(cell: &Comparison) -> String {
 }
 
 /// Different words once each, in the order of their first.
-fn different<'a>(cells: &[&'a Comparison], word: fn(&'a Comparison) -> &'a String) -> Vec<&'a str> {
+pub(crate) fn different<'a>(cells: &[&'a Comparison], word: fn(&'a Comparison) -> &'a String) -> Vec<&'a str> {
     let mut different: Vec<&str> = Vec::new();
     for cell in cells {
         let word = word(cell).as_str();

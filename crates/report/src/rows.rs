@@ -66,6 +66,11 @@ pub fn row(document: &Document, cell: &Cell) -> Vec<String> {
     row
 }
 
+/// The cells in the order of the table, in groups with a title each.
+pub(crate) fn groups(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
+    questions(cells).into_iter().map(|(question, cells)| (title(question, &cells), cells)).collect()
+}
+
 /// What a person asks of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Question<'a> {
@@ -194,7 +199,7 @@ fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
     all.iter().filter(|other| other.program == cell.program).all(|other| other.phase == cell.phase)
 }
 
-fn rate(cell: &Cell) -> String {
+pub(crate) fn rate(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let star = if cell.is_suspect() { "*" } else { "" };
     format!("{} {}{star}", supported(rate), rate.unit)
@@ -246,7 +251,7 @@ fn limit(cell: &Cell) -> String {
 }
 
 /// What the rate claims: where the clock stopped, or where the data came from.
-fn state(cell: &Cell) -> &'static str {
+pub(crate) fn state(cell: &Cell) -> &'static str {
     match (&cell.rate, cell.state.clock, cell.state.cache) {
         (None, ..) => "",
         (_, ClockKind::Durable, _) => "durable",

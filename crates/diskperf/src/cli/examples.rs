@@ -32,6 +32,17 @@ How a controller of 1983 became better
   diskperf choose --stages sim:vax780-sc780-inadequate-lead sim:vax780-sc780-initial-arbitration \
     sim:vax780-sc780 --preset classic1983";
 
+/// Of `report`.
+pub const REPORT_EXAMPLES: &str = "Examples: a page of the latest run
+  diskperf report -o report.html
+
+Two runs, and the tables of 1983, on one page
+  diskperf report k3 m7 --paper -o report.html
+
+A comment for a pull request, and the charts for a paper of your own
+  diskperf report last --format markdown
+  diskperf report last --svg charts";
+
 /// Of `simulate`.
 pub const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
   diskperf simulate vax780-sc780 --parts

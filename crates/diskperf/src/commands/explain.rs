@@ -1,8 +1,6 @@
 //! `diskperf explain RUN|FILE [CELL]...`: where each millisecond of a run went, and what limited it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -54,7 +52,7 @@ impl Layout for Explanation {
 /// Runs the command.
 pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
-    if let Some(to) = arguments.output.file.as_deref().filter(|to| is_same(&arguments.run, to)) {
+    if let Some(to) = arguments.output.file.as_deref().filter(|to| document::is_same(&arguments.run, to)) {
         return Err(DocumentFault::Overwrites(to.display().to_string()).into());
     }
     let mut document = document::named(&arguments.run, &arguments.store)?;
@@ -84,11 +82,6 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     };
     arguments.output.deliver(&text)?;
     Ok(Exit::Done)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// The cells that these words choose: of the named programs and phases (all, where no word names one), those

@@ -22,6 +22,7 @@ pub mod man;
 mod memory;
 pub mod mix;
 pub mod paper;
+pub mod report;
 pub mod resume;
 pub mod run;
 pub mod schema;

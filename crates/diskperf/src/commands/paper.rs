@@ -201,6 +201,16 @@ fn document(parts: &[Part], phases: u32) -> Result<PaperDocument, MachineFault> 
     Ok(PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary, cells, drives, questions, claims: judged, vaxmix })
 }
 
+/// All tables, as they are printed where nothing is named.
+pub fn all_tables() -> Result<PaperDocument, Error> {
+    Ok(document(&parts(&[])?, PHASES)?)
+}
+
+/// The same as text.
+pub fn all_text() -> Result<String, Error> {
+    Ok(text(&parts(&[])?, PHASES, Page::ENDLESS)?)
+}
+
 fn listed(drive: &DriveTable) -> Drive {
     let rows = drive.rows.map(|(what, value, unit)| {
         let value = value.parse().expect("the published figures are numbers");

@@ -26,7 +26,7 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
             "what wrote it was stopped, or the disk was full: run it again, or copy the file again".to_owned()
         }
         DocumentFault::OtherVersion { written_by, .. } => {
-            format!("explain it with the diskperf that wrote it{}", by(written_by))
+            format!("read it with the diskperf that wrote it{}", by(written_by))
         }
         DocumentFault::Unfit { written_by, .. } => {
             let ours = env!("CARGO_PKG_VERSION");

@@ -13,5 +13,5 @@ pub use claims::{Claim, claims};
 pub use columns::Column;
 pub use laboratory::{FILE_BYTES, PHASES, Test, each, over_phases};
 pub use questions::{Answer, QUESTIONS, Question};
-pub use tables::comparisons;
+pub use tables::{comparisons, published_beside};
 pub use vaxmix::approaches;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use stats::replication::{Comparison, Simulated, error_percent};
+use stats::{Cell, Document, Provenance};
 use workload::programs::mckusick::Classic;
 
 use super::columns::Column;
-use super::laboratory::{Setup, measure};
+use super::laboratory::{FILE_BYTES, Setup, measure};
 use crate::machines::MachineFault;
 use crate::published::vax::{FILE_SYSTEMS, RATES, TESTS};
 
@@ -39,6 +40,43 @@ fn experiments(tables: &[&str]) -> Vec<Experiment> {
     let cells = (0..FILE_SYSTEMS.len()).flat_map(tests);
     cells.flat_map(|(half, test, drives)| columns().map(move |column| (column.machine, half, test, drives))).collect()
 }
+
+/// What the paper prints beside the cells of a run that simulated one of its machines, where that was as it stands: with no
+/// part and no number changed. From the first table that prints it.
+pub fn published_beside(document: &Document) -> Vec<Comparison> {
+    document.cells.iter().filter_map(published_of).collect()
+}
+
+fn published_of(cell: &Cell) -> Option<Comparison> {
+    let column = Column::all().find(|column| column.machine == cell.target && column.judges())?;
+    let is_as_it_stands = cell.parameters.keys().all(|key| OF_EVERY_CELL.contains(&key.as_str()))
+        && cell.number("file_bytes") == Some(FILE_BYTES);
+    let half = FILE_SYSTEMS.iter().position(|name| cell.word("file_system") == Some(name))?;
+    let test = TESTS.iter().position(|name| *name == cell.program)?;
+    if cell.provenance != Provenance::Simulated || !is_as_it_stands || !(1..=2).contains(&cell.targets) {
+        return None;
+    }
+    let published = column.table.figure(half, test, column.index, cell.targets as usize);
+    let simulated =
+        Simulated { kbytes_per_sec: cell.rate.as_ref()?.per_second / 1024.0, cpu_percent: cell.cpu_percent?.process };
+    Some(Comparison {
+        table: column.table.id.to_owned(),
+        file_system: FILE_SYSTEMS[half].to_owned(),
+        configuration: column.configuration().to_owned(),
+        drives: cell.targets,
+        test: cell.program.clone(),
+        published,
+        simulated,
+        error_percent: error_percent(published, simulated),
+        cpu_percent_judged: None,
+        limited_by: cell.limited_by.as_ref().map_or_else(String::new, |limit| limit.what.clone()),
+        judges: published.measured && !published.suspect,
+        twins: Vec::new(),
+    })
+}
+
+/// What a simulated cell has in any case; a part or a number that was changed has a name of its own.
+const OF_EVERY_CELL: [&str; 5] = ["buffer_bytes", "drives", "engine", "file_bytes", "file_system"];
 
 /// What is printed, wherever it was printed, beside what was computed.
 fn beside(outcomes: &BTreeMap<Experiment, Outcome>) -> Vec<Comparison> {

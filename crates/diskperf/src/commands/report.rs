@@ -1,0 +1,174 @@
+//! `diskperf report [RUN|FILE]... -o report.html`: runs as a page for a browser, as Markdown for a pull request, and their
+//! charts as files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use report::chart::{self, Subject};
+use report::html::{self, Detail};
+use report::plain::line;
+use serde_json::Value;
+use stats::Document;
+
+use crate::commands::paper;
+use crate::document::{self, DocumentFault};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::layout::dense;
+use crate::output;
+use crate::paper::published_beside;
+use crate::runs::StoreArguments;
+
+/// What `diskperf report` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArguments {
+    /// Stored runs (their ids, the beginnings of them, or last), or documents in files (`diskperf run ... --json -o
+    /// FILE`); - is standard input. The latest run, where none is named.
+    #[arg(value_name = "RUN|FILE")]
+    runs: Vec<PathBuf>,
+    /// The tables of Kridle & McKusick 1983 too, with the simulated figures under the printed ones.
+    #[arg(long)]
+    paper: bool,
+    /// What to make of them.
+    #[arg(long, value_enum, default_value_t)]
+    format: ReportFormat,
+    /// Write the page to FILE; to a pipe, where not given.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Write each chart to FOLDER, as an SVG file of its own.
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// What a report is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ReportFormat {
+    /// A page that needs no network, with charts, tables and the documents.
+    #[default]
+    Html,
+    /// A comment for a pull request: the verdict, a table, the rest folded.
+    Markdown,
+}
+
+/// A run, how it is called, and as people read it.
+struct Reported {
+    name: String,
+    document: Document,
+    shown: Document,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
+    output::check(arguments.file.as_deref())?;
+    let is_page = arguments.file.is_some() || arguments.svg.is_none();
+    if is_page && arguments.file.is_none() && arguments.format == ReportFormat::Html && output::page().columns.is_some()
+    {
+        return Err(Error::PageOnTerminal);
+    }
+    let latest = [PathBuf::from("last")];
+    let named = if arguments.runs.is_empty() && !arguments.paper { &latest[..] } else { &arguments.runs };
+    let mut runs = Vec::new();
+    for typed in named {
+        if let Some(to) = arguments.file.as_deref().filter(|to| document::is_same(typed, to)) {
+            return Err(DocumentFault::Overwrites(to.display().to_string()).into());
+        }
+        let document = document::named(typed, &arguments.store)?;
+        runs.push(Reported { name: name(typed, &document), shown: document::plain(&document).into_owned(), document });
+    }
+    if let Some(folder) = &arguments.svg {
+        draw(&runs, folder)?;
+    }
+    if is_page {
+        let text = match arguments.format {
+            ReportFormat::Html => page(&runs, arguments.paper)?,
+            ReportFormat::Markdown => {
+                let texts = runs.iter().map(|run| Ok(report::markdown(&run.name, &run.shown)));
+                let paper = arguments.paper.then(|| Ok(format!("```text\n{}```\n", paper::all_text()?)));
+                texts.chain(paper).collect::<Result<Vec<String>, Error>>()?.join("\n")
+            }
+        };
+        output::deliver(&text, arguments.file.as_deref())?;
+        if let Some(path) = &arguments.file {
+            remark!("wrote {}", path.display());
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The id of a stored run, else what was typed.
+fn name(typed: &Path, document: &Document) -> String {
+    let typed = if typed == Path::new("-") { "standard input".into() } else { typed.to_string_lossy() };
+    line(document.run.store.as_ref().map_or(&typed, |stored| &stored.run)).into_owned()
+}
+
+fn page(runs: &[Reported], has_paper: bool) -> Result<String, Error> {
+    let paper = has_paper.then(paper::all_tables).transpose()?;
+    let published: Vec<_> = runs.iter().map(|run| published_beside(&run.shown)).collect();
+    let json: Vec<_> = runs.iter().map(|run| |detail| embedded(&run.document, detail)).collect();
+    let runs: Vec<html::Run> = runs
+        .iter()
+        .zip(&published)
+        .zip(&json)
+        .map(|((run, published), json)| html::Run { name: &run.name, document: &run.shown, published, json })
+        .collect();
+    Ok(html::page(&runs, paper.as_ref()))
+}
+
+/// The document as other programs read it, in this detail.
+fn embedded(document: &Document, detail: Detail) -> String {
+    let mut value = serde_json::to_value(document).expect("plain data");
+    let cells = value["cells"].as_array_mut().into_iter().flatten();
+    for rounds in cells.filter_map(|cell| cell["rounds"].as_array_mut()) {
+        match detail {
+            Detail::Whole => {}
+            Detail::WithoutIntervals => rounds.iter_mut().filter_map(Value::as_object_mut).for_each(|round| {
+                round.remove("intervals");
+            }),
+            Detail::WithoutRounds => rounds.clear(),
+        }
+    }
+    dense(&value)
+}
+
+/// What the file of a chart is called.
+const fn word(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Rates => "rates",
+        Subject::Choice => "choice",
+        Subject::OverTime => "over-time",
+        Subject::Latency => "latency",
+        Subject::Together => "together",
+        Subject::Time => "time",
+        Subject::Sweep => "sweep",
+        Subject::Paper => "paper",
+    }
+}
+
+/// Writes the charts of all runs into the folder, which is made where it is not there; each is looked at first.
+fn draw(runs: &[Reported], folder: &Path) -> Result<(), Error> {
+    let fault = |path: &Path, source| Error::Output { to: path.display().to_string(), source };
+    if !folder.is_dir() {
+        fs::create_dir(folder).map_err(|source| fault(folder, source))?;
+    }
+    let mut drawn = 0;
+    for (number, run) in runs.iter().enumerate() {
+        let before = if runs.len() > 1 { format!("{}-", number + 1) } else { String::new() };
+        let mut subjects: Vec<Subject> = Vec::new();
+        for chart in chart::charts(&run.shown) {
+            subjects.push(chart.subject);
+            let count = subjects.iter().filter(|subject| **subject == chart.subject).count();
+            let path = folder.join(format!("{before}{}-{count}.svg", word(chart.subject)));
+            output::check(Some(&path))?;
+            output::deliver(&chart::standalone(&chart), Some(&path))?;
+            remark!("wrote {}", path.display());
+            drawn += 1;
+        }
+    }
+    if drawn == 0 {
+        remark!("nothing was measured that could be drawn");
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Runs as one page of HTML that needs nothing else: no server, no network, no script to be complete. For a screen, a phone,
+//! paper, and a program that reads aloud.
+//!
+//! What others wrote is escaped by `maud` wherever it stands in the page; the document behind it is JSON in a script that is
+//! no program, with every `<` escaped, so that no name in it ends that script.
+
+mod figures;
+mod parts;
+mod raw;
+mod replicated;
+mod run;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use stats::Document;
+use stats::replication::PaperDocument;
+
+use crate::chart;
+
+/// A run as the page shows it.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// How it is called.
+    pub name: &'a str,
+    /// What was measured: without what a terminal would obey, as for every table.
+    pub document: &'a Document,
+    /// The published figures beside those that this run simulated, where it simulated a machine of the paper as it is.
+    pub published: &'a [stats::replication::Comparison],
+    /// The document as JSON, in this detail.
+    pub json: &'a dyn Fn(Detail) -> String,
+}
+
+/// How much of a document stands in the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// All of it.
+    Whole,
+    /// Without what returned in each quarter of a second.
+    WithoutIntervals,
+    /// Without the rounds, whose times stand in the page as a table.
+    WithoutRounds,
+}
+
+impl Detail {
+    const ALL: [Detail; 3] = [Detail::Whole, Detail::WithoutIntervals, Detail::WithoutRounds];
+
+    /// What is said of what is left out.
+    const fn remark(self) -> &'static str {
+        match self {
+            Detail::Whole => "",
+            Detail::WithoutIntervals => {
+                "Left out of it, so that the page stays small: what returned in each quarter of a second. "
+            }
+            Detail::WithoutRounds => {
+                "Left out of it, so that the page stays small: the rounds, whose times the table above has. "
+            }
+        }
+    }
+}
+
+/// The most bytes of a page: it is sent in letters and kept beside others. Where the documents make it larger, they stand
+/// there in less detail.
+pub const LARGEST: usize = 300_000;
+
+/// The page: a section for each run, and one for the tables of the paper where they are wanted.
+pub fn page(runs: &[Run], paper: Option<&PaperDocument>) -> String {
+    let titles: Vec<String> = runs.iter().map(|run| run::title(run.document)).collect();
+    let is_one = runs.len() + usize::from(paper.is_some()) == 1;
+    let mut sections: Vec<Markup> = Vec::new();
+    for (place, (run, title)) in runs.iter().zip(&titles).enumerate() {
+        sections.push(run::section(run, title, parts::Place { number: place + 1, is_one }));
+    }
+    if let Some(paper) = paper {
+        sections.push(replicated::section(paper, parts::Place { number: runs.len() + 1, is_one }));
+    }
+    let title = match (&titles[..], paper) {
+        ([title], None) => title.clone(),
+        ([], _) => replicated::TITLE.to_owned(),
+        (_, None) => format!("{} runs", runs.len()),
+        (_, Some(_)) => format!("{} and the paper of 1983", if runs.len() == 1 { "A run" } else { "Runs" }),
+    };
+    let page = |documents: Markup| framed(&title, is_one, &titles, paper.is_some(), &sections, documents).into_string();
+    let rest = page(html! {}).len();
+    for detail in Detail::ALL {
+        let documents = raw::documents(runs, detail);
+        if rest + documents.0.len() <= LARGEST || detail == Detail::WithoutRounds {
+            return page(documents);
+        }
+    }
+    unreachable!("the last detail is always taken")
+}
+
+/// What stands around the sections.
+fn framed(
+    title: &str,
+    is_one: bool,
+    titles: &[String],
+    has_paper: bool,
+    sections: &[Markup],
+    documents: Markup,
+) -> Markup {
+    // What the page says of colours comes last, and holds.
+    let style = [chart::STYLE, include_str!("style.css")].concat();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "diskperf " (env!("CARGO_PKG_VERSION")) };
+                // A browser asks a server for a picture of the page where none is named.
+                link rel="icon" href="data:,";
+                title { (title) " - diskperf" }
+                style { (PreEscaped(style)) }
+            }
+            body {
+                a class="skip" href="#page" { "To the figures" }
+                main id="page" {
+                    @if !is_one {
+                        h1 { (title) }
+                        nav aria-label="Sections" {
+                            ol {
+                                @for (place, title) in titles.iter().enumerate() {
+                                    li { a href={ "#r" (place + 1) } { (title) } }
+                                }
+                                @if has_paper {
+                                    li { a href={ "#r" (titles.len() + 1) } { (replicated::TITLE) } }
+                                }
+                            }
+                        }
+                    }
+                    @for section in sections { (section) }
+                    (documents)
+                }
+                footer { "Made by diskperf " (env!("CARGO_PKG_VERSION")) ". This page holds all it shows and asks nobody for anything." }
+                script { (PreEscaped(include_str!("script.js"))) }
+            }
+        }
+    }
+}
+
+/// Nothing is fetched from anywhere. What is in the page itself may be used: its own style and script, and pictures whose
+/// bytes stand in it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";

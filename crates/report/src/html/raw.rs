@@ -1,0 +1,136 @@
+//! What all figures come from: the rounds as a table, and the documents for other programs.
+
+use maud::{Markup, PreEscaped, html};
+use stats::{Cell, Document, summary};
+
+use super::parts::wide;
+use super::{Detail, Run};
+use crate::numbers::{plain, significant};
+use crate::rows;
+
+/// What is known of each cell and stands in no other table, then the rate of each of its rounds.
+pub fn rounds(document: &Document) -> Markup {
+    let several = document.run.targets.len() > 1;
+    let most = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
+    let cells = html! {
+        table class="raw" {
+            thead {
+                tr {
+                    th scope="col" { "" }
+                    @if several { th scope="col" { "target" } }
+                    @for heading in HEADINGS { th scope="col" class="n" { (heading) } }
+                }
+            }
+            tbody {
+                @for cell in &document.cells {
+                    tr {
+                        th scope="row" { (rows::name(cell, &document.cells)) }
+                        @if several { td { (cell.target) } }
+                        @for figure in figures(cell) { td class="n" { (figure) } }
+                    }
+                }
+            }
+        }
+    };
+    let rounds = html! {
+        table class="raw" {
+            thead {
+                tr {
+                    th scope="col" { "" }
+                    @if several { th scope="col" { "target" } }
+                    th scope="col" { "a second" }
+                    @for round in 1..=most { th scope="col" class="n" { (round) } }
+                }
+            }
+            tbody {
+                @for cell in &document.cells {
+                    tr {
+                        th scope="row" { (rows::name(cell, &document.cells)) }
+                        @if several { td { (cell.target) } }
+                        @let rate = cell.rate.as_ref();
+                        td { (rate.map_or("n.m.", |rate| rate.unit.as_str())) }
+                        @for round in &cell.rounds {
+                            @let value = rate.and_then(|rate| {
+                                let of_round = summary::round_rate(round, cell.together, rate.base, cell.state.clock)?;
+                                Some(significant(of_round * rate.value / rate.per_second, 4))
+                            });
+                            td class="n" {
+                                @let value = value.unwrap_or_default();
+                                @if round.discarded { "(" (value) ")" } @else { (value) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        details {
+            summary { "Raw cells, and the rate of each round" }
+            p class="why" { "Rates are bytes, files or operations per second, times are nanoseconds, bytes are those of all kept rounds. An empty field is n.m. Of the rounds those in parentheses were discarded." }
+            (wide("Raw cells", cells))
+            (wide("The rate of each round", rounds))
+        }
+    }
+}
+
+/// What is known of each cell.
+const HEADINGS: [&str; 17] = [
+    "per second",
+    "low",
+    "high",
+    "rounds",
+    "CPU %",
+    "kernel %",
+    "machine %",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
+    "bytes",
+    "read",
+    "written",
+    "flushes",
+    "effect",
+];
+
+/// In the order of the headings; nothing where it is not measured.
+fn figures(cell: &Cell) -> [String; 17] {
+    let figure = |value: Option<f64>| value.map_or_else(String::new, |value| plain(value, 6, 6));
+    let whole = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let (rate, cpu, latency, io) = (cell.rate.as_ref(), cell.cpu_percent, cell.latency_ns, cell.io);
+    [
+        figure(rate.map(|rate| rate.per_second)),
+        figure(rate.and_then(|rate| rate.low)),
+        figure(rate.and_then(|rate| rate.high)),
+        cell.kept().count().to_string(),
+        figure(cpu.map(|cpu| cpu.process)),
+        figure(cpu.and_then(|cpu| cpu.kernel_workers)),
+        figure(cpu.and_then(|cpu| cpu.machine)),
+        whole(latency.map(|latency| latency.p50)),
+        whole(latency.and_then(|latency| latency.p90)),
+        whole(latency.and_then(|latency| latency.p99)),
+        whole(latency.and_then(|latency| latency.p999)),
+        whole(latency.map(|latency| latency.max)),
+        whole(io.map(|io| io.program_bytes)),
+        whole(io.map(|io| io.device_read)),
+        whole(io.map(|io| io.device_written)),
+        whole(io.map(|io| io.flushes)),
+        cell.effect.clone().unwrap_or_default(),
+    ]
+}
+
+/// Every document, for a program that takes it out of the page, with a button for a person.
+pub fn documents(runs: &[Run], detail: Detail) -> Markup {
+    html! {
+        @for (place, run) in runs.iter().enumerate() {
+            @let id = if place == 0 { "document".to_owned() } else { format!("document-{}", place + 1) };
+            p class="document" data-for=(id) data-name={ "diskperf-" (run.name) ".json" } {
+                "The document of " (run.name) " stands in this page as JSON. "
+                @if detail != Detail::Whole { (detail.remark()) code { "diskperf show " (run.name) " --format json" } " has it all." }
+            }
+            script type="application/json" id=(id) { (PreEscaped((run.json)(detail).replace('<', "\\u003c"))) }
+        }
+    }
+}

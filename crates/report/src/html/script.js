@@ -1,0 +1,93 @@
+'use strict';
+// What the page can do beyond being read: tips, series that are switched off, a command that is copied, a document that is
+// saved. Without it nothing is missing from the page.
+(() => {
+  const all = (selector, inside = document) => inside.querySelectorAll(selector);
+
+  // A tip, by mouse, finger or keyboard. Arrows move from mark to mark of the chart that has the focus.
+  const tip = document.createElement('div');
+  tip.id = 'tip';
+  tip.setAttribute('role', 'status');
+  tip.hidden = true;
+  document.body.append(tip);
+  const hide = () => { tip.hidden = true; };
+  const show = (at) => {
+    tip.textContent = at.dataset.tip;
+    tip.hidden = false;
+    const mark = at.getBoundingClientRect();
+    const left = mark.left + mark.width / 2 - tip.offsetWidth / 2;
+    const above = mark.top - tip.offsetHeight - 8;
+    tip.style.left = Math.max(8, Math.min(left, document.documentElement.clientWidth - tip.offsetWidth - 8)) + 'px';
+    tip.style.top = (above < 8 ? mark.bottom + 8 : above) + 'px';
+  };
+  const reached = (event) => {
+    const at = event.target instanceof Element && event.target.closest('.tip[data-tip]');
+    if (at) show(at); else if (event.type !== 'focusin') hide();
+  };
+  for (const event of ['pointerover', 'click', 'focusin']) document.addEventListener(event, reached);
+  document.addEventListener('focusout', hide);
+  document.addEventListener('scroll', hide, true);
+  for (const chart of all('.plot')) {
+    let place = -1;
+    chart.tabIndex = 0;
+    chart.addEventListener('keydown', (event) => {
+      const marks = [...all('.tip[data-tip]', chart)].filter((mark) => !mark.closest('.off'));
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === 'Escape') hide();
+      if (!step || !marks.length) return;
+      event.preventDefault();
+      place = (place + step + marks.length) % marks.length;
+      marks[place].scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      requestAnimationFrame(() => requestAnimationFrame(() => show(marks[place])));
+    });
+  }
+
+  const button = (text, act) => {
+    const made = document.createElement('button');
+    made.type = 'button';
+    made.textContent = text;
+    made.addEventListener('click', () => act(made));
+    return made;
+  };
+
+  // Names of series switch them.
+  for (const name of all('.legend [data-series]')) {
+    const series = name.dataset.series;
+    const made = button(series, () => {
+      const on = made.getAttribute('aria-pressed') === 'false';
+      made.setAttribute('aria-pressed', String(on));
+      for (const part of all('.series', name.closest('figure'))) {
+        if (part.dataset.series === series) part.classList.toggle('off', !on);
+      }
+    });
+    made.setAttribute('aria-pressed', 'true');
+    name.replaceChildren(made);
+  }
+
+  // Commands are copied, or selected where that is not allowed.
+  for (const box of all('.command')) {
+    const code = box.querySelector('code');
+    box.append(button('Copy', (made) => {
+      const select = () => getSelection().selectAllChildren(code);
+      const done = () => {
+        made.textContent = 'Copied';
+        setTimeout(() => { made.textContent = 'Copy'; }, 1500);
+      };
+      if (navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(done, select); else select();
+    }));
+  }
+
+  // The document as a file.
+  for (const line of all('.document')) {
+    line.append(' ', button('Save it', () => {
+      const text = document.getElementById(line.dataset.for).textContent;
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+      link.download = line.dataset.name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    }));
+  }
+
+  addEventListener('beforeprint', () => { for (const part of all('details')) part.open = true; });
+})();
