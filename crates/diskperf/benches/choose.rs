@@ -121,7 +121,7 @@ fn equal() {
     for seed in 1..=EQUAL {
         let seed = seed.to_string();
         let words = "choose a=image:ext4,size=400MiB b=image:ext4,size=400MiB --only read_8192 --only commit \
-                     --only smallfb --size 8MiB --budget 30s --json --seed";
+                     --only smallfb --size 8MiB --rounds 8 --json --seed";
         let words: Vec<&str> = words.split_whitespace().chain([seed.as_str()]).collect();
         let ended = testkit::run(&program(), folder.path(), &words);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
