@@ -1,10 +1,9 @@
 //! Bars from zero, each under its name and its figure, on one axis: with an interval, and a dot for every round.
 
 use super::NARROW;
-use super::frame::{AXIS, along};
+use super::frame::{AXIS, Heading, LINE, along, both_sides};
 use super::scale::{self, Scale};
-use super::svg::{Along, Anchor, Path, Svg};
-use super::words::{BOLD, fitted, width};
+use super::svg::{Path, Svg};
 
 /// One bar.
 pub(super) struct Bar {
@@ -34,8 +33,6 @@ pub(super) struct Group {
     pub(super) bars: Vec<Bar>,
 }
 
-/// A line of text.
-pub(super) const LINE: f64 = 16.0;
 /// A bar, in which an interval and dots can be told apart.
 const HIGH: f64 = 11.0;
 /// From a bar to the next text.
@@ -44,13 +41,13 @@ const GAP: f64 = 6.0;
 const BETWEEN: f64 = 6.0;
 
 impl Group {
-    /// Whether the heading names the only bar, and so stands in its line.
+    /// Whether the heading stands in the line of the only bar.
     fn is_single(&self) -> bool {
-        matches!(&self.bars[..], [only] if only.label.is_empty())
+        matches!(&self.bars[..], [only] if only.label.is_empty() && Heading::of(&self.heading).has_room_for(&only.said))
     }
 
     fn height(&self) -> f64 {
-        let heading = if self.is_single() { 0.0 } else { LINE };
+        let heading = if self.is_single() { 0.0 } else { Heading::of(&self.heading).height() };
         heading + self.bars.len() as f64 * (LINE + HIGH + GAP) + BETWEEN
     }
 }
@@ -67,22 +64,21 @@ pub(super) fn draw(groups: &[Group]) -> (Svg, f64) {
     let mut y = 0.0;
     for group in groups {
         let next = y + group.height();
+        let heading = Heading::of(&group.heading);
+        heading.draw(&mut svg, y);
         if !group.is_single() {
-            svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&group.heading, NARROW / BOLD));
-            y += LINE;
+            y += heading.height();
         }
         for bar in &group.bars {
-            let is_name = group.is_single();
-            let (name, class, wider) =
-                if is_name { (&group.heading, "name", BOLD) } else { (&bar.label, "label", 1.0) };
             svg.open_series(&bar.class, &bar.series, &bar.tip);
-            let room = NARROW - width(&bar.said) - 8.0;
-            svg.text(class, Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(name, room / wider));
-            svg.text("said", Along::Share(1.0), y + 12.0, Anchor::End, &bar.said);
+            both_sides(&mut svg, y, &bar.label, &bar.said);
             y += LINE;
             if let Some(value) = bar.value {
                 svg.rect("bar", 0.0, scale.share(value), y, HIGH, "");
-                svg.stretched(y, HIGH, &[("dots", dots(bar, &scale)), ("whisker", whisker(bar, &scale))]);
+                let dots = dots(bar, &scale);
+                // A ring is seen on the bar and beside it.
+                let paths = [("dots", dots.clone()), ("dots within", dots), ("whisker", whisker(bar, &scale))];
+                svg.stretched(y, HIGH, &paths);
             }
             svg.close("g");
             y += HIGH + GAP;
@@ -95,13 +91,13 @@ pub(super) fn draw(groups: &[Group]) -> (Svg, f64) {
 /// A dot for each round, where there are several.
 fn dots(bar: &Bar, scale: &Scale) -> Path {
     let several = if bar.dots.len() > 1 { &bar.dots[..] } else { &[] };
-    several.iter().fold(Path::default(), |path, value| path.dot(scale.share(*value), HIGH / 2.0))
+    several.iter().fold(Path::default(), |path, value| path.dot(scale.share(*value), HIGH - 2.5))
 }
 
 /// The interval: a line with an end on both sides.
 fn whisker(bar: &Bar, scale: &Scale) -> Path {
     let Some((low, high)) = bar.interval else { return Path::default() };
     let (low, high) = (scale.share(low), scale.share(high));
-    let end = |path: Path, x| path.to(x, 2.0).line(x, HIGH - 2.0);
-    end(end(Path::default(), low), high).to(low, HIGH / 2.0).line(high, HIGH / 2.0)
+    let end = |path: Path, x| path.to(x, 0.5).line(x, 7.5);
+    end(end(Path::default(), low), high).to(low, 4.0).line(high, 4.0)
 }

@@ -34,19 +34,15 @@ impl<'a> Names<'a> {
         Names { names }
     }
 
-    /// Which one it is; the first where it is none of them.
-    pub(super) fn place(&self, name: &str) -> usize {
-        self.names.iter().position(|other| *other == name).unwrap_or(0)
-    }
-
-    /// The class of its colour.
+    /// The class of its colour; of several at once, that of none.
     pub(super) fn class(&self, name: &str) -> String {
-        class(self.place(name))
+        self.names.iter().position(|other| *other == name).map_or_else(|| "all".to_owned(), class)
     }
 
-    /// Its name as that of a series; nothing where there is but one.
+    /// Its name as that of a series; nothing where there is but one, or where several are meant.
     pub(super) fn series(&self, name: &str) -> String {
-        if self.names.len() > 1 { plain::line(name).into_owned() } else { String::new() }
+        let is_one_of_many = self.names.len() > 1 && self.names.contains(&name);
+        if is_one_of_many { plain::line(name).into_owned() } else { String::new() }
     }
 
     /// All of them as series; none where there is but one.

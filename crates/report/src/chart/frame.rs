@@ -1,7 +1,7 @@
 //! What stands around the drawing of every chart: its element, its axes, its words for who cannot see it.
 
 use super::svg::{Along, Anchor, Svg};
-use super::words::{self, Label};
+use super::words::{self, BOLD, Label};
 use super::{Chart, NARROW, Subject};
 use crate::plain;
 
@@ -85,6 +85,51 @@ pub(super) fn upright(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, to
 
 /// Labels of an upright axis keep so many pixels apart.
 const LEAST_APART: f64 = 15.0;
+
+/// A line of text.
+pub(super) const LINE: f64 = 16.0;
+
+/// The name of a program above its targets, in as many lines as it needs.
+pub(super) struct Heading(Vec<String>);
+
+impl Heading {
+    /// Of this name.
+    pub(super) fn of(name: &str) -> Heading {
+        Heading(words::lines(&plain::line(name), NARROW / BOLD))
+    }
+
+    /// Whether the name leaves room beside it for these words, so that both stand in one line.
+    pub(super) fn has_room_for(&self, said: &str) -> bool {
+        matches!(&self.0[..], [line] if BOLD * words::width(line) + BESIDE + words::width(said) <= NARROW)
+    }
+
+    /// How high it is.
+    pub(super) fn height(&self) -> f64 {
+        LINE * self.0.len() as f64
+    }
+
+    /// Draws it.
+    pub(super) fn draw(&self, svg: &mut Svg, y: f64) {
+        for (line, place) in self.0.iter().zip(0u32..) {
+            svg.text("name", Along::Share(0.0), y + BASE + LINE * f64::from(place), Anchor::Start, line);
+        }
+    }
+}
+
+/// From the upper end of a line to what its letters stand on.
+pub(super) const BASE: f64 = 12.0;
+
+/// What is at least between words to the left and words to the right.
+const BESIDE: f64 = 10.0;
+
+/// A line with words on both sides. Those to the right are whole; of those to the left what there is room for.
+pub(super) fn both_sides(svg: &mut Svg, y: f64, left: &str, right: &str) {
+    let room = NARROW - words::width(right) - BESIDE;
+    if !left.is_empty() {
+        svg.text("label", Along::Share(0.0), y + BASE, Anchor::Start, &words::fitted(left, room));
+    }
+    svg.text("said", Along::Share(1.0), y + BASE, Anchor::End, right);
+}
 
 /// From the middle of a line of text to what it stands on.
 pub(super) const MIDDLE: f64 = 4.0;

@@ -1,16 +1,15 @@
 //! How long single operations took: of each program and target the percentiles on a logarithmic axis, each with a shape
 //! of its own, joined by a line.
 
-use stats::{Cell, Document, Latency, LatencyKind};
+use stats::{Cell, Document, Latency, LatencyKind, Provenance};
 use units::Nanos;
 
-use super::bars::LINE;
 use super::figures::{self, Names};
-use super::frame::{AXIS, Frame, along};
+use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::rates::MOST_BARS;
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
-use super::words::{BOLD, fitted, width};
+use super::words::width;
 use super::{Chart, NARROW, Subject};
 use crate::rows;
 
@@ -34,7 +33,8 @@ const SHAPES: [(&str, Shape); 5] = [
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::of(document, false);
     let of_kind = |kind| {
-        let is = |cell: &Cell| cell.latency_ns.filter(|latency| latency.kind == kind);
+        let is_own = |cell: &Cell| cell.provenance != Provenance::Published;
+        let is = |cell: &Cell| cell.latency_ns.filter(|latency| latency.kind == kind && is_own(cell));
         let cells: Vec<(&Cell, Latency)> = document.cells.iter().filter_map(|cell| Some((cell, is(cell)?))).collect();
         let scale =
             Scale::log(cells.iter().flat_map(|(_, latency)| times(*latency)).flatten().map(|nanos| nanos as f64));
@@ -57,12 +57,14 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
             None => rows.push((name, vec![cell])),
         }
     }
-    let is_single = |cells: &[&(&Cell, Latency)]| cells.len() == 1 && names.each().len() == 1;
-    let height = |cells: &[&(&Cell, Latency)]| {
-        let heading = if is_single(cells) { 0.0 } else { LINE };
-        heading + cells.len() as f64 * (LINE + STRIP) + BETWEEN
+    let is_alone = names.each().len() == 1;
+    let lines = |name: &str, cells: &[&(&Cell, Latency)]| {
+        let heading = Heading::of(name);
+        let is_single = is_alone && cells.len() == 1 && heading.has_room_for(&said(cells[0].1));
+        if is_single { 0.0 } else { heading.height() }
     };
-    let foot = KEY + rows.iter().map(|(_, cells)| height(cells)).sum::<f64>();
+    let height = |cells: &[&(&Cell, Latency)]| cells.len() as f64 * (LINE + STRIP) + BETWEEN;
+    let foot = KEY + rows.iter().map(|(name, cells)| lines(name, cells) + height(cells)).sum::<f64>();
     let mut svg = Svg::default();
     key(&mut svg);
     let labels = scale.ticks(5).into_iter().map(|tick| (scale.share(tick), scale::time(tick)));
@@ -70,26 +72,19 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     let mut y = KEY;
     let mut figures: Vec<String> = Vec::new();
     for (name, cells) in &rows {
-        let next = y + height(cells);
-        if !is_single(cells) {
-            svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(name, NARROW / BOLD));
-            y += LINE;
-        }
+        Heading::of(name).draw(&mut svg, y);
+        y += lines(name, cells);
         for (cell, latency) in cells {
             let said = said(*latency);
             figures.push(format!("{name} on {} {said}", cell.target));
             svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &tip(cell, name, *latency));
-            let (label, class, wider) =
-                if is_single(cells) { (name, "name", BOLD) } else { (&cell.target, "label", 1.0) };
-            let room = NARROW - width(&said) - 8.0;
-            svg.text(class, Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(label, room / wider));
-            svg.text("said", Along::Share(1.0), y + 12.0, Anchor::End, &said);
+            both_sides(&mut svg, y, if is_alone { "" } else { &cell.target }, &said);
             y += LINE;
             strip(&mut svg, scale, *latency, y);
             svg.close("g");
             y += STRIP;
         }
-        y = next;
+        y += BETWEEN;
     }
     let frame = Frame {
         subject: Subject::Latency,

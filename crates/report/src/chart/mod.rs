@@ -10,6 +10,10 @@
 //!   5. a chart of which nothing was measured is not made.
 
 mod bars;
+#[cfg(test)]
+mod checked;
+#[cfg(test)]
+mod example;
 mod figures;
 mod frame;
 mod latencies;
@@ -19,8 +23,11 @@ mod rates;
 mod ratios;
 mod scale;
 mod stacks;
+mod standalone;
 mod svg;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod thinned;
 mod together;
 mod words;
@@ -28,7 +35,7 @@ mod words;
 use stats::Document;
 use stats::replication::PaperDocument;
 
-use svg::{Along, Anchor, Shape, Svg};
+pub use standalone::standalone;
 
 /// The part of a page that a chart belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,47 +100,4 @@ pub fn charts(document: &Document) -> Vec<Chart> {
 /// The tables of 1983: what was printed beside what is simulated.
 pub fn paper(document: &PaperDocument) -> Vec<Chart> {
     published::tables(document)
-}
-
-/// How wide a file of its own is, in pixels. Half of a large screen.
-const WIDE: f64 = 760.0;
-
-/// A chart as a file of its own, with its colours, its title and the names of what it tells apart.
-pub fn standalone(chart: &Chart) -> String {
-    const EDGE: f64 = 16.0;
-    let room = WIDE - 2.0 * EDGE;
-    let mut y = EDGE + 14.0;
-    let mut head = Svg::default();
-    for line in words::lines(&chart.title, room / words::BOLD) {
-        head.text("name", Along::Pixels(EDGE), y, Anchor::Start, &line);
-        y += bars::LINE;
-    }
-    let mut x = EDGE;
-    for (place, name) in chart.series.iter().enumerate() {
-        let name = words::fitted(name, room / 2.0);
-        let wide = words::width(&name) + 34.0;
-        if x + wide > WIDE - EDGE && x > EDGE {
-            (x, y) = (EDGE, y + bars::LINE);
-        }
-        head.open("g", &[("class", &figures::class(place))]);
-        head.shape("", Shape::Square, Along::Pixels(x + 5.0), y - 4.0, "");
-        head.text("label", Along::Pixels(x + 16.0), y, Anchor::Start, &name);
-        head.close("g");
-        x += wide;
-    }
-    if !chart.series.is_empty() {
-        y += bars::LINE;
-    }
-    let high = y + f64::from(chart.height) + EDGE;
-    let is_upright = chart.svg.contains("class=\"chart upright\"");
-    let (left, right) = if is_upright { (frame::LEFT, frame::RIGHT) } else { (0.0, 0.0) };
-    let head = head.into_text();
-    let (from, width) = (EDGE + left, room - left - right);
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
-         width=\"{WIDE}\" height=\"{high}\" viewBox=\"0 0 {WIDE} {high}\"><style>{STYLE}.chart .chart {{ width: 100%; \
-         margin: 0; }}</style><rect width=\"100%\" height=\"100%\" fill=\"var(--chart-paper)\"/>{head}<svg class=\"at\" \
-         x=\"{from}\" y=\"{y}\" width=\"{width}\" height=\"{}\">{}</svg></svg>\n",
-        chart.height, chart.svg
-    )
 }

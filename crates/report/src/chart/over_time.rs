@@ -10,11 +10,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Cell, Document, INTERVAL, MarkCode, RateBase, Round, level};
+use stats::{Cell, Document, INTERVAL, MarkCode, Provenance, RateBase, Round, level};
 
-use super::bars::LINE;
 use super::figures::{self, Names};
-use super::frame::{Frame, NARROW_GROUND, along, upright};
+use super::frame::{Frame, LINE, NARROW_GROUND, along, upright};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::thinned::thinned;
@@ -24,8 +23,8 @@ use crate::rows;
 
 /// The most charts of a document: a page is to stay small.
 const MOST_CHARTS: usize = 6;
-/// The most points of a line: about as many pixels as a telephone has for it.
-const MOST_POINTS: usize = 160;
+/// The most points of a line: more than half as many as a telephone has pixels for it.
+const MOST_POINTS: usize = 120;
 /// The most lines of a chart: as many as there are colours.
 const MOST_LINES: usize = 6;
 /// The fewest quarters of a second that show anything: two windows of `level`.
@@ -51,9 +50,10 @@ struct Program<'a> {
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::of(document, false);
     let mut programs: Vec<Program> = Vec::new();
+    let is_drawn = |cell: &&Cell| !cell.together && cell.rate.is_some() && cell.provenance != Provenance::Published;
     // 2.
     let has_all_rounds = document.run.preset.as_deref() == Some("device");
-    for cell in document.cells.iter().filter(|cell| !cell.together && cell.rate.is_some()) {
+    for cell in document.cells.iter().filter(is_drawn) {
         let name = rows::name(cell, &document.cells);
         match programs.iter_mut().find(|program| program.name == name) {
             Some(program) => program.cells.push(cell),
@@ -131,8 +131,9 @@ impl Program<'_> {
         }
         for (cell, line) in cells.iter().zip(&lines) {
             svg.open_series(&names.class(&cell.target), &names.series(&cell.target), "");
-            let path = line.iter().fold(Path::default(), |path, segment| segment_of(path, segment, &scale));
-            svg.stretched(top, GROUND, &[("line", path)]);
+            let curve = line.iter().fold(Path::default(), |path, segment| curve(path, segment, &scale));
+            let points = line.iter().fold(Path::default(), |path, segment| point(path, segment, &scale));
+            svg.stretched(top, GROUND, &[("line", curve), ("points", points)]);
             svg.close("g");
         }
         self.tips(&mut svg, cells, &slots, top);
@@ -258,10 +259,16 @@ impl Program<'_> {
     }
 }
 
-/// What was done in each quarter of a second of a round, in the unit of the rate.
+/// What was done in each quarter of a second of a round, in the unit of the rate. A copy moves every byte more often than
+/// its rate counts it: to the program and back.
 fn series(cell: &Cell, round: &Round) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
-    let per_second = |interval| amount(cell, interval) as f64 / INTERVAL.as_secs_f64();
+    let moved: u64 = round.intervals.iter().map(|interval| interval.bytes).fold(0, u64::saturating_add);
+    let times = match rate.base {
+        RateBase::Bytes if round.bytes > 0 => moved.div_ceil(round.bytes).max(1) as f64,
+        _ => 1.0,
+    };
+    let per_second = |interval| amount(cell, interval) as f64 / times / INTERVAL.as_secs_f64();
     round.intervals.iter().map(|interval| figures::in_unit(rate, per_second(interval))).collect()
 }
 
@@ -272,16 +279,26 @@ fn amount(cell: &Cell, interval: &stats::Interval) -> u64 {
     }
 }
 
-/// A line through the points of a round; a dot where there is but one.
-fn segment_of(path: Path, points: &[(f64, f64)], scale: &Scale) -> Path {
-    let y = |value: f64| GROUND * (1.0 - scale.share(value));
+/// A line through the points of a round.
+fn curve(path: Path, points: &[(f64, f64)], scale: &Scale) -> Path {
     match points {
-        [] => path,
-        [(x, value)] => path.dot(*x, y(*value)),
+        [] | [_] => path,
         [(x, value), rest @ ..] => {
-            rest.iter().fold(path.to(*x, y(*value)), |path, (x, value)| path.line(*x, y(*value)))
+            rest.iter().fold(path.to(*x, high(*value, scale)), |path, (x, value)| path.line(*x, high(*value, scale)))
         }
     }
+}
+
+/// A dot where a round has but one.
+fn point(path: Path, points: &[(f64, f64)], scale: &Scale) -> Path {
+    match points {
+        [(x, value)] => path.dot(*x, high(*value, scale)),
+        _ => path,
+    }
+}
+
+fn high(value: f64, scale: &Scale) -> f64 {
+    GROUND * (1.0 - scale.share(value))
 }
 
 /// Marks in words: `noise in rounds 1, 2 and 4`.

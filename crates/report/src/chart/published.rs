@@ -4,12 +4,11 @@
 use stats::replication::{Comparison, PaperDocument};
 use stats::{Cell, Document, Provenance, Rate};
 
-use super::bars::{self, Bar, Group, LINE};
+use super::bars::{self, Bar, Group};
 use super::figures::{self, Names, class};
-use super::frame::{AXIS, Frame, along};
+use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
-use super::words::{BOLD, fitted, width};
 use super::{Chart, NARROW, Subject, sweep};
 use crate::numbers::significant;
 use crate::rows;
@@ -27,8 +26,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let mut panels: Vec<(&Rate, Vec<Group>, Vec<String>)> = Vec::new();
     for cell in &published {
         let Some(rate) = &cell.rate else { continue };
-        let of_same_base = |panel: &&mut (&Rate, Vec<Group>, Vec<String>)| panel.0.base == rate.base;
-        let place = match panels.iter_mut().position(|mut panel| of_same_base(&&mut panel)) {
+        let place = match panels.iter().position(|(other, ..)| other.base == rate.base) {
             Some(place) => place,
             None => {
                 panels.push((rate, Vec::new(), Vec::new()));
@@ -113,7 +111,11 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
     let printed = |cell: &Comparison| cell.published.kbytes_per_sec.map(f64::from);
     let ends = cells.iter().flat_map(|cell| [Some(cell.simulated.kbytes_per_sec), printed(cell)]).flatten();
     let scale = Scale::linear(ends);
-    let foot = KEY + rows.iter().map(|(_, cells)| LINE + BETWEEN + cells.len() as f64 * (LINE + STRIP)).sum::<f64>();
+    let foot = KEY
+        + rows
+            .iter()
+            .map(|(name, cells)| Heading::of(name).height() + BETWEEN + cells.len() as f64 * (LINE + STRIP))
+            .sum::<f64>();
     let mut svg = Svg::default();
     let keys = [("printed", Shape::Circle { hollow: true }), ("simulated", Shape::Diamond)];
     for (place, (name, shape)) in keys.into_iter().enumerate() {
@@ -128,8 +130,9 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
     let mut told: Vec<String> = Vec::new();
     let mut y = KEY;
     for (configuration, cells) in &rows {
-        svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(configuration, NARROW / BOLD));
-        y += LINE;
+        let heading = Heading::of(configuration);
+        heading.draw(&mut svg, y);
+        y += heading.height();
         for cell in cells {
             let drives = if cell.drives == 1 { "1 drive".to_owned() } else { format!("{} drives", cell.drives) };
             let star = if cell.published.suspect { "*" } else { "" };
@@ -141,9 +144,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
             let tip = format!("{configuration}, {label}: printed {figure}, simulated {simulated}{error}");
             told.push(tip.clone());
             svg.open_series("", "", &tip);
-            let room = NARROW - width(&said) - 8.0;
-            svg.text("label", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&label, room));
-            svg.text("said", Along::Share(1.0), y + 12.0, Anchor::End, &said);
+            both_sides(&mut svg, y, &label, &said);
             y += LINE;
             pair(&mut svg, &scale, printed(cell), cell.simulated.kbytes_per_sec, y);
             svg.close("g");

@@ -68,7 +68,7 @@ fn bar(names: &Names, cell: &Cell, name: &str) -> Bar {
     Bar {
         class: names.class(&cell.target),
         series: names.series(&cell.target),
-        label: names.series(&cell.target),
+        label: if names.each().len() > 1 { cell.target.clone() } else { String::new() },
         said: figures::said(cell),
         tip: figures::tip(cell, name),
         value: cell.rate.as_ref().map(|rate| rate.value),

@@ -4,12 +4,11 @@
 use stats::choice::every_two;
 use stats::{Choice, Comparison, Document, Verdict};
 
-use super::bars::LINE;
 use super::figures::{self, class};
-use super::frame::{AXIS, Frame, along};
-use super::scale::Scale;
+use super::frame::{AXIS, Frame, Heading, LINE, along};
+use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
-use super::words::{BOLD, fitted};
+use super::words::fitted;
 use super::{Chart, NARROW, Subject};
 use crate::numbers::significant;
 
@@ -19,8 +18,6 @@ const STRIP: f64 = 14.0;
 const BETWEEN: f64 = 9.0;
 /// The words on both sides above the ground.
 const SIDES: f64 = 20.0;
-/// A program: its name, the verdict, the interval.
-const ROW: f64 = 2.0 * LINE + STRIP + BETWEEN;
 /// What is further from 1 ends at the edge: an interval of few rounds may reach anywhere.
 const FURTHEST: f64 = 32.0;
 
@@ -46,7 +43,12 @@ fn chart(choice: &Choice, sides: [(usize, &str); 2], pairs: &[(bool, &Comparison
     let ends = ends.map(|end| end.clamp(1.0 / FURTHEST, FURTHEST));
     let around = [1.0 / margin, margin].into_iter().flat_map(|end| [end, end.powi(2).min(FURTHEST)]);
     let scale = Scale::log(ends.chain(around)).unwrap_or(Scale::Log(0.5, 2.0));
-    let foot = SIDES + ROW * pairs.len() as f64;
+    let heading = |(is_use, pair): &(bool, &Comparison)| match is_use {
+        true => format!("for {}, as its programs weigh", pair.program),
+        false => pair.program.clone(),
+    };
+    let height = |pair| Heading::of(&heading(pair)).height() + LINE + STRIP + BETWEEN;
+    let foot = SIDES + pairs.iter().map(height).sum::<f64>();
     let mut svg = Svg::default();
     svg.rect("band", scale.share(1.0 / margin), scale.share(margin), SIDES, foot - SIDES, "");
     along(&mut svg, labels(&scale), NARROW, SIDES, foot);
@@ -58,18 +60,19 @@ fn chart(choice: &Choice, sides: [(usize, &str); 2], pairs: &[(bool, &Comparison
     svg.text("tick", Along::Share(1.0), 12.0, Anchor::End, &format!("{} faster ▸", name(second)));
     let mut figures: Vec<String> = Vec::new();
     let mut y = SIDES;
-    for (is_use, pair) in pairs {
-        let heading =
-            if *is_use { format!("for {}, as its programs weigh", pair.program) } else { pair.program.clone() };
+    for both in pairs {
+        let (name, pair) = (heading(both), both.1);
         let said = said(choice, pair);
-        figures.push(format!("{heading} {said}"));
-        let tip = format!("{heading}: {said}, {} pairs of rounds{}", pair.pairs, why(pair));
+        figures.push(format!("{name} {said}"));
+        let tip = format!("{name}: {said}, {} pairs of rounds{}", pair.pairs, why(pair));
         svg.open_series(&side(sides, pair), "", &tip);
-        svg.text("name", Along::Share(0.0), y + 14.0, Anchor::Start, &fitted(&heading, NARROW / BOLD));
-        svg.text("label", Along::Share(0.0), y + LINE + 13.0, Anchor::Start, &fitted(&said, NARROW));
-        strip(&mut svg, &scale, pair, y + 2.0 * LINE);
+        let heading = Heading::of(&name);
+        heading.draw(&mut svg, y + 2.0);
+        let below = y + heading.height();
+        svg.text("label", Along::Share(0.0), below + 13.0, Anchor::Start, &fitted(&said, NARROW));
+        strip(&mut svg, &scale, pair, below + LINE);
         svg.close("g");
-        y += ROW;
+        y += height(both);
     }
     let frame = Frame {
         subject: Subject::Choice,
@@ -120,7 +123,7 @@ fn said(choice: &Choice, pair: &Comparison) -> String {
             format!("{} faster:{ratio}{ends}", fitted(faster, 90.0))
         }
         (Verdict::Same, _) => {
-            let margin = significant(100.0 * choice.margin, 2);
+            let margin = scale::number(100.0 * choice.margin);
             format!("the same within {margin} %{}", ends.map_or_else(String::new, |ends| format!(": {ends}")))
         }
         _ => format!("not decided{}", ends.map_or_else(String::new, |ends| format!(": {ends}"))),

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use stats::{Cell, Document, Provenance};
 
-use super::bars::LINE;
 use super::figures::{self, class};
-use super::frame::{AXIS, Frame, along};
+use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::rates::MOST_BARS;
 use super::svg::{Along, Anchor, Svg};
 use super::words::{BOLD, fitted, width};
@@ -18,17 +17,31 @@ use crate::rows;
 const HIGH: f64 = 17.0;
 /// From a bar to the next text.
 const GAP: f64 = 6.0;
+/// From a program to the next.
+const BETWEEN: f64 = 4.0;
 /// The most owners with a colour of their own: one of the six is for all others.
 const MOST_OWNERS: usize = 5;
 /// What all others are called.
 const OTHERS: &str = "all others";
+
+/// What simulated machines do has more owners than there are colours: they are drawn by what kind of thing took the time.
+/// Each one's own part is told to who points at it.
+const KINDS: [(&str, &[&str]); 6] = [
+    ("calls and blocks", &["call", "block_read", "block_write", "allocate", "clear", "start"]),
+    ("copying", &["copy", "slowed"]),
+    ("processor taken", &["ready", "switch", "interrupt", "interrupted", "clock", "pause"]),
+    ("arm and platter", &["waiting_seek", "waiting_rotation", "waiting_lost_turn"]),
+    ("transfer", &["waiting_transfer", "waiting_path"]),
+    ("controller", &["waiting_controller", "waiting_host", "waiting_idle"]),
+];
 /// A part of the time that is narrower than this cannot be seen.
 const LEAST_SHARE: f64 = 0.0005;
 
-/// A cell, and its time by owner, as parts of all of it.
+/// A cell, and its time by what is drawn, as parts of all of it; and by owner, in words.
 struct Bar<'a> {
     cell: &'a Cell,
     shares: BTreeMap<String, f64>,
+    details: BTreeMap<String, Vec<String>>,
 }
 
 /// A chart of what the kernel was seen to do, and one of what simulated machines did, which is known more exactly.
@@ -36,20 +49,43 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let (mut seen, mut simulated) = (Vec::new(), Vec::new());
     for cell in &document.cells {
         match (&cell.breakdown, &cell.time) {
-            (Some(breakdown), _) => simulated.extend(bar(cell, &breakdown.all_programs().owners)),
+            (Some(breakdown), _) => simulated.extend(bar(cell, &breakdown.all_programs().owners, kind)),
             // What was published of a sweep is that sweep's.
-            (None, Some(time)) if cell.provenance != Provenance::Published => seen.extend(bar(cell, time)),
+            (None, Some(time)) if cell.provenance != Provenance::Published => seen.extend(bar(cell, time, spoken)),
             _ => {}
         }
     }
-    let titled = [("Where each millisecond went", seen), ("Where each simulated millisecond went", simulated)];
-    titled.into_iter().filter(|(_, bars)| !bars.is_empty()).map(|(title, bars)| chart(document, title, &bars)).collect()
+    let kinds = KINDS.iter().map(|(kind, _)| *kind).chain([OTHERS]);
+    let kinds: Vec<String> = kinds
+        .filter(|kind| *kind != OTHERS || simulated.iter().any(|bar: &Bar| bar.shares.contains_key(OTHERS)))
+        .map(str::to_owned)
+        .collect();
+    let owners = owners(&seen);
+    let titled =
+        [("Where each millisecond went", seen, owners), ("Where each simulated millisecond went", simulated, kinds)];
+    let made = titled.into_iter().filter(|(_, bars, _)| !bars.is_empty());
+    made.map(|(title, bars, owners)| chart(document, title, &bars, owners)).collect()
 }
 
-fn bar<'a>(cell: &'a Cell, times: &BTreeMap<String, u64>) -> Option<Bar<'a>> {
+fn spoken(owner: &str) -> String {
+    crate::plain::line(owner).replace('_', " ")
+}
+
+fn kind(owner: &str) -> String {
+    let kind = KINDS.iter().find(|(_, owners)| owners.contains(&owner));
+    kind.map_or(OTHERS, |(kind, _)| kind).to_owned()
+}
+
+fn bar<'a>(cell: &'a Cell, times: &BTreeMap<String, u64>, drawn_as: fn(&str) -> String) -> Option<Bar<'a>> {
     let all: f64 = times.values().map(|nanos| *nanos as f64).sum();
-    let shares = times.iter().map(|(owner, nanos)| (owner.replace('_', " "), *nanos as f64 / all));
-    (all > 0.0).then(|| Bar { cell, shares: shares.collect() })
+    let mut bar = Bar { cell, shares: BTreeMap::new(), details: BTreeMap::new() };
+    for (owner, nanos) in times.iter().filter(|(_, nanos)| **nanos > 0) {
+        let share = *nanos as f64 / all;
+        let drawn_as = drawn_as(owner);
+        *bar.shares.entry(drawn_as.clone()).or_default() += share;
+        bar.details.entry(drawn_as).or_default().push(format!("{} {}", spoken(owner), percent(share)));
+    }
+    (all > 0.0).then_some(bar)
 }
 
 /// The owners that have most of the time, over all bars, that one first; behind them the rest.
@@ -62,14 +98,13 @@ fn owners(bars: &[Bar]) -> Vec<String> {
     owners.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let has_others = owners.len() > MOST_OWNERS + 1;
     let most = if has_others { MOST_OWNERS } else { MOST_OWNERS + 1 };
-    let first = owners.into_iter().take(most).map(|(owner, _)| crate::plain::line(owner).into_owned());
+    let first = owners.into_iter().take(most).map(|(owner, _)| owner.to_owned());
     first.chain(has_others.then(|| OTHERS.to_owned())).collect()
 }
 
-fn chart(document: &Document, title: &str, bars: &[Bar]) -> Chart {
-    let owners = owners(bars);
+fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) -> Chart {
     let shown = &bars[..bars.len().min(MOST_BARS)];
-    let is_one_target = document.cells.iter().all(|cell| cell.target == document.cells[0].target);
+    let is_one_target = bars.iter().all(|bar| bar.cell.target == bars[0].cell.target);
     let mut rows: Vec<(String, Vec<&Bar>)> = Vec::new();
     for bar in shown {
         let name = rows::name(bar.cell, &document.cells);
@@ -78,34 +113,32 @@ fn chart(document: &Document, title: &str, bars: &[Bar]) -> Chart {
             None => rows.push((name, vec![bar])),
         }
     }
-    let is_single = |bars: &[&Bar]| is_one_target && bars.len() == 1;
-    let height = |bars: &[&Bar]| {
-        let heading = if is_single(bars) { 0.0 } else { LINE };
-        heading + bars.len() as f64 * (LINE + HIGH + GAP)
+    let lines = |name: &str, bars: &[&Bar]| {
+        let heading = Heading::of(name);
+        let is_single = is_one_target && bars.len() == 1 && heading.has_room_for(&largest(bars[0]));
+        if is_single { 0.0 } else { heading.height() }
     };
-    let foot = rows.iter().map(|(_, bars)| height(bars)).sum::<f64>();
+    let height = |bars: &[&Bar]| bars.len() as f64 * (LINE + HIGH + GAP) + BETWEEN;
+    let foot = rows.iter().map(|(name, bars)| lines(name, bars) + height(bars)).sum::<f64>();
     let mut svg = Svg::default();
     let labels = [0.0, 1.0, 0.5, 0.25, 0.75].map(|share| (share, format!("{:.0} %", 100.0 * share)));
     along(&mut svg, labels, NARROW, 0.0, foot);
     let mut told: Vec<String> = Vec::new();
     let mut y = 0.0;
     for (name, bars) in &rows {
-        if !is_single(bars) {
-            svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(name, NARROW / BOLD));
-            y += LINE;
-        }
+        Heading::of(name).draw(&mut svg, y);
+        let own_lines = lines(name, bars);
+        y += own_lines;
         for bar in bars {
-            let (label, class, wider) =
-                if is_single(bars) { (name, "name", BOLD) } else { (&bar.cell.target, "label", 1.0) };
-            let label = fitted(label, NARROW / 2.0 / wider);
-            let said = said(bar, NARROW - wider * width(&label) - 10.0);
-            told.push(format!("{name} on {} {}", bar.cell.target, self::said(bar, f64::INFINITY)));
-            svg.text(class, Along::Share(0.0), y + 12.0, Anchor::Start, &label);
-            svg.text("said", Along::Share(1.0), y + 12.0, Anchor::End, &said);
+            let label = if is_one_target { "" } else { &fitted(&bar.cell.target, NARROW / 2.0) };
+            let taken = if own_lines == 0.0 { BOLD * width(name) } else { width(label) };
+            told.push(format!("{name} on {} {}", bar.cell.target, said(bar, f64::INFINITY)));
+            both_sides(&mut svg, y, label, &said(bar, NARROW - taken - 10.0));
             y += LINE;
             parts(&mut svg, name, bar, &owners, y);
             y += HIGH + GAP;
         }
+        y += BETWEEN;
     }
     let left_out = match bars.len() - shown.len() {
         0 => String::new(),
@@ -125,7 +158,7 @@ fn parts(svg: &mut Svg, name: &str, bar: &Bar, owners: &[String], y: f64) {
     let mut from = 0.0;
     for (place, owner) in owners.iter().enumerate() {
         let share = match owner.as_str() {
-            OTHERS => {
+            OTHERS if !bar.shares.contains_key(OTHERS) => {
                 let own = |owner: &String| bar.shares.get(owner).copied().unwrap_or(0.0);
                 1.0 - owners.iter().map(own).sum::<f64>()
             }
@@ -134,7 +167,11 @@ fn parts(svg: &mut Svg, name: &str, bar: &Bar, owners: &[String], y: f64) {
         if share < LEAST_SHARE {
             continue;
         }
-        let tip = format!("{name} on {}: {owner} {}", bar.cell.target, percent(share));
+        let details = match bar.details.get(owner).map(Vec::as_slice) {
+            Some(several @ [_, _, ..]) => format!(" ({})", several.join(", ")),
+            _ => String::new(),
+        };
+        let tip = format!("{name} on {}: {owner} {}{details}", bar.cell.target, percent(share));
         svg.open_series(&class(place), owner, &tip);
         svg.rect("bar part", from, from + share, y, HIGH, "");
         if width(owner) + 8.0 <= share * NARROW {
@@ -145,18 +182,27 @@ fn parts(svg: &mut Svg, name: &str, bar: &Bar, owners: &[String], y: f64) {
     }
 }
 
-/// The largest parts in words, as many of two as there is room for: `device service 69 %, system 31 %`.
+/// The largest part in words.
+fn largest(bar: &Bar) -> String {
+    said(bar, 0.0)
+}
+
+/// The largest parts in words, the second only where there is room: `device service 69 %, system 31 %`.
 fn said(bar: &Bar, room: f64) -> String {
     let mut largest: Vec<(&String, f64)> = bar.shares.iter().map(|(owner, share)| (owner, *share)).collect();
     largest.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let figure = |(owner, share): &(&String, f64)| format!("{owner} {}", percent(*share));
+    let figure = |(owner, share): &(&String, f64)| format!("{} {}", fitted(owner, MOST_WORDS), percent(*share));
     let first = largest.first().map_or_else(String::new, figure);
-    let both = match largest.get(1).filter(|(_, share)| *share >= LEAST_SAID) {
-        Some(second) => format!("{first}, {}", figure(second)),
-        None => first.clone(),
-    };
-    if width(&both) <= room { both } else { fitted(&first, room) }
+    match largest.get(1).filter(|(_, share)| *share >= LEAST_SAID) {
+        Some(second) => {
+            Some(format!("{first}, {}", figure(second))).filter(|both| width(both) <= room).unwrap_or(first)
+        }
+        None => first,
+    }
 }
+
+/// The widest name of an owner, in pixels; what others wrote may have any.
+const MOST_WORDS: f64 = 150.0;
 
 /// A second part is worth its words from here on. Ours.
 const LEAST_SAID: f64 = 0.05;

@@ -51,10 +51,10 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Around its middle, five pixels to each side.
+    /// Around its middle, about five pixels to each side; a circle is an element of its own.
     const fn path(self) -> &'static str {
         match self {
-            Shape::Circle { .. } => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
+            Shape::Circle { .. } => "",
             Shape::Square => "M-4-4h8v8h-8z",
             Shape::Diamond => "M0-5.5L5.5 0L0 5.5L-5.5 0z",
             Shape::Up => "M0-5L5 4H-5z",
@@ -173,6 +173,11 @@ impl Svg {
     /// A point.
     pub(super) fn shape(&mut self, class: &str, shape: Shape, x: Along, y: f64, tip: &str) {
         let class = format!("mark {class}{}{}", if shape.is_hollow() { " hollow" } else { "" }, tipped(tip));
+        if let Shape::Circle { .. } = shape {
+            let place = [("cx", &*along(x)), ("cy", &*pixels(y)), ("r", "4.5")];
+            self.empty("circle", &[&[("class", &*class)], &place[..], &[("data-tip", tip)]].concat());
+            return;
+        }
         self.open("svg", &[("class", "at"), ("x", &along(x)), ("y", &pixels(y))]);
         self.empty("path", &[("class", &class), ("d", shape.path()), ("data-tip", tip)]);
         self.close("svg");

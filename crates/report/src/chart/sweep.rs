@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use stats::execution::Execution;
 use stats::{Cell, Document};
 
-use super::bars::LINE;
 use super::figures::{self, class};
-use super::frame::{AXIS, Frame, LEFT, NARROW_GROUND, along, upright};
+use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::words::fitted;

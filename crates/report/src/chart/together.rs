@@ -4,12 +4,11 @@
 use stats::bounds::{self, Bounds, Solo};
 use stats::{Cell, Document, Provenance};
 
-use super::bars::LINE;
 use super::figures::{self, class};
-use super::frame::{AXIS, Frame, along};
+use super::frame::{AXIS, Frame, Heading, LINE, along};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Svg};
-use super::words::{BOLD, fitted, width};
+use super::words::{fitted, width};
 use super::{Chart, NARROW, Subject};
 use crate::numbers::{significant, supported_digits};
 use crate::rows;
@@ -18,8 +17,8 @@ use crate::rows;
 const HIGH: f64 = 11.0;
 /// From a bar to the next text.
 const GAP: f64 = 5.0;
-/// A program: its name and why, the bars of each alone and of all at once, each under its words.
-const ROW: f64 = 2.0 * LINE + 2.0 * (LINE + HIGH + GAP) + 8.0;
+/// A program below its name: why, the bars of each alone and of all at once, each under its words.
+const ROW: f64 = LINE + 2.0 * (LINE + HIGH + GAP) + 8.0;
 
 /// A program that ran alone everywhere, and on all at once.
 struct Both<'a> {
@@ -100,7 +99,8 @@ fn chart(document: &Document, unit: &str, all: &[&Both]) -> Chart {
     let high = |cell: &Cell| cell.rate.as_ref().and_then(figures::interval).map_or(0.0, |(_, high)| high);
     let ends = all.iter().flat_map(|both| [both.bounds.free, value(both.together), high(both.together)]);
     let scale = Scale::linear(ends);
-    let foot = ROW * all.len() as f64;
+    let heading = |both: &Both| Heading::of(&rows::name(both.together, &document.cells));
+    let foot = all.iter().map(|both| heading(both).height() + ROW).sum::<f64>();
     let mut svg = Svg::default();
     let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
     along(&mut svg, labels, NARROW, 0.0, foot);
@@ -113,17 +113,22 @@ fn chart(document: &Document, unit: &str, all: &[&Both]) -> Chart {
         let digits = both.together.rate.as_ref().map_or(3, supported_digits);
         let cpu = both.bounds.cpu.filter(|cpu| *cpu < both.bounds.free);
         let allowed = cpu.map_or_else(String::new, |cpu| format!(", the CPU allows {}", significant(cpu, 3)));
-        let sum = format!("alone, summed: {}", significant(both.bounds.free, 3));
+        let parts: Vec<String> = both.alone.iter().map(|cell| significant(value(cell), 3)).collect();
+        let whole = significant(both.bounds.free, 3);
+        let in_parts = format!("alone: {} = {whole}", parts.join(" + "));
+        let sum = if width(&in_parts) <= NARROW { in_parts } else { format!("alone, summed: {whole}") };
         let all_at_once = format!("at once: {}{}", significant(measured, digits), figures::star(both.together));
         figures.push(format!("{name} {sum}{allowed}, {all_at_once}, limited by: {shared}"));
 
-        svg.text("name", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&name, NARROW / BOLD));
+        let heading = heading(both);
+        heading.draw(&mut svg, y);
+        y += heading.height();
         let because = match shared {
             "nothing shared" => shared.to_owned(),
             shared => format!("they share: {shared}"),
         };
-        svg.text("label", Along::Share(0.0), y + LINE + 12.0, Anchor::Start, &fitted(&because, NARROW));
-        let mut at = y + 2.0 * LINE;
+        svg.text("label", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&because, NARROW));
+        let mut at = y + LINE;
         svg.text("said", Along::Share(0.0), at + 12.0, Anchor::Start, &sum);
         at += LINE;
         let mut from = 0.0;

@@ -1,0 +1,104 @@
+//! A chart as a file of its own. Programs that draw such files know no variables of style sheets: the sheet of the page is
+//! written out, in its light colours, as on paper.
+
+use super::frame::{LEFT, LINE, RIGHT};
+use super::svg::{Along, Anchor, Shape, Svg};
+use super::{Chart, STYLE, figures, words};
+
+/// How wide it is, in pixels. Half of a large screen.
+const WIDE: f64 = 760.0;
+/// What stays free around it.
+const EDGE: f64 = 16.0;
+
+/// A chart as a file of its own, with its colours, its title and the names of what it tells apart.
+pub fn standalone(chart: &Chart) -> String {
+    let room = WIDE - 2.0 * EDGE;
+    let mut y = EDGE + 12.0;
+    let mut head = Svg::default();
+    for line in words::lines(&chart.title, room / words::BOLD) {
+        head.text("name", Along::Pixels(EDGE), y, Anchor::Start, &line);
+        y += LINE;
+    }
+    let mut x = EDGE;
+    for (place, name) in chart.series.iter().enumerate() {
+        let name = words::fitted(name, room / 2.0);
+        let wide = words::width(&name) + 34.0;
+        if x + wide > WIDE - EDGE && x > EDGE {
+            (x, y) = (EDGE, y + LINE);
+        }
+        head.open("g", &[("class", &figures::class(place))]);
+        head.shape("", Shape::Square, Along::Pixels(x + 5.0), y - 4.0, "");
+        head.text("label", Along::Pixels(x + 16.0), y, Anchor::Start, &name);
+        head.close("g");
+        x += wide;
+    }
+    if !chart.series.is_empty() {
+        y += LINE;
+    }
+    let high = y + f64::from(chart.height) + EDGE;
+    let is_upright = chart.svg.contains("class=\"chart upright\"");
+    let (left, right) = if is_upright { (LEFT, RIGHT) } else { (0.0, 0.0) };
+    let (from, width) = (EDGE + left, room - left - right);
+    let (style, head, height) = (written_out(), head.into_text(), chart.height);
+    let chart = &chart.svg;
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
+         width=\"{WIDE}\" height=\"{high}\" viewBox=\"0 0 {WIDE} {high}\">\n<style>\n{style}</style>\n<rect class=\"ground\" \
+         width=\"{WIDE}\" height=\"{high}\"/>{head}<svg class=\"at\" x=\"{from}\" y=\"{y}\" width=\"{width}\" \
+         height=\"{height}\">{chart}</svg></svg>\n"
+    )
+}
+
+/// The style sheet without variables: what depends on a series stands there once for each.
+fn written_out() -> String {
+    let of_page = STYLE.lines().take_while(|line| !line.starts_with('}')).flat_map(variables);
+    let colours: Vec<(&str, &str)> = of_page.collect();
+    let series: Vec<(&str, Vec<(&str, &str)>)> = STYLE
+        .lines()
+        .filter(|line| line.starts_with(".s"))
+        .filter_map(|line| Some((line.split_once(' ')?.0, variables(line).collect())))
+        .collect();
+    let mut style = String::new();
+    // What only places a chart in a page has no place in a file.
+    for rule in STYLE.lines().filter(|line| line.starts_with(".chart ") && !line.starts_with(".chart {")) {
+        style += &with(rule, &colours, &[]);
+        style.push('\n');
+        let Some((selector, declared)) =
+            rule.split_once(" {").filter(|_| rule.contains("var(--series") || rule.contains("var(--dash"))
+        else {
+            continue;
+        };
+        for (class, own) in &series {
+            let within = |one: &str| {
+                let own = one.trim().trim_start_matches(".chart ");
+                format!("{class} {own}, {class}{own}")
+            };
+            let selectors: Vec<String> = selector.split(',').map(within).collect();
+            style += &with(&format!("{} {{{declared}\n", selectors.join(", ")), &colours, own);
+        }
+    }
+    style + ".chart { overflow: visible; font: 12px \"DejaVu Sans\", sans-serif; }\n.ground { fill: #ffffff; }\n"
+}
+
+/// The variables that a line of the style sheet sets.
+fn variables(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    let declared = line.split_once('{').map_or(line, |(_, declared)| declared);
+    declared.trim_end_matches('}').split(';').filter_map(|one| {
+        let (name, value) = one.split_once(':')?;
+        name.trim().starts_with("--").then(|| (name.trim(), value.trim()))
+    })
+}
+
+/// A rule with the values of its variables; the last of those that stand for one another has a value.
+fn with(rule: &str, colours: &[(&str, &str)], series: &[(&str, &str)]) -> String {
+    let mut text = rule.to_owned();
+    while let Some(from) = text.rfind("var(") {
+        let Some(to) = text[from..].find(')').map(|length| from + length) else { break };
+        let inner = &text[from + "var(".len()..to];
+        let (name, otherwise) = inner.split_once(',').map_or((inner, None), |(name, other)| (name, Some(other.trim())));
+        let known = series.iter().chain(colours).find(|(known, _)| *known == name.trim());
+        let value = known.map(|(_, value)| *value).or(otherwise).unwrap_or("none").to_owned();
+        text.replace_range(from..=to, &value);
+    }
+    text
+}

@@ -1,0 +1,358 @@
+//! All charts together: that they are well-formed whatever names there are, how large they are, what stands in them.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use stats::replication::{self, PaperDocument, Published, Simulated};
+use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, Verdict};
+
+use super::checked::{Checked, attribute, checked};
+use super::example::{cell, choice, comparison, document, mark, missing};
+use super::{Chart, Subject, charts, paper, standalone};
+
+fn read(chart: &Chart) -> Checked {
+    checked(&standalone(chart)).unwrap_or_else(|error| panic!("{error}: {}", standalone(chart)));
+    checked(&chart.svg).unwrap_or_else(|error| panic!("{error}: {}", chart.svg))
+}
+
+fn of(document: &Document, subject: Subject) -> Vec<Chart> {
+    charts(document).into_iter().filter(|chart| chart.subject == subject).collect()
+}
+
+fn only(document: &Document, subject: Subject) -> (Chart, Checked) {
+    let mut charts = of(document, subject);
+    assert_eq!(charts.len(), 1, "{charts:#?}");
+    let chart = charts.remove(0);
+    let checked = read(&chart);
+    (chart, checked)
+}
+
+fn percent(text: &str) -> f64 {
+    text.strip_suffix('%').and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text} is no percentage"))
+}
+
+/// A document with something for every chart, in which everything is called so.
+fn everything(name: &str, other: &str) -> Document {
+    let sweep = [1u64, 16, 256, 4096].map(|bytes| {
+        let mut cell = cell("copy", name, &[800 * bytes, 801 * bytes]);
+        cell.parameters.insert("buffer_bytes".to_owned(), ParameterValue::Number(bytes));
+        cell.parameters.insert("sync".to_owned(), ParameterValue::Word(other.to_owned()));
+        cell
+    });
+    let mut noisy = cell(other, name, &[800, 1600, 800]);
+    noisy.marks = vec![mark(MarkCode::Noise), mark(MarkCode::Step)];
+    noisy.marks[0].text = name.to_owned();
+    noisy.rounds[1].marks.push(mark(MarkCode::Noise));
+    let mut late = cell("paced", name, &[800]);
+    late.latency_ns.as_mut().expect("times").kind = LatencyKind::Response;
+    late.rate.as_mut().expect("a rate").unit = name.to_owned();
+    let mut simulated = cell("simulated", name, &[800]);
+    let owners = BTreeMap::from([("copy".to_owned(), 7), ("waiting_seek".to_owned(), 3), (name.to_owned(), 2)]);
+    let programs = vec![ProgramTime { elapsed: 12, owners }];
+    simulated.breakdown = Some(Breakdown { programs, ..Breakdown::default() });
+    let together = Cell { together: true, targets: 2, ..cell(other, &format!("{name}+{other}"), &[1500, 2000, 1500]) };
+    let published = Cell { provenance: Provenance::Published, ..cell(other, "a paper", &[400]) };
+    let mut cells =
+        vec![noisy, cell(other, other, &[1600, 1600, 1600]), missing(other, name), late, simulated, together];
+    cells.extend(sweep);
+    cells.push(published);
+    let mut document = document(cells);
+    let pair = |verdict, ends| comparison(other, [name, other], verdict, ends);
+    document.run.choice = Some(Box::new(choice(vec![
+        pair(Verdict::Faster, [1.2, 1.3, 1.4]),
+        pair(Verdict::Same, [0.98, 1.0, 1.02]),
+        pair(Verdict::Undecided, [0.5, 1.1, 2.0]),
+    ])));
+    document
+}
+
+#[test]
+fn every_subject_has_its_chart_in_order_and_no_chart_is_made_of_nothing() {
+    let all: Vec<Subject> = charts(&everything("here", "there")).iter().map(|chart| chart.subject).collect();
+    let mut sorted = all.clone();
+    sorted.sort();
+    assert_eq!(all, sorted);
+    sorted.dedup();
+    assert_eq!(sorted.len(), 8, "{sorted:?}");
+    assert_eq!(charts(&document(Vec::new())), []);
+    let nothing = charts(&document(vec![missing("read", "here")]));
+    assert!(nothing.is_empty(), "{nothing:#?}");
+}
+
+#[test]
+fn a_chart_says_what_it_is_to_who_cannot_see_it() {
+    for chart in charts(&everything("here", "there")) {
+        let checked = read(&chart);
+        let (root, attributes) = &checked.elements[0];
+        assert_eq!(
+            (root.as_str(), attribute(attributes, "role"), attribute(attributes, "width")),
+            ("svg", "img", "100%")
+        );
+        assert_eq!(attribute(attributes, "height"), chart.height.to_string());
+        assert_eq!([&checked.elements[1].0, &checked.elements[2].0], ["title", "desc"]);
+        assert!(chart.svg.contains("<title>") && chart.told.ends_with('.'), "{chart:#?}");
+        assert!(!chart.svg.contains(" id=") && !chart.svg.contains(" style=") && !chart.svg.contains("href"));
+        let names: Vec<&str> = checked.of_class("series").map(|group| attribute(group, "data-series")).collect();
+        assert!(
+            names.iter().all(|name| chart.series.iter().any(|series| series == name)),
+            "{names:?} {:?}",
+            chart.series
+        );
+    }
+}
+
+#[test]
+fn rates_have_a_bar_for_each_target_and_n_m_where_there_is_none() {
+    let mut suspect = cell("write", "xfs", &[2000, 2200]);
+    suspect.marks.push(mark(MarkCode::Noise));
+    let cells = vec![
+        cell("read", "ext4", &[1000, 1200, 800]),
+        missing("write", "ext4"),
+        cell("read", "xfs", &[2000, 2000, 2000]),
+        suspect,
+    ];
+    let (chart, checked) = only(&document(cells), Subject::Rates);
+    assert_eq!(chart.series, ["ext4", "xfs"]);
+    let texts = &checked.texts;
+    let at = |text: &str| texts.iter().position(|other| other == text).unwrap_or_else(|| panic!("{text}: {texts:?}"));
+    assert!(at("read") < at("1,000 ops/sec") && at("1,000 ops/sec") < at("write"), "{texts:?}");
+    assert!(at("write") < at("n.m.") && at("n.m.") < at("1,100 ops/sec*"), "{texts:?}");
+    let widths: Vec<f64> = checked.of_class("bar").map(|bar| percent(attribute(bar, "width"))).collect();
+    assert_eq!(widths.len(), 3);
+    assert!((widths[1] / widths[0] - 2.0).abs() < 0.01 && widths[2] > widths[1], "{widths:?}");
+    // A dot for each of three rounds.
+    let dots: Vec<usize> = checked.of_class("within").map(|dots| attribute(dots, "d").matches("h0").count()).collect();
+    assert_eq!(dots, [3, 3, 2]);
+    let tips: Vec<&str> = checked.of_class("tip").map(|tip| attribute(tip, "data-tip")).collect();
+    assert!(tips.iter().any(|tip| tip.contains("nobody could")), "{tips:?}");
+    assert!(tips.iter().any(|tip| tip.ends_with("noise: as it is <noise>")), "{tips:?}");
+}
+
+#[test]
+fn a_verdict_has_a_shape_and_words_and_stands_on_its_side_of_one() {
+    let targets = ["ext4", "xfs"];
+    let mut document = document(targets.map(|target| cell("read", target, &[800, 800])).to_vec());
+    document.run.choice = Some(Box::new(choice(vec![
+        comparison("a", targets, Verdict::Faster, [1.12, 1.17, 1.23]),
+        comparison("b", targets, Verdict::Faster, [0.4, 0.5, 0.625]),
+        comparison("c", targets, Verdict::Same, [0.98, 1.0, 1.02]),
+        comparison("d", targets, Verdict::Undecided, [0.93, 1.03, 1.15]),
+    ])));
+    let (_, checked) = only(&document, Subject::Choice);
+    for words in ["xfs faster: 1.17x (1.12-1.23)", "ext4 faster: 2.00x (1.60-2.50)", "the same within 5 %: 0.98-1.02"] {
+        assert!(checked.texts.iter().any(|text| text == words), "{:?}", checked.texts);
+    }
+    let one = checked.of_class("one").next().map(|line| percent(attribute(line, "x1"))).expect("a line at 1");
+    let marks = checked.elements.windows(2).filter(|pair| attribute(&pair[1].1, "class").starts_with("mark"));
+    let place = |pair: &[(String, Vec<(String, String)>)]| match attribute(&pair[1].1, "cx") {
+        "" => percent(attribute(&pair[0].1, "x")),
+        middle => percent(middle),
+    };
+    let places: Vec<(f64, &str)> = marks.map(|pair| (place(pair), attribute(&pair[1].1, "d"))).collect();
+    assert!(places[0].0 > one && places[1].0 < one && (places[2].0 - one).abs() < 0.1, "{one} {places:?}");
+    let shapes: std::collections::BTreeSet<&str> = places.iter().map(|(_, shape)| *shape).collect();
+    assert_eq!(shapes.len(), 4);
+}
+
+#[test]
+fn what_happened_stands_at_its_round_and_a_step_where_it_was() {
+    let mut stepped = cell("write", "here", &[1600, 1600, 1600]);
+    stepped.rounds[0].marks.push(mark(MarkCode::Noise));
+    for round in &mut stepped.rounds[1..] {
+        round.intervals.iter_mut().for_each(|interval| interval.ops /= 4);
+    }
+    stepped.marks = vec![mark(MarkCode::Step), mark(MarkCode::Unsteady)];
+    let (chart, checked) = only(&document(vec![stepped]), Subject::OverTime);
+    let tips: Vec<&str> = checked.of_class("event").map(|event| attribute(event, "data-tip")).collect();
+    assert!(tips.contains(&"noise in round 1") && tips.contains(&"step in round 2"), "{tips:?}");
+    for words in ["* unsteady", "noise in round 1", "step in round 2"] {
+        assert!(checked.texts.iter().any(|text| text == words), "{:?}", checked.texts);
+    }
+    // The second of three rounds begins after a third, and the step with it.
+    let steps: Vec<f64> = checked.of_class("happened").map(|line| percent(attribute(line, "x1"))).collect();
+    assert!(steps.iter().any(|x| (33.3..36.0).contains(x)), "{steps:?}");
+    assert!(chart.told.contains("between 200 and 800"), "{}", chart.told);
+    let lines: Vec<&str> = checked.of_class("line").map(|line| attribute(line, "d")).collect();
+    assert_eq!(lines.iter().map(|line| line.matches('M').count()).sum::<usize>(), 3, "{lines:?}");
+}
+
+#[test]
+fn a_short_program_has_no_chart_over_time() {
+    let mut short = cell("read", "here", &[8, 8]);
+    short.rounds.iter_mut().for_each(|round| round.intervals.truncate(3));
+    assert_eq!(of(&document(vec![short]), Subject::OverTime), []);
+}
+
+#[test]
+fn rounds_that_do_not_count_are_drawn_of_a_device_only() {
+    let mut device = document(vec![cell("write", "sdb", &[8000, 1600, 1600])]);
+    device.cells[0].rounds[0].discarded = true;
+    let count = |document: &Document| only(document, Subject::OverTime).1.count("hit");
+    assert_eq!(count(&device), 2);
+    device.run.preset = Some("device".to_owned());
+    assert_eq!(count(&device), 3);
+    assert_eq!(only(&device, Subject::OverTime).1.count("band"), 1);
+}
+
+#[test]
+fn the_bounds_of_what_runs_at_once_are_those_of_stats() {
+    let alone = |target| cell("write", target, &[1000, 1000]);
+    let together = Cell { together: true, targets: 2, ..cell("write", "a+b", &[1600, 1600]) };
+    // Two programs that need 60 % of the one processor each: five sixths of the sum.
+    let (_, checked) = only(&document(vec![alone("a"), alone("b"), together]), Subject::Together);
+    for words in ["alone: 500 + 500 = 1,000", "at once: 800", "CPU allows 833", "they share: CPU"] {
+        assert!(checked.texts.iter().any(|text| text == words), "{words}: {:?}", checked.texts);
+    }
+    let bound = checked.of_class("bound").next().map(|line| percent(attribute(line, "x1"))).expect("a bound");
+    assert!((bound - 83.33).abs() < 0.1, "{bound}");
+}
+
+#[test]
+fn the_parts_of_a_millisecond_are_the_whole() {
+    let (_, checked) = only(&document(vec![cell("read", "here", &[8, 8])]), Subject::Time);
+    let parts: Vec<(f64, f64)> = checked
+        .of_class("part")
+        .map(|part| (percent(attribute(part, "x")), percent(attribute(part, "width"))))
+        .collect();
+    assert_eq!(parts, [(0.0, 70.0), (70.0, 30.0)]);
+    assert!(checked.texts.iter().any(|text| text == "device service 70 %"), "{:?}", checked.texts);
+}
+
+#[test]
+fn a_sweep_is_a_curve_and_no_bars() {
+    let sweep = [1u64, 16, 256, 4096].map(|bytes| {
+        let mut cell = cell("copy", "here", &[800, 800]);
+        cell.parameters.insert("buffer_bytes".to_owned(), ParameterValue::Number(bytes));
+        cell
+    });
+    let (chart, checked) = only(&document(sweep.to_vec()), Subject::Sweep);
+    assert_eq!(checked.count("mark"), 4);
+    assert!(chart.told.contains("here 2.00 with a buffer of 1 B, 2.00 with 4 KiB"), "{}", chart.told);
+    assert_eq!(of(&document(sweep.to_vec()), Subject::Rates), []);
+    assert_eq!(of(&document(sweep[1..].to_vec()), Subject::Sweep), []);
+}
+
+#[test]
+fn what_was_published_stands_beside_what_was_found_in_one_unit() {
+    let mut published = Cell { provenance: Provenance::Published, ..cell("read", "a paper", &[400]) };
+    published.rate.as_mut().expect("a rate").unit = "k/s".to_owned();
+    published.rate.as_mut().expect("a rate").value = 0.2;
+    let (chart, checked) = only(&document(vec![cell("read", "here", &[800, 800]), published]), Subject::Paper);
+    assert_eq!(chart.series, ["here", "a paper"]);
+    assert!(
+        checked.texts.contains(&"0.20 k/s".to_owned()) && checked.texts.contains(&"0.40 k/s".to_owned()),
+        "{:?}",
+        checked.texts
+    );
+}
+
+#[test]
+fn printed_and_simulated_figures_stand_on_one_line() {
+    let comparison = |drives, published: Option<u32>| replication::Comparison {
+        table: "T1".to_owned(),
+        file_system: "8K/1K".to_owned(),
+        configuration: "UDA50/RA81".to_owned(),
+        drives,
+        test: "read_8192".to_owned(),
+        published: Published { kbytes_per_sec: published, measured: published.is_some(), ..Published::default() },
+        simulated: Simulated { kbytes_per_sec: 342.0, cpu_percent: 40.0 },
+        error_percent: None,
+        cpu_percent_judged: None,
+        limited_by: "transfer".to_owned(),
+        judges: true,
+        twins: Vec::new(),
+    };
+    let document = PaperDocument {
+        schema: replication::PAPER_SCHEMA.to_owned(),
+        cells: vec![comparison(1, Some(310)), comparison(2, None)],
+        summary: None,
+        drives: Vec::new(),
+        questions: Vec::new(),
+        claims: Vec::new(),
+        vaxmix: None,
+    };
+    let charts = paper(&document);
+    let checked = read(&charts[0]);
+    assert_eq!((charts.len(), charts[0].subject), (1, Subject::Paper));
+    assert!(checked.texts.contains(&"310 | 342".to_owned()) && checked.texts.contains(&"n.m. | 342".to_owned()));
+    // Two in the key, two and one.
+    assert_eq!(checked.count("mark"), 5);
+}
+
+/// A run of `quick` on three targets with ten rounds, of half a minute for each program: half of what a page may have.
+#[test]
+fn the_charts_of_a_large_run_are_small() {
+    let cells = (0..39).map(|number| {
+        let mut cell =
+            cell(&format!("program_{}", number % 13), &format!("target {}", number / 13), &[900 + number; 10]);
+        for (place, round) in cell.rounds.iter_mut().enumerate() {
+            let quarters = round.intervals.clone().into_iter().cycle().take(120);
+            round.intervals = quarters
+                .zip(1..)
+                .map(|(interval, at)| stats::Interval { ops: at * (place as u64 + 7) % 97, ..interval })
+                .collect();
+        }
+        cell
+    });
+    let charts = charts(&document(cells.collect()));
+    let bytes: usize = charts.iter().map(|chart| chart.svg.len()).sum();
+    assert!(charts.iter().any(|chart| chart.subject == Subject::OverTime));
+    let sizes: Vec<String> = charts.iter().map(|chart| format!("{} {}", chart.title, chart.svg.len())).collect();
+    assert!(bytes < 150_000, "{bytes}: {sizes:#?}");
+}
+
+/// Numbers that no run writes, and a document of others may hold.
+#[test]
+fn no_number_breaks_a_chart() {
+    for value in [0.0, -1.0, 5e-324, 1e300, f64::MAX] {
+        let mut document = everything("here", "there");
+        for cell in &mut document.cells {
+            if let Some(rate) = &mut cell.rate {
+                (rate.per_second, rate.value, rate.low, rate.high) = (value, value, Some(-value), Some(value));
+            }
+            for round in &mut cell.rounds {
+                (round.returned_s, round.ops, round.bytes) = (value, u64::MAX, u64::MAX);
+            }
+            if let Some(latency) = &mut cell.latency_ns {
+                (latency.p50, latency.max) = (0, u64::MAX);
+            }
+            if let Some(time) = &mut cell.time {
+                time.values_mut().for_each(|nanos| *nanos = u64::MAX);
+            }
+        }
+        for comparison in document.run.choice.iter_mut().flat_map(|choice| &mut choice.comparisons) {
+            (comparison.ratio, comparison.low, comparison.high) = (Some(value), Some(-value), Some(value));
+        }
+        for chart in charts(&document) {
+            for (name, place) in read(&chart).elements.iter().flat_map(|(_, attributes)| attributes) {
+                let is_word = ["data-tip", "data-series", "class"].contains(&name.as_str());
+                assert!(is_word || !(place.contains("NaN") || place.contains("inf")), "{value}: {name}={place}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Whatever is called whatever: no name ends an element, an attribute or a style.
+    #[test]
+    fn names_are_words_and_nothing_else(
+        name in "[<>&\"' a\u{0}\u{1b}\u{202e}\u{ffff}é]{1,12}|</text><script>x</script>|\" onload=\"x|]]>|<!--|\\PC{1,30}",
+        other in "[<>&\"'/=b\n\t\u{85}]{1,8}|\\PC{0,40}",
+    ) {
+        for chart in charts(&everything(&name, &other)) {
+            let checked = read(&chart);
+            let elements = ["svg", "title", "desc", "g", "text", "rect", "line", "path", "circle"];
+            for (element, _) in &checked.elements {
+                prop_assert!(elements.contains(&element.as_str()), "{}", element);
+            }
+            let known = ["xmlns", "class", "role", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "d", "viewBox",
+                "preserveAspectRatio", "cx", "cy", "r", "text-anchor", "data-series", "data-tip"];
+            let attributes = checked.elements.iter().flat_map(|(_, attributes)| attributes);
+            for (attribute, _) in attributes {
+                prop_assert!(known.contains(&attribute.as_str()), "{}", attribute);
+            }
+        }
+    }
+}
