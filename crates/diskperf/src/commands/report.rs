@@ -127,7 +127,7 @@ fn embedded(document: &Document, detail: Detail) -> String {
             Detail::WithoutIntervals => rounds.iter_mut().filter_map(Value::as_object_mut).for_each(|round| {
                 round.remove("intervals");
             }),
-            Detail::WithoutRounds => rounds.clear(),
+            Detail::WithoutRounds | Detail::Nothing => rounds.clear(),
         }
     }
     dense(&value)

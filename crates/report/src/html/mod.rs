@@ -36,12 +36,14 @@ pub enum Detail {
     Whole,
     /// Without what returned in each quarter of a second.
     WithoutIntervals,
-    /// Without the rounds, whose times stand in the page as a table.
+    /// Without the rounds, whose rates stand in the page as a table.
     WithoutRounds,
+    /// Nothing of it.
+    Nothing,
 }
 
 impl Detail {
-    const ALL: [Detail; 3] = [Detail::Whole, Detail::WithoutIntervals, Detail::WithoutRounds];
+    const ALL: [Detail; 4] = [Detail::Whole, Detail::WithoutIntervals, Detail::WithoutRounds, Detail::Nothing];
 
     /// What is said of what is left out.
     const fn remark(self) -> &'static str {
@@ -51,8 +53,9 @@ impl Detail {
                 "Left out of it, so that the page stays small: what returned in each quarter of a second. "
             }
             Detail::WithoutRounds => {
-                "Left out of it, so that the page stays small: the rounds, whose times the table above has. "
+                "Left out of it, so that the page stays small: the rounds, whose rates the table above has. "
             }
+            Detail::Nothing => "So that the page stays small, the document does not stand in it. ",
         }
     }
 }
@@ -80,13 +83,9 @@ pub fn page(runs: &[Run], paper: Option<&PaperDocument>) -> String {
     };
     let page = |documents: Markup| framed(&title, is_one, &titles, paper.is_some(), &sections, documents).into_string();
     let rest = page(html! {}).len();
-    for detail in Detail::ALL {
-        let documents = raw::documents(runs, detail);
-        if rest + documents.0.len() <= LARGEST || detail == Detail::WithoutRounds {
-            return page(documents);
-        }
-    }
-    unreachable!("the last detail is always taken")
+    let with = |detail: Detail| raw::documents(runs, detail);
+    let fits = |documents: &Markup| rest + documents.0.len() <= LARGEST;
+    page(Detail::ALL.into_iter().map(with).find(fits).unwrap_or_else(|| with(Detail::Nothing)))
 }
 
 /// What stands around the sections.

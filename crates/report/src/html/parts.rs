@@ -85,8 +85,8 @@ pub fn charts(charts: &[Chart], subject: Subject) -> Markup {
 /// So many colours there are (`chart/style.css`); the next series begins again.
 const COLOURS: usize = 6;
 
-/// A chart with what it says in words, for whoever does not see it, and the names of its series, which a script makes
-/// buttons of.
+/// A chart, and the names of its series, which the script makes buttons of. What it says in words stands in the chart
+/// itself, for who does not see it.
 fn figure(chart: &Chart) -> Markup {
     html! {
         figure {
@@ -94,12 +94,13 @@ fn figure(chart: &Chart) -> Markup {
             @if chart.series.len() > 1 {
                 ul class="legend" {
                     @for (place, series) in chart.series.iter().enumerate() {
-                        li class={ "s" (place % COLOURS) } data-series=(series) { (series) }
+                        li class={ "s" (place % COLOURS) } data-series=(series) {
+                            svg aria-hidden="true" width="24" height="8" { line x2="24" y1="4" y2="4" {} } (series)
+                        }
                     }
                 }
             }
             div class="plot" { (PreEscaped(&chart.svg)) }
-            p class="told" { (chart.told) }
         }
     }
 }

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use stats::{Cell, Document, summary};
 
 use super::parts::wide;
-use super::{Detail, Run};
+use super::{Detail, Run, run as one_run};
 use crate::numbers::{plain, significant};
 use crate::rows;
 
@@ -126,11 +126,16 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
     html! {
         @for (place, run) in runs.iter().enumerate() {
             @let id = if place == 0 { "document".to_owned() } else { format!("document-{}", place + 1) };
-            p class="document" data-for=(id) data-name={ "diskperf-" (run.name) ".json" } {
-                "The document of " (run.name) " stands in this page as JSON. "
-                @if detail != Detail::Whole { (detail.remark()) code { "diskperf show " (run.name) " --format json" } " has it all." }
+            @let has_it = detail != Detail::Nothing;
+            p class="document" data-for=[has_it.then_some(&id)] data-name={ "diskperf-" (run.name) ".json" } {
+                @if has_it { "The document of " (run.name) " stands in this page as JSON. " }
+                @if detail != Detail::Whole {
+                    (detail.remark()) code { "diskperf show " (one_run::word(run.name)) " --format json" } " has it all."
+                }
             }
-            script type="application/json" id=(id) { (PreEscaped((run.json)(detail).replace('<', "\\u003c"))) }
+            @if has_it {
+                script type="application/json" id=(id) { (PreEscaped((run.json)(detail).replace('<', "\\u003c"))) }
+            }
         }
     }
 }

@@ -185,12 +185,12 @@ fn commands(run: &RunInfo) -> Markup {
 /// Words as a shell takes them. The program is called by its name, wherever it lay.
 pub fn line(words: &[String]) -> String {
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let words =
-        words.iter().enumerate().map(|(place, word)| quoted(&if place == 0 { name(word) } else { word.clone() }));
+    let words = words.iter().enumerate().map(|(place, one)| word(&if place == 0 { name(one) } else { one.clone() }));
     words.collect::<Vec<String>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it.
+pub fn word(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&byte);
     if !word.is_empty() && !word.starts_with('=') && word.bytes().all(is_plain) {
         return word.to_owned();

@@ -30,6 +30,13 @@
   for (const chart of all('.plot')) {
     let place = -1;
     chart.tabIndex = 0;
+    chart.setAttribute('role', 'group');
+    chart.setAttribute('aria-label', chart.closest('figure').querySelector('figcaption').textContent);
+    // A browser would show the title of the whole chart over the tips of its marks.
+    for (const title of all('svg > title', chart)) {
+      title.parentNode.setAttribute('aria-label', title.textContent);
+      title.remove();
+    }
     chart.addEventListener('keydown', (event) => {
       const marks = [...all('.tip[data-tip]', chart)].filter((mark) => !mark.closest('.off'));
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -53,7 +60,7 @@
   // Names of series switch them.
   for (const name of all('.legend [data-series]')) {
     const series = name.dataset.series;
-    const made = button(series, () => {
+    const made = button('', () => {
       const on = made.getAttribute('aria-pressed') === 'false';
       made.setAttribute('aria-pressed', String(on));
       for (const part of all('.series', name.closest('figure'))) {
@@ -61,7 +68,8 @@
       }
     });
     made.setAttribute('aria-pressed', 'true');
-    name.replaceChildren(made);
+    made.append(...name.childNodes);
+    name.append(made);
   }
 
   // Commands are copied, or selected where that is not allowed.
@@ -78,7 +86,7 @@
   }
 
   // The document as a file.
-  for (const line of all('.document')) {
+  for (const line of all('.document[data-for]')) {
     line.append(' ', button('Save it', () => {
       const text = document.getElementById(line.dataset.for).textContent;
       const link = document.createElement('a');

@@ -1,0 +1,204 @@
+//! The page: what it holds, what it escapes, how large it is.
+
+use std::collections::BTreeSet;
+
+use report::glossary::Topic;
+use report::html::{Detail, LARGEST, Run, page};
+use report::plain;
+use stats::{Cell, Document, Mark, MarkCode};
+
+/// A run of `quick` on a real disk, as the documentation shows it.
+fn quick() -> Document {
+    serde_json::from_str(include_str!("../../../docs/quick.json")).expect("a document")
+}
+
+/// On so many targets, in twice as many rounds.
+fn on_targets(names: &[&str]) -> Document {
+    let mut document = quick();
+    let target = document.run.targets[0].clone();
+    document.run.targets.clear();
+    let cells = std::mem::take(&mut document.cells);
+    for name in names {
+        document.run.targets.push(stats::TargetInfo { name: (*name).to_owned(), ..target.clone() });
+        for cell in &cells {
+            let rounds = [&cell.rounds[..], &cell.rounds].concat();
+            document.cells.push(Cell { target: (*name).to_owned(), rounds, ..cell.clone() });
+        }
+    }
+    document
+}
+
+fn json(document: &Document, detail: Detail) -> String {
+    let mut document = document.clone();
+    let rounds = |document: &mut Document, change: fn(&mut Vec<stats::Round>)| {
+        document.cells.iter_mut().for_each(|cell| change(&mut cell.rounds));
+    };
+    match detail {
+        Detail::Whole => {}
+        Detail::WithoutIntervals => {
+            rounds(&mut document, |rounds| rounds.iter_mut().for_each(|round| round.intervals.clear()));
+        }
+        Detail::WithoutRounds | Detail::Nothing => rounds(&mut document, Vec::clear),
+    }
+    serde_json::to_string(&document).expect("plain data")
+}
+
+fn page_of(documents: &[&Document]) -> String {
+    let closures: Vec<_> = documents.iter().map(|document| |detail| json(document, detail)).collect();
+    let runs: Vec<Run> = documents
+        .iter()
+        .zip(&closures)
+        .map(|(document, json)| Run { name: "k3pv-261121", document, published: &[], json })
+        .collect();
+    page(&runs, None)
+}
+
+/// What stands between tags of the page, of which every one that begins must end.
+fn text_of(page: &str) -> String {
+    const EMPTY: [&str; 4] = ["meta", "link", "br", "!DOCTYPE"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((before, after)) = rest.split_once('<') {
+        text += before;
+        assert!(!before.contains('>') || open.iter().any(|tag| ["script", "style"].contains(tag)), "{before}");
+        // A tag ends behind the quotation marks of its attributes.
+        let mut is_quoted = false;
+        let end = after.find(|c| {
+            is_quoted ^= c == '"';
+            c == '>' && !is_quoted
+        });
+        let (tag, after) = after.split_at(end.expect("a tag ends"));
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().expect("a name");
+        rest = &after[1..];
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "before {}", &rest[..rest.len().min(60)]);
+        } else if !EMPTY.contains(&name) && !tag.ends_with('/') {
+            open.push(name);
+        }
+        // What stands in these is no HTML.
+        if ["script", "style"].contains(&name) && !tag.starts_with('/') {
+            let (inside, after) = rest.split_once(&format!("</{name}>")).expect("it ends");
+            assert!(name == "style" || !inside.contains("<!--"), "a script that looks like a comment");
+            open.pop();
+            rest = after;
+        }
+    }
+    assert!(open.is_empty(), "{open:?} does not end");
+    text + rest
+}
+
+/// What stands in the script of that name.
+fn embedded<'a>(page: &'a str, id: &str) -> &'a str {
+    let (_, after) = page.split_once(&format!("<script type=\"application/json\" id=\"{id}\">")).expect("the document");
+    after.split_once("</script>").expect("it ends").0
+}
+
+#[test]
+fn the_page_is_well_formed_and_asks_nobody_for_anything() {
+    let page = page_of(&[&quick()]);
+    let text = text_of(&page);
+    for words in ["quick on .", "1,500 MiB/s", "diskperf run quick .", "files read and written in order", "Notes"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Names of places elsewhere: none but what says that a drawing is one.
+    let elsewhere = page.replace("http://www.w3.org/2000/svg", "");
+    for word in ["http:", "https:", "//", "src=", "@import", "url("] {
+        let comments = elsewhere.lines().filter(|line| !line.trim_start().starts_with("//"));
+        assert!(comments.into_iter().all(|line| !line.contains(word)), "{word}");
+    }
+    assert!(page.contains("default-src 'none'") && page.contains("<link rel=\"icon\" href=\"data:,\">"));
+    assert!(!page.contains('\t'), "a terminal obeys tabs");
+}
+
+#[test]
+fn the_document_is_taken_out_of_the_page_as_it_was() {
+    let document = quick();
+    let page = page_of(&[&document]);
+    let again: Document = serde_json::from_str(embedded(&page, "document")).expect("a document");
+    assert_eq!(again, document);
+    let both = page_of(&[&document, &document]);
+    text_of(&both);
+    assert_eq!(embedded(&both, "document-2").len(), embedded(&both, "document").len());
+    assert!(both.contains("href=\"#r2\"") && both.contains("id=\"r2\""));
+}
+
+#[test]
+fn a_page_of_three_targets_in_ten_rounds_is_small_and_says_what_it_leaves_out() {
+    let mut document = on_targets(&["ext4", "xfs", "btrfs"]);
+    let page = page_of(&[&document]);
+    assert!(page.len() <= LARGEST, "{} bytes", page.len());
+    let again: Document = serde_json::from_str(embedded(&page, "document")).expect("a document");
+    assert_eq!(again.cells.len(), document.cells.len());
+    let left_out = again != document;
+    assert_eq!(page.contains("Left out of it, so that the page stays small"), left_out);
+    // However much there is of intervals: what the page holds does not become more.
+    for cell in &mut document.cells {
+        for round in &mut cell.rounds {
+            round.intervals = vec![stats::Interval { ops: 1, bytes: 4096, ..stats::Interval::default() }; 400];
+        }
+    }
+    let page = page_of(&[&document]);
+    assert!(page.len() <= LARGEST, "{} bytes", page.len());
+    assert!(page.contains("diskperf show k3pv-261121 --format json"), "who has all of it");
+}
+
+#[test]
+fn every_mark_has_its_footnote_from_the_glossary() {
+    let mut document = quick();
+    for (cell, code) in document.cells.iter_mut().zip([
+        MarkCode::Cache,
+        MarkCode::Dirty,
+        MarkCode::Noflush,
+        MarkCode::Nested,
+        MarkCode::Env,
+    ]) {
+        cell.marks.push(Mark { code, value: Some(0.5), text: format!("the reason of {}", code.name()) });
+    }
+    let page = page_of(&[&document]);
+    let text = text_of(&page);
+    let codes: BTreeSet<&str> =
+        document.cells.iter().flat_map(|cell| &cell.marks).map(|mark| mark.code.name()).collect();
+    assert_eq!(codes.len(), 6, "{codes:?}");
+    for code in codes {
+        assert!(page.contains(&format!("href=\"#r1-{code}\"")), "nothing leads to {code}");
+        assert_eq!(page.matches(&format!("id=\"r1-{code}\"")).count(), 1, "{code}");
+        let says = Topic::Mark.entry(code).expect("it is explained").says;
+        assert!(text.contains(&says.replace('&', "&amp;")), "{says}");
+    }
+}
+
+#[test]
+fn names_that_others_chose_are_no_part_of_the_page() {
+    const NAME: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=y>&lt;\u{1b}[2J\n<!--";
+    let mut document = quick();
+    document.run.host = NAME.to_owned();
+    document.run.kernel = NAME.to_owned();
+    document.run.preset = Some(NAME.to_owned());
+    document.run.findings = vec![NAME.to_owned()];
+    document.run.command.push(NAME.to_owned());
+    document.run.targets[0].name = NAME.to_owned();
+    document.run.targets[0].argument = NAME.to_owned();
+    for cell in &mut document.cells {
+        cell.target = NAME.to_owned();
+        cell.program = NAME.to_owned();
+        cell.reason = Some(NAME.to_owned());
+        cell.marks.push(Mark { code: MarkCode::Env, value: None, text: NAME.to_owned() });
+    }
+    let mut shown = document.clone();
+    let escaped = plain::line(NAME).into_owned();
+    let text = serde_json::to_string(&shown).expect("plain data");
+    let quoted = |name: &str| serde_json::to_string(name).expect("a string");
+    shown = serde_json::from_str(&text.replace(&quoted(NAME), &quoted(&escaped))).expect("a document");
+    let page = {
+        let json = |detail| json(&document, detail);
+        page(&[Run { name: "a\"<b>'", document: &shown, published: &[], json: &json }], None)
+    };
+    let text = text_of(&page);
+    for forbidden in ["<img", "alert(1)</script>", "<b>'", "\u{1b}"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(text.contains("&lt;img src=x onerror=y&gt;&amp;lt;\\u{1b}[2J"), "{text}");
+    let again: Document = serde_json::from_str(embedded(&page, "document")).expect("a document");
+    assert_eq!(again.run.host, NAME, "other programs get it as it is");
+}
