@@ -37,9 +37,16 @@ pub(crate) fn thread_cpu() -> CpuTime {
     CpuTime { total, user: thread_user().min(total) }
 }
 
-/// CPU time that was charged to this process, all its threads, since it began.
+/// CPU time that was charged to this process, all its threads, since it began, and to the processes that it waited for.
 pub(crate) fn process_cpu() -> Nanos {
-    nanos(clock_gettime(ClockId::ProcessCPUTime))
+    let waited_for = usage(libc::RUSAGE_CHILDREN).map(|usage| cpu_of(&usage).total);
+    nanos(clock_gettime(ClockId::ProcessCPUTime)) + waited_for.unwrap_or_default()
+}
+
+/// The CPU time that a usage holds. Of processes that have ended, the kernel has scaled both parts to the exact sum.
+pub(crate) fn cpu_of(usage: &libc::rusage) -> CpuTime {
+    let (user, system) = (of_timeval(usage.ru_utime), of_timeval(usage.ru_stime));
+    CpuTime { total: user + system, user }
 }
 
 /// CPU time of the kernel workers that do what the calling thread's rings hand to them; nothing where it cannot be seen.
@@ -84,15 +91,17 @@ pub(crate) fn cpu_between(before: CpuTime, after: CpuTime) -> CpuTime {
 }
 
 fn thread_user() -> Nanos {
+    usage(libc::RUSAGE_THREAD).map(|usage| of_timeval(usage.ru_utime)).unwrap_or_default()
+}
+
+fn usage(of: libc::c_int) -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: `usage` is writable and of the size the call expects; it is read only after success.
-    let user = unsafe {
-        if libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) != 0 {
-            return Nanos::ZERO;
-        }
-        usage.assume_init().ru_utime
-    };
-    Nanos(user.tv_sec as u64 * 1_000_000_000 + user.tv_usec as u64 * 1_000)
+    unsafe { (libc::getrusage(of, usage.as_mut_ptr()) == 0).then(|| usage.assume_init()) }
+}
+
+fn of_timeval(time: libc::timeval) -> Nanos {
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000)
 }
 
 fn nanos(time: Timespec) -> Nanos {

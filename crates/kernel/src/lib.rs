@@ -3,6 +3,7 @@
 //! ```text
 //!   Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
 //!        ├── uring: the same with several reads and writes at once
+//!        ├── command: a program of the user's as the load, and all that it starts
 //!        ├── reach, quiesce ──> caches: files out of memory or in it, and the proof
 //!        ├── laid ──> extents: what lies behind the bytes of files
 //!        └── watch ──> counters, workers, devices and the stack of them: on both sides of a measurement
@@ -24,6 +25,7 @@ pub mod abilities;
 pub mod bounded;
 mod caches;
 mod clocks;
+mod command;
 mod content;
 mod counters;
 mod data;
@@ -65,6 +67,7 @@ mod workspace;
 
 pub use caches::Means;
 pub use clocks::now;
+pub use command::{Command, NoCommand};
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use elevated::is_elevated;
 pub use fault::Fault;

@@ -8,12 +8,13 @@ use std::thread;
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Issue, Laid, Recorder, Residency, Span, Steps,
-    Surroundings, Witness, World,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Failure, Issue, Laid, Recorder, Residency, Span,
+    Steps, Surroundings, Witness, World,
 };
 
 use crate::caches::{self, Means, Patience};
 use crate::clocks::{cpu_between, now, thread_cpu, worker_cpu};
+use crate::command::{Command, Commands};
 use crate::content;
 use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
@@ -45,6 +46,8 @@ pub struct Posix {
     patience: Patience,
     /// What rings had to do without, each once, and how many of these were told.
     lacks: (Vec<Lack>, usize),
+    /// Whether it was told that commands leave processes running.
+    told_of_left: bool,
 }
 
 impl Posix {
@@ -83,6 +86,7 @@ impl Posix {
             means: Means::default(),
             patience: Patience::default(),
             lacks: (Vec::new(), 0),
+            told_of_left: false,
         })
     }
 
@@ -102,6 +106,28 @@ impl Posix {
     /// say where they belong.
     pub fn write_zeros(&mut self) {
         self.programs.iter_mut().for_each(|program| program.process.write_zeros());
+    }
+
+    /// Gives every program these commands of the user's to run. No two may run one at once: whatever a command leaves
+    /// behind is told by nothing else than being there.
+    pub fn give_commands(&mut self, commands: &Arc<[Command]>) {
+        for program in &mut self.programs {
+            program.process.give_commands(Commands::new(Arc::clone(commands), Arc::clone(&self.stop)));
+        }
+    }
+
+    /// The end of what the command that ran last said on standard error, where it said anything.
+    pub fn said(&mut self) -> Option<String> {
+        self.programs.iter_mut().find_map(|program| program.process.commands()?.said())
+    }
+
+    /// How many processes commands had left running, which were ended; told once.
+    pub fn left_running(&mut self) -> Option<u32> {
+        let commands = self.programs.iter_mut().filter_map(|program| program.process.commands());
+        let left = commands.map(Commands::left_running).sum();
+        let is_new = left > 0 && !self.told_of_left;
+        self.told_of_left |= is_new;
+        is_new.then_some(left)
     }
 
     /// Has it say from now on what lies behind the bytes of files, for which they are opened once more.
@@ -178,7 +204,7 @@ impl World for Posix {
         let ran: Vec<(Span<Host>, Vec<Lack>)> = if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
             let process = &mut self.programs[0].process;
             let ready = Ready::new(stream, process)?;
-            vec![ready.run(process, stream, recorder, (None, stop), Waited::so_far(is_watched))?]
+            vec![ready.run_all(process, stream, recorder, (None, stop), Waited::so_far(is_watched))?]
         } else {
             let line = &StartLine::new(streams.len());
             thread::scope(|scope| {
@@ -190,7 +216,7 @@ impl World for Posix {
                         Ok(ready) => {
                             let waited = Waited::so_far(is_watched);
                             let started = line.wait()?;
-                            Some(ready.run(process, stream, recorder, (Some(started), stop), waited))
+                            Some(ready.run_all(process, stream, recorder, (Some(started), stop), waited))
                         }
                         Err(fault) => {
                             line.call_off();
@@ -324,6 +350,27 @@ impl Ready {
         })
     }
 
+    /// Runs the stream, and ends what a command of it left running. What that took of the CPU is known then, and not how
+    /// long it waited for one.
+    fn run_all<S, R>(
+        self,
+        process: &mut Process,
+        stream: &mut S,
+        recorder: &mut R,
+        started: (Option<Moment<Host>>, &AtomicBool),
+        waited: Waited,
+    ) -> Ran
+    where
+        S: Steps,
+        R: Recorder<Host>,
+    {
+        let ran = self.run(process, stream, recorder, started, waited);
+        match process.commands().and_then(Commands::end) {
+            None => ran,
+            Some(cpu) => ran.map(|(span, lacks)| (with_commands(span, cpu), lacks)),
+        }
+    }
+
     fn run<S, R>(
         self,
         process: &mut Process,
@@ -370,6 +417,12 @@ impl Ready {
             }
         }
     }
+}
+
+/// A program's time with that of the commands that it ran.
+fn with_commands(span: Span<Host>, commands: CpuTime) -> Span<Host> {
+    let cpu = CpuTime { total: span.cpu.total + commands.total, user: span.cpu.user + commands.user };
+    Span { cpu, ready: None, ..span }
 }
 
 /// Has the calling thread woken when it is time, while this lives. The kernel may else let it sleep 50 us longer

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, CWD, Mode as Rights, OFlags};
 use rustix::io::Errno;
 use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, Place, Reason};
 
+use crate::command::Commands;
 use crate::data::{self, Pages, Ring};
 use crate::fault::Fault;
 use crate::raw::RawDevice;
@@ -27,6 +28,7 @@ pub(crate) struct Process {
     seed: u64,
     writes_zeros: bool,
     device: GivenDevice,
+    commands: Option<Box<Commands>>,
 }
 
 /// What may be done to a device that the given names stand for.
@@ -67,6 +69,7 @@ impl Process {
             seed,
             writes_zeros: false,
             device: GivenDevice::None,
+            commands: None,
         })
     }
 
@@ -75,6 +78,16 @@ impl Process {
         if !matches!(self.device, GivenDevice::Cleared(_)) {
             self.device = device;
         }
+    }
+
+    /// Has these commands of the user's.
+    pub(crate) fn give_commands(&mut self, commands: Commands) {
+        self.commands = Some(Box::new(commands));
+    }
+
+    /// Its commands, where it was given some.
+    pub(crate) fn commands(&mut self) -> Option<&mut Commands> {
+        self.commands.as_deref_mut()
     }
 
     /// Writes zeros from now on, which can be compressed, in place of data that cannot.
@@ -259,6 +272,7 @@ impl Process {
                 let path = buffer.write(b'd', u32::from(directory.0));
                 done(rustix::fs::mkdirat(self.names.directory(Directory::ROOT)?, path, Rights::RWXU))
             }
+            Op::Run { command } => self.run(command),
             Op::Rmdir { directory } => {
                 self.names.forget(directory);
                 let mut buffer = NameBuffer::default();
@@ -268,8 +282,17 @@ impl Process {
         }
     }
 
+    /// Runs a command of the user's in the folder, wherever that is by now.
+    #[cold]
+    #[inline(never)]
+    fn run(&mut self, command: u8) -> Result<u32, Reason> {
+        let root = self.names.directory(Directory::ROOT)?.as_raw_fd();
+        let folder = std::fs::read_link(format!("/proc/self/fd/{root}")).map_err(|_| Reason::NotFound)?;
+        self.commands.as_mut().ok_or(Reason::NotFound)?.run(command, &folder)
+    }
+
     /// The descriptors that programs of 1983 got were inherited by their children; nobody set O_CLOEXEC.
-    /// No child is ever made while a program runs here, so none is set either.
+    /// A child is made only where the program is a command, which opens nothing here, so none is set either.
     fn open(&mut self, name: Name, handle: Handle, flags: OFlags) -> Result<u32, Reason> {
         let is_given = name.directory == Directory::GIVEN;
         let descriptor = match &self.device {

@@ -2,10 +2,10 @@
 //! where somebody puts another folder or a link in its place.
 //! Every place that deletes something is listed in `xtask/src/tidy/places.rs`, with its reason.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -95,14 +95,18 @@ impl Workspace {
         Ok(file)
     }
 
-    /// Every file below it.
+    /// Every file below it. What else a command may leave there, a link, a pipe or a device, is none, and is not opened.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>, Fault> {
         let mut files = Vec::new();
         let mut folders = vec![self.path().to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in entries(&folder)? {
                 let kind = entry.file_type().map_err(|source| self.fault("look at", &entry.path(), source))?;
-                if kind.is_dir() { folders.push(entry.path()) } else { files.push(entry.path()) }
+                match kind {
+                    _ if kind.is_dir() => folders.push(entry.path()),
+                    _ if kind.is_file() => files.push(entry.path()),
+                    _ => {}
+                }
             }
         }
         Ok(files)
@@ -230,7 +234,7 @@ fn empty(folder: BorrowedFd) -> Result<(), Errno> {
                 && let Some(emptied) = names.pop()
             {
                 let here = open.as_ref().map_or(folder, |open| open.as_fd());
-                rustix::fs::unlinkat(here, &emptied, AtFlags::REMOVEDIR)?;
+                unlink_in(here, &emptied, AtFlags::REMOVEDIR)?;
             }
             continue;
         };
@@ -241,13 +245,36 @@ fn empty(folder: BorrowedFd) -> Result<(), Errno> {
             }
             // No folder.
             Err(Errno::NOTDIR | Errno::LOOP) => {
-                rustix::fs::unlinkat(here, name, AtFlags::empty())?;
+                unlink_in(here, name, AtFlags::empty())?;
                 names.pop();
             }
+            Err(Errno::ACCESS) if unlock(here, name).is_ok() => {}
             Err(errno) => return Err(errno),
         }
     }
     Ok(())
+}
+
+/// Removes a name, also from a folder whose owner may not write to it: a command can leave one behind.
+fn unlink_in(folder: BorrowedFd, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(folder, name, flags) {
+        Err(Errno::ACCESS) => {
+            rustix::fs::fchmod(folder, Mode::RWXU)?;
+            rustix::fs::unlinkat(folder, name, flags)
+        }
+        done => done,
+    }
+}
+
+/// Gives its owner all rights to a folder in an open one; fails where they are there, so that it helps once.
+fn unlock(folder: BorrowedFd, name: &CStr) -> Result<(), Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let locked = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+    if Mode::from_raw_mode(rustix::fs::fstat(&locked)?.st_mode).contains(Mode::RWXU) {
+        return Err(Errno::ACCESS);
+    }
+    // A descriptor that is no more than a path takes no fchmod.
+    rustix::fs::chmod(format!("/proc/self/fd/{}", locked.as_raw_fd()), Mode::RWXU)
 }
 
 /// What an open folder holds, the last first.
@@ -366,6 +393,22 @@ mod tests {
         remove_left(parent.path(), "run1").expect("nothing is ours");
         assert!(path.join("below").is_dir());
         assert!(remove(&path, is_of_this_user).is_err() && path.join("below").is_dir());
+    }
+
+    #[test]
+    fn what_its_owner_may_not_write_to_is_removed_too() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let ours = Workspace::inside(parent.path()).expect("a folder");
+        for rights in [0o555, 0o000] {
+            let locked = ours.path().join(format!("{rights:o}"));
+            fs::create_dir_all(locked.join("below")).expect("folders");
+            fs::write(locked.join("below/file"), "").expect("a file");
+            for folder in [locked.join("below"), locked] {
+                fs::set_permissions(folder, fs::Permissions::from_mode(rights)).expect("locked");
+            }
+        }
+        ours.clear().expect("cleared");
+        assert_eq!(names(ours.path()), [""; 0]);
     }
 
     #[test]

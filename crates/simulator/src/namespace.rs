@@ -67,6 +67,8 @@ impl Namespace {
             Op::FsyncDirectory { directory } => self.directory(directory).map(|()| None),
             Op::Syncfs => Ok(None),
             Op::Unlink { name } => self.unlink(name).map(|()| None),
+            // There is nobody on a simulated machine who has commands.
+            Op::Run { .. } => Err(Reason::NotFound),
         }
     }
 

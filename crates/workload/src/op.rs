@@ -185,6 +185,12 @@ pub enum Op {
         /// The file.
         name: Name,
     },
+    /// Runs a command of the user's to its end, in the folder that the program stands in. What it asks of the file system
+    /// is its own affair: bytes it moves are not counted here.
+    Run {
+        /// Which of the commands that the world was given.
+        command: u8,
+    },
 }
 
 impl Op {
@@ -206,6 +212,7 @@ impl Op {
             Op::FsyncDirectory { .. } => OpKind::FsyncDirectory,
             Op::Syncfs => OpKind::Syncfs,
             Op::Unlink { .. } => OpKind::Unlink,
+            Op::Run { .. } => OpKind::Run,
         }
     }
 
@@ -263,11 +270,12 @@ pub enum OpKind {
     FsyncDirectory,
     Syncfs,
     Unlink,
+    Run,
 }
 
 impl OpKind {
     /// How many kinds there are.
-    pub const COUNT: usize = OpKind::Unlink as usize + 1;
+    pub const COUNT: usize = OpKind::Run as usize + 1;
 
     /// Whether the op's bytes flow from the file to the program.
     #[inline]
@@ -311,6 +319,10 @@ pub enum Reason {
     Altered,
     /// A simulated machine would never bring it to an end.
     Unending,
+    /// The command ended with this exit status.
+    Exited(i32),
+    /// This signal ended the command.
+    Killed(i32),
     /// Any other error number of the kernel.
     Errno(i32),
 }
@@ -352,6 +364,8 @@ impl fmt::Display for Reason {
             Reason::Signal => f.write_str("a signal broke the call off (EINTR)"),
             Reason::Altered => f.write_str("what is there is not what was written there"),
             Reason::Unending => f.write_str("the simulation would not end"),
+            Reason::Exited(status) => write!(f, "it ended with exit status {status}"),
+            Reason::Killed(signal) => write!(f, "signal {signal} ended it"),
             Reason::Errno(number) => match WORDS.iter().find(|(known, _)| known == number) {
                 Some((_, words)) => f.write_str(words),
                 None => write!(f, "error number {number}"),
@@ -421,6 +435,7 @@ impl fmt::Display for Op {
             Op::FsyncDirectory { directory } => write!(f, "fsync directory {directory}"),
             Op::Syncfs => f.write_str("syncfs"),
             Op::Unlink { name } => write!(f, "unlink {name}"),
+            Op::Run { .. } => f.write_str("the command"),
         }
     }
 }

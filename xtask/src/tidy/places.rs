@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 35] = [
+const PLACES: [(&str, &[Deed], &str); 36] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -76,6 +76,7 @@ const PLACES: [(&str, &[Deed], &str); 35] = [
     ),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
+    ("crates/kernel/src/command.rs", &[Run], "the command that a person gave as the load"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
     ("crates/kernel/src/guard/mod.rs", &[Hold], "whether somebody else holds a device; for reading, let go at once"),
     ("crates/kernel/src/bounded.rs", &[Read], "so much of a file and no more"),

@@ -2,10 +2,13 @@
 
 use std::io;
 
-use workload::{Failure, Reason};
+use workload::{Failure, Op, Reason};
 
 /// What to try after an op that failed.
 pub fn hint(failure: &Failure) -> Option<&'static str> {
+    if let Op::Run { .. } = failure.op {
+        return of_command(failure.reason);
+    }
     Some(match failure.reason {
         // A write that brought less than it was to ends at the last free byte.
         Reason::Short(_) if failure.op.kind().reads() => {
@@ -29,9 +32,25 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         | Reason::BadHandle
         | Reason::Denied
         | Reason::Unaligned
+        | Reason::Exited(_)
+        | Reason::Killed(_)
         | Reason::Interrupted => {
             return None;
         }
+    })
+}
+
+/// What to try after a command of a person's own that failed, or could not be started.
+fn of_command(reason: Reason) -> Option<&'static str> {
+    Some(match reason {
+        Reason::Exited(_) => {
+            "try it by hand in an empty folder: it stands in a private one of the target ({}), so name other files by paths \
+             from the root; where the target is too small, give it a size="
+        }
+        Reason::Killed(_) => "dmesg says so where the kernel ended it for want of memory",
+        Reason::NotFound => "it was there when the run began, or --prepare was to make it",
+        Reason::Denied => "chmod +x makes a file of yours executable; a file system mounted noexec runs none",
+        _ => return None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The programs of the seed documents and the loads people ask about now, each a function from its sizes to a [`Program`](crate::Program).
 
 pub mod book;
+pub mod command;
 pub mod device;
 pub mod lab;
 pub mod load;

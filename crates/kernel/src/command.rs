@@ -1,0 +1,415 @@
+//! A command of the user's as the load: found before anything is made, started in the program's folder, waited for, and
+//! what it leaves running ended.
+//!
+//! Policy:
+//!   1. no shell: the words are those that were given, and `{}` in any of them is the folder;
+//!   2. it runs as whoever types it would run it: their environment, rights and limits. It reads nothing, what it says on
+//!      standard output goes nowhere, and of standard error the end is kept, for where it fails;
+//!   3. it has a session of its own: keys of a terminal reach us alone, and who asks for a password there is refused and
+//!      does not wait. None of our open files reaches it;
+//!   4. the clock holds its start and its end, seen by a descriptor that the kernel wakes us by. What follows is outside:
+//!      its status is taken, whoever it left running is ended, and their CPU time is added to its own;
+//!   5. told to stop, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are killed, it is too.
+//!
+//! What it started and did not wait for becomes our child when its parent ends (`PR_SET_CHILD_SUBREAPER`), and so is found
+//! and waited for. A child that its parent ignores (SIGCHLD) tells nobody of its CPU time.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::{self, Path, PathBuf};
+use std::process::{self, ChildStderr, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::Access;
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, pidfd_open,
+    set_child_subreaper, waitid,
+};
+use workload::{CpuTime, Reason};
+
+use crate::bounded;
+use crate::clocks::cpu_of;
+use crate::process::reason;
+
+/// What stands for the folder.
+const FOLDER: &[u8] = b"{}";
+
+/// How long it may take to end when it is asked to. Guess: who writes something down then takes less.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// So long nobody looks whether it is to stop: nobody notices so much.
+const NAP_MS: i32 = 50;
+
+/// Where the kernel has no descriptors of processes (before Linux 5.3), its end is looked for so often.
+const BLIND_NAP_MS: i32 = 1;
+
+/// Of standard error, so much of the end is kept: a few lines.
+const TAIL: usize = 1024;
+
+/// Reads of that after its end: what others still write there would never end.
+const LAST_READS: u32 = 16;
+
+/// Who starts others faster than they can be ended is let go after so many. Guess.
+const MOST_LEFT: u32 = 10_000;
+
+/// A command and where its program lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    program: PathBuf,
+    /// All words, the first as it was typed.
+    words: Vec<OsString>,
+}
+
+/// Why there is no such command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoCommand {
+    /// No word.
+    #[error("no command is named")]
+    Nothing,
+    /// Nothing of that name lies there, or in the folders that are searched.
+    #[error("there is no command {0:?}")]
+    Missing(OsString),
+    /// A file of that name lies there, which this user may not execute; or a folder.
+    #[error("{0} cannot be executed")]
+    NotExecutable(PathBuf),
+}
+
+impl Command {
+    /// Finds the program: where its name has a slash it is a path from here, else it is in one of the folders of PATH. One
+    /// whose path begins in the folder (`{}`) may come to be there, and is not looked for.
+    pub fn find(words: &[OsString]) -> Result<Command, NoCommand> {
+        let name = words.first().filter(|name| !name.is_empty()).ok_or(NoCommand::Nothing)?;
+        let found = |program: PathBuf| Ok(Command { program, words: words.to_vec() });
+        if holds_folder(name) {
+            return found(PathBuf::from(name));
+        }
+        if name.as_bytes().contains(&b'/') {
+            // It will stand elsewhere.
+            let program = path::absolute(name).map_err(|_| NoCommand::Missing(name.clone()))?;
+            return match fs::metadata(&program) {
+                Err(_) => Err(NoCommand::Missing(name.clone())),
+                Ok(_) if is_executable(&program) => found(program),
+                Ok(_) => Err(NoCommand::NotExecutable(program)),
+            };
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let there = std::env::split_paths(&folders).map(|folder| folder.join(name)).filter(|path| path.is_file());
+        let there: Vec<PathBuf> = there.collect();
+        match there.iter().find(|path| is_executable(path)) {
+            Some(program) => found(path::absolute(program).unwrap_or_else(|_| program.clone())),
+            None => {
+                Err(there.into_iter().next().map_or_else(|| NoCommand::Missing(name.clone()), NoCommand::NotExecutable))
+            }
+        }
+    }
+
+    /// It, ready to be started in the folder.
+    fn in_folder(&self, folder: &Path) -> process::Command {
+        let word = |word: &OsString| with_folder(word, folder);
+        let mut command = process::Command::new(with_folder(self.program.as_os_str(), folder));
+        command.arg0(word(&self.words[0])).args(self.words[1..].iter().map(word)).current_dir(folder);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let ours = getpid();
+        // SAFETY: between fork and exec it makes system calls only, and takes no memory and no lock.
+        unsafe { command.pre_exec(move || detach(ours)) };
+        command
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+}
+
+fn holds_folder(word: &OsStr) -> bool {
+    word.as_bytes().windows(FOLDER.len()).any(|part| part == FOLDER)
+}
+
+/// The word, with the path in every place of the folder's.
+fn with_folder(word: &OsStr, folder: &Path) -> OsString {
+    let (mut rest, mut filled) = (word.as_bytes(), Vec::new());
+    while let Some(at) = rest.windows(FOLDER.len()).position(|part| part == FOLDER) {
+        filled.extend_from_slice(&rest[..at]);
+        filled.extend_from_slice(folder.as_os_str().as_bytes());
+        rest = &rest[at + FOLDER.len()..];
+    }
+    filled.extend_from_slice(rest);
+    OsString::from_vec(filled)
+}
+
+/// In the child, before it becomes the command: a session of its own, gone with its parent, and no file of ours.
+fn detach(parent: Pid) -> std::io::Result<()> {
+    rustix::process::setsid()?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // Whoever was killed before that sends nothing any more.
+    if rustix::process::getppid() != Some(parent) {
+        return Err(Errno::SRCH.into());
+    }
+    // Where the kernel does not know the call (before Linux 5.11), files are closed one by one, as they were opened.
+    // SAFETY: it marks descriptors of this process alone, which are closed when it becomes the command.
+    unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    Ok(())
+}
+
+/// What a program's commands are, and what became of the one that it ran.
+pub(crate) struct Commands {
+    list: Arc<[Command]>,
+    stop: Arc<AtomicBool>,
+    /// Children of this process that are none of theirs: it may have been started with some.
+    others: Vec<Pid>,
+    /// Has ended, or was never more than started, and is to be waited for.
+    ran: Option<Pid>,
+    said: Tail,
+    left_running: u32,
+}
+
+impl Commands {
+    /// These, until told to stop. From here on what they leave behind is left to us.
+    pub(crate) fn new(list: Arc<[Command]>, stop: Arc<AtomicBool>) -> Commands {
+        // Where that is not allowed, what has left its parent is nobody's to find.
+        let _ = set_child_subreaper(Some(getpid()));
+        Commands { list, stop, others: children(), ran: None, said: Tail::default(), left_running: 0 }
+    }
+
+    /// Runs one of them to its end, in this folder.
+    pub(crate) fn run(&mut self, command: u8, folder: &Path) -> Result<u32, Reason> {
+        let command = self.list.get(usize::from(command)).ok_or(Reason::NotFound)?;
+        self.said = Tail::default();
+        let mut child = command
+            .in_folder(folder)
+            .spawn()
+            .map_err(|error| reason(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        let pid = Pid::from_child(&child);
+        self.ran = Some(pid);
+        let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
+        let mut started = Started { pid, handle, errors: child.stderr.take() };
+        while !started.wait_a_little(&mut self.said) {
+            if self.stop.load(Ordering::Relaxed) {
+                started.end(&mut self.said);
+                return Err(Reason::Interrupted);
+            }
+        }
+        // It stays what it is until its status is taken, so that its number is nobody else's.
+        let ended = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).map_err(reason)?;
+        let (status, signal) = ended.map_or((None, None), |ended| (ended.exit_status(), ended.terminating_signal()));
+        match (status, signal) {
+            (Some(0), _) => Ok(0),
+            (Some(status), _) => Err(Reason::Exited(status)),
+            (None, signal) => Err(Reason::Killed(signal.unwrap_or_default())),
+        }
+        .inspect_err(|_| started.listen_to_the_end(&mut self.said))
+    }
+
+    /// Ends what was left running of the one that ran, waits for all of it, and says how much CPU time they took together;
+    /// nothing where none ran.
+    pub(crate) fn end(&mut self) -> Option<CpuTime> {
+        let ran = self.ran.take()?;
+        let mut all = CpuTime::default();
+        let mut add = |cpu: CpuTime| {
+            all.total += cpu.total;
+            all.user += cpu.user;
+        };
+        wait(ran, 0).into_iter().for_each(&mut add);
+        for _ in 0..MOST_LEFT {
+            let left: Vec<Pid> = children().into_iter().filter(|pid| !self.others.contains(pid)).collect();
+            if left.is_empty() {
+                break;
+            }
+            for pid in left {
+                // What had ended by itself is no more than not waited for.
+                let cpu = wait(pid, libc::WNOHANG).or_else(|| {
+                    self.left_running += 1;
+                    kill_process(pid, Signal::KILL).ok()?;
+                    wait(pid, 0)
+                });
+                cpu.into_iter().for_each(&mut add);
+            }
+        }
+        Some(all)
+    }
+
+    /// The end of what the one that ran last said on standard error, in a line; nothing where it said nothing.
+    pub(crate) fn said(&self) -> Option<String> {
+        self.said.in_a_line()
+    }
+
+    /// How many processes were left running and ended, since this was asked last.
+    pub(crate) fn left_running(&mut self) -> u32 {
+        std::mem::take(&mut self.left_running)
+    }
+}
+
+/// A command that was started.
+struct Started {
+    pid: Pid,
+    /// Readable when it has ended.
+    handle: Option<OwnedFd>,
+    errors: Option<ChildStderr>,
+}
+
+impl Started {
+    /// Waits until it has ended, which it says, or for a nap; keeps what it says meanwhile.
+    fn wait_a_little(&mut self, said: &mut Tail) -> bool {
+        let nap = if self.handle.is_some() { NAP_MS } else { BLIND_NAP_MS };
+        let [ended, speaks] = self.look(nap);
+        if speaks {
+            self.listen(said);
+        }
+        ended || self.handle.is_none() && self.has_ended()
+    }
+
+    /// Whether its handle and its standard error have something, within so many milliseconds.
+    fn look(&self, timeout_ms: i32) -> [bool; 2] {
+        // What is not there is not looked at (poll(2)).
+        let entry = |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
+        let (handle, errors) =
+            (self.handle.as_ref().map(AsRawFd::as_raw_fd), self.errors.as_ref().map(AsRawFd::as_raw_fd));
+        let mut entries = [entry(handle), entry(errors)];
+        // SAFETY: the entries are writable and as many as is said; their descriptors are open, or -1.
+        let ready = unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) };
+        if ready > 0 { entries.map(|entry| entry.revents != 0) } else { [false; 2] }
+    }
+
+    /// Whether it has ended, and is not waited for.
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
+    }
+
+    /// Keeps what there is on its standard error; closes that where nobody has it any more.
+    fn listen(&mut self, said: &mut Tail) {
+        let mut piece = [0; 4096];
+        match self.errors.as_ref().map(|errors| rustix::io::read(errors, &mut piece)) {
+            Some(Ok(0)) => self.errors = None,
+            Some(Ok(bytes)) => said.add(&piece[..bytes]),
+            Some(Err(_)) | None => {}
+        }
+    }
+
+    /// Keeps what is left there.
+    fn listen_to_the_end(&mut self, said: &mut Tail) {
+        for _ in 0..LAST_READS {
+            if !self.look(0)[1] {
+                break;
+            }
+            self.listen(said);
+        }
+    }
+
+    /// Has it end, with all of its group.
+    fn end(&mut self, said: &mut Tail) {
+        let _ = kill_process_group(self.pid, Signal::TERM);
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE {
+            if self.wait_a_little(said) {
+                return;
+            }
+        }
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        while !self.wait_a_little(said) {}
+    }
+}
+
+/// The end of a text.
+#[derive(Default)]
+struct Tail(Vec<u8>);
+
+impl Tail {
+    fn add(&mut self, piece: &[u8]) {
+        self.0.extend_from_slice(piece);
+        let surplus = self.0.len().saturating_sub(TAIL);
+        self.0.drain(..surplus);
+    }
+
+    /// Its last lines, three at most.
+    fn in_a_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.0);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines.len().saturating_sub(3);
+        (!lines.is_empty()).then(|| lines[last..].join("; "))
+    }
+}
+
+/// Waits for a child: the CPU time of it and of all that it waited for. Nothing where it has not ended, or is no child.
+fn wait(pid: Pid, options: i32) -> Option<CpuTime> {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    loop {
+        // SAFETY: `usage` is writable and of the size the call expects; it is read only where a child was waited for.
+        let waited =
+            unsafe { libc::wait4(pid.as_raw_nonzero().get(), std::ptr::null_mut(), options, usage.as_mut_ptr()) };
+        match waited {
+            -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+            // SAFETY: the call has filled it.
+            child if child > 0 => return Some(cpu_of(unsafe { usage.assume_init_ref() })),
+            _ => return None,
+        }
+    }
+}
+
+/// All children of this process.
+fn children() -> Vec<Pid> {
+    let is_ours = |pid: &i32| {
+        let stat = bounded::of_the_kernel(format!("/proc/{pid}/stat"));
+        stat.is_ok_and(|stat| parent_of(&stat) == Some(getpid().as_raw_nonzero().get()))
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(is_ours).filter_map(Pid::from_raw).collect()
+}
+
+/// The parent of a process, of what proc(5) says in stat: number, name in brackets, which may hold anything, state, parent.
+fn parent_of(stat: &str) -> Option<i32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &[&str]) -> Vec<OsString> {
+        line.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_command_is_found_where_a_shell_finds_it() {
+        let found = |line: &[&str]| Command::find(&words(line));
+        assert!(found(&["ls", "-l"]).is_ok_and(|command| command.program.is_absolute()));
+        assert_eq!(found(&[]), Err(NoCommand::Nothing));
+        assert_eq!(found(&[""]), Err(NoCommand::Nothing));
+        assert_eq!(found(&["no-such-command"]), Err(NoCommand::Missing("no-such-command".into())));
+        assert_eq!(found(&["./none"]), Err(NoCommand::Missing("./none".into())));
+        assert_eq!(found(&["/etc/passwd"]), Err(NoCommand::NotExecutable("/etc/passwd".into())));
+        assert_eq!(found(&["/etc"]), Err(NoCommand::NotExecutable("/etc".into())));
+        assert!(found(&["{}/made"]).is_ok());
+    }
+
+    #[test]
+    fn the_folder_stands_wherever_it_is_named() {
+        let folder = Path::new("/a b");
+        for (word, filled) in [("{}", "/a b"), ("of={}/x", "of=/a b/x"), ("{}{}", "/a b/a b"), ("{ }", "{ }"), ("", "")]
+        {
+            assert_eq!(with_folder(OsStr::new(word), folder), filled);
+        }
+    }
+
+    #[test]
+    fn a_parent_is_found_behind_any_name() {
+        assert_eq!(parent_of("12 (a) S 3) R 7 12 12 0"), Some(7));
+        assert_eq!(parent_of("12 (a"), None);
+    }
+
+    #[test]
+    fn only_the_end_of_what_it_says_is_kept() {
+        let mut tail = Tail::default();
+        assert_eq!(tail.in_a_line(), None);
+        (0..1000).for_each(|line| tail.add(format!("line {line}\n\n").as_bytes()));
+        assert_eq!(tail.in_a_line().as_deref(), Some("line 997; line 998; line 999"));
+        assert_eq!(tail.0.len(), TAIL);
+    }
+}
