@@ -84,12 +84,15 @@ impl History {
 
     /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
     pub fn failure(&self) -> Option<Void> {
-        let mut stopped = self.runs.iter().filter_map(|run| run.performance.stopped);
-        let failed = stopped.find(|stopped| stopped.failure.reason != Reason::Interrupted);
-        let failed = failed.map(|stopped| Void {
+        let mut stopped = self.runs.iter().filter_map(|run| Some((run.performance.stopped?, &run.performance.said)));
+        let failed = stopped.find(|(stopped, _)| stopped.failure.reason != Reason::Interrupted);
+        let failed = failed.map(|(stopped, said)| Void {
             program: Some(stopped.program),
             phase: stopped.phase,
-            message: stopped.failure.to_string(),
+            message: match said {
+                Some(said) => format!("{}; it said: {said}", stopped.failure),
+                None => stopped.failure.to_string(),
+            },
             hint: hint(&stopped.failure).map(str::to_owned),
         });
         failed.or_else(|| self.broken.clone())
@@ -484,7 +487,8 @@ fn latency(runs: &[&PhaseRun], phase: &Phase) -> Option<Latency> {
 /// A checksum of what was done and what was left: FNV-1a over the counts. The same program does the same in
 /// every world, so a fast wrong answer shows.
 pub fn effect(tally: &Tally, census: &Census) -> String {
-    let counts = tally.ops.iter().copied();
+    // A command does all it does in one op, and is told by what it left.
+    let counts = tally.ops[..OpKind::Run as usize].iter().copied();
     let rest = [tally.bytes_read, tally.bytes_written, census.directories, census.files, census.bytes];
     format!("{:016x}", fnv1a(counts.chain(rest).flat_map(u64::to_le_bytes)))
 }

@@ -1,5 +1,6 @@
 //! The command line: what can be typed, and the help that teaches it.
 
+pub mod command;
 mod examples;
 pub mod run;
 pub mod simulate;
@@ -35,9 +36,10 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::OutputArguments;
 use crate::output;
+use crate::presets;
 use crate::runs::KeepArguments;
 
-use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, REPORT_EXAMPLES, SIMULATE_EXAMPLES};
+use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SIMULATE_EXAMPLES};
 use run::RunArguments;
 use simulate::SimulateArguments;
 use values::DocumentKind;
@@ -66,11 +68,9 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a preset on one target or several, and print its table.
-    #[command(after_help = "Example: the tables of The Linux Programming Interface in five minutes\n  \
-        diskperf run tlpi . --budget 5min\n\n\
-        Example: loads of your own, in turn\n  \
-        printf '[[load]]\\npattern = \"randread\"\\ndirect = true\\n' > mine.toml\n  \
-        diskperf run mine.toml . --rounds 3")]
+    ///
+    /// With a command of your own behind two dashes no preset is named: diskperf run TARGET... -- COMMAND
+    #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
     /// Measure one load of your own: a pattern, a block size, a depth, a rate.
     ///
@@ -280,7 +280,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     {
         return commands::help::run(&[]);
     }
-    let line = CommandLine::try_parse_from(&words).unwrap_or_else(|error| refuse(&error, &words));
+    let line = parse(&words).unwrap_or_else(|error| refuse(&error, &words));
     match line.command {
         None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
         Some(Command::Run(arguments)) => begin(&arguments.output.clone(), arguments.complete(None, None), &words),
@@ -316,6 +316,17 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     }
 }
 
+/// Reads the words. `run TARGET... -- COMMAND` names no preset: the command takes its place.
+fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
+    let mut words = words.to_vec();
+    let command = presets::COMMAND.name;
+    let has_command = words.get(1).is_some_and(|word| word == "run") && words.iter().any(|word| word == "--");
+    if has_command && words.get(2).is_none_or(|word| word != command) {
+        words.insert(2, command.into());
+    }
+    CommandLine::try_parse_from(words)
+}
+
 /// Runs what is asked for, or says why it makes no sense, as a document where one was asked for.
 fn begin(shown: &OutputArguments, asked: Result<RunArguments, Error>, words: &[OsString]) -> Result<Exit, Error> {
     match asked {
@@ -328,7 +339,7 @@ fn begin(shown: &OutputArguments, asked: Result<RunArguments, Error>, words: &[O
 fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     // It repeats them: then as a terminal may have them.
     let words: Vec<String> = words.iter().map(|word| plain::line(&word.to_string_lossy()).into_owned()).collect();
-    match CommandLine::try_parse_from(words) {
+    match parse(&words.into_iter().map(OsString::from).collect::<Vec<OsString>>()) {
         Err(error) => error.exit(),
         Ok(_) => {
             output::remark(&error.to_string());
@@ -340,7 +351,7 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
 /// What these words, of a run that was stored, with the job file or the derived mix that it had, ask for; nothing where this build takes them
 /// for something else.
 pub fn stored(words: &[OsString], job: Option<&str>, mix: Option<&str>) -> Option<RunArguments> {
-    let line = CommandLine::try_parse_from(words).ok()?;
+    let line = parse(words).ok()?;
     match line.command {
         None => Some(RunArguments::main_job(line.keep, line.output)),
         Some(Command::Run(arguments)) => arguments.complete(job, mix).ok(),

@@ -1,5 +1,6 @@
 //! What a command can fail of: what happened, to which thing, what to try, and the exit status.
 
+mod command;
 mod document;
 mod failure;
 mod guard;
@@ -24,6 +25,7 @@ use crate::runner::Broken;
 use crate::shell;
 use crate::verify::LedgerFault;
 
+pub use command::CommandFault;
 pub use failure::hint;
 
 /// Why a command failed.
@@ -33,6 +35,8 @@ pub enum Error {
     Elevated,
     #[error("there is no {0}")]
     Missing(PathBuf),
+    #[error("{0}")]
+    Command(Box<CommandFault>),
     #[error("there is no device {0}; nothing was created")]
     MissingDevice(PathBuf),
     #[error("{0} is a file, and this needs a directory")]
@@ -202,6 +206,7 @@ impl Error {
             | Error::TooSmall { .. }
             | Error::NotStorage(_)
             | Error::UnknownTarget(_)
+            | Error::Command(_)
             | Error::BadKey { .. }
             | Error::BadTuning { .. }
             | Error::OnlyRead { .. }
@@ -328,6 +333,7 @@ impl Error {
                 Some(hint) => hint.to_owned(),
                 None => "run as a user who may read it".to_owned(),
             },
+            Error::Command(fault) => command::hint(fault),
             Error::UnknownTarget(_) => {
                 "a target is a directory, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE, with an optional \
                  name= before it"

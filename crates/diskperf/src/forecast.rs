@@ -269,6 +269,7 @@ mod tests {
             sizes: None,
             tried: 0,
             phases: None,
+            commands: std::sync::Arc::default(),
             alternatives: seconds.iter().map(row).collect(),
         };
         let prices = Prices { execution: 0.0, call: 1.0, byte: 0.0, sync_write: 0.0 };

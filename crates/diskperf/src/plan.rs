@@ -2,6 +2,7 @@
 
 use std::iter;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kernel::Means;
 use stats::summary::RateUnit;
@@ -51,6 +52,8 @@ pub struct Plan {
     /// How many ways of the platters to stand at the beginning the rounds go through, where a machine is
     /// simulated that is switched on anew for each.
     pub phases: Option<u32>,
+    /// Commands of the user's that its programs run, by their numbers.
+    pub commands: Arc<[kernel::Command]>,
     /// Everything that each round runs once.
     pub alternatives: Vec<Alternative>,
 }
@@ -238,6 +241,9 @@ impl Plan {
 
     /// The same in words: `up to 1.5 GiB`, or until when it writes as much as it can.
     pub fn writes_in_words(&self, target: usize) -> String {
+        if !self.commands.is_empty() {
+            return "what the command writes".to_owned();
+        }
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         let mut endless = here.flat_map(|alternative| &alternative.row.program.phases).filter(|phase| {
             let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
@@ -312,6 +318,7 @@ mod tests {
             sizes: None,
             tried: 0,
             phases: None,
+            commands: Arc::default(),
             alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),
         }
     }

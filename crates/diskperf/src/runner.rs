@@ -42,6 +42,9 @@ pub struct Performance {
     /// What ended the program early. Not stored: what failed is not finished.
     #[serde(skip)]
     pub stopped: Option<Stopped>,
+    /// What a command said that ended it so.
+    #[serde(skip)]
+    pub said: Option<String>,
     /// Whether it was held still meanwhile, so that its times are not its own.
     #[serde(skip)]
     pub was_held: bool,

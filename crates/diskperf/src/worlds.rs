@@ -200,6 +200,9 @@ impl AnyWorld {
         if plan.zeros {
             world.write_zeros();
         }
+        if !plan.commands.is_empty() {
+            world.give_commands(&plan.commands);
+        }
         for (program, &index) in busy.iter().enumerate() {
             if let Some(raw) = grounds[index].raw() {
                 world.overwrite(program, raw);
@@ -256,6 +259,11 @@ impl AnyWorld {
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
                 world.lacks().iter().for_each(|lack| remark!("{}: {lack}", program.name));
+                if let Some(left) = world.left_running() {
+                    let processes = if left == 1 { "a process" } else { "processes" };
+                    remark!("{} left {processes} running, ended outside the clock; so in every round", program.name);
+                }
+                let said = world.said();
                 // Whatever became of it: who stands there is in the way of the next.
                 if !renewals.is_empty() {
                     world.leave();
@@ -265,7 +273,7 @@ impl AnyWorld {
                     .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(Error::from(fault)) })?;
                 let phase = runner::last_phase(program);
                 restored.map_err(|fault| Broken { phase, fault: Box::new(Error::from(fault)) })?;
-                Ok(performance)
+                Ok(Performance { said: said.filter(|_| performance.stopped.is_some()), ..performance })
             }
             AnyWorld::Simulated(world) => {
                 let Ok(performance) = runner::perform(&mut **world, program, how);

@@ -6,7 +6,7 @@ use units::Nanos;
 
 use crate::grid::{Column, Grid, Page};
 use crate::header;
-use crate::numbers::{significant, supported};
+use crate::numbers::{figure as figure_of, significant};
 use crate::rows;
 use crate::stages;
 use crate::wrap::wrapped;
@@ -235,7 +235,7 @@ fn reached(cell: Option<&Cell>) -> [String; 2] {
     };
     let star = if cell.is_suspect() { "*" } else { "" };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!("{:.0}%", cpu.process));
-    [format!("{} {}{star}", supported(rate), rate.unit), cpu]
+    [figure_of(rate) + star, cpu]
 }
 
 /// `xfs 1.17x (1.12-1.23)`, and of several pairs of whom.

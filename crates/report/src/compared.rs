@@ -10,7 +10,7 @@ use crate::csv::field;
 use crate::grid::{Column, Grid, Page};
 use crate::header::named;
 use crate::markdown::escaped;
-use crate::numbers::supported;
+use crate::numbers::figure;
 use crate::ratio::{between, percent, times};
 use crate::wrap::wrapped;
 
@@ -182,7 +182,7 @@ fn grid(compared: &Compared) -> Grid {
     for cell in &compared.cells {
         let star = if cell.marks.iter().any(|mark| *mark != MarkCode::Nested) { "*" } else { "" };
         let rate = |rate: &Option<Rate>, star: &str| match rate {
-            Some(rate) => format!("{} {}{star}", supported(rate), rate.unit),
+            Some(rate) => figure(rate) + star,
             None => "n.m.".to_owned(),
         };
         let cpu = cell.cpu_then.zip(cell.cpu_now).map(|(then, now)| format!("{then:.0}% {now:.0}%"));

@@ -13,7 +13,7 @@ use crate::csv::{self, field};
 use crate::glossary::Topic;
 use crate::grid::Page;
 use crate::markdown::escaped;
-use crate::numbers::{supported, whole};
+use crate::numbers::{figure, whole};
 use crate::wrap::wrapped;
 use crate::{header, rows};
 
@@ -143,7 +143,7 @@ fn name(document: &Document, cell: &Cell) -> String {
 }
 
 fn in_unit(rate: &Rate) -> String {
-    format!("{} {}", supported(rate), rate.unit)
+    figure(rate)
 }
 
 fn clock(clock: ClockKind) -> &'static str {

@@ -28,7 +28,7 @@ pub mod wrap;
 pub use device::conditioned;
 pub use grid::Page;
 pub use markdown::markdown;
-pub use numbers::significant;
+pub use numbers::{RUNS, significant};
 pub use rows::{first_figure, name as cell_name};
 use stats::Document;
 

@@ -19,6 +19,28 @@ pub fn supported(rate: &Rate) -> String {
     significant(rate.value, supported_digits(rate))
 }
 
+/// What is counted where a command is run: so many runs in a second.
+pub const RUNS: &str = "runs/s";
+
+/// A rate as a table has it. Of runs of a command it says how long one takes.
+pub fn figure(rate: &Rate) -> String {
+    if rate.unit == RUNS {
+        return format!("{}/run", time_each(rate.per_second, supported_digits(rate)));
+    }
+    format!("{} {}", supported(rate), rate.unit)
+}
+
+/// How long one takes of so many in a second.
+pub fn time_each(per_second: f64, digits: i32) -> String {
+    let seconds = 1.0 / per_second;
+    let (value, unit) = match seconds {
+        long if long >= 1.0 => (long, "s"),
+        short if short >= 1e-3 => (1e3 * short, "ms"),
+        short => (1e6 * short, "us"),
+    };
+    format!("{} {unit}", significant(value, digits))
+}
+
 /// How many digits of a rate its interval supports: the last one is worth no less than the first of half the
 /// interval. Two at least, so that no reader has to guess what was rounded away; three at most, and where there is no
 /// interval.
@@ -73,6 +95,14 @@ mod tests {
     use stats::RateBase;
 
     use super::*;
+
+    #[test]
+    fn of_runs_it_is_said_how_long_one_takes() {
+        assert_eq!(
+            [0.8, 0.0125, 320.0, 1e5].map(|rate| time_each(rate, 3)),
+            ["1.25 s", "80.0 s", "3.13 ms", "10.0 us"]
+        );
+    }
 
     #[test]
     fn whole_numbers_keep_all_digits() {

@@ -6,7 +6,7 @@ use stats::{CacheState, Cell, ClockKind, Document, LatencyKind, ParameterValue, 
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
-use crate::numbers::{significant, supported, supported_digits, whole};
+use crate::numbers::{RUNS, figure, significant, supported_digits, time_each, whole};
 
 /// A row per cell. What is asked for together stands together, in the order of the run, and what several targets did
 /// at the same stands below each other.
@@ -95,6 +95,8 @@ enum Question<'a> {
 impl Question<'_> {
     fn of(cell: &Cell) -> Question<'_> {
         match cell.program.as_str() {
+            // Whatever a command of a person's own is called.
+            own if cell.preset == "command" => Question::Other(own),
             "read_8192" | "write_4096" | "write_8192" | "rewrite_8192" => Question::InOrder,
             "randread" | "commit" => Question::OneBlock,
             "smallfb" => Question::SmallFiles,
@@ -202,7 +204,7 @@ fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
 pub(crate) fn rate(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let star = if cell.is_suspect() { "*" } else { "" };
-    format!("{} {}{star}", supported(rate), rate.unit)
+    figure(rate) + star
 }
 
 /// Half the width of the interval, in percent of the rate.
@@ -271,7 +273,10 @@ fn calls(cell: &Cell) -> String {
     match returned.filter(|rates| !rates.is_empty()) {
         Some(rates) => {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-            significant(mean * rate.value / rate.per_second, supported_digits(rate))
+            match rate.unit.as_str() {
+                RUNS => time_each(mean, supported_digits(rate)),
+                _ => significant(mean * rate.value / rate.per_second, supported_digits(rate)),
+            }
         }
         None => String::new(),
     }

@@ -42,12 +42,14 @@ impl<'a> Conductor<'a> {
         deadline: Option<Deadline>,
     ) -> Conductor<'a> {
         super::shared_devices(infos).iter().for_each(|line| remark!("{line}"));
-        plan.rounds = most.unwrap_or(MOST_ROUNDS);
+        let least = LEAST_PAIRS as u32 + u32::from(plan.discard_first);
+        // One that does not count is none of the six that somebody may have asked for.
+        plan.rounds = most.unwrap_or(MOST_ROUNDS).max(least);
         Conductor {
             goal,
             infos: infos.to_vec(),
             stages: if goal.in_stages { stages(targets) } else { Vec::new() },
-            least: LEAST_PAIRS as u32 + u32::from(plan.discard_first),
+            least,
             most: plan.rounds,
             budget: plan.budget,
             deadline,

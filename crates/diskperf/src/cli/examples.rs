@@ -1,5 +1,19 @@
 //! Examples below the help of commands that need several.
 
+/// Of `run`.
+pub const RUN_EXAMPLES: &str = "Example: the tables of The Linux Programming Interface in five minutes
+  diskperf run tlpi . --budget 5min
+
+Example: loads of your own, in turn
+  printf '[[load]]\\npattern = \"randread\"\\ndirect = true\\n' > mine.toml
+  diskperf run mine.toml . --rounds 3
+
+Example: a command of your own, which copies a tree into a private folder of this disk
+  diskperf run . -- cp -r /usr/include {}
+
+What does packing it cost, when it is there and not in memory?
+  diskperf run . --cold --prepare 'cp -r /usr/include src' -- tar -cf src.tar src";
+
 /// Of `io`.
 pub const IO_EXAMPLES: &str = "Examples: how many reads of 4 KiB a second, with 32 of them under way
   diskperf io randread --direct --iodepth 32
@@ -23,6 +37,9 @@ A file system, on images of this disk
 
 A setting of one disk, with what is needed in any case
   diskperf choose as-is=. none=.,tune=scheduler:none --need 'randread>=5000/s,commit.p99<=10ms'
+
+By a command of your own
+  diskperf choose image:ext4 image:xfs --prepare 'cp -r /usr/include src' -- tar -cf src.tar src
 
 What does each of several settings give, one made on top of the other?
   diskperf choose --stages image:ext4 image:ext4,mount=noatime \

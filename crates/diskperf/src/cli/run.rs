@@ -1,11 +1,14 @@
 //! What `diskperf run` takes; `io` and `choose` are runs too.
 
+use std::path::Path;
+
 use clap::Args;
-use kernel::Means;
+use kernel::{Means, NoCommand};
 use units::{Bytes, Nanos};
 use workload::programs::load::Load;
 use workload::{Cache, Mix};
 
+use super::command::{CommandArguments, OwnCommand};
 use super::values::{Data, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
 use crate::budget::Sizes;
 use crate::choose::Goal;
@@ -13,7 +16,7 @@ use crate::commands::choose::ChooseArguments;
 use crate::commands::io::IoArguments;
 use crate::commands::mix::MixArguments;
 use crate::consent::ConsentArguments;
-use crate::error::Error;
+use crate::error::{CommandFault, Error};
 use crate::jobs::{self, Job, Text};
 use crate::layout::OutputArguments;
 use crate::load_spec::{LoadSpec, SEED};
@@ -57,7 +60,7 @@ pub struct RunArguments {
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
     /// Run only this program of the preset; can be given several times.
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     pub only: Vec<String>,
     /// How many rounds, the discarded one included; the preset's own number where not given. With one round
     /// targets are measured one after the other and not in turns: where there are several, their cells are
@@ -65,7 +68,8 @@ pub struct RunArguments {
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// The size of large files, as in 64MiB; the preset's own where not given. Of tlpi it is the copied
-    /// file, and a hundredth of it is written, as in the book. In quick it lifts the limits on what is written.
+    /// file, and a hundredth of it is written, as in the book. In quick it lifts the limits on what is written. Of a
+    /// command of your own it is the room that it needs.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
     /// Keep no more than this of files in memory, by a control group; classic1983 takes 64MiB unless --size
@@ -94,7 +98,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     pub data: Data,
     /// Run every program also on all targets at once: the "2 Drives" of 1983, and classic1983's default.
-    #[arg(long, conflicts_with = "solo")]
+    #[arg(long, conflicts_with_all = ["solo", "command"])]
     together: bool,
     /// Run every program on one target at a time only.
     #[arg(long)]
@@ -117,6 +121,8 @@ pub struct RunArguments {
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
+    command: CommandArguments,
+    #[command(flatten)]
     pub mixing: MixArguments,
     #[command(flatten)]
     pub consent: ConsentArguments,
@@ -127,6 +133,9 @@ pub struct RunArguments {
     /// The load of `io`, which no option of `run` gives.
     #[arg(skip)]
     pub load: Option<Load>,
+    /// The command of a person's own, once it is found.
+    #[arg(skip)]
+    pub own: Option<OwnCommand>,
     /// The mix that is asked for.
     #[arg(skip)]
     pub mix: Option<Mix>,
@@ -161,12 +170,14 @@ impl RunArguments {
             drop_caches: false,
             keep: false,
             dry_run: false,
+            command: CommandArguments::default(),
             mixing: MixArguments::default(),
             consent: ConsentArguments::default(),
             store,
             output,
             load: None,
             goal: None,
+            own: None,
             mix: None,
             job: None,
         }
@@ -176,6 +187,13 @@ impl RunArguments {
     /// that is gone on with has the text and the derived mix that were stored with it.
     pub(super) fn complete(mut self, stored: Option<&str>, mix: Option<&str>) -> Result<RunArguments, Error> {
         self.mix = self.mixing.mix(self.preset(), mix)?;
+        self.own = self.command.find()?;
+        if self.own.is_none() && self.preset().name == presets::COMMAND.name {
+            return Err(CommandFault::from(NoCommand::Nothing).into());
+        }
+        if let Some(name) = self.own.as_ref().and_then(|_| self.preset_for_target()) {
+            return Err(CommandFault::Preset(name.to_owned()).into());
+        }
         let What::Job(path) = &self.what else { return Ok(self) };
         let text = match stored {
             Some(text) => Text { name: path.display().to_string(), text: text.to_owned() },
@@ -194,6 +212,13 @@ impl RunArguments {
         Ok(self)
     }
 
+    /// The preset that stands where the first target should, where no file has its name.
+    fn preset_for_target(&self) -> Option<&'static str> {
+        let first = &self.targets.first()?.typed;
+        let name = presets::ALL.into_iter().map(|preset| preset.name).find(|name| name == first)?;
+        (!Path::new(name).exists()).then_some(name)
+    }
+
     /// The preset; of a job file, that of its loads.
     pub fn preset(&self) -> &'static Preset {
         match self.what {
@@ -205,7 +230,9 @@ impl RunArguments {
     /// The run by which `choose` finds out what is asked.
     pub(super) fn of_choice(choice: ChooseArguments) -> Result<RunArguments, Error> {
         let (goal, budget) = (Some(choice.goal()?), Some(choice.budget));
-        let ChooseArguments { targets, preset, only, rounds, size, seed, dry_run, consent, .. } = choice;
+        let own = choice.command.find()?;
+        let preset = if own.is_some() { presets::COMMAND } else { choice.preset };
+        let ChooseArguments { targets, only, rounds, size, seed, cold, dry_run, consent, .. } = choice;
         let main_job = RunArguments::main_job(choice.store, choice.output);
         Ok(RunArguments {
             what: What::Preset(preset),
@@ -216,9 +243,11 @@ impl RunArguments {
             size,
             seed,
             solo: true,
+            cold,
             dry_run,
             consent,
             goal,
+            own,
             ..main_job
         })
     }
@@ -235,7 +264,9 @@ impl RunArguments {
 
     /// What its preset needs to know.
     pub fn settings(&self, memory: Option<Bytes>, sizes: Sizes) -> Settings {
-        Settings { size: self.size, memory, seed: self.seed(), sizes, load: self.load, mix: self.mix, time: self.time }
+        let command = self.own.as_ref().map(|own| own.program);
+        let (size, seed, load, mix, time) = (self.size, self.seed(), self.load, self.mix, self.time);
+        Settings { size, memory, seed, sizes, load, command, mix, time }
     }
 
     /// Whether to run every program also on all targets at once: as asked, or as the preset does where the

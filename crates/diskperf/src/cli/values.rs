@@ -60,6 +60,10 @@ impl TypedValueParser for WhatParser {
         if bytes.ends_with(b".toml") || bytes.contains(&b'/') {
             return Ok(What::Job(value.into()));
         }
+        // It stands there where a command line without a preset has a command.
+        if value == presets::COMMAND.name {
+            return Ok(What::Preset(presets::COMMAND));
+        }
         PresetParser.parse_ref(command, argument, value).map(What::Preset)
     }
 

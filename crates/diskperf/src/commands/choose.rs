@@ -6,6 +6,7 @@ use stats::comparison::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
 use crate::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
+use crate::cli::command::CommandArguments;
 use crate::cli::values::{PresetParser, parse_bytes, parse_time};
 use crate::consent::ConsentArguments;
 use crate::error::Error;
@@ -27,10 +28,10 @@ pub struct ChooseArguments {
     stages: bool,
     /// What to run on them.
     #[arg(long, value_name = "PRESET", value_parser = PresetParser, default_value = presets::ALL[0].name,
-          hide_possible_values = true)]
+          hide_possible_values = true, conflicts_with = "command")]
     pub preset: &'static Preset,
     /// Run only this program of the preset; can be given several times.
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     pub only: Vec<String>,
     /// Two that differ by less are the same.
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
@@ -59,6 +60,11 @@ pub struct ChooseArguments {
     /// The seed of every random order.
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Begin every phase with none of its files in memory; phases that read do so anyway, where that can be proven.
+    #[arg(long)]
+    pub cold: bool,
+    #[command(flatten)]
+    pub command: CommandArguments,
     /// Say what would be run, in which order and about how long, and write nothing.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,

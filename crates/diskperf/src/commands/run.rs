@@ -1,6 +1,7 @@
 //! `diskperf run PRESET [TARGET]...`: plans, runs, shows.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Instant;
 
 use kernel::PrivateMounts;
@@ -188,6 +189,7 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         budget: arguments.budget,
         limits: None,
         phases: None,
+        commands: arguments.own.as_ref().map(|own| Arc::clone(&own.all)).unwrap_or_default(),
         sizes: None,
         tried: 0,
         alternatives: Vec::new(),
@@ -302,11 +304,14 @@ fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     let time = plan.limits.and_then(|limits| limits.time);
     let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
     for (index, target) in targets.iter().enumerate() {
-        let (writes, space) = (plan.writes_in_words(index), Bytes(plan.space(index)));
+        let writes = plan.writes_in_words(index);
+        let space = Bytes(plan.space(index));
+        // What a command needs, nobody knows.
+        let at_most = if space.0 == 0 { String::new() } else { format!(", at most {space} at a time") };
         match &target.site {
             Site::Directory { path, .. } => {
                 let path = path.display();
-                remark!("writes {writes} in {path}, at most {space} at a time{time}; Ctrl-C leaves nothing behind");
+                remark!("writes {writes} in {path}{at_most}{time}; Ctrl-C leaves nothing behind");
             }
             Site::Image { image, host } => {
                 let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
@@ -454,7 +459,11 @@ fn measure(
     results.findings = (session.arguments.preset().findings)(&results.cells);
     if let Some(conductor) = conductor {
         plan.rounds = histories.iter().map(History::rounds).max().unwrap_or(0);
-        results.choice = Some(Box::new(conductor.choice(&results.cells)));
+        let mut choice = conductor.choice(&results.cells);
+        if session.arguments.own.is_some() {
+            choice.remarks.extend(results.findings.iter().cloned());
+        }
+        results.choice = Some(Box::new(choice));
     }
     notify(Event::Finished);
     let ended = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };

@@ -14,7 +14,7 @@ pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
     let judges: &[fn(&Case) -> Option<Mark>] = if case.simulated {
         &[]
     } else {
-        &[from_cache, from_below, unwritten, unflushed, empty, compressed, amplified]
+        &[from_cache, from_below, unwritten, unflushed, empty, compressed, amplified, untouched]
     };
     judges.iter().filter_map(|judge| judge(case))
 }
@@ -163,6 +163,15 @@ fn amplified(case: &Case) -> Option<Mark> {
     };
     let marks: Option<Vec<Mark>> = case.runs.iter().map(|run| times(run)).collect();
     marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
+}
+
+/// Of a command nobody knows what it does, but that a device which moved nothing had no part in it.
+fn untouched(case: &Case) -> Option<Mark> {
+    if case.phase.unit.first != OpKind::Run {
+        return None;
+    }
+    let moved = case.runs.iter().map(|run| run.witness.device.map(|device| device.read + device.written));
+    contents::untouched(moved.sum::<Option<u64>>()?)
 }
 
 /// How many writes went on where the one before ended; none where some did not.

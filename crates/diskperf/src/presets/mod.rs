@@ -1,6 +1,7 @@
 //! Named lists of programs with sizes, rounds and states.
 
 mod classic1983;
+mod command;
 mod device;
 mod io;
 mod lfs;
@@ -14,6 +15,7 @@ use stats::Cell;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos};
 use workload::Mix;
+use workload::programs::command::Command;
 use workload::programs::load::{self, Load};
 use workload::programs::mckusick::Classic;
 use workload::programs::modern;
@@ -86,6 +88,8 @@ pub struct Settings {
     pub sizes: Sizes,
     /// The load of `io`.
     pub load: Option<Load>,
+    /// The command of a person's own.
+    pub command: Option<Command>,
     /// The mix of `vaxmix`, in the place of its own.
     pub mix: Option<Mix>,
     /// How long a program of `device` runs in a round.
@@ -194,6 +198,9 @@ pub const CLASSIC: &Preset = &classic1983::PRESET;
 
 /// What `io` runs.
 pub const LOAD: &Preset = &io::PRESET;
+
+/// What a command of a person's own is run as.
+pub const COMMAND: &Preset = &command::PRESET;
 
 /// What a mix can be given to.
 pub const VAXMIX: &Preset = &vaxmix::PRESET;

@@ -153,6 +153,7 @@ pub(super) fn choice(comparisons: Vec<Comparison>) -> Choice {
         decided: true,
         round_s: Some(1.0),
         comparisons,
+        stages: Vec::new(),
         purpose: None,
         needs: Vec::new(),
         remarks: Vec::new(),

@@ -3,7 +3,7 @@
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate, summary};
 
 use super::words::listed;
-use crate::numbers::{significant, supported, supported_digits};
+use crate::numbers::{figure, significant, supported_digits};
 use crate::plain;
 
 /// So many figures are told to who cannot see a chart; the others stand in the table.
@@ -64,7 +64,7 @@ pub(super) fn class(place: usize) -> String {
 /// `704 MiB/s*`, `n.m.`
 pub(super) fn said(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
-    format!("{} {}{}", supported(rate), rate.unit, star(cell))
+    figure(rate) + star(cell)
 }
 
 /// What a suspect figure carries.

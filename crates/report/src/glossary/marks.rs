@@ -189,4 +189,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         when: "There was one round only, or the cells ran in different rounds.",
         advice: "Measure them in one run, with two rounds or more.",
     },
+    Entry {
+        word: "untouched",
+        also: &[],
+        brief: "a command that never came to the device",
+        says: "The command wrote nothing that had to be made durable and read nothing that was not in memory: its time is that \
+               of the processor, and the same on any target.",
+        when: "A command of your own, where the device under the target moved no byte in any round.",
+        advice: "Let it write where it stands; {} in its words is that folder. --cold has what --prepare made read from the \
+                 device.",
+    },
 ];

@@ -12,6 +12,18 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Where it is far from the steady one, a short test of this device shows the wrong one of the two.",
     },
     Entry {
+        word: "command",
+        also: &["own program", "{}", "prepare"],
+        brief: "a command of your own as the load",
+        says: "It is run once in each round, in an empty private folder of the target, whose path stands for {} in its words. \
+               CPU is that of all its processes, as far as somebody waited for them; what it leaves running is ended outside \
+               the clock. The first round, in which the command itself is read into memory, does not count.",
+        when: "diskperf run and diskperf choose, with two dashes before the command. --prepare names what makes the folder \
+               ready, which is not measured.",
+        advice: "Name files elsewhere by paths from the root, and give sh the line where it needs a shell. A command that ends \
+                 with another status than 0, or by a signal, has no figure: the end of what it said is the reason.",
+    },
+    Entry {
         word: "*",
         also: &["star", "asterisk"],
         brief: "the cell has a mark: a claim of it is false",

@@ -68,6 +68,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "One at a time unless the row says otherwise: 1 divided by it is the mean latency, no more.",
     },
     Entry {
+        word: "runs/s",
+        also: &["s/run", "ms/run", "us/run"],
+        brief: "runs of a command a second; tables print how long one takes",
+        says: "1 divided by the seconds of a run, until all is durable. The mean of a rate gives a slow run less weight than \
+               the mean of the times would.",
+        when: "Commands of your own; runs/s in JSON and CSV, s/run in tables.",
+        advice: "Under calls alone stands the time until the command returned.",
+    },
+    Entry {
         word: "files/sec",
         also: &["files"],
         brief: "files made, read or deleted a second",

@@ -70,6 +70,15 @@ pub fn amplify(device: u64, program: u64, calls: u64) -> Option<Mark> {
     })
 }
 
+/// What is wrong with a command while which the devices under its target moved so many bytes in all rounds together.
+pub fn untouched(moved: u64) -> Option<Mark> {
+    (moved == 0).then(|| Mark {
+        code: MarkCode::Untouched,
+        value: None,
+        text: "it neither wrote to the device nor read from it: the figure tells nothing of this target".to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +100,11 @@ mod tests {
         assert_eq!(compress(90, 100), None);
         assert_eq!(compress(200, 100), None);
         assert_eq!(compress(89, 100).map(|mark| mark.code), Some(MarkCode::Compress));
+    }
+
+    #[test]
+    fn a_single_byte_touches() {
+        assert_eq!([untouched(0).is_some(), untouched(1).is_some()], [true, false]);
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub enum MarkCode {
     Memory,
     /// What is to be compared ran one after the other and not in turns.
     Order,
+    /// What was measured never came to the device.
+    Untouched,
 }
 
 impl MarkCode {
@@ -94,6 +96,7 @@ impl MarkCode {
             MarkCode::Uneven => "uneven",
             MarkCode::Memory => "memory",
             MarkCode::Order => "order",
+            MarkCode::Untouched => "untouched",
         }
     }
     /// Whether the lower of two values says that the claim is further from true.

@@ -10,6 +10,7 @@ use std::env;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Instant, SystemTime};
@@ -172,6 +173,7 @@ fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Ve
         sizes: None,
         tried: 0,
         phases: Some(phases),
+        commands: Arc::default(),
         alternatives,
     }
 }
@@ -186,8 +188,16 @@ fn pair(typed: &str) -> Option<(String, String)> {
 /// The preset's programs, or those of them that were named.
 fn rows(arguments: &SimulateArguments, mix: Option<Mix>, target: &Target) -> Result<Vec<Row>, Error> {
     let sizes = Sizes { large: arguments.size.map_or(USUAL.large, |size| size.0), ..USUAL };
-    let settings =
-        Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes, load: None, mix, time: None };
+    let settings = Settings {
+        size: arguments.size,
+        memory: None,
+        seed: arguments.seed,
+        sizes,
+        load: None,
+        command: None,
+        mix,
+        time: None,
+    };
     let mut rows = (arguments.preset.rows)(&settings, target)?;
     let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
     if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {

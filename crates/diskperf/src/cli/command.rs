@@ -1,0 +1,102 @@
+//! `-- COMMAND` and `--prepare`: a command of a person's own in the place of a preset.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use kernel::Command;
+use workload::programs::command;
+
+use crate::error::{CommandFault, Error};
+use crate::shell;
+
+/// What tells of a command.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CommandArguments {
+    /// Run this before each execution of the COMMAND, in the same folder. It is not measured, and durable before what is
+    /// measured begins. One word, split as a shell splits words, as in 'cp -r /usr/include include'.
+    #[arg(long, value_name = "COMMAND", requires = "command")]
+    prepare: Option<String>,
+    /// Measure this command of your own in the place of a preset.
+    ///
+    /// It stands in a private folder of the target, empty but for what --prepare made, and {} in any of its words is the
+    /// path of that. No shell is run; sh -c 'LINE' is a command too. Of each run the time, until it returned and until all
+    /// is durable, the CPU time of all its processes, and what the device did are measured. A command that fails has no
+    /// figure; what it leaves running is ended.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// A command that there is, and what makes ready for it.
+#[derive(Clone, Debug)]
+pub struct OwnCommand {
+    /// In words.
+    pub program: command::Command,
+    /// As they are run, in the order in which a program numbers them.
+    pub all: Arc<[Command]>,
+}
+
+impl CommandArguments {
+    /// Finds what was named, where something was. Of each command line that is read, its words stay for good.
+    pub fn find(&self) -> Result<Option<OwnCommand>, Error> {
+        let Some(first) = self.command.first() else { return Ok(None) };
+        let find = |words: &[OsString]| Command::find(words).map_err(CommandFault::from);
+        let mut all = vec![find(&self.command)?];
+        if let Some(line) = &self.prepare {
+            let words = shlex::split(line).filter(|words| !words.is_empty());
+            let words = words.ok_or_else(|| CommandFault::NoLine(line.clone()))?;
+            all.push(find(&words.into_iter().map(OsString::from).collect::<Vec<OsString>>())?);
+        }
+        let program = command::Command {
+            name: name_of(first).leak(),
+            line: shell::line(&self.command).leak(),
+            preparation: self.prepare.clone().map(|line| &*line.leak()),
+        };
+        Ok(Some(OwnCommand { program, all: all.into() }))
+    }
+}
+
+/// Longer names make a table wide.
+const LONGEST_NAME: usize = 32;
+
+/// What the cells of a command are called: its file's name, with nothing in it that a table or a document could trip over.
+fn name_of(word: &OsStr) -> String {
+    let name = Path::new(word).file_name().unwrap_or(word).to_string_lossy();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_+".contains(letter);
+    let plain = name.chars().take(LONGEST_NAME).map(|letter| if is_plain(letter) { letter } else { '_' });
+    plain.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_called_after_its_file() {
+        for (word, name) in [
+            ("cp", "cp"),
+            ("/usr/bin/g++-12", "g++-12"),
+            ("{}/bench", "bench"),
+            ("./a b.sh", "a_b_sh"),
+            ("<b>\n", "_b__"),
+            ("..", "__"),
+        ] {
+            assert_eq!(name_of(OsStr::new(word)), name);
+        }
+        assert_eq!(name_of(OsStr::new(&"x".repeat(100))).len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn words_are_kept_as_they_can_be_typed() {
+        let arguments = CommandArguments {
+            prepare: Some("cp 'a b' {}".to_owned()),
+            command: ["ls", "a b", "{}"].map(OsString::from).to_vec(),
+        };
+        let found = arguments.find().expect("both are there").expect("a command");
+        let told = (found.program.name, found.program.line, found.program.preparation, found.all.len());
+        assert_eq!(told, ("ls", "ls 'a b' '{}'", Some("cp 'a b' {}"), 2));
+        let unclosed = CommandArguments { prepare: Some("cp 'a".to_owned()), ..arguments };
+        assert!(matches!(unclosed.find(), Err(Error::Command(_))));
+    }
+}
