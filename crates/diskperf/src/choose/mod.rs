@@ -195,6 +195,8 @@ mod tests {
             file_system: None,
             mount_options: Vec::new(),
             device: Some(device.to_owned()),
+            model: None,
+            scheduler: None,
             write_cache: None,
             device_bytes: None,
             fill_percent: None,
