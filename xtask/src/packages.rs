@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::process;
 
 /// A tool, and the package of Debian and its descendants that brings it.
-const NEEDED: [(&str, &str); 11] = [
+const NEEDED: [(&str, &str); 13] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -17,6 +17,8 @@ const NEEDED: [(&str, &str); 11] = [
     ("groff", "groff-base"),
     ("musl-gcc", "musl-tools"),
     ("fio", "fio"),
+    ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
 ];
 
 /// Installs what is missing, as root or where sudo asks for no password; otherwise names it. Tests whose
@@ -66,7 +68,17 @@ mod tests {
         assert_eq!(missing(|_| true), Vec::<&str>::new());
         assert_eq!(
             missing(|tool| tool.starts_with("mkfs")),
-            ["mount", "util-linux", "strace", "valgrind", "groff-base", "musl-tools", "fio"]
+            [
+                "mount",
+                "util-linux",
+                "strace",
+                "valgrind",
+                "groff-base",
+                "musl-tools",
+                "fio",
+                "chromium",
+                "chromium-driver"
+            ]
         );
     }
 }

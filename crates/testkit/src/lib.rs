@@ -3,6 +3,7 @@
 //! A test that cannot run here says so with [`skip!`] and returns. A skip is a third result: `cargo xtask
 //! test` counts it, prints its reason, and fails where `CI=true` promises that everything can run.
 
+pub mod browser;
 pub mod calls;
 pub mod disk;
 pub mod fuse;
