@@ -7,7 +7,7 @@ use crate::numbers::{figure, significant, supported_digits};
 use crate::plain;
 
 /// So many figures are told to who cannot see a chart; the others stand in the table.
-pub(super) const TOLD: usize = 12;
+pub(super) const TOLD: usize = 6;
 
 /// How often the colours of [`super::STYLE`] are used before they begin again.
 const COLOURS: usize = 6;

@@ -33,6 +33,8 @@ const LEAST_INTERVALS: usize = 4;
 const MOST_TIPS: usize = 60;
 /// How high the ground is.
 const GROUND: f64 = 120.0;
+/// Between the name of the unit and the uppermost label of the axis.
+const UNDER_UNIT: f64 = 8.0;
 /// A row of marks above the ground.
 const MARKS: f64 = 14.0;
 
@@ -111,7 +113,7 @@ impl Program<'_> {
         let rows: Vec<(MarkCode, &BTreeSet<u32>)> =
             happened.iter().filter(|(_, rounds)| !rounds.is_empty()).map(|(code, rounds)| (*code, rounds)).collect();
         let unit = cells[0].rate.as_ref().map_or("", |rate| rate.unit.as_str());
-        let top = LINE + MARKS * rows.len() as f64 + 4.0;
+        let top = LINE + MARKS * rows.len() as f64 + UNDER_UNIT;
         let foot = top + GROUND;
 
         let mut svg = Svg::default();

@@ -9,7 +9,7 @@ use super::{Chart, Subject, sweep, together};
 use crate::rows;
 
 /// The most bars of a chart. What a sweep of a simulated machine has beyond that stands in the table.
-pub(super) const MOST_BARS: usize = 90;
+pub(super) const MOST_BARS: usize = 60;
 
 /// A chart for each unit, of the cells that no other chart shows.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {

@@ -135,7 +135,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
             told.push(format!("{name} on {} {}", bar.cell.target, said(bar, f64::INFINITY)));
             both_sides(&mut svg, y, label, &said(bar, NARROW - taken - 10.0));
             y += LINE;
-            parts(&mut svg, name, bar, &owners, y);
+            parts(&mut svg, bar, &owners, y);
             y += HIGH + GAP;
         }
         y += BETWEEN;
@@ -154,7 +154,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
 }
 
 /// The parts of a bar, in the order of the owners; each with its name in it where there is room.
-fn parts(svg: &mut Svg, name: &str, bar: &Bar, owners: &[String], y: f64) {
+fn parts(svg: &mut Svg, bar: &Bar, owners: &[String], y: f64) {
     let mut from = 0.0;
     for (place, owner) in owners.iter().enumerate() {
         let share = match owner.as_str() {
@@ -171,7 +171,7 @@ fn parts(svg: &mut Svg, name: &str, bar: &Bar, owners: &[String], y: f64) {
             Some(several @ [_, _, ..]) => format!(" ({})", several.join(", ")),
             _ => String::new(),
         };
-        let tip = format!("{name} on {}: {owner} {}{details}", bar.cell.target, percent(share));
+        let tip = format!("{owner} {}{details}", percent(share));
         svg.open_series(&class(place), owner, &tip);
         svg.rect("bar part", from, from + share, y, HIGH, "");
         if width(owner) + 8.0 <= share * NARROW {

@@ -89,7 +89,8 @@ fn chart(document: &Document, program: &str) -> Option<Chart> {
     let size = |cell: &Cell| cell.number("buffer_bytes").unwrap_or(1) as f64;
     let sizes = Scale::log(cells().map(size))?;
     let scale = Scale::log(cells().filter_map(value))?;
-    let top = LINE + 6.0;
+    // Room between the name of the unit and the uppermost label.
+    let top = LINE + 8.0;
     let foot = top + GROUND;
     let mut svg = Svg::default();
     svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));

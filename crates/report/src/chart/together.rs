@@ -60,6 +60,9 @@ impl<'a> Both<'a> {
     }
 }
 
+/// The most programs of a chart; what a sweep has beyond that stands in the table.
+const MOST_PROGRAMS: usize = 30;
+
 /// More drives than that were never asked for; a document may say any number.
 const MOST: usize = 64;
 
@@ -84,7 +87,8 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         }
     }
     let of_unit = |unit: &&str| {
-        let own: Vec<&Both> = all.iter().filter(|both| self::unit(both.together) == *unit).collect();
+        let own = all.iter().filter(|both| self::unit(both.together) == *unit);
+        let own: Vec<&Both> = own.take(MOST_PROGRAMS).collect();
         chart(document, unit, &own)
     };
     units.iter().map(of_unit).collect()
