@@ -17,6 +17,7 @@ use workload::{Failure, Reason};
 
 use crate::document::DocumentFault;
 use crate::exit::Exit;
+use crate::forecast::about;
 use crate::jobs::{JobFault, Spot};
 use crate::load_spec::LoadFault;
 use crate::machines::MachineFault;
@@ -99,7 +100,7 @@ pub enum Error {
     NothingToKeep,
     #[error("one target alone leaves nothing to choose")]
     NoChoice,
-    #[error("{} s are too short for {pairs} rounds, which take about {} s", budget.as_secs_f64(), needs.0.div_ceil(1_000_000_000))]
+    #[error("{} s are too short for {pairs} rounds, which take about {}", budget.as_secs_f64(), about(*needs))]
     ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
     #[error("{word} is no command and no word that is explained")]
     UnknownWord { word: String, near: Vec<String> },
@@ -349,10 +350,10 @@ impl Error {
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
             Error::NoChoice => "name two or more, as in diskperf choose . /mnt; one place with two settings is a=. b=.,tune=scheduler:none".to_owned(),
             Error::ShortBudget { needs, .. } => {
-                format!(
-                    "--budget {}s or more, fewer programs with --only, or another --preset",
-                    needs.0.div_ceil(1_000_000_000)
-                )
+                // In units that a person would type.
+                let seconds = needs.0.div_ceil(1_000_000_000);
+                let budget = if seconds < 90 { format!("{seconds}s") } else { format!("{}min", seconds.div_ceil(60)) };
+                format!("--budget {budget} or more, fewer programs with --only, or another --preset")
             }
             Error::Guard(fault) => return guard::hint(fault),
             Error::Document(fault) => return document::hint(fault),

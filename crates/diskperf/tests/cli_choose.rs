@@ -97,6 +97,9 @@ fn what_is_needed_is_met_by_both_by_one_or_by_none() {
     let one = needed("read>=400KiB/s", 0);
     assert!(one.contains("slow no (") && one.contains("fast yes (") && one.contains("Enough: fast."), "{one}");
     assert!(needed("read>=400KiB/s,read.max<=1us", 5).contains("None is surely enough."));
+    // In calls of 8 KiB.
+    let calls = needed("read>=50/s", 0);
+    assert!(calls.contains("calls/s)") && calls.contains("Enough: fast."), "{calls}");
 }
 
 #[test]
@@ -114,6 +117,9 @@ fn what_cannot_be_chosen_from_is_refused() {
     refused(&[&two[..], &["--use", "xyzzy=1"]].concat(), &["xyzzy", "its programs are"]);
     refused(&[&two[..], &["--use", "xyzzy"]].concat(), &["the uses are database"]);
     refused(&[&two[..], &["--price", "c=1"]].concat(), &["no target has that name; there are a, b"]);
+    refused(&[&two[..], &["--price", "a=1", "--price", "a=2"]].concat(), &["the price of a: it is given twice"]);
+    refused(&[&two[..], &["--only", "read_8192", "--use", "commit=1"]].concat(), &["this run has no program commit"]);
+    refused(&[&two[..], &["--need", "read>=5files/s"]].concat(), &["read counts no files"]);
     refused(&[&two[..], &["--margin", "0"]].concat(), &["0.1% to 50%"]);
     refused(&[&two[..], &["--rounds", "5"]].concat(), &["5 is not in 6.."]);
     // Six rounds of files of the smallest size are more than a hundredth of a second.

@@ -11,6 +11,7 @@ use stats::choice::{Compared, Row, Weighed, compare, every_two, rows};
 use stats::stages::steps;
 use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
 use units::Nanos;
+use workload::Base;
 
 use crate::error::Error;
 use crate::plan::Plan;
@@ -113,19 +114,33 @@ impl Goal {
         }
     }
 
-    /// Refuses words of a use of one's own, or of what is needed, that mean no program of the plan.
+    /// Refuses words of a use of one's own, or of what is needed, that mean no program of the plan; and what none of the
+    /// programs that are meant could ever meet.
     pub fn check(&self, plan: &Plan) -> Result<(), Error> {
-        let rows = plan.alternatives.iter().map(|alternative| &alternative.row.program);
-        let keys: Vec<(&str, &str)> =
-            rows.flat_map(|program| program.phases.iter().map(|phase| (program.name, phase.name))).collect();
+        let programs = || plan.alternatives.iter().map(|alternative| &alternative.row.program);
+        let phases: Vec<((&str, &str), Base)> = programs()
+            .flat_map(|program| program.phases.iter().map(|phase| ((program.name, phase.name), phase.base)))
+            .collect();
+        let keys: Vec<(&str, &str)> = phases.iter().map(|(key, _)| *key).collect();
         let weights = self.purpose.iter().filter(|purpose| purpose.is_own).flat_map(|purpose| &purpose.weights);
         let words = weights.map(|(word, _)| word).chain(self.needs.iter().map(|need| &need.program));
-        let Some(name) = words.into_iter().find(|word| matching(word, &keys).is_empty()) else { return Ok(()) };
-        let mut known: Vec<&'static str> =
-            plan.alternatives.iter().map(|alternative| alternative.row.program.name).collect();
-        known.sort_unstable();
-        known.dedup();
-        Err(Error::UnknownProgram { name: name.clone(), preset: plan.preset, known })
+        if let Some(name) = words.into_iter().find(|word| matching(word, &keys).is_empty()) {
+            let mut known: Vec<&'static str> = programs().map(|program| program.name).collect();
+            known.sort_unstable();
+            known.dedup();
+            // The preset may have it, where only others are run.
+            return Err(Error::UnknownProgram { name: name.clone(), preset: "this run", known });
+        }
+        let is_meetable = |need: &&Condition| {
+            matching(&need.program, &keys).into_iter().all(|place| need.can_be_asked(phases[place].1))
+        };
+        match self.needs.iter().find(|need| !is_meetable(need)) {
+            None => Ok(()),
+            Some(need) => {
+                let why = format!("{} counts no files; ask for a rate as in 200MiB/s or 500/s", need.program);
+                Err(Error::BadSize { what: "what is needed", given: need.typed.clone(), why })
+            }
+        }
     }
 
     fn weighed(&self, rows: &[Row]) -> Option<Weighed> {

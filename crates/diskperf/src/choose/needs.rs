@@ -4,6 +4,7 @@ use report::significant;
 use stats::choice::Row;
 use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};
+use workload::Base;
 
 use super::{keys, matching};
 
@@ -23,7 +24,9 @@ pub struct Condition {
 pub enum What {
     /// So many bytes a second, at least.
     BytesPerSecond(f64),
-    /// So many files, reads, commits a second, at least.
+    /// So many files a second, at least.
+    FilesPerSecond(f64),
+    /// So many units of its work a second, at least: reads, commits; of what moves bytes in order, calls.
     UnitsPerSecond(f64),
     /// So many of a thousand operations take no longer than this; all of them where it is 1000.
     Within(u32, Nanos),
@@ -71,12 +74,18 @@ fn rate(text: &str) -> Option<What> {
     let (number, unit) = amount.split_at(end);
     let number = number.parse::<f64>().ok().filter(|number| *number > 0.0)?;
     Some(match unit.trim() {
-        "" | "ops" | "files" | "commits" | "reads" => What::UnitsPerSecond(number),
+        "files" => What::FilesPerSecond(number),
+        "" | "ops" | "commits" | "reads" | "calls" => What::UnitsPerSecond(number),
         _ => What::BytesPerSecond(amount.parse::<Bytes>().ok()?.0 as f64),
     })
 }
 
 impl Condition {
+    /// Whether a program that counts this can be asked that at all.
+    pub fn can_be_asked(&self, base: Base) -> bool {
+        !matches!(self.what, What::FilesPerSecond(_)) || base == Base::Files
+    }
+
     /// Whether each target meets it: in every row that is meant.
     pub fn judge(&self, rows: &[Row], names: &[&str]) -> Vec<Need> {
         let meant = matching(&self.program, &keys(rows));
@@ -112,18 +121,16 @@ impl Condition {
                 }?;
                 return Some((Nanos(nanos).to_string(), Some(nanos <= time.0)));
             }
-            What::BytesPerSecond(least) | What::UnitsPerSecond(least) => least,
+            What::BytesPerSecond(least) | What::UnitsPerSecond(least) | What::FilesPerSecond(least) => least,
         };
         let rate = cell.rate.as_ref()?;
-        let counts_bytes = rate.base == RateBase::Bytes;
-        // Of single blocks both can be asked: each has its bytes.
-        let scale = match self.what {
-            What::BytesPerSecond(_) if !counts_bytes => {
-                let (bytes, ops) =
-                    cell.kept().fold((0, 0), |(bytes, ops), round| (bytes + round.bytes, ops + round.ops));
-                (ops > 0 && bytes > 0).then(|| bytes as f64 / ops as f64)?
-            }
-            What::UnitsPerSecond(_) if counts_bytes => return None,
+        // Each round tells how many bytes a unit of work moved, so that both can be asked of all.
+        let (bytes, ops) = cell.kept().fold((0, 0), |(bytes, ops), round| (bytes + round.bytes, ops + round.ops));
+        let bytes_each = (ops > 0 && bytes > 0).then(|| bytes as f64 / ops as f64);
+        let scale = match (self.what, rate.base) {
+            (What::BytesPerSecond(_), RateBase::Files | RateBase::Ops) => bytes_each?,
+            (What::UnitsPerSecond(_), RateBase::Bytes) => 1.0 / bytes_each?,
+            (What::FilesPerSecond(_), RateBase::Bytes | RateBase::Ops) => return None,
             _ => 1.0,
         };
         let (low, high) = (rate.low.unwrap_or(rate.per_second) * scale, rate.high.unwrap_or(rate.per_second) * scale);
@@ -136,6 +143,7 @@ impl Condition {
             What::BytesPerSecond(_) => {
                 format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
             }
+            _ if rate.base == RateBase::Bytes => format!("{} calls/s", significant(rate.per_second * scale, 3)),
             _ => format!("{} {}", significant(rate.value, 3), rate.unit),
         };
         Some((measured, met))
@@ -148,14 +156,18 @@ mod tests {
 
     #[test]
     fn rates_are_to_be_high_and_times_to_be_short() {
-        let conditions = parse_conditions("read>=200MiB/s, commit.p99<=5ms,commit>=500/s").expect("conditions");
+        let conditions = parse_conditions("read>=200MiB/s, commit.p99<=5ms,commit>=500/s,smallfb>=9files/s");
+        let conditions = conditions.expect("conditions");
         let what: Vec<(&str, What)> = conditions.iter().map(|one| (one.program.as_str(), one.what)).collect();
         let expected = [
             ("read", What::BytesPerSecond(200.0 * f64::from(1 << 20))),
             ("commit", What::Within(990, Nanos::from_millis(5))),
             ("commit", What::UnitsPerSecond(500.0)),
+            ("smallfb", What::FilesPerSecond(9.0)),
         ];
         assert_eq!(what, expected);
+        let asked = |base: Base| conditions.iter().map(|one| one.can_be_asked(base)).collect::<Vec<bool>>();
+        assert_eq!((asked(Base::Bytes), asked(Base::Files)), (vec![true, true, true, false], vec![true; 4]));
         for refused in [
             "read",
             "read>=",

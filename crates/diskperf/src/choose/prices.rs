@@ -79,6 +79,10 @@ pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> V
     let price = |name: &str| prices.iter().find(|price| price.target == name);
     let remark = |(first, second): (usize, usize)| {
         let (one, other) = (price(names[first])?, price(names[second])?);
+        if one.ratio(other).is_none() {
+            let prices = format!("{} {}, {} {}", one.target, one.words(), other.target, other.words());
+            return Some(format!("prices for different things are not compared ({prices})"));
+        }
         let (one, other) = if one.ratio(other)? < 1.0 { (other, one) } else { (one, other) };
         let ratio = one.ratio(other)?;
         let said = format!(
@@ -137,5 +141,10 @@ mod tests {
         let prices = [parse_price("a=2/GiB").expect("a price"), parse_price("b=1/GiB").expect("a price")];
         assert_eq!(remarks(&prices, &["a", "b"], None), ["a costs 2.00x what b does (2/GiB against 1/GiB)"]);
         assert_eq!(remarks(&prices[..1], &["a", "b"], None), Vec::<String>::new());
+        let apart = [prices[0].clone(), parse_price("b=1/month").expect("a price")];
+        assert_eq!(
+            remarks(&apart, &["a", "b"], None),
+            ["prices for different things are not compared (a 2/GiB, b 1/month)"]
+        );
     }
 }

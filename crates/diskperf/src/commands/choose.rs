@@ -106,6 +106,12 @@ impl ChooseArguments {
             let why = format!("no target has that name; there are {}", names.join(", "));
             return Err(Error::BadSize { what: "the price", given: price.target.clone(), why });
         }
+        let is_again =
+            |place: usize| self.prices[..place].iter().any(|price| price.target == self.prices[place].target);
+        if let Some(place) = (0..self.prices.len()).find(|place| is_again(*place)) {
+            let (given, why) = (self.prices[place].target.clone(), "it is given twice".to_owned());
+            return Err(Error::BadSize { what: "the price", given, why });
+        }
         Ok(Goal {
             margin: self.margin,
             purpose: self.purpose.clone(),

@@ -578,7 +578,10 @@ fn run_rounds(
             }
         }
         ran += u32::from(has_run);
-        conductor.as_ref().map_or(Ok(()), |conductor| conductor.check_time(ran))?;
+        // Who was told to stop needs no other reason.
+        if !stop.requested() {
+            conductor.as_ref().map_or(Ok(()), |conductor| conductor.check_time(ran))?;
+        }
     }
     Ok(())
 }
