@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use stats::{Interval, Latencies, Times};
 use units::{Moment, Nanos};
 use workload::{
-    Apart, CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, Phase, Program, Reason, Recorder, Residency,
-    Span, Stream, Surroundings, Tally, Witness, World,
+    Apart, CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, OpKind, Phase, Program, Reason, Recorder,
+    Residency, Span, Stream, Surroundings, Tally, Witness, World,
 };
 
 use crate::recorder::Timed;
@@ -116,6 +116,10 @@ pub struct PhaseRun {
     pub grown: Option<u64>,
     /// What lies behind the bytes of the files, where something was read.
     pub laid: Option<Laid>,
+    /// Of what was read, the bytes that had to come from the device, where the rest was touched before; nothing where all
+    /// had to, or where it was not asked.
+    #[serde(default)]
+    pub first_reads: Option<u64>,
     /// How long all units of work took, where they were timed.
     pub latencies: Option<Times>,
     /// What returned in each whole quarter of a second, where they were.
@@ -382,6 +386,7 @@ fn perform_phase<W: World>(
         part.census = world.census(index)?;
     }
     let latencies = latencies.as_ref().map(Times::from);
+    let first_reads = if cache == CacheState::Cold { seen_again(phase, &parts, &witness) } else { None };
     Ok(Ok(PhaseRun {
         cache,
         calm,
@@ -392,9 +397,18 @@ fn perform_phase<W: World>(
         unwritten,
         grown,
         laid,
+        first_reads,
         latencies,
         intervals,
     }))
+}
+
+/// How much of what was read had to be fetched, where less was: blocks that were touched before may explain it.
+fn seen_again(phase: &Phase, parts: &[Part], witness: &Witness) -> Option<u64> {
+    let read: u64 = parts.iter().map(|part| part.tally.bytes_read).sum();
+    let is_less = witness.accounts.is_some_and(|accounts| accounts.fetched < read);
+    let done = |part: &Part| part.tally.count(OpKind::ReadAt) + part.tally.count(OpKind::WriteAt);
+    if is_less { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
 }
 
 /// How often, and how long after each other, it is looked whether what waits to be written goes on waiting. What

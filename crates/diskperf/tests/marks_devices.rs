@@ -164,7 +164,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
     }
     full_file(&folder.path().join("disk"), 128 << 20);
     // The disk below is everybody's: in one round of several it may be only ours.
-    let arguments = ["quick", "--size", "8MiB", "--rounds", "3", "."];
+    let arguments = ["smoke", "--size", "8MiB", "--rounds", "3", "."];
     for is_cached in [true, false] {
         let path = folder.path().join("disk");
         let attach = if is_cached { LoopDisk::attach_through_cache } else { LoopDisk::attach };
@@ -184,6 +184,39 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
         );
         assert_eq!(cell(&all, "write_8192", "write")["state"]["lower_cache"], Value::Null);
     }
+}
+
+/// What is drawn again comes from memory the second time, and by right; what lies in memory below is found out all the
+/// same.
+#[test]
+fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
+    need_disk!("mkfs.ext4", "losetup", "unshare");
+    let folder = scratch();
+    if is_in_memory(folder.path()) {
+        return skip!("the temporary folder is in memory");
+    }
+    let names = ["reads", "mix", "jobs", "deep"];
+    let loads = [("randread", ""), ("randrw", "fsync = 16"), ("randread", "jobs = 2"), ("randread", "iodepth = 4")];
+    let load = |(name, (pattern, more)): (&str, (&str, &str))| {
+        let load = "order = \"zipf:0.99\"\nbs = \"8KiB\"\nsize = \"1MiB\"\ntime = \"200ms\"";
+        format!("[[load]]\nname = \"{name}\"\npattern = \"{pattern}\"\n{load}\n{more}\n")
+    };
+    let job: String = names.into_iter().zip(loads).map(load).collect();
+    fs::write(folder.path().join("again.toml"), job).expect("a job file");
+    let all = cells(folder.path(), &["again.toml", "--rounds", "1", "image:ext4,size=64MiB"]);
+    assert_eq!(all.iter().map(|cell| text(cell, "program")).collect::<Vec<_>>(), names);
+    for cell in &all {
+        let bytes = |key: &str| cell["io"][key].as_u64().expect("bytes");
+        assert!(bytes("program_bytes") > 2 * bytes("device_read"), "most was drawn again: {cell:#}");
+        assert_eq!((&cell["state"]["cache"], &cell["state"]["lower_cache"]), (&"cold".into(), &"n.m.".into()));
+    }
+    assert_eq!((marked(&all, "cache"), marked(&all, "lower")), (set(&[]), set(&[])));
+    full_file(&folder.path().join("disk"), 64 << 20);
+    let disk = LoopDisk::attach_through_cache(&folder.path().join("disk")).expect("a loop device");
+    let reads = ["../again.toml", "--only", "reads", "--rounds", "3", "."];
+    let all = cells_on(disk.node(), "mkfs.ext4", folder.path(), &reads);
+    assert_eq!(marked(&all, "lower").len(), 1);
+    assert_eq!(marked(&all, "cache"), set(&[]));
 }
 
 #[test]

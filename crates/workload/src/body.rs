@@ -95,6 +95,21 @@ impl Body {
             }
         }
     }
+
+    /// The bytes of the file of which it may touch some more than once; nothing where it never does.
+    pub(crate) fn touches_again(&self) -> Option<u64> {
+        match self {
+            Body::Places(Places { blocks: Blocks::Drawn { of, .. }, length, .. }) => Some(of * u64::from(*length)),
+            Body::Varied(varied) => varied.touches_again(),
+            Body::Mix(mixing) => Some(mixing.bytes()),
+            Body::Empty
+            | Body::Calls { .. }
+            | Body::Places(_)
+            | Body::Files(_)
+            | Body::Copy(_)
+            | Body::Commits { .. } => None,
+        }
+    }
 }
 
 /// In which order the blocks of a file are touched.

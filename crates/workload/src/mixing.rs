@@ -335,6 +335,11 @@ impl Mixing {
         &self.mix
     }
 
+    /// Of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Draws as another round does.
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
         for _ in 0..rounds {

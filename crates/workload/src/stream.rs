@@ -203,6 +203,21 @@ impl Stream {
         self.body.cuts()
     }
 
+    /// The ops that it begins with.
+    pub(crate) fn opening(&self) -> &[Op] {
+        self.opening.as_slice()
+    }
+
+    /// Just what it does over and over.
+    pub(crate) fn into_body(self) -> Body {
+        self.body
+    }
+
+    /// The bytes of the file of which it may touch some more than once; nothing where it never does.
+    pub(crate) fn touches_again(&self) -> Option<u64> {
+        self.body.touches_again()
+    }
+
     /// Whether no step is left.
     pub fn is_empty(&self) -> bool {
         self.clone().next().is_none()

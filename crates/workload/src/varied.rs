@@ -184,6 +184,14 @@ impl Varied {
         self.reads < 100
     }
 
+    /// The bytes of the file, where it may touch some of them more than once.
+    pub(crate) fn touches_again(&self) -> Option<u64> {
+        match self.walk {
+            Walk::Anywhere | Walk::Permutation { .. } | Walk::Zipf { .. } => Some(self.bytes),
+            Walk::InOrder { .. } | Walk::Strided { .. } => None,
+        }
+    }
+
     /// What the ends of all calls are multiples of.
     pub(crate) fn grain(&self) -> u32 {
         self.sizes.smallest()

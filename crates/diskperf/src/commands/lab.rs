@@ -290,6 +290,7 @@ mod tests {
             unwritten: None,
             grown: None,
             laid: None,
+            first_reads: None,
             latencies: None,
             intervals: Vec::new(),
         }

@@ -2,6 +2,7 @@
 //! judged, and the worst one speaks.
 
 use stats::RateBase;
+use stats::marks::caches::Wanted;
 use stats::marks::{Mark, caches, contents, durability};
 use workload::{Layer, OpKind, Tally, WriteCache};
 
@@ -55,14 +56,23 @@ fn is_compressed(run: &PhaseRun) -> bool {
         && run.laid.is_some_and(|laid| contents::is_compressed(laid.compressed, laid.bytes))
 }
 
-/// What is wrong where the device read less than the programs.
-fn missed(run: &PhaseRun) -> Option<Mark> {
-    caches::cache(fetched(run)?, run.tally().bytes_read)
+/// What the device had to read for the programs. Past the page cache nothing is there for the second time.
+fn wanted(case: &Case, run: &PhaseRun) -> Wanted {
+    let read = run.tally().bytes_read;
+    match run.first_reads.filter(|first| *first < read && !case.direct) {
+        Some(first) => Wanted::First(first),
+        None => Wanted::All(read),
+    }
+}
+
+/// What is wrong where the device read less than that.
+fn missed(case: &Case, run: &PhaseRun) -> Option<Mark> {
+    caches::cache(fetched(run)?, wanted(case, run))
 }
 
 /// Unless something else explains it.
 fn from_cache(case: &Case) -> Option<Mark> {
-    let from = |run: &PhaseRun| missed(run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
+    let from = |run: &PhaseRun| missed(case, run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
     if reads_device(case) { lowest(case, from) } else { None }
 }
 
@@ -140,8 +150,8 @@ fn compressed(case: &Case) -> Option<Mark> {
         return if writes_over_again(case) { None } else { lowest(case, written) };
     }
     let read = |run: &PhaseRun| {
-        missed(run).filter(|_| is_compressed(run))?;
-        Some(contents::compress_read(fetched(run)?, run.tally().bytes_read))
+        missed(case, run).filter(|_| is_compressed(run))?;
+        Some(contents::compress_read(fetched(run)?, wanted(case, run).bytes()))
     };
     if reads_device(case) { lowest(case, read) } else { None }
 }

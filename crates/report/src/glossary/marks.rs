@@ -10,7 +10,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "The cell says that its data came from the device, cold or past the page cache, and part of them came \
                from memory: the rate is partly that of memory.",
         when: "Less than 95 % of the bytes read were fetched from the device, beyond 128 KiB that looking up files may read \
-               elsewhere.",
+               elsewhere. Where blocks are drawn more than once, only what was read for the first time, and not written \
+               before, is to come from there: the places are drawn again to count it.",
         advice: "Measure again while nobody else reads the files; name a larger --size, or --drop-caches as root.",
     },
     Entry {

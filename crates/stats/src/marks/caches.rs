@@ -10,15 +10,35 @@ pub const FROM_DEVICE: f64 = 0.95;
 /// among them. Eight of its nodes; looking up reads one or two.
 const BY_THE_WAY: u64 = 128 << 10;
 
-/// What is wrong where programs read so many bytes and so many were fetched from the device for them, though they
-/// are said to have been out of memory, or read past it.
-pub fn cache(fetched: u64, read: u64) -> Option<Mark> {
-    let share = fetched as f64 / read as f64;
-    let is_much = read.saturating_sub(fetched) > BY_THE_WAY;
+/// What programs read that is said to have been out of memory, or was read past it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// So many bytes, each once or past the page cache.
+    All(u64),
+    /// So many bytes for the first time. What is touched again after that, or was written before, memory has by right.
+    First(u64),
+}
+
+impl Wanted {
+    /// The bytes that have to come from the device.
+    pub fn bytes(self) -> u64 {
+        let (Wanted::All(bytes) | Wanted::First(bytes)) = self;
+        bytes
+    }
+}
+
+/// What is wrong where programs wanted these bytes and so many were fetched from the device for them.
+pub fn cache(fetched: u64, wanted: Wanted) -> Option<Mark> {
+    let share = fetched as f64 / wanted.bytes() as f64;
+    let is_much = wanted.bytes().saturating_sub(fetched) > BY_THE_WAY;
+    let what = match wanted {
+        Wanted::All(_) => "what was read",
+        Wanted::First(_) => "what was read for the first time",
+    };
     (is_much && share < FROM_DEVICE).then(|| Mark {
         code: MarkCode::Cache,
         value: Some(share),
-        text: format!("{} of what was read came from the device, the rest from memory", percent(share)),
+        text: format!("{} of {what} came from the device, the rest from memory", percent(share)),
     })
 }
 
@@ -46,13 +66,18 @@ mod tests {
 
     #[test]
     fn nineteen_of_twenty_bytes_must_come_from_the_device() {
-        assert_eq!(cache(0, 0), None);
-        assert_eq!(cache(95 << 20, 100 << 20), None);
-        assert_eq!(cache(400 << 20, 100 << 20), None);
-        let mark = cache(94 << 20, 100 << 20).expect("a mark");
-        assert_eq!((mark.code, mark.value), (MarkCode::Cache, Some(0.94)));
-        assert_eq!(cache(0, 128 << 10), None);
-        assert!(cache(0, 256 << 10).is_some());
+        for wanted in [Wanted::All, Wanted::First] {
+            assert_eq!(cache(0, wanted(0)), None);
+            assert_eq!(cache(95 << 20, wanted(100 << 20)), None);
+            assert_eq!(cache(400 << 20, wanted(100 << 20)), None);
+            let mark = cache(94 << 20, wanted(100 << 20)).expect("a mark");
+            assert_eq!((mark.code, mark.value), (MarkCode::Cache, Some(0.94)));
+            assert_eq!(cache(0, wanted(128 << 10)), None);
+            assert!(cache(0, wanted(256 << 10)).is_some());
+        }
+        let text = |wanted| cache(0, wanted).expect("a mark").text;
+        assert!(text(Wanted::All(1 << 20)).starts_with("0 % of what was read came from the device"));
+        assert!(text(Wanted::First(1 << 20)).starts_with("0 % of what was read for the first time came from"));
     }
 
     #[test]

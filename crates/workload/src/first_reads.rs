@@ -1,0 +1,194 @@
+//! How much of what a phase read had to come from the device, where it may touch a block of its file twice: the second
+//! time the page cache has it, and rightly so. Streams are deterministic, so it is told by drawing the places again.
+
+use alloc::vec::Vec;
+
+use crate::op::{Directory, Op};
+use crate::stream::Stream;
+
+/// Bytes of a page of memory, the smallest there is on Linux: less is not kept of a file.
+const PAGE: u64 = 4096;
+
+/// Of how many parts of a file it is kept which were touched: 16 MiB of memory, the pages of 512 GiB. Of a larger file
+/// parts are several pages, each of which counts as one.
+const MOST_PARTS: u64 = 1 << 27;
+
+/// The least that a device must have read for programs that share this stream, and of which each did so many reads and
+/// writes of its middle, where none of their file was in memory: a page for each part of the file that a read was the
+/// first to touch. Nothing where no part is touched twice, and all that was read had to come from there.
+///
+/// It takes a small part of the time that the phase took, and is asked outside every clock.
+pub fn first_reads(stream: &Stream, done: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut touched = Touched::new(stream.touches_again()?);
+    let mut bytes = 0;
+    for (index, done) in (0..).zip(done) {
+        // Who made a file of its own shares no page with the others.
+        if !is_given(stream) {
+            touched.clear();
+        }
+        let mut body = stream.of_program(index).into_body();
+        let mut left = done;
+        while left > 0
+            && let Some(op) = body.next()
+        {
+            let (offset, length, is_read) = match op {
+                Op::ReadAt { offset, length, .. } => (offset, length, true),
+                Op::WriteAt { offset, length, .. } => (offset, length, false),
+                _ => continue,
+            };
+            left -= 1;
+            let new = touched.touch(offset, length);
+            bytes += if is_read { new * PAGE } else { 0 };
+        }
+    }
+    Some(bytes)
+}
+
+/// Whether the file is one that a person named: all programs have the same.
+fn is_given(stream: &Stream) -> bool {
+    stream.opening().iter().any(|op| matches!(op, Op::Open { name, .. } if name.directory == Directory::GIVEN))
+}
+
+/// Which parts of a file were touched: a bit for each.
+struct Touched {
+    words: Vec<u64>,
+    part: u64,
+}
+
+impl Touched {
+    fn new(bytes: u64) -> Touched {
+        let mut part = PAGE;
+        while bytes / part >= MOST_PARTS {
+            part *= 2;
+        }
+        let parts = bytes.div_ceil(part);
+        Touched { words: alloc::vec![0; parts.div_ceil(64) as usize], part }
+    }
+
+    fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// How many of the parts that these bytes lie in were not touched before.
+    fn touch(&mut self, offset: u64, length: u32) -> u64 {
+        let (first, last) = (offset / self.part, (offset + u64::from(length.max(1)) - 1) / self.part);
+        let mut new = 0;
+        for part in first..=last {
+            let (word, bit) = ((part / 64) as usize, 1 << (part % 64));
+            if let Some(word) = self.words.get_mut(word) {
+                new += u64::from(*word & bit == 0);
+                *word |= bit;
+            }
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+    use alloc::vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::body::{Body, Places, Placing};
+    use crate::mixing::{Mix, Mixing};
+    use crate::op::{Access, Handle, Mode, Name};
+    use crate::stream::Step;
+    use crate::varied::{Drawing, Sizes, Varied};
+
+    const FILE: Handle = Handle(0);
+
+    fn stream(name: Name, body: impl Into<Body>) -> Stream {
+        let open = Op::Open { name, handle: FILE, access: Access::ReadWrite, mode: Mode::default() };
+        Stream::open(vec![open], body.into())
+    }
+
+    fn own(body: impl Into<Body>) -> Stream {
+        stream(Name::root(0), body)
+    }
+
+    fn of_one(stream: &Stream, done: u64) -> Option<u64> {
+        first_reads(stream, [done].into_iter())
+    }
+
+    #[test]
+    fn what_touches_each_block_once_has_to_have_all() {
+        let places = |placing| Places::new(false, FILE, 4096, (50, 100), placing, 7);
+        let in_order = Varied::in_order(false, FILE, Sizes::all(8192), 1 << 20, 7);
+        for stream in [
+            own(places(Placing::Permutation)),
+            own(places(Placing::Stride(7))),
+            own(Places::in_order(false, FILE, 4096, 100)),
+            own(in_order),
+            own(Varied::strided(false, FILE, 4096, (1 << 20, 3))),
+            own(Body::Calls { call: Op::Read { handle: FILE, length: 4096 }, left: 9 }),
+            Stream::empty(),
+        ] {
+            assert_eq!(of_one(&stream, 50), None, "{stream:?}");
+        }
+        assert!(of_one(&own(places(Placing::Replacement)), 50).is_some());
+    }
+
+    #[test]
+    fn a_page_counts_where_a_read_was_the_first_to_touch_it() {
+        // One block, again and again.
+        let one = |write| Places::drawn(write, FILE, 8192, (100, 1), 7);
+        assert_eq!(of_one(&own(one(false)), 100), Some(8192));
+        assert_eq!(of_one(&own(one(true)), 100), Some(0));
+        assert_eq!(of_one(&own(one(false)), 0), Some(0));
+        // Blocks that are smaller than a page bring all of it.
+        let small = Places::drawn(false, FILE, 512, (1_000, 8), 7);
+        assert_eq!(of_one(&own(small), 1_000), Some(4096));
+    }
+
+    #[test]
+    fn programs_share_pages_where_they_share_a_file() {
+        let places = || Places::drawn(false, FILE, 4096, (u64::MAX, 8), 7);
+        let all = |stream: Stream| first_reads(&stream.shared_by(3), [1_000; 3].into_iter());
+        assert_eq!(all(own(places())), Some(3 * 8 * 4096));
+        assert_eq!(all(stream(Name::given(0), places())), Some(8 * 4096));
+    }
+
+    #[test]
+    fn of_a_very_large_file_several_pages_are_one_part() {
+        let bytes = MOST_PARTS * PAGE * 3;
+        let touched = Touched::new(bytes);
+        assert_eq!((touched.part, touched.words.len() as u64 * 64 <= MOST_PARTS), (4 * PAGE, true));
+        let stream = own(Varied::drawn(Drawing::Replacement, FILE, Sizes::all(4096), bytes, 100, 7));
+        let read = of_one(&stream, 100).expect("a bound");
+        assert!((90 * PAGE..=100 * PAGE).contains(&read), "{read}");
+    }
+
+    proptest! {
+        /// A cache that forgets nothing, which hears every step.
+        #[test]
+        fn it_is_what_a_cache_would_have_had_to_read(
+            pages in 2u64..300, done in 0u64..400, reads in 0u8..=100, seed: u64, kind in 0usize..4,
+        ) {
+            let bytes = pages * PAGE;
+            let drawn = |drawing| Varied::drawn(drawing, FILE, Sizes::all(4096), bytes, reads, seed);
+            let body = match kind {
+                0 => Body::Places(Places::drawn(false, FILE, 4096, (u64::MAX, pages), seed).mixed(reads, !seed)),
+                1 => drawn(Drawing::Zipf { thousandths: 990 }).into(),
+                2 => drawn(Drawing::Permutation).into(),
+                _ => Body::Mix(Mixing::new(Mix::local(), FILE, bytes, 1_000, seed)),
+            };
+            let stream = own(body).synced(FILE, 3);
+            let mut cache: BTreeMap<u64, bool> = BTreeMap::new();
+            let places = stream.clone().filter_map(|step| match step {
+                Step::Op(Op::ReadAt { offset, length, .. }) => Some((offset, length, true)),
+                Step::Op(Op::WriteAt { offset, length, .. }) => Some((offset, length, false)),
+                _ => None,
+            });
+            for (offset, length, is_read) in places.take(done as usize) {
+                for page in offset / PAGE..=(offset + u64::from(length) - 1) / PAGE {
+                    cache.entry(page).or_insert(is_read);
+                }
+            }
+            let read = cache.values().filter(|&&is_read| is_read).count() as u64;
+            prop_assert_eq!(of_one(&stream, done), Some(read * PAGE));
+        }
+    }
+}
