@@ -88,9 +88,17 @@ pub(super) fn draw(groups: &[Group]) -> (Svg, f64) {
     (svg, foot + AXIS)
 }
 
-/// A dot for each round, where there are several.
+/// The most dots of a bar: more cannot be told apart.
+const MOST_DOTS: usize = 30;
+
+/// A dot for each round, where there are several; of very many as many as can be told apart, from the least to the largest.
 fn dots(bar: &Bar, scale: &Scale) -> Path {
-    let several = if bar.dots.len() > 1 { &bar.dots[..] } else { &[] };
+    let mut several = if bar.dots.len() > 1 { bar.dots.clone() } else { Vec::new() };
+    if several.len() > MOST_DOTS {
+        several.sort_by(f64::total_cmp);
+        let last = several.len() - 1;
+        several = (0..MOST_DOTS).map(|dot| several[dot * last / (MOST_DOTS - 1)]).collect();
+    }
     several.iter().fold(Path::default(), |path, value| path.dot(scale.share(*value), HIGH - 2.5))
 }
 

@@ -109,6 +109,14 @@ pub(super) fn rounds(cell: &Cell) -> Vec<f64> {
     cell.kept().filter_map(of_round).map(|per_second| in_unit(rate, per_second)).collect()
 }
 
+/// Said where a chart does not have all of so many.
+pub(super) fn left_out(all: usize, most: usize) -> String {
+    match all.saturating_sub(most) {
+        0 => String::new(),
+        more => format!(" (the first {most}; {more} more in the table)"),
+    }
+}
+
 /// Figures in a sentence, the first of them.
 pub(super) fn told(what: &str, figures: &[String]) -> String {
     format!("{what}: {}.", listed(figures, TOLD))

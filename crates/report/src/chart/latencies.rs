@@ -89,9 +89,11 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     let frame = Frame {
         subject: Subject::Latency,
         title: match kind {
-            LatencyKind::Service => "Service times of single operations, from their issue".to_owned(),
-            LatencyKind::Response => "Response times of single operations, from their intended start".to_owned(),
-        },
+            LatencyKind::Service => "Service times, from each operation's issue: p50 / p99",
+            LatencyKind::Response => "Response times, from each operation's intended start: p50 / p99",
+        }
+        .to_owned()
+            + &figures::left_out(cells.len(), MOST_BARS),
         series: names.all(),
         told: figures::told(&format!("Percentiles of {} times", kind.name()), &figures),
     };

@@ -33,7 +33,7 @@ mod together;
 mod words;
 
 use stats::Document;
-use stats::replication::PaperDocument;
+use stats::replication::Comparison;
 
 pub use standalone::standalone;
 
@@ -97,7 +97,7 @@ pub fn charts(document: &Document) -> Vec<Chart> {
     subjects.into_iter().flat_map(|charts| charts(document)).collect()
 }
 
-/// The tables of 1983: what was printed beside what is simulated.
-pub fn paper(document: &PaperDocument) -> Vec<Chart> {
-    published::tables(document)
+/// Cells of the tables of 1983: what was printed beside what is simulated. A chart for each table and file system.
+pub fn paper(cells: &[Comparison]) -> Vec<Chart> {
+    published::tables(cells)
 }

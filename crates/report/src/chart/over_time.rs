@@ -29,7 +29,7 @@ const MOST_POINTS: usize = 120;
 const MOST_LINES: usize = 6;
 /// The fewest quarters of a second that show anything: two windows of `level`.
 const LEAST_INTERVALS: usize = 4;
-/// The most rounds that each answer to who points at them.
+/// The most rounds that are each told apart: by a line between them, marks, and words for who points at them.
 const MOST_TIPS: usize = 60;
 /// How high the ground is.
 const GROUND: f64 = 120.0;
@@ -124,7 +124,7 @@ impl Program<'_> {
         slots.axis(&mut svg, top, foot);
         for (row, (code, rounds)) in rows.iter().enumerate() {
             let y = LINE + MARKS * (row as f64 + 0.5);
-            for round in *rounds {
+            for round in rounds.iter().take(MOST_TIPS) {
                 let tip = format!("{} in round {round}", code.name());
                 let at = self.place(cells, *code, *round, &slots);
                 svg.upright("happened", at, y, foot);
@@ -162,9 +162,17 @@ impl Program<'_> {
         frame.upright(svg, y + 4.0)
     }
 
-    /// The points of each round, in the unit of the rate, all together thinned.
+    /// The points of each round, in the unit of the rate, all together thinned; of very many rounds a point for each, and
+    /// one line through all.
     fn line(&self, cell: &Cell, slots: &Slots) -> Vec<Vec<(f64, f64)>> {
         let rounds = self.rounds(cell).count().max(1);
+        if rounds > MOST_POINTS / 2 {
+            let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+            let middle = slots.longest as f64 / 2.0;
+            let of_round = |round: &Round| (slots.share(round.round, middle), mean(series(cell, round)));
+            let means: Vec<(f64, f64)> = self.rounds(cell).map(of_round).collect();
+            return vec![thinned(&means, MOST_POINTS)];
+        }
         let of_round = |round: &Round| {
             let points = series(cell, round).into_iter().enumerate();
             let points: Vec<(f64, f64)> =
@@ -222,7 +230,7 @@ impl Program<'_> {
             .filter(|round| round.discarded)
             .map(|round| round.round)
             .collect();
-        for round in discarded {
+        for round in discarded.into_iter().take(MOST_TIPS) {
             let (from, to) = (slots.share(round, 0.0), slots.share(round, slots.longest as f64));
             svg.rect("band", from, to, top, foot - top, "");
         }
@@ -303,10 +311,16 @@ fn high(value: f64, scale: &Scale) -> f64 {
     GROUND * (1.0 - scale.share(value))
 }
 
+/// The most rounds that are named.
+const MOST_NUMBERS: usize = 8;
+
 /// Marks in words: `noise in rounds 1, 2 and 4`.
 fn captions(happened: &Happened) -> Vec<(MarkCode, String)> {
     let caption = |(code, rounds): (&MarkCode, &BTreeSet<u32>)| {
-        let numbers: Vec<String> = rounds.iter().map(u32::to_string).collect();
+        let mut numbers: Vec<String> = rounds.iter().take(MOST_NUMBERS).map(u32::to_string).collect();
+        if rounds.len() > MOST_NUMBERS {
+            numbers.push(format!("{} more", rounds.len() - MOST_NUMBERS));
+        }
         let text = match &numbers[..] {
             [] => format!("* {}", code.name()),
             [one] => format!("{} in round {one}", code.name()),
@@ -319,7 +333,7 @@ fn captions(happened: &Happened) -> Vec<(MarkCode, String)> {
 
 /// The rounds along the axis.
 struct Slots {
-    /// As they are numbered; at least one.
+    /// As they are numbered, in order; at least one.
     numbers: Vec<u32>,
     /// How many quarters of a second the longest took.
     longest: usize,
@@ -331,7 +345,7 @@ const FREE: f64 = 0.08;
 impl Slots {
     /// Where so many quarters of a second after the beginning of a round are.
     fn share(&self, round: u32, quarters: f64) -> f64 {
-        let place = self.numbers.iter().position(|number| *number == round).unwrap_or(0) as f64;
+        let place = self.numbers.binary_search(&round).unwrap_or(0) as f64;
         let free = if self.numbers.len() == 1 { 0.0 } else { FREE };
         let within = free / 2.0 + (1.0 - free) * quarters / self.longest.max(1) as f64;
         (place + within) / self.numbers.len() as f64
@@ -348,7 +362,8 @@ impl Slots {
             along(svg, labels, NARROW_GROUND, top, foot);
             return;
         }
-        for place in 1..self.numbers.len() {
+        let between = if self.numbers.len() > MOST_TIPS { 0..0 } else { 1..self.numbers.len() };
+        for place in between {
             svg.upright("grid", place as f64 / self.numbers.len() as f64, top, foot);
         }
         let middle = self.longest as f64 / 2.0;

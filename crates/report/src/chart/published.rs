@@ -1,7 +1,7 @@
 //! What was published beside what was found here: of a run's own document, and of the tables of 1983 with the simulated
 //! machines.
 
-use stats::replication::{Comparison, PaperDocument};
+use stats::replication::Comparison;
 use stats::{Cell, Document, Provenance, Rate};
 
 use super::bars::{self, Bar, Group};
@@ -88,10 +88,10 @@ const KEY: f64 = 22.0;
 
 /// The tables of 1983: of each table and file system a chart, of each figure the printed one and the simulated one on one
 /// line.
-pub(super) fn tables(document: &PaperDocument) -> Vec<Chart> {
+pub(super) fn tables(cells: &[Comparison]) -> Vec<Chart> {
     let name = |cell: &Comparison| (cell.table.clone(), cell.file_system.clone());
     let mut tables: Vec<((String, String), Vec<&Comparison>)> = Vec::new();
-    for cell in &document.cells {
+    for cell in cells {
         match tables.iter_mut().find(|(other, _)| *other == name(cell)) {
             Some((_, cells)) => cells.push(cell),
             None => tables.push((name(cell), vec![cell])),

@@ -40,24 +40,23 @@ fn of_unit<'a>(cells: &[&'a Cell], units: &[&str], unit: &str) -> Vec<&'a Cell> 
 
 fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell]) -> Chart {
     let mut groups: Vec<Group> = Vec::new();
-    let mut figures: Vec<String> = Vec::new();
     for cell in cells.iter().take(MOST_BARS) {
         let name = rows::name(cell, &document.cells);
-        figures.push(format!("{name} on {} {}", cell.target, figures::said(cell)));
         let bar = bar(names, cell, &name);
         match groups.iter_mut().find(|group| group.heading == name) {
             Some(group) => group.bars.push(bar),
             None => groups.push(Group { heading: name, bars: vec![bar] }),
         }
     }
-    let (svg, height) = bars::draw(&groups);
-    let left_out = match cells.len().saturating_sub(MOST_BARS) {
-        0 => String::new(),
-        more => format!(" (the first {MOST_BARS}; {more} more in the table)"),
+    let of_group = |group: &Group| {
+        let figures = group.bars.iter().map(|bar| format!("{} {}", bar.label, bar.said).trim_start().to_owned());
+        format!("{} {}", group.heading, figures.collect::<Vec<_>>().join(", "))
     };
+    let figures: Vec<String> = groups.iter().map(of_group).collect();
+    let (svg, height) = bars::draw(&groups);
     let frame = Frame {
         subject: Subject::Rates,
-        title: format!("Rate in {unit}{left_out}"),
+        title: format!("Rate in {unit}{}", figures::left_out(cells.len(), MOST_BARS)),
         series: names.all(),
         told: figures::told("Bars with 95 % intervals", &figures),
     };

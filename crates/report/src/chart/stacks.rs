@@ -140,13 +140,9 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
         }
         y += BETWEEN;
     }
-    let left_out = match bars.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" (the first {MOST_BARS}; {more} more in the table)"),
-    };
     let frame = Frame {
         subject: Subject::Time,
-        title: format!("{title}{left_out}"),
+        title: format!("{title}{}", figures::left_out(bars.len(), MOST_BARS)),
         series: owners,
         told: figures::told("Parts of the time by owner", &told),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stats::replication::{self, PaperDocument, Published, Simulated};
+use stats::replication::{self, Published, Simulated};
 use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, Verdict};
 
 use super::checked::{Checked, attribute, checked};
@@ -262,16 +262,7 @@ fn printed_and_simulated_figures_stand_on_one_line() {
         judges: true,
         twins: Vec::new(),
     };
-    let document = PaperDocument {
-        schema: replication::PAPER_SCHEMA.to_owned(),
-        cells: vec![comparison(1, Some(310)), comparison(2, None)],
-        summary: None,
-        drives: Vec::new(),
-        questions: Vec::new(),
-        claims: Vec::new(),
-        vaxmix: None,
-    };
-    let charts = paper(&document);
+    let charts = paper(&[comparison(1, Some(310)), comparison(2, None)]);
     let checked = read(&charts[0]);
     assert_eq!((charts.len(), charts[0].subject), (1, Subject::Paper));
     assert!(checked.texts.contains(&"310 | 342".to_owned()) && checked.texts.contains(&"n.m. | 342".to_owned()));
@@ -299,6 +290,19 @@ fn the_charts_of_a_large_run_are_small() {
     assert!(charts.iter().any(|chart| chart.subject == Subject::OverTime));
     let sizes: Vec<String> = charts.iter().map(|chart| format!("{} {}", chart.title, chart.svg.len())).collect();
     assert!(bytes < 150_000, "{bytes}: {sizes:#?}");
+}
+
+/// So many rounds that each cannot be drawn.
+#[test]
+fn a_chart_of_very_many_rounds_is_small_too() {
+    let mut long = cell("write", "here", &[800; 5000]);
+    long.rounds.iter_mut().for_each(|round| round.marks.push(mark(MarkCode::Noise)));
+    let document = document(vec![long]);
+    for chart in charts(&document) {
+        assert!(chart.svg.len() < 30_000, "{}: {}", chart.title, chart.svg.len());
+    }
+    let (_, checked) = only(&document, Subject::OverTime);
+    assert!(checked.texts.concat().contains("and 4992 more"), "{:?}", checked.texts);
 }
 
 /// Numbers that no run writes, and a document of others may hold.

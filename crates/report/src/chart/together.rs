@@ -87,8 +87,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         }
     }
     let of_unit = |unit: &&str| {
-        let own = all.iter().filter(|both| self::unit(both.together) == *unit);
-        let own: Vec<&Both> = own.take(MOST_PROGRAMS).collect();
+        let own: Vec<&Both> = all.iter().filter(|both| self::unit(both.together) == *unit).collect();
         chart(document, unit, &own)
     };
     units.iter().map(of_unit).collect()
@@ -98,7 +97,8 @@ fn unit(cell: &Cell) -> &str {
     cell.rate.as_ref().map_or("", |rate| rate.unit.as_str())
 }
 
-fn chart(document: &Document, unit: &str, all: &[&Both]) -> Chart {
+fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
+    let all = &every[..every.len().min(MOST_PROGRAMS)];
     let value = |cell: &Cell| cell.rate.as_ref().map_or(0.0, |rate| rate.value);
     let high = |cell: &Cell| cell.rate.as_ref().and_then(figures::interval).map_or(0.0, |(_, high)| high);
     let ends = all.iter().flat_map(|both| [both.bounds.free, value(both.together), high(both.together)]);
@@ -168,7 +168,7 @@ fn chart(document: &Document, unit: &str, all: &[&Both]) -> Chart {
     }
     let frame = Frame {
         subject: Subject::Together,
-        title: format!("Alone and at once, in {unit}"),
+        title: format!("Alone and at once, in {unit}{}", figures::left_out(every.len(), MOST_PROGRAMS)),
         series: Vec::new(),
         told: figures::told("What programs reach alone and at once", &figures),
     };
