@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use report::Page;
 use report::explain::{csv, markdown, table};
 use stats::{
-    CacheState, Cell, ClockKind, CpuSeconds, Document, Environment, LimitedBy, Mark, MarkCode, ParameterValue,
-    Provenance, Rate, RateBase, Round, RunInfo, SCHEMA, State, Steadiness,
+    CacheState, Cell, ClockKind, CpuSeconds, Document, LimitedBy, Mark, MarkCode, ParameterValue, Provenance, Rate,
+    RateBase, Round, RunInfo, SCHEMA, State,
 };
 
 fn round(returned_s: f64) -> Round {
@@ -33,17 +33,8 @@ fn time(owners: &[(&str, u64)]) -> Option<BTreeMap<String, u64>> {
 /// Two rounds that took 1.5 s together.
 fn cell() -> Cell {
     Cell {
-        provenance: Provenance::Measured,
-        preset: "quick".to_owned(),
-        program: "read_8192".to_owned(),
-        phase: "read".to_owned(),
-        target: "here".to_owned(),
         parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(64 << 20))]),
-        together: false,
-        targets: 1,
-        overlap: None,
         measured: true,
-        reason: None,
         rate: Some(Rate {
             per_second: 85.0 * f64::from(1 << 20),
             base: RateBase::Bytes,
@@ -55,9 +46,6 @@ fn cell() -> Cell {
             rounds: 2,
         }),
         rounds: vec![round(0.5), round(1.0)],
-        cpu_percent: None,
-        latency_ns: None,
-        io: None,
         time: time(&[
             ("device_queue", 0),
             ("device_service", 900_000_001),
@@ -69,19 +57,10 @@ fn cell() -> Cell {
             ("system", 300_000_000),
             ("user", 100_000_000),
         ]),
-        breakdown: None,
         limited_by: Some(LimitedBy { what: "device".to_owned(), evidence: "60 % waiting for vda".to_owned() }),
-        state: State {
-            cache: CacheState::Cold,
-            cache_reason: None,
-            lower_cache: None,
-            clock: ClockKind::Returned,
-            steadiness: Steadiness::NotMeasured,
-            steadiness_reason: None,
-            environment: Environment::NotMeasured,
-        },
+        state: State { cache: CacheState::Cold, ..State::unknown(ClockKind::Returned) },
         marks: vec![Mark { code: MarkCode::Few, value: None, text: "2 rounds of 5".to_owned() }],
-        effect: None,
+        ..Cell::named(Provenance::Measured, "quick", "read_8192", "read", "here")
     }
 }
 

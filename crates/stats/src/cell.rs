@@ -65,6 +65,34 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// One that has a name, and nothing else: no figure, and nothing known of its circumstances.
+    pub fn named(provenance: Provenance, preset: &str, program: &str, phase: &str, target: &str) -> Cell {
+        Cell {
+            provenance,
+            preset: preset.to_owned(),
+            program: program.to_owned(),
+            phase: phase.to_owned(),
+            target: target.to_owned(),
+            parameters: BTreeMap::new(),
+            together: false,
+            targets: 1,
+            overlap: None,
+            measured: false,
+            reason: None,
+            rate: None,
+            rounds: Vec::new(),
+            cpu_percent: None,
+            latency_ns: None,
+            io: None,
+            time: None,
+            breakdown: None,
+            limited_by: None,
+            state: State::unknown(ClockKind::Returned),
+            marks: Vec::new(),
+            effect: None,
+        }
+    }
+
     /// What names the cell within its run.
     pub fn key(&self) -> (&str, &str, &str, &str, &BTreeMap<String, ParameterValue>) {
         (&self.preset, &self.program, &self.phase, &self.target, &self.parameters)
@@ -272,6 +300,21 @@ pub struct State {
     pub steadiness_reason: Option<String>,
     /// Whether anything else was at work.
     pub environment: Environment,
+}
+
+impl State {
+    /// Nothing is known but the clock.
+    pub const fn unknown(clock: ClockKind) -> State {
+        State {
+            cache: CacheState::Unknown,
+            cache_reason: None,
+            lower_cache: None,
+            clock,
+            steadiness: Steadiness::NotMeasured,
+            steadiness_reason: None,
+            environment: Environment::NotMeasured,
+        }
+    }
 }
 
 /// Whether the data were in memory beforehand.

@@ -350,7 +350,7 @@ fn written_per_byte(cell: &Cell) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{CacheState, ClockKind, Environment, Io, LimitedBy, Rate, RateBase, State, Steadiness};
+    use crate::cell::{Io, LimitedBy, Rate, RateBase};
     use crate::round::{CpuSeconds, Round};
     use crate::stages::steps;
 
@@ -381,36 +381,10 @@ mod tests {
             rounds: rates.len() as u32,
         };
         Cell {
-            provenance: Provenance::Measured,
-            preset: "quick".to_owned(),
-            program: program.to_owned(),
-            phase: program.to_owned(),
-            target: target.to_owned(),
-            parameters: BTreeMap::new(),
-            together: false,
-            targets: 1,
-            overlap: None,
             measured: true,
-            reason: None,
             rate: Some(rate),
             rounds: rates.iter().enumerate().map(round).collect(),
-            cpu_percent: None,
-            latency_ns: None,
-            io: None,
-            time: None,
-            breakdown: None,
-            limited_by: None,
-            state: State {
-                cache: CacheState::Unknown,
-                cache_reason: None,
-                lower_cache: None,
-                clock: ClockKind::Returned,
-                steadiness: Steadiness::NotMeasured,
-                steadiness_reason: None,
-                environment: Environment::NotMeasured,
-            },
-            marks: Vec::new(),
-            effect: None,
+            ..Cell::named(Provenance::Measured, "quick", program, program, target)
         }
     }
 

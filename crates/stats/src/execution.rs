@@ -52,42 +52,15 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cell::{CacheState, ClockKind, CpuPercent, Environment, ParameterValue, Rate, RateBase};
-    use crate::cell::{State, Steadiness};
+    use crate::cell::{CpuPercent, ParameterValue, Rate, RateBase};
     use crate::round::{CpuSeconds, Round};
 
     fn cell(provenance: Provenance, rounds: Vec<Round>) -> Cell {
         Cell {
-            provenance,
-            preset: "tlpi".to_owned(),
-            program: "copy".to_owned(),
-            phase: "copy".to_owned(),
-            target: "here".to_owned(),
             parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(1000))]),
-            together: false,
-            targets: 1,
-            overlap: None,
             measured: true,
-            reason: None,
-            rate: None,
             rounds,
-            cpu_percent: None,
-            latency_ns: None,
-            io: None,
-            time: None,
-            breakdown: None,
-            limited_by: None,
-            state: State {
-                cache: CacheState::Unknown,
-                cache_reason: None,
-                lower_cache: None,
-                clock: ClockKind::Returned,
-                steadiness: Steadiness::NotMeasured,
-                steadiness_reason: None,
-                environment: Environment::NotMeasured,
-            },
-            marks: Vec::new(),
-            effect: None,
+            ..Cell::named(provenance, "tlpi", "copy", "copy", "here")
         }
     }
 

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::{
-    CacheState, Cell, ClockKind, Environment, ParameterValue, Provenance, Rate, RateBase, State, Steadiness, summary,
-};
+use stats::{Cell, ParameterValue, Provenance, Rate, RateBase, summary};
 
 /// What the cells call the lab's disk.
 const TARGET: &str = "lab 2002 (hda8)";
@@ -76,36 +74,10 @@ fn published(value: f64, base: RateBase, unit: &str, size: f64) -> Rate {
 
 fn cell<const N: usize>(program: &str, phase: &str, parameters: [(String, ParameterValue); N], rate: Rate) -> Cell {
     Cell {
-        provenance: Provenance::Published,
-        preset: "lfs".to_owned(),
-        program: program.to_owned(),
-        phase: phase.to_owned(),
-        target: TARGET.to_owned(),
         parameters: BTreeMap::from(parameters),
-        together: false,
-        targets: 1,
-        overlap: None,
         measured: true,
-        reason: None,
         rate: Some(rate),
-        rounds: Vec::new(),
-        cpu_percent: None,
-        latency_ns: None,
-        io: None,
-        time: None,
-        breakdown: None,
-        limited_by: None,
-        state: State {
-            cache: CacheState::Unknown,
-            cache_reason: None,
-            lower_cache: None,
-            clock: ClockKind::Returned,
-            steadiness: Steadiness::NotMeasured,
-            steadiness_reason: None,
-            environment: Environment::NotMeasured,
-        },
-        marks: Vec::new(),
-        effect: None,
+        ..Cell::named(Provenance::Published, "lfs", program, phase, TARGET)
     }
 }
 

@@ -4,9 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::{
-    CacheState, Cell, ClockKind, CpuPercent, Environment, ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
-};
+use stats::{CacheState, Cell, ClockKind, CpuPercent, ParameterValue, Provenance, Rate, RateBase, State};
 use workload::programs::book::{COPY_BUFFERS, COPY_BYTES, WRITE_BYTES};
 
 use crate::presets::MB_PER_SECOND;
@@ -63,22 +61,13 @@ pub fn cells() -> Vec<Cell> {
 fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cell {
     let per_second = bytes as f64 * 100.0 / elapsed as f64;
     Cell {
-        provenance: Provenance::Published,
-        preset: "tlpi".to_owned(),
-        program: program.to_owned(),
-        phase: program.to_owned(),
-        target: TARGET.to_owned(),
         parameters: BTreeMap::from([
             ("buffer_bytes".to_owned(), ParameterValue::Number(u64::from(buffer))),
             ("file_bytes".to_owned(), ParameterValue::Number(bytes)),
             ("file_system".to_owned(), ParameterValue::Word("ext2".to_owned())),
             ("sync".to_owned(), ParameterValue::Word(sync.to_owned())),
         ]),
-        together: false,
-        targets: 1,
-        overlap: None,
         measured: true,
-        reason: None,
         rate: Some(Rate {
             per_second,
             base: RateBase::Bytes,
@@ -89,24 +78,8 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
             confidence: stats::summary::CONFIDENCE,
             rounds: RUNS,
         }),
-        rounds: Vec::new(),
-        cpu_percent: None,
-        latency_ns: None,
-        io: None,
-        time: None,
-        breakdown: None,
-        limited_by: None,
-        state: State {
-            cache: CacheState::Cold,
-            cache_reason: None,
-            lower_cache: None,
-            clock: ClockKind::Returned,
-            steadiness: Steadiness::NotMeasured,
-            steadiness_reason: None,
-            environment: Environment::NotMeasured,
-        },
-        marks: Vec::new(),
-        effect: None,
+        state: State { cache: CacheState::Cold, ..State::unknown(ClockKind::Returned) },
+        ..Cell::named(Provenance::Published, "tlpi", program, program, TARGET)
     }
 }
 

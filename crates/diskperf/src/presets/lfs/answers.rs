@@ -149,7 +149,7 @@ fn digits(value: f64) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use stats::{CacheState, ClockKind, Environment, ParameterValue, Rate, RateBase, State, Steadiness, summary};
+    use stats::{ClockKind, ParameterValue, Rate, RateBase, State, summary};
 
     use super::*;
 
@@ -164,17 +164,8 @@ mod tests {
         };
         let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), ParameterValue::Number(*value)));
         Cell {
-            provenance: Provenance::Measured,
-            preset: "lfs".to_owned(),
-            program: program.to_owned(),
-            phase: phase.to_owned(),
-            target: ".".to_owned(),
             parameters: parameters.collect::<BTreeMap<_, _>>(),
-            together: false,
-            targets: 1,
-            overlap: None,
             measured: true,
-            reason: None,
             rate: Some(Rate {
                 per_second,
                 base,
@@ -185,24 +176,8 @@ mod tests {
                 confidence: summary::CONFIDENCE,
                 rounds: 1,
             }),
-            rounds: Vec::new(),
-            cpu_percent: None,
-            latency_ns: None,
-            io: None,
-            time: None,
-            breakdown: None,
-            limited_by: None,
-            state: State {
-                cache: CacheState::Unknown,
-                cache_reason: None,
-                lower_cache: None,
-                clock: ClockKind::Durable,
-                steadiness: Steadiness::NotMeasured,
-                steadiness_reason: None,
-                environment: Environment::NotMeasured,
-            },
-            marks: Vec::new(),
-            effect: None,
+            state: State::unknown(ClockKind::Durable),
+            ..Cell::named(Provenance::Measured, "lfs", program, phase, ".")
         }
     }
 
