@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::{Cell, Document, INTERVAL, MarkCode, Provenance, RateBase, Round, level};
 
 use super::figures::{self, Names};
-use super::frame::{Frame, LINE, NARROW_GROUND, along, upright};
+use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::thinned::thinned;
@@ -117,7 +117,7 @@ impl Program<'_> {
         let foot = top + GROUND;
 
         let mut svg = Svg::default();
-        svg.text("tick", Along::Pixels(-super::frame::LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));
+        svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));
         self.shade(&mut svg, &slots, top, foot);
         let ticks = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
         upright(&mut svg, ticks, top, foot);
@@ -139,16 +139,23 @@ impl Program<'_> {
             svg.close("g");
         }
         self.tips(&mut svg, cells, &slots, top);
-        let mut y = foot + 2.0 * LINE + 8.0;
-        svg.text("tick", Along::Share(1.0), y - LINE + 4.0, Anchor::End, &slots.title());
+        svg.text("tick", Along::Share(1.0), foot + AXIS + 10.0, Anchor::End, &slots.title());
+        let mut y = foot + AXIS + LINE + 4.0;
+        let note = |svg: &mut Svg, left: f64, y: f64, words: &str| {
+            svg.text("label", Along::Pixels(left - LEFT), y + 12.0, Anchor::Start, words);
+        };
+        if self.rounds_discarded().next().is_some() {
+            note(&mut svg, 0.0, y, "shaded: not yet steady, not counted");
+            y += LINE;
+        }
         for caption in captions(&happened) {
             let is_row = rows.iter().any(|(code, _)| *code == caption.0);
             if is_row {
-                svg.shape("event", shape(caption.0), Along::Pixels(-super::frame::LEFT + 6.0), y + 8.0, "");
+                svg.shape("event", shape(caption.0), Along::Pixels(6.0 - LEFT), y + 8.0, "");
             }
-            let left = -super::frame::LEFT + if is_row { 16.0 } else { 0.0 };
+            let left = if is_row { 16.0 } else { 0.0 };
             for line in words::lines(&caption.1, NARROW - 20.0) {
-                svg.text("label", Along::Pixels(left), y + 12.0, Anchor::Start, &line);
+                note(&mut svg, left, y, &line);
                 y += LINE;
             }
         }
@@ -222,16 +229,14 @@ impl Program<'_> {
     }
 
     /// The rounds that do not count.
+    fn rounds_discarded(&self) -> impl Iterator<Item = u32> {
+        let rounds = self.cells.iter().flat_map(|cell| self.rounds(cell)).filter(|round| round.discarded);
+        rounds.map(|round| round.round).collect::<BTreeSet<u32>>().into_iter()
+    }
+
     fn shade(&self, svg: &mut Svg, slots: &Slots, top: f64, foot: f64) {
-        let discarded: BTreeSet<u32> = self
-            .cells
-            .iter()
-            .flat_map(|cell| self.rounds(cell))
-            .filter(|round| round.discarded)
-            .map(|round| round.round)
-            .collect();
-        for round in discarded.into_iter().take(MOST_TIPS) {
-            let (from, to) = (slots.share(round, 0.0), slots.share(round, slots.longest as f64));
+        for round in self.rounds_discarded().take(MOST_TIPS) {
+            let (from, to) = slots.ground(round);
             svg.rect("band", from, to, top, foot - top, "");
         }
     }
@@ -248,7 +253,7 @@ impl Program<'_> {
             };
             let figures: Vec<String> = cells.iter().filter_map(of_cell).collect();
             let tip = format!("round {number}: {}", figures.join(", "));
-            let (from, to) = (slots.share(*number, 0.0), slots.share(*number, slots.longest as f64));
+            let (from, to) = slots.ground(*number);
             svg.rect("hit", from, to, top, GROUND, &tip);
         }
     }
@@ -339,6 +344,9 @@ struct Slots {
     longest: usize,
 }
 
+/// What the number of a round takes on its axis, in pixels.
+const WIDTH_OF_NUMBER: f64 = 24.0;
+
 /// So much of a round's ground stays free, so that rounds are told apart.
 const FREE: f64 = 0.08;
 
@@ -349,6 +357,13 @@ impl Slots {
         let free = if self.numbers.len() == 1 { 0.0 } else { FREE };
         let within = free / 2.0 + (1.0 - free) * quarters / self.longest.max(1) as f64;
         (place + within) / self.numbers.len() as f64
+    }
+
+    /// From where to where the ground of a round is.
+    fn ground(&self, round: u32) -> (f64, f64) {
+        let place = self.numbers.binary_search(&round).unwrap_or(0) as f64;
+        let count = self.numbers.len() as f64;
+        (place / count, (place + 1.0) / count)
     }
 
     fn seconds(&self) -> f64 {
@@ -367,7 +382,9 @@ impl Slots {
             svg.upright("grid", place as f64 / self.numbers.len() as f64, top, foot);
         }
         let middle = self.longest as f64 / 2.0;
-        let labels = self.numbers.iter().map(|number| (self.share(*number, middle), number.to_string()));
+        let every = (self.numbers.len() as f64 * WIDTH_OF_NUMBER / NARROW_GROUND).ceil().max(1.0) as usize;
+        let labels = self.numbers.iter().step_by(every);
+        let labels = labels.map(|number| (self.share(*number, middle), number.to_string()));
         for (share, anchor, label) in words::apart(labels, NARROW_GROUND) {
             svg.text("tick", Along::Share(share), foot + 15.0, anchor, &label);
         }
