@@ -16,11 +16,13 @@ use crate::commands;
 use crate::commands::bw::BwArguments;
 use crate::commands::choose::ChooseArguments;
 use crate::commands::clean::CleanArguments;
+use crate::commands::compare::CompareArguments;
 use crate::commands::completions::CompletionsArguments;
 use crate::commands::copy::CopyArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::export::ExportArguments;
+use crate::commands::history::HistoryArguments;
 use crate::commands::import::ImportArguments;
 use crate::commands::io::IoArguments;
 use crate::commands::largefb::LargefbArguments;
@@ -39,7 +41,9 @@ use crate::output;
 use crate::presets;
 use crate::runs::KeepArguments;
 
-use examples::{CHOOSE_EXAMPLES, IO_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SIMULATE_EXAMPLES};
+use examples::{
+    CHOOSE_EXAMPLES, COMPARE_EXAMPLES, HISTORY_EXAMPLES, IO_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SIMULATE_EXAMPLES,
+};
 use run::RunArguments;
 use simulate::SimulateArguments;
 use values::DocumentKind;
@@ -179,6 +183,25 @@ enum Command {
     /// saved or taken out as JSON; of a large one the rounds are left out there, so that the page stays below 300 KB.
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArguments),
+    /// Compare two runs that were measured one after the other: what is faster, and what has changed around them.
+    ///
+    /// Cells are the same where preset, program, phase and settings are; where each run has one target, that is the same
+    /// whatever it is called, else targets of one name are. Rates are compared whatever unit they are printed in. Of each
+    /// it is said whether it is faster, slower, the same within the margin, or not decided, and how many rounds of each run
+    /// would decide it; five of each are needed. The intervals are Welch's over the rounds' logarithms, and so wide that
+    /// all together are right in 95 of 100 comparisons (Holm). What has changed on the machine between the runs is in every
+    /// ratio: where both can be measured at once, choose does without.
+    ///
+    /// --fail-if slower:5% ends with exit status 5 where a cell is surely slower (its interval leaves out 1) and by as much
+    /// in the middle of the interval, and where one was measured then and is not now. What is not decided is named, and
+    /// does not fail.
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
+    /// Print how fast a program was on a target in every stored run, and what changed between two.
+    ///
+    /// A line for each run, the oldest first; each is compared with the one before it, as compare does.
+    #[command(after_help = HISTORY_EXAMPLES)]
+    History(HistoryArguments),
     /// Go on with a run that was interrupted or killed, where it ended.
     ///
     /// What is finished is kept, programs that failed are run again. It is done with the same diskperf on the same
@@ -313,6 +336,8 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Report(arguments)) => commands::report::run(&arguments),
         Some(Command::Import(arguments)) => commands::import::run(&arguments),
         Some(Command::Export(arguments)) => commands::export::run(&arguments),
+        Some(Command::Compare(arguments)) => commands::compare::run(&arguments),
+        Some(Command::History(arguments)) => commands::history::run(&arguments),
     }
 }
 

@@ -43,6 +43,8 @@ pub enum DocumentFault {
     NoSuchCell { name: String, words: String, near: Vec<String> },
     #[error("{0} is read and would be overwritten")]
     Overwrites(String),
+    #[error("{} and {} share no program: {} has {}; {} has {}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
+    NothingShared { names: [String; 2], have: [String; 2] },
 }
 
 /// The document of a stored run, or the one in a file.
@@ -54,10 +56,22 @@ pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
     }
 }
 
-/// Whether both are one file: it would be overwritten with what is made of it.
-pub fn is_same(one: &Path, other: &Path) -> bool {
+/// What a document is called that was named so: a run by its id, else as it was typed.
+pub fn called(run: &Path, document: &Document) -> String {
+    match (&document.run.store, run.to_str()) {
+        (_, Some("-")) => "standard input".to_owned(),
+        (Some(store), _) if stored_name(run).is_some() => store.run.clone(),
+        _ => run.to_string_lossy().into_owned(),
+    }
+}
+
+/// Refuses to write over what is read.
+pub fn spared(run: &Path, to: Option<&Path>) -> Result<(), DocumentFault> {
     let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-    identity(one).is_some_and(|one| identity(other) == Some(one))
+    match to.filter(|to| identity(run).is_some_and(|run| identity(to) == Some(run))) {
+        Some(to) => Err(DocumentFault::Overwrites(to.display().to_string())),
+        None => Ok(()),
+    }
 }
 
 /// The name of a stored run, where no file is meant: what has no dot and no slash in it, as no id has, and is not

@@ -110,6 +110,8 @@ pub enum Error {
     Store(#[from] ::store::StoreError),
     #[error("the run {0} is of no job file, and only a job file has loads for others")]
     NoJob(String),
+    #[error("no stored run has {word}")]
+    NoHistory { word: String, known: Vec<String> },
     #[error("there is no home, so there is no place for a store")]
     NowhereToStore,
     #[error("the run {0} is finished")]
@@ -241,6 +243,7 @@ impl Error {
             | Error::Load(_)
             | Error::Job(_)
             | Error::NoJob(_)
+            | Error::NoHistory { .. }
             | Error::BadSize { .. } => Exit::Usage,
             Error::Elevated
             | Error::WouldOverwrite(_)
@@ -374,6 +377,8 @@ impl Error {
             Error::Machine(fault) => return fault.hint(),
             Error::Job(fault) => fault.hint(),
             Error::NoJob(_) => "`diskperf io ... --print-job > JOB.toml` makes one of a load".to_owned(),
+            Error::NoHistory { known, .. } if known.is_empty() => "diskperf run stores one".to_owned(),
+            Error::NoHistory { known, .. } => format!("there are: {}", known.join(", ")),
             Error::UnknownProgram { known, .. } => format!("its programs are: {}", known.join(", ")),
             Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
             Error::PageOnTerminal => "name a file, and open it with a browser: -o report.html".to_owned(),

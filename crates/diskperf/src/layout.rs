@@ -81,6 +81,24 @@ impl Layout for Format {
     const JSON: Format = Format::Json;
 }
 
+/// How what is found out about runs is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Tabular {
+    /// For people; as wide as the terminal, and all of it where there is none.
+    #[default]
+    Table,
+    /// For other programs; `diskperf schema` describes it.
+    Json,
+    /// A line for each row; an empty field is n.m.
+    Csv,
+    /// For a page that others read, as a pull request.
+    Markdown,
+}
+
+impl Layout for Tabular {
+    const JSON: Tabular = Tabular::Json;
+}
+
 /// Plain data as other programs read it. What a terminal would obey is escaped, also where JSON need not: it stands in
 /// strings only.
 pub fn json(data: &impl serde::Serialize) -> String {

@@ -6,12 +6,11 @@ use stats::environment::Change;
 use stats::{MarkCode, Rate};
 use units::Civil;
 
+use crate::choice::{figure, percent};
 use crate::csv::field;
 use crate::grid::{Column, Grid, Page};
-use crate::header::named;
 use crate::markdown::escaped;
-use crate::numbers::figure;
-use crate::ratio::{between, percent, times};
+use crate::numbers::{self, significant};
 use crate::wrap::wrapped;
 
 /// The whole of it, for people.
@@ -22,7 +21,7 @@ pub fn table(compared: &Compared, page: Page) -> String {
     };
     [
         wrapped(&format!("{}\n", verdict(compared)), page),
-        sides(compared).lines(page).join("\n") + "\n",
+        wrapped(&sides(compared).join("\n"), page),
         changes,
         grid(compared).lines(page).join("\n") + "\n",
         wrapped(&format!("{}\n", below(compared).join("\n")), page),
@@ -34,7 +33,8 @@ pub fn table(compared: &Compared, page: Page) -> String {
 /// The same for a page that others read, as a pull request.
 pub fn markdown(compared: &Compared) -> String {
     let line = |line: &String| format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
-    let mut text = format!("{}\n\n{}\n", escaped(&verdict(compared)), sides(compared).markdown());
+    let sides: String = sides(compared).iter().map(line).collect();
+    let mut text = format!("{}\n\n{sides}\n", escaped(&verdict(compared)));
     if !compared.environment.is_empty() {
         text += &format!("{}\n", changed(&compared.environment).markdown());
     }
@@ -116,18 +116,21 @@ fn verdict(compared: &Compared) -> String {
     let of = |finding: Finding| compared.cells.iter().filter(|cell| cell.finding == finding).count();
     let all = compared.cells.len();
     let margin = percent(compared.margin);
+    let same = format!("the same within {margin}");
     let parts = [
-        (of(Finding::Faster), "now faster in".to_owned()),
-        (of(Finding::Slower), "now slower in".to_owned()),
-        (of(Finding::Same), format!("the same within {margin} in")),
-        (of(Finding::Undecided), "not decided in".to_owned()),
-        (of(Finding::NotMeasured), "n.m. on one side in".to_owned()),
+        (Finding::Faster, "faster now"),
+        (Finding::Slower, "slower now"),
+        (Finding::Same, same.as_str()),
+        (Finding::Undecided, "not decided"),
+        (Finding::NotMeasured, "n.m. in one of the runs"),
     ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, words)| format!("{words} {count}"))
-        .collect();
+    let parts: Vec<(usize, &str)> =
+        parts.into_iter().map(|(finding, words)| (of(finding), words)).filter(|(count, _)| *count > 0).collect();
+    let parts = parts.iter().enumerate().map(|(place, (count, words))| match (place, count) {
+        (0, 1) => format!("1 is {words}"),
+        (0, count) => format!("{count} are {words}"),
+        (_, count) => format!("{count} {words}"),
+    });
     let surely = compared.cells.iter().filter(|cell| cell.matters).count();
     let told = of(Finding::Faster) + of(Finding::Slower);
     let reason = match (surely, told) {
@@ -137,20 +140,21 @@ fn verdict(compared: &Compared) -> String {
         (some, _) => format!("; surely by more than {margin} in {some}"),
     };
     let of_all = if all == 1 { "Of one program".to_owned() } else { format!("Of {all} programs") };
-    format!("{of_all} {}{reason}.", parts.join(", "))
+    format!("{of_all} {}{reason}.", parts.collect::<Vec<String>>().join(", "))
 }
 
 /// Which runs.
-fn sides(compared: &Compared) -> Grid {
-    let columns = ["", "run", "began (UTC)", "targets", "command"].map(Column::words);
-    let mut grid = Grid::new(columns.to_vec());
-    for (word, side) in [("then", &compared.then), ("now", &compared.now)] {
-        let Side { name, started_unix_s, command, targets, interrupted, .. } = side;
-        let ended = if *interrupted { " (interrupted)" } else { "" };
-        let began = Civil::from_unix(*started_unix_s).to_string();
-        grid.row([word.to_owned(), name.clone(), began, targets.join(" "), command.join(" ") + ended]);
-    }
-    grid
+fn sides(compared: &Compared) -> [String; 2] {
+    let side = |(when, side): (&str, &Side)| {
+        let Side { name, started_unix_s, command, interrupted, .. } = side;
+        let ended = if *interrupted { ", interrupted" } else { "" };
+        let began = Civil::from_unix(*started_unix_s);
+        // Where the program lies is nothing that was asked for.
+        let program = command.first().and_then(|program| program.rsplit('/').next());
+        let words: Vec<&str> = program.into_iter().chain(command.iter().skip(1).map(String::as_str)).collect();
+        format!("{when:<4}  {name}  {began} UTC{ended}  {}", words.join(" "))
+    };
+    [("then", &compared.then), ("now", &compared.now)].map(side)
 }
 
 /// What differs around them.
@@ -181,8 +185,8 @@ fn grid(compared: &Compared) -> Grid {
     let mut grid = Grid::new(columns).leading(if has_targets { 2 } else { 1 });
     for cell in &compared.cells {
         let star = if cell.marks.iter().any(|mark| *mark != MarkCode::Nested) { "*" } else { "" };
-        let rate = |rate: &Option<Rate>, star: &str| match rate {
-            Some(rate) => figure(rate) + star,
+        let rate = |rate: &Option<Rate>| match rate {
+            Some(rate) => numbers::figure(rate),
             None => "n.m.".to_owned(),
         };
         let cpu = cell.cpu_then.zip(cell.cpu_now).map(|(then, now)| format!("{then:.0}% {now:.0}%"));
@@ -191,10 +195,10 @@ fn grid(compared: &Compared) -> Grid {
             row.push(cell.target.clone());
         }
         row.extend([
-            rate(&cell.then, ""),
-            rate(&cell.now, star),
+            rate(&cell.then),
+            rate(&cell.now),
             cpu.unwrap_or_default(),
-            ratio(cell),
+            ratio(cell) + star,
             said(cell, compared.margin),
             cell.why.clone().unwrap_or_default(),
         ]);
@@ -207,8 +211,8 @@ fn grid(compared: &Compared) -> Grid {
 pub fn ratio(cell: &ComparedCell) -> String {
     let is_exact = cell.confidence == Some(1.0);
     let interval = if is_exact { None } else { cell.low.zip(cell.high) };
-    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({})", between(low, high)));
-    cell.ratio.map_or_else(|| "n.m.".to_owned(), |ratio| times(ratio) + &interval)
+    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
+    cell.ratio.map_or_else(|| "n.m.".to_owned(), |ratio| format!("{}x{interval}", figure(ratio)))
 }
 
 fn said(cell: &ComparedCell, margin: f64) -> String {
@@ -217,7 +221,9 @@ fn said(cell: &ComparedCell, margin: f64) -> String {
         (Finding::Faster, ..) => format!("faster{little}"),
         (Finding::Slower, ..) => format!("slower{little}"),
         (Finding::Same, ..) => format!("same within {}", percent(margin)),
-        (Finding::Undecided, 0, Some(rounds)) => format!("not decided, about {rounds} rounds of each would"),
+        (Finding::Undecided, 0, Some(rounds)) => {
+            format!("not decided, about {} rounds of each would", significant(f64::from(rounds), 2))
+        }
         (Finding::Undecided, 0, None) => "not decided, and no patience would".to_owned(),
         (Finding::Undecided, missing, _) => format!("not decided, {missing} of {LEAST_APART} rounds missing"),
         (Finding::NotMeasured, ..) => "n.m.".to_owned(),
@@ -234,11 +240,12 @@ fn below(compared: &Compared) -> Vec<String> {
                 true => format!("{} on {}", cell.name, cell.target),
                 false => cell.name.clone(),
             };
-            lines.push(format!("only {when}: {}", named(cells.iter().map(name).collect(), "; ")));
+            lines.push(format!("only {when}: {}", some(cells.iter().map(name).collect())));
         }
     }
     for guarded in &compared.fail_if {
-        let said = [("slower", &guarded.slower), ("not measured now", &guarded.missing), ("not decided", &guarded.undecided)];
+        let said =
+            [("slower", &guarded.slower), ("not measured now", &guarded.missing), ("not decided", &guarded.undecided)];
         let said = said.into_iter().filter(|(_, cells)| !cells.is_empty());
         let said: Vec<String> = said.map(|(words, cells)| format!("{words}: {}", cells.join("; "))).collect();
         let outcome = if guarded.failed { "yes" } else { "no" };
@@ -257,11 +264,21 @@ fn below(compared: &Compared) -> Vec<String> {
     codes.sort_by_key(|(code, _)| *code);
     for (code, names) in codes {
         let star = if code == MarkCode::Nested { "" } else { "* " };
-        let names = named(names.into_iter().map(str::to_owned).collect(), "; ");
+        let names = some(names.into_iter().map(str::to_owned).collect());
         lines.push(format!("{star}{0}: in one of the runs, or in both ({names})   diskperf help {0}", code.name()));
     }
     for mark in &compared.marks {
         lines.push(format!("* {0}: {1}   diskperf help {0}", mark.code.name(), mark.text));
     }
     lines
+}
+
+/// So many cells are named in a line; how many more there are is said.
+const NAMED: usize = 8;
+
+fn some(mut names: Vec<String>) -> String {
+    let rest = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    names.join("; ") + &rest
 }

@@ -10,6 +10,7 @@
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
+use crate::markdown::escaped;
 use crate::plain;
 use crate::wrap::wrapped;
 
@@ -131,6 +132,25 @@ impl Grid {
             return broken.fitted(shown, page);
         }
         self.fitted(shown, page)
+    }
+
+    /// The table in Markdown: all columns that say anything.
+    pub fn markdown(&self) -> String {
+        let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
+        let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));
+        let ruler = |column: &Column| if column.is_right { "---:" } else { "---" }.to_owned();
+        let mut text = line(shown.iter().map(|&column| escaped(&self.columns[column].heading)).collect());
+        text += &line(shown.iter().map(|&column| ruler(&self.columns[column])).collect());
+        for row in &self.lines {
+            text += &match row {
+                Line::Row(row) => line(shown.iter().map(|&column| escaped(&row[column])).collect()),
+                // In the first column of a row of its own.
+                Line::Title(title) => {
+                    line(std::iter::once(escaped(title)).chain(shown.iter().skip(1).map(|_| String::new())).collect())
+                }
+            };
+        }
+        text
     }
 
     /// These columns as they fit on the page.
@@ -334,6 +354,15 @@ mod tests {
         grid.row(["", "right"]);
         let lines = grid.lines(Page { columns: Some(25) });
         assert_eq!(lines[1..], [" read          left", "   sequential", "   again", "               right"]);
+    }
+
+    #[test]
+    fn in_markdown_a_title_is_a_row() {
+        let mut grid = Grid::new(vec![Column::words(""), Column::figures("never"), Column::figures("rate")]);
+        grid.title("in order");
+        grid.row(["read_8192", "", "38 | 3"]);
+        let expected = "|  | rate |\n| --- | ---: |\n| in order |  |\n| read\\_8192 | 38 \\| 3 |\n";
+        assert_eq!(grid.markdown(), expected);
     }
 
     #[test]

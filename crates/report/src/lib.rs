@@ -3,6 +3,7 @@
 mod book;
 pub mod chart;
 pub mod choice;
+pub mod compared;
 pub mod csv;
 mod device;
 pub mod doctor;
@@ -10,6 +11,7 @@ pub mod explain;
 pub mod glossary;
 mod grid;
 mod header;
+pub mod history;
 pub mod html;
 pub mod lab;
 mod lfs;

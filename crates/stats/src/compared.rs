@@ -4,7 +4,7 @@
 //! Policy:
 //!   1. where each run has one target, that is the same target, whatever it is called; else targets of one name are;
 //!   2. cells of one preset, program and phase are the same where all their settings are; of those that are left, where
-//!      all but amounts are: a larger file is a larger file, and that is said. Of several alike the first is the first;
+//!      all are but amounts, and what stands under them: that is said beside them. Of several alike the first is the first;
 //!   3. rates are compared in what the first one counts, whatever unit either is printed in;
 //!   4. no round of one run is the other's: the comparison is of rounds that were apart (`comparison`), all of them
 //!      corrected together. What is simulated knows no chance: there the rates say all;
@@ -274,17 +274,27 @@ fn same_targets<'a>(then: &'a RunInfo, now: &'a RunInfo) -> Vec<(&'a TargetInfo,
     now.targets.iter().filter_map(|other| Some((of_name(other)?, other))).collect()
 }
 
-/// Settings that say how much is done and not what, and on what, which is told of the target. Cells that differ in nothing
-/// else are compared.
-const AMOUNTS: [&str; 9] =
-    ["file_bytes", "files", "directories", "commits", "reads", "within_ms", "seed", "file_system", "time_ms"];
+/// Settings that say how much is done and not what.
+const AMOUNTS: [&str; 8] =
+    ["file_bytes", "device_bytes", "files", "directories", "commits", "reads", "within_ms", "seed"];
+
+/// Settings that say on what. Of a simulated machine they are its parts and, with a point in their names, what these have.
+const GROUND: [&str; 7] = ["file_system", "tune", "cpu", "kernel", "bus", "controller", "drive"];
+
+/// Whether a setting is the target's, and told of that.
+pub(crate) fn is_of_ground(key: &str) -> bool {
+    GROUND.contains(&key) || key.contains('.')
+}
 
 /// What a cell is, whatever run it is of: its place where that counts, its names, and its settings without amounts.
 type Identity<'a> = (&'a str, [&'a str; 3], bool, Vec<(&'a str, &'a ParameterValue)>);
 
-/// What the cell is; `place` tells it from the same on another target.
-pub fn identity<'a>(cell: &'a Cell, place: &'a str, has_amounts: bool) -> Identity<'a> {
-    let counts = |key: &str| has_amounts || !AMOUNTS.contains(&key);
+/// What the cell is, with all its settings or with those that say what is done; `place` tells it from the same on another
+/// target.
+pub fn identity<'a>(cell: &'a Cell, place: &'a str, is_strict: bool) -> Identity<'a> {
+    // Of engines, a machine may have another.
+    let is_loose = |key: &str| AMOUNTS.contains(&key) || key == "engine" || is_of_ground(key);
+    let counts = |key: &str| is_strict || !is_loose(key);
     let settings = cell.parameters.iter().filter(|(key, _)| counts(key)).map(|(key, value)| (key.as_str(), value));
     (place, [&cell.preset, &cell.program, &cell.phase], cell.together, settings.collect())
 }
@@ -304,13 +314,13 @@ fn paired<'a>(then: &'a [Cell], now: &'a [Cell], has_one_target: bool) -> Paired
     let mut partners: Vec<Option<usize>> = vec![None; now.len()];
     let mut is_taken = vec![false; then.len()];
     // 2
-    for has_amounts in [true, false] {
+    for is_strict in [true, false] {
         let mut left: BTreeMap<Identity, VecDeque<usize>> = BTreeMap::new();
         for (index, cell) in then.iter().enumerate().filter(|(index, _)| !is_taken[*index]) {
-            left.entry(identity(cell, place(cell), has_amounts)).or_default().push_back(index);
+            left.entry(identity(cell, place(cell), is_strict)).or_default().push_back(index);
         }
         for (cell, partner) in now.iter().zip(&mut partners).filter(|(_, partner)| partner.is_none()) {
-            *partner = left.get_mut(&identity(cell, place(cell), has_amounts)).and_then(VecDeque::pop_front);
+            *partner = left.get_mut(&identity(cell, place(cell), is_strict)).and_then(VecDeque::pop_front);
         }
         partners.iter().flatten().for_each(|&index| is_taken[index] = true);
     }
@@ -439,11 +449,11 @@ fn compared_cell(
 
 /// What is wrong with every comparison of runs that did not take turns.
 fn order(then: &RunInfo, now: &RunInfo) -> Mark {
-    let hours = (now.started_unix_s - then.started_unix_s).abs() / 3600.0;
-    let apart = match hours {
-        few if few < 1.0 => format!("{:.0} min", 60.0 * hours),
-        few if few < 48.0 => format!("{few:.0} h"),
-        many => format!("{:.0} days", many / 24.0),
+    let apart = match (now.started_unix_s - then.started_unix_s).abs() {
+        few if few < 120.0 => format!("{few:.0} s"),
+        few if few < 7200.0 => format!("{:.0} min", few / 60.0),
+        few if few < 172_800.0 => format!("{:.0} h", few / 3600.0),
+        many => format!("{:.0} days", many / 86_400.0),
     };
     let text = format!(
         "the runs did not take turns, they began {apart} apart: whatever else has changed between them is in every ratio"

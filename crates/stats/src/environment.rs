@@ -13,6 +13,7 @@ use serde::Serialize;
 use units::Bytes;
 
 use crate::cell::{Cell, ParameterValue};
+use crate::compared::is_of_ground;
 use crate::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
 
 /// Something that differs.
@@ -39,11 +40,8 @@ const FILLED: f64 = 10.0;
 /// From here on what measuring costs differs by much.
 const BY_MUCH: f64 = 2.0;
 
-/// Options that say where results go, and the seed, which decides nothing; with their values.
-const NO_MATTER: [&str; 6] = ["-o", "--output", "--store", "--format", "--seed", "--budget"];
-
-/// The same, without values.
-const NO_MATTER_ALONE: [&str; 2] = ["--json", "--no-store"];
+/// Options that say where results go, and the seed, which decides nothing.
+const NO_MATTER: [&str; 7] = ["-o", "--output", "--store", "--no-store", "--format", "--json", "--seed"];
 
 /// What differs in the machine and in this program.
 pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
@@ -65,7 +63,7 @@ pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
 /// What differs in how the runs were asked for, what measuring cost, and what else was at work.
 pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     let mut changes = Changes::of(None);
-    let (one, other) = only(&asked(&then.command), &asked(&now.command), " ");
+    let (one, other) = only(&asked(then), &asked(now), " ");
     changes.told("command", one, other);
     changes.told("mix", then.mix.clone(), now.mix.clone());
     changes.told("phases", then.phases.map(|count| count.to_string()), now.phases.map(|count| count.to_string()));
@@ -115,8 +113,7 @@ pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for (name, then, now) in pairs {
         let keys: BTreeSet<&String> = then.parameters.keys().chain(now.parameters.keys()).collect();
-        // The target's, and told there.
-        for key in keys.into_iter().filter(|key| !matches!(key.as_str(), "file_system" | "seed")) {
+        for key in keys.into_iter().filter(|key| !is_of_ground(key) && *key != "seed") {
             let mut change = Changes::of(Some(name.clone()));
             let value = |cell: &Cell| cell.parameters.get(key).map(|value| setting(key, value));
             change.told(key, value(then), value(now));
@@ -176,20 +173,25 @@ fn only(then: &[String], now: &[String], between: &str) -> (Option<String>, Opti
     }
 }
 
-/// The words of a command that decide what is measured: after the program, without where results go.
-fn asked(command: &[String]) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut rest = command.iter().skip(1);
+/// What a run was asked for.
+fn asked(run: &RunInfo) -> Vec<String> {
+    let targets: Vec<&str> = run.targets.iter().map(|target| target.argument.as_str()).collect();
+    options(&run.command, &targets)
+}
+
+/// The words of a command that decide what is measured, an option with its value: after the program, without where results
+/// go, and without targets, of which more is told.
+fn options(command: &[String], targets: &[&str]) -> Vec<String> {
+    let mut options: Vec<String> = Vec::new();
+    let mut rest = command.iter().skip(1).filter(|word| !targets.contains(&word.as_str())).peekable();
     while let Some(word) = rest.next() {
         let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
-        match NO_MATTER.contains(&name) {
-            true if name == word => _ = rest.next(),
-            true => {}
-            false if NO_MATTER_ALONE.contains(&name) => {}
-            false => words.push(word.clone()),
+        let value = rest.next_if(|next| name == word && name.starts_with('-') && !next.starts_with('-'));
+        if !NO_MATTER.contains(&name) {
+            options.push(value.map_or_else(|| word.clone(), |value| format!("{word} {value}")));
         }
     }
-    words
+    options
 }
 
 fn image(image: &ImageInfo) -> String {
@@ -245,11 +247,11 @@ mod tests {
 
     #[test]
     fn of_a_command_counts_what_it_measures() {
-        let asked = |command: &str| asked(&words(command)).join(" ");
+        let options = |command: &str| options(&words(command), &["a=."]);
         assert_eq!(
-            asked("./diskperf run quick . --json -o base.json --seed 7 --size 4MiB --store=x --no-store"),
-            "run quick . --size 4MiB"
+            options("./diskperf run quick --json a=. -o base.json --seed 7 --size 4MiB --store=x --no-store"),
+            ["run", "quick", "--size 4MiB"]
         );
-        assert_eq!(asked("/usr/bin/diskperf"), "");
+        assert_eq!(options("/usr/bin/diskperf"), [""; 0]);
     }
 }

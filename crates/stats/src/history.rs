@@ -3,7 +3,7 @@
 //!
 //! Policy:
 //!   1. what is the same in two runs that are compared (`compared`) stands in one series: one program, phase and place, in
-//!      one preset, with the same settings but for amounts;
+//!      one preset, with the same settings but for amounts and what stands under them;
 //!   2. each time is compared with the last one before it that was measured, as runs that were apart are, and all of a
 //!      series are corrected together (Holm);
 //!   3. what changed around it is told since the time before, measured or not.

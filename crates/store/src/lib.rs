@@ -7,6 +7,7 @@
 //!     └──> claim ──> save ...                     going on with a run that was interrupted or killed
 //!
 //!   list, find ──> document, left                   reading
+//!   programs ──> cells                               of all runs
 //! ```
 //!
 //! A store has no thread and writes only when it is called, so nothing of it happens while a clock runs.
@@ -23,7 +24,7 @@ mod write;
 pub use error::StoreError;
 pub use open::Store;
 pub use place::{Owner, Surroundings, default_place};
-pub use read::{Left, Listed};
+pub use read::{Left, Listed, StoredCell};
 pub use write::{Ending, Execution, NewRun, Progress};
 
 /// How far a run has come.

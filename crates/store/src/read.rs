@@ -32,6 +32,19 @@ pub struct Listed {
     pub measured: u64,
 }
 
+/// A cell of a run, with what is to be known of that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredCell {
+    /// The run.
+    pub run: String,
+    /// The folder that its command was given in.
+    pub folder: PathBuf,
+    /// What was run, where and how.
+    pub info: RunInfo,
+    /// The cell.
+    pub cell: Cell,
+}
+
 /// What is needed to go on with a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Left {
@@ -109,6 +122,29 @@ impl Store {
             return Err(self.corrupt(run, "its cells", &format!("{} of {count} are there", cells.len())));
         }
         Ok(Document { schema: SCHEMA.to_owned(), run: info, cells, errors })
+    }
+
+    /// Every program and phase that any run has a cell of.
+    pub fn programs(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = "SELECT DISTINCT program, phase FROM cells ORDER BY program, phase";
+        self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// The cells of a phase of a program in all runs, in the order in which these began.
+    pub fn cells(&self, program: &str, phase: &str) -> Result<Vec<StoredCell>, StoreError> {
+        let sql = "SELECT runs.id, runs.folder, runs.info, runs.info_fnv, cells.cell, cells.fnv \
+                   FROM cells JOIN runs ON runs.id = cells.run WHERE cells.program = ?1 AND cells.phase = ?2 \
+                   ORDER BY runs.started_unix_s, runs.rowid, cells.ordinal";
+        let rows = self.rows(sql, [program, phase], |row| {
+            let (run, folder): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            Ok((run, folder, sealed(row, 2)?, sealed(row, 4)?))
+        })?;
+        let cells = rows.into_iter().map(|(run, folder, info, cell)| {
+            let info = self.opened(&run, "what was run", info)?;
+            let cell = self.opened(&run, "a cell", cell)?;
+            Ok(StoredCell { run, folder: PathBuf::from(OsStr::from_bytes(&folder)), info, cell })
+        });
+        cells.collect()
     }
 
     /// What is needed to go on with a run.

@@ -60,6 +60,24 @@ A comment for a pull request, and the charts for a paper of your own
   diskperf report last --format markdown
   diskperf report last --svg charts";
 
+/// Of `compare`.
+pub const COMPARE_EXAMPLES: &str = "Examples: is it still as fast as last month?
+  diskperf compare k3 last
+
+In CI: keep one run as the one to measure by, and fail where anything is slower
+  diskperf run quick . --size 64MiB --rounds 8 --json -o base.json
+  diskperf run quick . --size 64MiB --rounds 8
+  diskperf compare base.json last --fail-if slower:5%
+
+More leave to one program than to the others
+  diskperf compare base.json last --fail-if commit:slower:20%,read:slower:5%";
+
+/// Of `history`.
+pub const HISTORY_EXAMPLES: &str = "Examples:
+  diskperf history read /data          read_8192 there, in all stored runs
+  diskperf history smallfb --limit 5   each of its phases on each target, the last five
+  diskperf history commit ssd --format csv -o commit.csv";
+
 /// Of `simulate`.
 pub const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
   diskperf simulate vax780-sc780 --parts

@@ -30,6 +30,10 @@ pub enum DocumentKind {
     Paper,
     /// What `diskperf verify --json` prints.
     Verify,
+    /// What `diskperf compare --json` prints.
+    Compare,
+    /// What `diskperf history --json` prints.
+    History,
     /// A job file, which `diskperf run` takes.
     Job,
 }

@@ -85,7 +85,7 @@ fn parse_needs(text: &str) -> Result<Needs, String> {
 }
 
 /// Takes a share of 0.1 % to 50 %, as a part of one.
-fn parse_margin(text: &str) -> Result<f64, String> {
+pub fn parse_margin(text: &str) -> Result<f64, String> {
     let percent = text.trim_end_matches('%').trim_end().parse::<f64>();
     match percent {
         Ok(percent) if (0.1..=50.0).contains(&percent) => Ok(percent / 100.0),

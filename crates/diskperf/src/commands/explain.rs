@@ -52,9 +52,7 @@ impl Layout for Explanation {
 /// Runs the command.
 pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
-    if let Some(to) = arguments.output.file.as_deref().filter(|to| document::is_same(&arguments.run, to)) {
-        return Err(DocumentFault::Overwrites(to.display().to_string()).into());
-    }
+    document::spared(&arguments.run, arguments.output.file.as_deref())?;
     let mut document = document::named(&arguments.run, &arguments.store)?;
     let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.to_string_lossy() };
     document.cells.retain(explain::can_be_explained);

@@ -12,7 +12,7 @@ use serde_json::Value;
 use stats::Document;
 
 use crate::commands::paper;
-use crate::document::{self, DocumentFault};
+use crate::document;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::dense;
@@ -72,9 +72,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     let named = if arguments.runs.is_empty() && !arguments.paper { &latest[..] } else { &arguments.runs };
     let mut runs = Vec::new();
     for typed in named {
-        if let Some(to) = arguments.file.as_deref().filter(|to| document::is_same(typed, to)) {
-            return Err(DocumentFault::Overwrites(to.display().to_string()).into());
-        }
+        document::spared(typed, arguments.file.as_deref())?;
         let document = document::named(typed, &arguments.store)?;
         runs.push(Reported { name: name(typed, &document), shown: document::plain(&document).into_owned(), document });
     }

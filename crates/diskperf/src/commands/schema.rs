@@ -12,6 +12,8 @@ pub fn run(document: DocumentKind) -> Result<Exit, Error> {
         DocumentKind::Doctor => schemars::schema_for!(stats::Checkup),
         DocumentKind::Paper => schemars::schema_for!(stats::replication::PaperDocument),
         DocumentKind::Job => jobs::schema(),
+        DocumentKind::Compare => schemars::schema_for!(stats::compared::Compared),
+        DocumentKind::History => schemars::schema_for!(stats::history::History),
         DocumentKind::Verify => schemars::schema_for!(stats::Verification),
     };
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");

@@ -34,6 +34,10 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
         }
         DocumentFault::NoSuchCell { near, .. } => format!("there are: {}", near.join(", ")),
         DocumentFault::Overwrites(_) => "name another file with -o".to_owned(),
+        DocumentFault::NothingShared { .. } => {
+            "runs of one preset share theirs, on targets of one name, or on one target each; diskperf list shows them"
+                .to_owned()
+        }
         DocumentFault::NoCells { .. } => return None,
     })
 }

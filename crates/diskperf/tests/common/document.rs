@@ -13,6 +13,8 @@ pub fn document(ended: &Ended) -> Value {
         Some("diskperf-doctor/1") => "doctor",
         Some("diskperf-paper/1") => "paper",
         Some("diskperf-verify/1") => "verify",
+        Some("diskperf-compare/1") => "compare",
+        Some("diskperf-history/1") => "history",
         _ => "run",
     };
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));

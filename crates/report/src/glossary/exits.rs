@@ -50,7 +50,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["unmet", "exit 5"],
         brief: "everything was done, and what should hold does not",
         says: "The test itself went well; what it found is not what was wanted.",
-        when: "diskperf verify, where data that were acknowledged as durable are lost.",
-        advice: "Read what was lost, and do not trust the place with what must last.",
+        when: "diskperf verify, where data that were acknowledged as durable are lost; choose --need, where no target has \
+               all of it; compare --fail-if.",
+        advice: "Read what was lost, what is not enough, or what is slower; standard error names it.",
     },
 ];

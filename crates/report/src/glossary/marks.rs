@@ -187,8 +187,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "what is compared did not take turns",
         says: "Cells stand beside each other that ran one after the other: whoever runs later finds another cache, \
                another temperature, other neighbours.",
-        when: "There was one round only, or the cells ran in different rounds.",
-        advice: "Measure them in one run, with two rounds or more.",
+        when: "There was one round only, or the cells ran in different rounds, or in two runs that compare holds against \
+               each other.",
+        advice: "Measure them in one run, with two rounds or more; of two targets, diskperf choose.",
     },
     Entry {
         word: "untouched",

@@ -171,6 +171,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Where the control finds nothing either, the test has shown nothing, and its exit status is 1.",
     },
     Entry {
+        word: "then",
+        also: &["now", "since the one before"],
+        brief: "the earlier run of two that are compared; now is the later one",
+        says: "A ratio is the later rate divided by the earlier: below 1 it is slower. Its interval leaves out 1 where that is \
+               sure; the same is said where all of the interval lies within the margin, whatever else it says.",
+        when: "The tables of diskperf compare and diskperf history.",
+        advice: "What has changed around the runs stands above the table; what nobody recorded is in the ratio too.",
+    },
+    Entry {
         word: "seed",
         also: &[],
         brief: "what every random order begins with",

@@ -1,0 +1,205 @@
+//! `diskperf compare RUN RUN`: what is faster in the second, what has changed around the two, and whether that fails.
+//!
+//! Policy of `--fail-if slower:PERCENT`:
+//!   1. a cell fails where it is surely slower - its interval leaves out 1 - and by as much in the middle of the interval;
+//!   2. one that was measured then and is not now fails: what is gone cannot be guarded, and must not pass in silence;
+//!   3. one that may be slower by as much, and may not be slower at all, does neither; it is named.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use report::compared;
+use report::plain::line;
+use stats::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare};
+use stats::{Document, Provenance};
+
+use super::choose::parse_margin;
+use crate::choose::matching;
+use crate::document::{self, DocumentFault};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::layout::{OutputArguments, Tabular, json};
+use crate::runs::StoreArguments;
+
+/// What `diskperf compare` takes.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArguments {
+    /// The earlier run: a stored one (its id, the beginning of one, or last), or the document of one in a file (`diskperf
+    /// run ... --json -o FILE`); - is standard input.
+    #[arg(value_name = "THEN")]
+    then: PathBuf,
+    /// The later one.
+    #[arg(value_name = "NOW")]
+    now: PathBuf,
+    /// Two that differ by less are the same.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
+    margin: f64,
+    /// Where this is so, the exit status is 5: slower:5%, or of one program commit:slower:20%; several with commas between.
+    #[arg(long, value_name = "CONDITIONS", value_parser = parse_guards)]
+    fail_if: Vec<Guards>,
+    #[command(flatten)]
+    output: OutputArguments<Tabular>,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// What one option names.
+#[derive(Clone, Debug, PartialEq)]
+struct Guards(Vec<Guard>);
+
+/// What is to fail.
+#[derive(Clone, Debug, PartialEq)]
+struct Guard {
+    /// As it was typed.
+    typed: String,
+    /// Of which program; of all, where none is named.
+    program: Option<String>,
+    /// By which part it is slower.
+    part: f64,
+}
+
+fn parse_guards(text: &str) -> Result<Guards, String> {
+    text.split(',').map(|typed| guard(typed.trim())).collect::<Result<_, String>>().map(Guards)
+}
+
+/// Takes `[PROGRAM:]slower:PERCENT`.
+fn guard(typed: &str) -> Result<Guard, String> {
+    let wrong = || format!("{typed} is no condition: slower:5%, or of one program commit:slower:5%");
+    let (what, percent) = typed.rsplit_once(':').ok_or_else(wrong)?;
+    let (program, what) = what.rsplit_once(':').map_or((None, what), |(program, what)| (Some(program), what));
+    let percent = percent.trim_end_matches('%').trim().parse::<f64>().map_err(|_| wrong())?;
+    if what != "slower" || program == Some("") || !(0.0..100.0).contains(&percent) {
+        return Err(wrong());
+    }
+    Ok(Guard { typed: typed.to_owned(), program: program.map(str::to_owned), part: percent / 100.0 })
+}
+
+/// Runs the command.
+pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
+    arguments.output.check()?;
+    let layout = arguments.output.layout();
+    let mut runs = Vec::new();
+    for run in [&arguments.then, &arguments.now] {
+        document::spared(run, arguments.output.file.as_deref())?;
+        let document = document::named(run, &arguments.store)?;
+        let name = document::called(run, &document);
+        runs.push(match layout {
+            Tabular::Json => (name, document),
+            _ => (line(&name).into_owned(), document::plain(&document).into_owned()),
+        });
+    }
+    let [then, now] = [&runs[0], &runs[1]].map(|(name, document)| (name.as_str(), document));
+    let mut compared = compare(then, now, arguments.margin, report::cell_name);
+    if compared.cells.is_empty() {
+        return Err(nothing_shared([then, now]).into());
+    }
+    if compared.now.started_unix_s < compared.then.started_unix_s {
+        remark!("{} began after {}: what is said of now is of the earlier run", then.0, now.0);
+    }
+    for guard in arguments.fail_if.iter().flat_map(|Guards(guards)| guards) {
+        let guarded = guarded(guard, &compared)?;
+        compared.fail_if.push(guarded);
+    }
+    let text = match layout {
+        Tabular::Table => compared::table(&compared, arguments.output.page()),
+        Tabular::Markdown => compared::markdown(&compared),
+        Tabular::Csv => compared::csv(&compared),
+        Tabular::Json => json(&compared),
+    };
+    arguments.output.deliver(&text)?;
+    compared.fail_if.iter().for_each(say);
+    Ok(if compared.fail_if.iter().any(|guarded| guarded.failed) { Exit::Unmet } else { Exit::Done })
+}
+
+/// What came of a condition. A program that neither run has is a typing error, and would guard nothing.
+fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault> {
+    let has_targets = compared.now.targets.len() > 1;
+    let on = |target: &str| if has_targets { format!(" on {target}") } else { String::new() };
+    let of_both = compared.cells.iter().map(|cell: &ComparedCell| {
+        let name = format!("{}{}", cell.name, on(&cell.target));
+        let outcome = cell.is_slower_by(guard.part);
+        let told = if outcome == Outcome::Missing { name } else { format!("{name} {}", compared::ratio(cell)) };
+        ((cell.program.as_str(), cell.phase.as_str()), told, outcome)
+    });
+    let of_one = compared.only_then.iter().map(|cell: &Lone| {
+        let outcome = if cell.measured { Outcome::Missing } else { Outcome::Well };
+        ((cell.program.as_str(), cell.phase.as_str()), format!("{}{}", cell.name, on(&cell.target)), outcome)
+    });
+    let all: Vec<_> = of_both.chain(of_one).collect();
+    let keys: Vec<(&str, &str)> = all.iter().map(|(key, ..)| *key).collect();
+    let meant = match &guard.program {
+        Some(word) => matching(word, &keys),
+        None => (0..all.len()).collect(),
+    };
+    if meant.is_empty() {
+        let mut near: Vec<String> = keys.iter().map(|(program, _)| (*program).to_owned()).collect();
+        near.dedup();
+        let (name, words) = (compared.then.name.clone(), guard.program.clone().unwrap_or_default());
+        return Err(DocumentFault::NoSuchCell { name, words, near });
+    }
+    let of = |wanted: Outcome| {
+        let of_all = meant.iter().map(|&index| &all[index]).filter(|(_, _, outcome)| *outcome == wanted);
+        of_all.map(|(_, told, _)| told.clone()).collect::<Vec<String>>()
+    };
+    let (slower, missing, undecided) = (of(Outcome::Slower), of(Outcome::Missing), of(Outcome::Undecided));
+    // 1, 2
+    let failed = !slower.is_empty() || !missing.is_empty();
+    Ok(Guarded { condition: guard.typed.clone(), failed, slower, missing, undecided })
+}
+
+fn say(guarded: &Guarded) {
+    for (words, cells) in [
+        ("surely slower", &guarded.slower),
+        ("measured then and not now, so nothing guards", &guarded.missing),
+        // 3
+        ("not decided, so neither met nor failed", &guarded.undecided),
+    ] {
+        if !cells.is_empty() {
+            remark!("{}: {words}: {}", guarded.condition, cells.join("; "));
+        }
+    }
+}
+
+/// Which programs each run has, and where.
+fn nothing_shared(runs: [(&str, &Document); 2]) -> DocumentFault {
+    let is_ours = |provenance: Provenance| provenance != Provenance::Published;
+    let have = runs.map(|(_, document)| {
+        let cells = document.cells.iter().filter(|cell| is_ours(cell.provenance));
+        let mut names: Vec<String> = Vec::new();
+        for cell in cells {
+            let name = format!("{} of {} on {}", cell.program, cell.preset, cell.target);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let rest = names.len().saturating_sub(NAMED);
+        names.truncate(NAMED);
+        match (names.is_empty(), rest) {
+            (true, _) => "none".to_owned(),
+            (_, 0) => names.join(", "),
+            (_, rest) => format!("{} and {rest} more", names.join(", ")),
+        }
+    });
+    DocumentFault::NothingShared { names: runs.map(|(name, _)| name.to_owned()), have }
+}
+
+/// So many programs of a run are named; more would be a list.
+const NAMED: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_has_a_share_and_perhaps_a_program() {
+        let Guards(guards) = parse_guards("slower:5%, smallfb.read:slower:12.5").expect("conditions");
+        let read: Vec<(Option<&str>, f64)> =
+            guards.iter().map(|guard| (guard.program.as_deref(), guard.part)).collect();
+        assert_eq!(read, [(None, 0.05), (Some("smallfb.read"), 0.125)]);
+        for wrong in
+            ["", "slower", "slower:", "faster:5%", ":slower:5%", "slower:-1%", "slower:100%", "slower:NaN", "5%"]
+        {
+            assert!(parse_guards(wrong).is_err(), "{wrong}");
+        }
+    }
+}

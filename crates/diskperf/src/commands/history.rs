@@ -1,0 +1,163 @@
+//! `diskperf history PROGRAM [TARGET]`: how fast a program was in every stored run, and what changed between two.
+//!
+//! Policy, which target a cell is of:
+//!   1. one that was given a name is what has that name, wherever it lies; its path finds it too;
+//!   2. a directory without a name is where it lies: `.` in one folder is not `.` in another;
+//!   3. anything else is what was typed.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args;
+use report::plain::line;
+use stats::comparison::MARGIN;
+use stats::history::{Sample, history};
+use stats::{Document, Provenance, SCHEMA};
+use store::StoredCell;
+
+use crate::choose::matching;
+use crate::document::plain;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::layout::{OutputArguments, Tabular, json};
+use crate::runs::StoreArguments;
+use crate::target::{TargetArgument, TargetKind};
+
+/// What `diskperf history` takes.
+#[derive(Clone, Debug, Args)]
+pub struct HistoryArguments {
+    /// A program (smallfb), a phase of one (smallfb.read), or the beginning of a name (read for read_8192).
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    /// Only on this target: its name, or its path; on each by itself, where none is named.
+    #[arg(value_name = "TARGET")]
+    target: Option<String>,
+    /// Only the last N runs of each.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    #[command(flatten)]
+    output: OutputArguments<Tabular>,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
+    arguments.output.check()?;
+    let layout = arguments.output.layout();
+    let unknown = |word: &str, known: Vec<String>| Error::NoHistory { word: word.to_owned(), known };
+    let store = arguments.store.to_read()?.ok_or_else(|| unknown(&arguments.program, Vec::new()))?;
+    let programs = store.programs()?;
+    let keys: Vec<(&str, &str)> = programs.iter().map(|(program, phase)| (program.as_str(), phase.as_str())).collect();
+    let meant = matching(&arguments.program, &keys);
+    if meant.is_empty() {
+        let known: BTreeSet<String> = programs.iter().map(|(program, _)| program.clone()).collect();
+        return Err(unknown(&arguments.program, known.into_iter().collect()));
+    }
+    let (mut samples, mut places) = (Vec::new(), BTreeSet::new());
+    for key in meant {
+        for stored in store.cells(keys[key].0, keys[key].1)? {
+            let lies = Lies::of(&stored);
+            if stored.cell.provenance == Provenance::Published {
+                continue;
+            }
+            if arguments.target.as_deref().is_none_or(|word| lies.is_meant(word, &stored.cell.target)) {
+                samples.push(sample(stored, lies.place, layout == Tabular::Json));
+            } else {
+                places.insert(lies.place);
+            }
+        }
+    }
+    if let (Some(target), true) = (&arguments.target, samples.is_empty()) {
+        return Err(unknown(&format!("{} on {target}", arguments.program), places.into_iter().collect()));
+    }
+    let limit = arguments.limit.map_or(usize::MAX, |limit| limit as usize);
+    let history = history(&samples, MARGIN, limit, report::cell_name);
+    let text = match layout {
+        Tabular::Table => report::history::table(&history, arguments.output.page()),
+        Tabular::Markdown => report::history::markdown(&history),
+        Tabular::Csv => report::history::csv(&history),
+        Tabular::Json => json(&history),
+    };
+    arguments.output.deliver(&text)?;
+    Ok(Exit::Done)
+}
+
+/// For people without what a terminal would obey, in any word.
+fn sample(stored: StoredCell, place: String, is_json: bool) -> Sample {
+    let StoredCell { run, info, cell, .. } = stored;
+    if is_json {
+        return Sample { run, place, info, cell };
+    }
+    let document = Document { schema: SCHEMA.to_owned(), run: info, cells: vec![cell], errors: Vec::new() };
+    let Document { run: info, mut cells, .. } = plain(&document).into_owned();
+    Sample { run, place: line(&place).into_owned(), info, cell: cells.remove(0) }
+}
+
+/// Where a cell's target lies.
+struct Lies {
+    /// What it is called in all runs.
+    place: String,
+    /// Its path, where it is a directory.
+    path: Option<PathBuf>,
+    /// As it was typed.
+    argument: Option<String>,
+}
+
+impl Lies {
+    fn of(stored: &StoredCell) -> Lies {
+        let name = &stored.cell.target;
+        let argument = stored.info.targets.iter().find(|target| target.name == *name).map(|target| &target.argument);
+        let typed = argument.and_then(|argument| argument.parse::<TargetArgument>().ok());
+        let path = typed.as_ref().and_then(|typed| match &typed.kind {
+            TargetKind::Directory(path) => {
+                Some((resolved(&stored.folder, path), path.as_os_str() == typed.typed.as_str()))
+            }
+            _ => None,
+        });
+        let place = match &path {
+            // 2
+            Some((path, true)) => path.to_string_lossy().into_owned(),
+            // 1, 3
+            _ => name.clone(),
+        };
+        Lies { place, path: path.map(|(path, _)| path), argument: argument.cloned() }
+    }
+
+    fn is_meant(&self, word: &str, name: &str) -> bool {
+        let here = || env::current_dir().unwrap_or_default();
+        let is_place = self.path.as_ref().is_some_and(|path| *path == resolved(&here(), Path::new(word)));
+        // 2: its name is where it lies.
+        let is_named = self.path.as_ref().is_none_or(|path| path.to_string_lossy() != self.place);
+        is_place || is_named && (word == name || self.argument.as_deref() == Some(word))
+    }
+}
+
+/// The path from the root, without looking whether it is there.
+fn resolved(folder: &Path, path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for component in folder.join(path).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => _ = resolved.pop(),
+            other => resolved.push(other),
+        }
+    }
+    resolved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_the_same_however_they_are_written() {
+        let from = |folder: &str, path: &str| resolved(Path::new(folder), Path::new(path));
+        for (folder, path) in
+            [("/data/a", "."), ("/data", "a"), ("/", "./data//a/"), ("/x/y", "../../data/a"), ("/x", "/data/a")]
+        {
+            assert_eq!(from(folder, path), Path::new("/data/a"), "{folder} {path}");
+        }
+    }
+}

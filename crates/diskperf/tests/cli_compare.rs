@@ -1,0 +1,336 @@
+//! `diskperf compare` and `diskperf history`: what is said of two runs, and of a program in many; what fails by it, and what
+//! is refused.
+
+mod common {
+    pub mod document;
+}
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use common::document::document;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::Ended;
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// What it prints, where it ends with this status.
+fn printed(folder: &TempDir, arguments: &[&str], status: i32) -> Ended {
+    let ended = diskperf(folder.path(), arguments);
+    assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
+    ended
+}
+
+fn says(text: &str, words: &[&str]) {
+    words.iter().for_each(|word| assert!(text.contains(word), "nothing of {word:?}: {text}"));
+}
+
+/// The cell of a program in the document of a comparison.
+fn cell<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let cells = document["cells"].as_array().expect("cells");
+    cells.iter().find(|cell| cell["name"] == name).unwrap_or_else(|| panic!("no {name}: {document:#}"))
+}
+
+/// A run whose cells say that they were measured, once for all tests: what its rounds take is changed by them.
+fn template() -> Value {
+    static DOCUMENT: OnceLock<String> = OnceLock::new();
+    let text = DOCUMENT.get_or_init(|| {
+        let programs = ["--only", "read_8192", "--only", "write_8192", "--only", "commit", "--rounds", "1", "--json"];
+        diskperf(scratch().path(), &[&["run", "smoke", "disk=sim:flat"], &programs[..]].concat()).out
+    });
+    serde_json::from_str(text).expect("a document")
+}
+
+/// Rounds that are as much faster than those of the template, five or as many as are asked for: with little noise.
+fn around(factor: f64, rounds: usize) -> Vec<f64> {
+    [1.0, 1.004, 0.996, 1.002, 0.998].iter().cycle().take(rounds).map(|noise| factor * noise).collect()
+}
+
+/// Writes the document of a run whose programs were as much faster in each round, changed in whatever else.
+fn made(folder: &TempDir, name: &str, factors: &[(&str, Vec<f64>)], change: impl FnOnce(&mut Value)) {
+    let mut document = template();
+    let cells = document["cells"].as_array_mut().expect("cells");
+    cells.retain(|cell| factors.iter().any(|(program, _)| cell["program"] == *program));
+    for cell in cells {
+        let (_, factors) = factors.iter().find(|(program, _)| cell["program"] == *program).expect("it was kept");
+        let mut round = cell["rounds"][0].clone();
+        let took = ["durable_s", "data_durable_s", "returned_s"].iter().find_map(|clock| round[clock].as_f64());
+        (round["durable_s"], round["data_durable_s"]) = (Value::Null, Value::Null);
+        let rounds = factors.iter().enumerate().map(|(place, factor)| {
+            round["round"] = json!(place + 1);
+            round["returned_s"] = json!(took.expect("a time") / factor);
+            round.clone()
+        });
+        cell["rounds"] = rounds.collect();
+        cell["provenance"] = json!("measured");
+        cell["marks"] = json!([]);
+        let mean = factors.iter().sum::<f64>() / factors.len() as f64;
+        for figure in ["per_second", "value"] {
+            cell["rate"][figure] = json!(cell["rate"][figure].as_f64().expect("a rate") * mean);
+        }
+    }
+    change(&mut document);
+    fs::write(folder.path().join(name), document.to_string()).expect("a document");
+}
+
+const READ: &str = "read_8192";
+const WRITE: &str = "write_8192";
+const COMMIT: &str = "commit";
+
+#[test]
+fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed() {
+    let folder = scratch();
+    let noisy = vec![0.6, 1.5, 0.9, 1.3, 0.8];
+    made(&folder, "then.json", &[(READ, around(1.0, 5)), (WRITE, around(1.0, 5)), (COMMIT, around(1.0, 5))], |_| {});
+    made(&folder, "now.json", &[(READ, around(1.2, 6)), (WRITE, around(0.8, 5)), (COMMIT, noisy)], |document| {
+        document["run"]["kernel"] = json!("Linux 9.9");
+        document["run"]["version"] = json!("7.7.7");
+        document["run"]["targets"][0]["mount_options"] = json!(["noatime"]);
+        document["run"]["targets"][0]["name"] = json!("other");
+        document["run"]["started_unix_s"] =
+            json!(document["run"]["started_unix_s"].as_f64().expect("a time") + 864_000.0);
+    });
+    let compared = document(&printed(&folder, &["compare", "then.json", "now.json", "--json"], 0));
+    let told = |name: &str, field: &str| cell(&compared, name)[field].clone();
+    assert_eq!([READ, WRITE, COMMIT].map(|name| told(name, "finding")), ["faster", "slower", "undecided"]);
+    for (name, ratio) in [(READ, 1.2), (WRITE, 0.8)] {
+        let [found, low, high] = ["ratio", "low", "high"].map(|end| told(name, end).as_f64().expect("a figure"));
+        assert!((found / ratio - 1.0).abs() < 0.01 && low < found && found < high, "{name}: {compared:#}");
+        assert_eq!(told(name, "matters"), true);
+    }
+    assert!(told(COMMIT, "needed_rounds").as_u64() > Some(5), "{compared:#}");
+    assert_eq!(compared["marks"][0]["code"], "order");
+    let change = |what: &str| {
+        let all = compared["environment"].as_array().expect("changes");
+        let found = all.iter().find(|change| change["what"] == what).unwrap_or_else(|| panic!("{what}: {compared:#}"));
+        ["then", "now"].map(|when| found[when].as_str().unwrap_or("null").to_owned())
+    };
+    assert_eq!(change("kernel")[1], "Linux 9.9");
+    assert_eq!(change("diskperf")[1], "7.7.7");
+    assert_eq!(change("mount options"), ["no noatime", "noatime"]);
+
+    // Targets of one run each are the same, whatever they are called.
+    let table = printed(&folder, &["compare", "then.json", "now.json"], 0).out;
+    says(
+        &table,
+        &[
+            "Of 3 programs 1 is faster now, 1 slower now, 1 not decided; surely by more than 5 %.",
+            "Linux 9.9",
+            "no noatime",
+        ],
+    );
+    says(&table, &["* order: ", "began 10 days apart", "rounds of each would", "diskperf help order"]);
+    assert_eq!(table.matches("order").count(), 2, "{table}");
+    let page = printed(&folder, &["compare", "then.json", "now.json", "--format", "markdown"], 0).out;
+    says(&page, &["| read\\_8192 |", "| slower |", "- order: "]);
+    let lines = printed(&folder, &["compare", "then.json", "now.json", "--format", "csv"], 0).out;
+    assert_eq!(lines.lines().count(), 4, "{lines}");
+    let columns = lines.lines().map(|line| line.split(',').count()).collect::<Vec<usize>>();
+    assert_eq!(columns, [20; 4], "{lines}");
+
+    // A run is the same as itself, and nothing has changed around it.
+    let same = printed(&folder, &["compare", "then.json", "then.json"], 0).out;
+    says(&same, &["Of 3 programs 3 are the same within 5 %.", "Nothing that was recorded has changed"]);
+}
+
+#[test]
+fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
+    let folder = scratch();
+    let all =
+        |factors: [Vec<f64>; 3]| [READ, WRITE, COMMIT].into_iter().zip(factors).collect::<Vec<(&str, Vec<f64>)>>();
+    made(&folder, "then.json", &all([(); 3].map(|()| around(1.0, 6))), |_| {});
+    let few = vec![0.5, 0.5];
+    made(&folder, "now.json", &all([around(0.8, 6), around(1.0, 6), few]), |_| {});
+    made(&folder, "less.json", &[(READ, around(1.0, 6)), (WRITE, around(1.0, 6))], |_| {});
+    made(&folder, "void.json", &all([(); 3].map(|()| around(1.0, 6))), |document| {
+        let cell = document["cells"].as_array_mut().expect("cells").last_mut().expect("one");
+        (cell["rate"], cell["rounds"]) = (Value::Null, json!([]));
+        (cell["measured"], cell["reason"]) = (json!(false), json!("it failed"));
+    });
+    let fails = |now: &str, condition: &str, status: i32| {
+        printed(&folder, &["compare", "then.json", now, "--fail-if", condition], status)
+    };
+    let ended = fails("now.json", "slower:5%", 5);
+    says(&ended.err, &["slower:5%: surely slower: read_8192 0.80x (", "neither met nor failed: commit 0.50x"]);
+    assert!(!ended.err.contains("write_8192"), "{}", ended.err);
+    says(&ended.out, &["fails if slower:5%: yes (slower: read_8192", "3 of 5 rounds missing"]);
+    fails("now.json", "slower:25%", 0);
+    fails("now.json", "write:slower:5%", 0);
+    fails("now.json", "write:slower:5%,read:slower:19%", 5);
+    let undecided = fails("now.json", "commit:slower:5%", 0);
+    says(&undecided.err, &["not decided, so neither met nor failed: commit"]);
+    assert!(fails("then.json", "slower:5%", 0).err.is_empty());
+    // What is gone, or is not measured any more, guards nothing.
+    for now in ["less.json", "void.json"] {
+        says(&fails(now, "slower:5%", 5).err, &["slower:5%: measured then and not now, so nothing guards: commit"]);
+        fails(now, "read:slower:5%", 0);
+    }
+    says(&fails("less.json", "slower:5%", 5).out, &["only then: commit"]);
+    let compared =
+        document(&printed(&folder, &["compare", "then.json", "now.json", "--fail-if", "slower:5%", "--json"], 5));
+    assert_eq!(
+        (&compared["fail_if"][0]["failed"], &compared["fail_if"][0]["condition"]),
+        (&json!(true), &json!("slower:5%"))
+    );
+    // Without a condition nothing fails.
+    printed(&folder, &["compare", "then.json", "now.json"], 0);
+    for wrong in ["slower", "faster:5%", "slower:200%"] {
+        says(&fails("now.json", wrong, 2).err, &["is no condition"]);
+    }
+    says(&fails("now.json", "xyzzy:slower:5%", 2).err, &["no cell for xyzzy", "hint: there are: read_8192"]);
+}
+
+#[test]
+fn rates_in_other_units_are_compared_and_larger_files_are_said() {
+    let folder = scratch();
+    made(&folder, "then.json", &[(READ, around(1.0, 5))], |_| {});
+    made(&folder, "now.json", &[(READ, around(1.5, 5))], |document| {
+        let cell = &mut document["cells"][0];
+        cell["rate"]["unit"] = json!("furlongs");
+        cell["rate"]["value"] = json!(1.0);
+        cell["parameters"]["file_bytes"] = json!(1 << 30);
+    });
+    let compared = document(&printed(&folder, &["compare", "then.json", "now.json", "--json"], 0));
+    let read = cell(&compared, READ);
+    assert!(read["ratio"].as_f64().is_some_and(|ratio| (1.45..1.55).contains(&ratio)), "{read:#}");
+    assert_eq!(read["now"]["unit"], read["then"]["unit"]);
+    let [then, now] = ["then", "now"].map(|when| read[when]["value"].as_f64().expect("a value"));
+    assert!((now / then - 1.5).abs() < 0.05, "{read:#}");
+    let change = &compared["environment"][0];
+    assert_eq!((&change["what"], &change["of"], &change["now"]), (&json!("file_bytes"), &json!(READ), &json!("1 GiB")));
+}
+
+#[test]
+fn runs_that_share_no_program_say_which_they_have_and_nothing_is_overwritten() {
+    let folder = scratch();
+    made(&folder, "then.json", &[(READ, around(1.0, 5))], |_| {});
+    made(&folder, "now.json", &[(WRITE, around(1.0, 5))], |_| {});
+    let refused = printed(&folder, &["compare", "then.json", "now.json"], 2);
+    says(
+        &refused.err,
+        &["then.json and now.json share no program", "then.json has read_8192 of smoke on disk", "hint: "],
+    );
+    says(&refused.err, &["now.json has write_8192 of smoke on disk"]);
+    assert_eq!(refused.out, "");
+    says(&printed(&folder, &["compare", "then.json", "now.json", "-o", "now.json"], 3).err, &["would be overwritten"]);
+    says(&printed(&folder, &["compare", "then.json", "missing"], 2).err, &["there is no missing"]);
+    printed(&folder, &["compare", "then.json"], 2);
+    // Of targets with names of their own, none is another.
+    let two = |document: &mut Value| {
+        let target = document["run"]["targets"][0].clone();
+        document["run"]["targets"].as_array_mut().expect("targets").push(target);
+        document["run"]["targets"][1]["name"] = json!("b");
+        document["cells"][0]["target"] = json!("b");
+    };
+    made(&folder, "two.json", &[(READ, around(1.0, 5))], two);
+    says(&printed(&folder, &["compare", "then.json", "two.json"], 2).err, &["two.json has read_8192 of smoke on b"]);
+}
+
+#[test]
+fn a_terminal_obeys_no_name_of_a_run() {
+    let folder = scratch();
+    let evil = "a\u{1b}[2J\nb\u{202e}";
+    made(&folder, "then.json", &[(READ, around(1.0, 5))], |_| {});
+    made(&folder, "now.json", &[(READ, around(1.5, 5))], |document| {
+        document["run"]["kernel"] = json!(evil);
+        document["run"]["command"][1] = json!(evil);
+        document["run"]["targets"][0]["name"] = json!(evil);
+        document["run"]["targets"][0]["mount_options"] = json!([evil]);
+        document["cells"][0]["target"] = json!(evil);
+        document["cells"][0]["limited_by"]["what"] = json!(evil);
+    });
+    for format in ["table", "markdown", "csv", "json"] {
+        let text = printed(&folder, &["compare", "then.json", "now.json", "--format", format], 0).out;
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{format}: {text}");
+        assert!(!text.lines().any(|line| line.starts_with('b')), "{format}: {text}");
+    }
+}
+
+const STORED: [&str; 2] = ["--store", "runs.sqlite"];
+
+/// Three runs of a simulated drive: it turns half as fast in the second.
+fn three_runs(folder: &TempDir) {
+    for drive in ["", ",drive.rpm=1800", ""] {
+        let target = format!("disk=sim:vax780-sc780{drive}");
+        printed(folder, &[&["run", "smoke", &target, "--only", READ, "--only", WRITE], &STORED[..]].concat(), 0);
+    }
+}
+
+#[test]
+fn simulated_runs_of_the_store_are_compared_exactly_and_a_programs_history_is_told() {
+    let folder = scratch();
+    three_runs(&folder);
+    let list = printed(&folder, &[&["list", "--json"], &STORED[..]].concat(), 0).out;
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let ids: Vec<&str> = list.as_array().expect("runs").iter().map(|run| run["run"].as_str().expect("an id")).collect();
+    let [first, second, third] = ids[..] else { panic!("{list:#}") };
+
+    let compare = [&["compare", first, second], &STORED[..]].concat();
+    let compared = document(&printed(&folder, &[&compare[..], &["--json", "--fail-if", "slower:5%"]].concat(), 5));
+    assert_eq!((&compared["then"]["name"], &compared["now"]["name"]), (&json!(first), &json!(second)));
+    let read = cell(&compared, READ);
+    assert_eq!((&read["finding"], &read["confidence"]), (&json!("slower"), &json!(1.0)));
+    assert_eq!((&read["low"], &read["high"]), (&read["ratio"], &read["ratio"]));
+    // No other machine could have changed it.
+    assert_eq!(compared["marks"], json!([]));
+    says(&printed(&folder, &compare, 0).out, &["disk=sim:vax780-sc780,drive.rpm=1800", "slower", "why"]);
+    let again = [&["compare", first, third, "--fail-if", "slower:1%"], &STORED[..]].concat();
+    says(&printed(&folder, &again, 0).out, &["1.00x", "2 are the same within 5 %."]);
+
+    let words = [&["history", "read"], &STORED[..]].concat();
+    let history = document(&printed(&folder, &[&words[..], &["--json"]].concat(), 0));
+    let [past] = &history["series"].as_array().expect("series")[..] else { panic!("{history:#}") };
+    assert_eq!((&past["program"], &past["target"]), (&json!(READ), &json!("disk")));
+    let runs = past["runs"].as_array().expect("runs");
+    assert_eq!(runs.iter().map(|run| run["run"].as_str().expect("an id")).collect::<Vec<&str>>(), ids);
+    let findings: Vec<&Value> = runs.iter().map(|run| &run["step"]["finding"]).collect();
+    assert_eq!(findings, [&Value::Null, &json!("slower"), &json!("faster")]);
+    assert_eq!(runs[1]["environment"][0]["what"], "target");
+    let table = printed(&folder, &words, 0).out;
+    says(
+        &table,
+        &["read_8192 of smoke on disk", "target disk=sim:vax780-sc780 -> disk=sim:vax780-sc780,drive.rpm=1800"],
+    );
+    says(&table, &["####################", "diskperf help order"]);
+    let last = printed(&folder, &[&words[..], &["disk", "--limit", "1", "--format", "csv"]].concat(), 0).out;
+    assert_eq!(last.lines().count(), 2, "{last}");
+    says(&last, &[third, ",faster,"]);
+    says(&printed(&folder, &[&words[..], &["--format", "markdown"]].concat(), 0).out, &["## read\\_8192", "| slower"]);
+
+    let refused = |words: &[&str]| printed(&folder, &[words, &STORED[..]].concat(), 2).err;
+    says(&refused(&["history", "xyzzy"]), &["no stored run has xyzzy", "there are: read_8192, write_8192"]);
+    says(&refused(&["history", "read", "xyzzy"]), &["no stored run has read on xyzzy", "there are: disk"]);
+    says(&printed(&folder, &["history", "read", "--store", "missing"], 2).err, &["missing", "hint: "]);
+}
+
+#[test]
+fn a_folder_without_a_name_is_told_by_where_it_lies() {
+    let folder = scratch();
+    let run = ["run", "smoke", ".", "--only", WRITE, "--rounds", "1", "--store", "../runs.sqlite"];
+    for name in ["one", "two", "one"] {
+        let inside = folder.path().join(name);
+        fs::create_dir_all(&inside).expect("a folder");
+        let ended = diskperf(&inside, &run);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+    }
+    let series = |words: &[&str]| {
+        let history = document(&printed(&folder, &[&["history", "write", "--json"], words, &STORED[..]].concat(), 0));
+        let series = history["series"].as_array().expect("series").iter();
+        let count = |past: &Value| past["runs"].as_array().expect("runs").len();
+        series.map(|past| (past["target"].as_str().expect("a path").to_owned(), count(past))).collect::<Vec<_>>()
+    };
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    assert_eq!(series(&[]), [(path("one"), 2), (path("two"), 1)]);
+    assert_eq!(series(&["two/../one"]), [(path("one"), 2)]);
+    assert_eq!(series(&[&path("two")]), [(path("two"), 1)]);
+    let nowhere = printed(&folder, &[&["history", "write", "."], &STORED[..]].concat(), 2);
+    says(&nowhere.err, &["no stored run has write on .", "/one, "]);
+}

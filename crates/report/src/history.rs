@@ -1,0 +1,184 @@
+//! A program in all stored runs: a line for each, the oldest first.
+
+use stats::compared::Finding;
+use stats::environment::Change;
+use stats::history::{History, Past, Step, Time};
+use stats::{MarkCode, Rate};
+use units::Civil;
+
+use crate::choice::{figure, percent};
+use crate::compared::finding;
+use crate::csv::field;
+use crate::grid::{Column, Grid, Page};
+use crate::markdown::escaped;
+use crate::numbers;
+use crate::wrap::wrapped;
+
+/// How many characters stand for the highest rate of a series.
+const BAR: f64 = 20.0;
+
+/// The whole of it, for people.
+pub fn table(history: &History, page: Page) -> String {
+    let text = |past: &Past| wrapped(&format!("{}\n", heading(past)), page) + &grid(past).lines(page).join("\n") + "\n";
+    let mut parts: Vec<String> = history.series.iter().map(text).collect();
+    let below = below(history);
+    if !below.is_empty() {
+        parts.push(wrapped(&format!("{}\n", below.join("\n")), page));
+    }
+    parts.join("\n")
+}
+
+/// The same for a page that others read.
+pub fn markdown(history: &History) -> String {
+    let text = |past: &Past| format!("## {}\n\n{}\n", escaped(&heading(past)), grid(past).markdown());
+    let below = below(history).into_iter().map(|line| format!("- {}\n", escaped(&line)));
+    history.series.iter().map(text).chain(below).collect()
+}
+
+/// The columns for other programs.
+const COLUMNS: [&str; 21] = [
+    "preset",
+    "program",
+    "phase",
+    "target",
+    "name",
+    "run",
+    "started_unix_s",
+    "per_second",
+    "value",
+    "unit",
+    "low",
+    "high",
+    "rounds",
+    "cpu_percent",
+    "marks",
+    "reason",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "finding",
+    "changed",
+];
+
+/// A row per run, in CSV (RFC 4180). An empty field is `n.m.`, or has no run before it.
+pub fn csv(history: &History) -> String {
+    let mut text = COLUMNS.join(",") + "\n";
+    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+    for past in &history.series {
+        for time in &past.runs {
+            let (rate, step) = (time.rate.as_ref(), time.step);
+            let marks: Vec<&str> = time.marks.iter().map(|mark| mark.name()).collect();
+            let fields = [
+                field(&past.preset),
+                field(&past.program),
+                field(&past.phase),
+                field(&past.target),
+                field(&past.name),
+                field(&time.run),
+                time.started_unix_s.to_string(),
+                number(rate.map(|rate| rate.per_second)),
+                number(rate.map(|rate| rate.value)),
+                field(rate.map_or("", |rate| &rate.unit)),
+                number(rate.and_then(|rate| rate.low)),
+                number(rate.and_then(|rate| rate.high)),
+                rate.map_or_else(String::new, |rate| rate.rounds.to_string()),
+                number(time.cpu),
+                marks.join(" "),
+                field(time.reason.as_deref().unwrap_or_default()),
+                number(step.map(|step| step.ratio)),
+                number(step.and_then(|step| step.low)),
+                number(step.and_then(|step| step.high)),
+                step.map_or("", |step| finding(step.finding)).to_owned(),
+                field(&changes(time)),
+            ];
+            text += &(fields.join(",") + "\n");
+        }
+    }
+    text
+}
+
+fn heading(past: &Past) -> String {
+    format!("{} of {} on {}", past.name, past.preset, past.target)
+}
+
+/// A row per run. What is no longer than a bar tells the course at a glance.
+fn grid(past: &Past) -> Grid {
+    let mut grid = Grid::new(vec![
+        Column::words("run"),
+        Column::words("began (UTC)").left_out(0),
+        Column::figures("rate"),
+        Column::figures("+-").left_out(1),
+        Column::figures("CPU").left_out(3),
+        Column::words("").left_out(4),
+        Column::words("since the one before"),
+        Column::words("marks").left_out(2),
+        Column::words("changed"),
+    ]);
+    let highest = past.runs.iter().filter_map(per_second).fold(0.0, f64::max);
+    for time in &past.runs {
+        let bar = per_second(time).map(|rate| "#".repeat((BAR * rate / highest).round() as usize));
+        let marks: Vec<&str> =
+            time.marks.iter().filter(|mark| **mark != MarkCode::Nested).map(|mark| mark.name()).collect();
+        grid.row([
+            time.run.clone(),
+            Civil::from_unix(time.started_unix_s).to_string(),
+            time.rate.as_ref().map_or_else(
+                || "n.m.".to_owned(),
+                |rate| numbers::figure(rate) + if marks.is_empty() { "" } else { "*" },
+            ),
+            time.rate.as_ref().and_then(half).unwrap_or_default(),
+            time.cpu.map_or_else(String::new, |cpu| format!("{cpu:.0}%")),
+            bar.unwrap_or_default(),
+            time.step.as_ref().map_or_else(String::new, step),
+            marks.join(" "),
+            changes(time),
+        ]);
+    }
+    grid
+}
+
+fn per_second(time: &Time) -> Option<f64> {
+    time.rate.as_ref().map(|rate| rate.per_second).filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
+/// Half the width of the interval, in percent of the rate.
+fn half(rate: &Rate) -> Option<String> {
+    let half = 100.0 * (rate.high? - rate.per_second) / rate.per_second;
+    Some(if half > 100.0 { ">100 %".to_owned() } else { format!("{half:.0} %") })
+}
+
+/// What is sure of the change: `faster 1.17x (1.12-1.23)`.
+fn step(step: &Step) -> String {
+    let interval = if step.confidence < 1.0 { step.low.zip(step.high) } else { None };
+    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
+    match step.finding {
+        Finding::Faster | Finding::Slower => format!("{} {}x{interval}", finding(step.finding), figure(step.ratio)),
+        Finding::Same => "same".to_owned(),
+        Finding::Undecided | Finding::NotMeasured => "not decided".to_owned(),
+    }
+}
+
+/// `kernel Linux 6.17 -> Linux 6.18; mount options relatime -> noatime`.
+fn changes(time: &Time) -> String {
+    let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "n.m.".to_owned());
+    let change = |change: &Change| format!("{} {} -> {}", change.what, or(&change.then), or(&change.now));
+    time.environment.iter().map(change).collect::<Vec<String>>().join("; ")
+}
+
+/// What the columns say, and why something was not measured.
+fn below(history: &History) -> Vec<String> {
+    let mut lines = Vec::new();
+    let times = || history.series.iter().flat_map(|past| &past.runs);
+    if times().any(|time| time.step.is_some()) {
+        lines.push(format!(
+            "same: within {}. The runs did not take turns: what else changed between two is in their ratio \
+             (diskperf help order)",
+            percent(history.margin)
+        ));
+    }
+    for time in times().filter(|time| time.rate.is_none()) {
+        let reason = time.reason.as_deref().unwrap_or("nobody said why");
+        lines.push(format!("n.m. {reason} ({})", time.run));
+    }
+    lines
+}
