@@ -118,6 +118,7 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
         ended.out
     );
     assert!(!ended.out.contains("together"), "{}", ended.out);
+    assert!(ended.err.starts_with("stage 2: nothing changed, so that it shows what chance does"), "{}", ended.err);
     let document = document(&diskperf(folder.path(), &[&words[..], &["--json"]].concat()));
     let choice = &document["run"]["choice"];
     assert_eq!(changes(choice), [("a", vec![]), ("b", vec![])]);
@@ -137,7 +138,7 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
 fn options_and_queues_of_images_are_stages() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
     let folder = scratch();
-    let plain = "image:ext4,size=32MiB";
+    let plain = "image:ext4,size=16MiB";
     let stages = [
         plain.to_owned(),
         format!("{plain},mount=nobarrier"),
@@ -152,6 +153,7 @@ fn options_and_queues_of_images_are_stages() {
     let changed: Vec<Vec<&str>> = changes(choice).into_iter().map(|(_, changed)| changed).collect();
     assert_eq!(changed, [vec![], vec!["mount=nobarrier"], vec!["mount=noatime", "tune=read_ahead_kb:512"]]);
     assert_eq!(list(choice, "comparisons").len(), 3);
+    assert!(ended.err.contains("\nstage 3: mount=noatime, tune=read_ahead_kb:512\n"), "{}", ended.err);
     let remarks = list_of_words(&choice["remarks"]);
     let on_one = format!("{}, {} and {} lie on one device (", stages[0], stages[1], stages[2]);
     // Where the device of the folder cannot be seen, nobody knows.

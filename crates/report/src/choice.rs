@@ -15,7 +15,7 @@ use crate::wrap::wrapped;
 pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
     let mut below = format!("\n{}", header::footnotes(document).trim_start());
     stages::reasons(choice).iter().for_each(|line| below += &format!("{line}\n"));
-    below += &format!("{}\n", not_asked(document));
+    below += &format!("{}\n", not_asked(&document.run.targets));
     [
         wrapped(&verdict(document, choice), page),
         String::new(),
@@ -28,8 +28,7 @@ pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
 
 /// What no run of an hour can tell, and a choice should not forget. How old the file systems were that were measured can be
 /// said at least.
-pub(crate) fn not_asked(document: &Document) -> String {
-    let targets = &document.run.targets;
+pub(crate) fn not_asked(targets: &[TargetInfo]) -> String {
     let made = |info: &&TargetInfo| info.before_each.is_some() && !info.argument.contains("sim:");
     let fresh: Vec<&str> = targets.iter().filter(made).map(|info| info.name.as_str()).collect();
     let found = targets.iter().filter(|info| !made(info)).filter_map(|info| Some((&info.name, info.fill_percent?)));
@@ -203,9 +202,9 @@ fn of_every_two(document: &Document, choice: &Choice) -> Grid {
     let names = names(document);
     let mut columns = vec![Column::words("")];
     for name in &names {
-        columns.extend([Column::figures(*name).left_out(2), Column::figures("CPU").left_out(3)]);
+        columns.extend([Column::figures(*name).left_out(2), Column::figures("CPU").left_out(4)]);
     }
-    columns.extend([Column::words("verdict"), Column::figures("pairs").left_out(1), Column::words("why").left_out(0)]);
+    columns.extend([Column::words("verdict"), Column::figures("pairs").left_out(3), Column::words("why").left_out(0)]);
     let mut grid = Grid::new(columns);
     for Row { cells, .. } in rows(&document.cells, &names) {
         let Some(any) = cells.iter().flatten().next() else { continue };
@@ -346,6 +345,39 @@ pub(crate) mod tests {
         assert_eq!(short(pair(Verdict::Same, None, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
         let open = short(pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]));
         assert_eq!(open, "not decided (0.93-1.15), about 34 rounds more, 5.7 min");
+    }
+
+    #[test]
+    fn it_is_said_how_old_the_file_systems_were() {
+        let info = |name: &str, fill: Option<f64>, before: Option<&str>| TargetInfo {
+            name: name.to_owned(),
+            argument: name.to_owned(),
+            file_system: None,
+            mount_options: Vec::new(),
+            device: None,
+            write_cache: None,
+            device_bytes: None,
+            fill_percent: fill,
+            in_memory: None,
+            nested_in: None,
+            image: None,
+            tuning: None,
+            heat: None,
+            conditioned: None,
+            before_each: before.map(str::to_owned),
+        };
+        let (fresh, found) = (info("a", Some(0.0), Some("made anew")), info("b", Some(41.6), None));
+        let said = |targets: &[TargetInfo]| not_asked(targets).replace("Not asked: how they age and fill up", "");
+        let others = ", how reliable they are, who helps when they fail.";
+        for (targets, ages) in [
+            (&[fresh.clone(), fresh.clone()][..], " (these file systems were new and empty)"),
+            (&[fresh.clone(), found.clone()], " (new and empty: a; as they were: b 42 % full)"),
+            (&[found.clone(), found], " (as they were: b 42 % full, b 42 % full)"),
+            (&[fresh, info("sim:flat", None, None)], " (new and empty: a)"),
+            (&[info("sim:flat", None, None)], ""),
+        ] {
+            assert_eq!(said(targets), format!("{ages}{others}"));
+        }
     }
 
     #[test]

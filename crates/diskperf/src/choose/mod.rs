@@ -19,7 +19,7 @@ use crate::plan::Plan;
 pub use conductor::Conductor;
 pub use needs::{Condition, parse_conditions};
 pub use prices::{Price, parse_price};
-pub use stages::stages;
+pub use stages::{announcement, stages};
 pub use uses::{Use, parse_use};
 
 /// How long a choice takes at most, where nothing else is said.

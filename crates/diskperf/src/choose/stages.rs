@@ -44,6 +44,18 @@ pub fn stages(targets: &[Target]) -> Vec<Stage> {
     targets.iter().enumerate().map(stage).collect()
 }
 
+/// What is to be compared, before anything is measured: a line for each stage after the first.
+pub fn announcement(targets: &[Target]) -> Vec<String> {
+    let line = |(place, stage): (usize, Stage)| {
+        let changed = match &stage.changed[..] {
+            [] => "nothing changed, so that it shows what chance does here".to_owned(),
+            changed => changed.join(", "),
+        };
+        format!("stage {}: {changed}", place + 1)
+    };
+    stages(targets).into_iter().enumerate().skip(1).map(line).collect()
+}
+
 /// What was typed, without the name before it.
 fn unnamed(target: &Target) -> String {
     let named = target.typed.strip_prefix(target.name.as_str()).and_then(|rest| rest.strip_prefix('='));

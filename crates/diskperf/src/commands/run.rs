@@ -146,6 +146,9 @@ fn carry_out(
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;
     }
+    if arguments.goal.as_ref().is_some_and(|goal| goal.in_stages) {
+        choose::announcement(targets).iter().for_each(|line| remark!("{line}"));
+    }
     announce(&plan, targets, arguments.keep);
     let started = Instant::now();
     if arguments.dry_run {

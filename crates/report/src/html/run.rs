@@ -101,7 +101,7 @@ fn verdict(document: &Document, place: Place) -> Markup {
                 @for line in said.lines() {
                     @if line.starts_with(' ') { p class="why" { (line.trim_start()) } } @else { p { (line) } }
                 }
-                @if run.choice.is_some() { p class="why" { (choice::not_asked(document)) } }
+                @if run.choice.is_some() { p class="why" { (choice::not_asked(&run.targets)) } }
             }
         } @else if run.targets.len() > 1 {
             p class="verdict" { "Measured in turn. Which is faster, and how sure that is, was not asked: " code { "diskperf choose" } " says it." }
