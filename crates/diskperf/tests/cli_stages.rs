@@ -133,6 +133,20 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
     assert!(alone.err.contains("one target alone") && alone.err.contains("hint: "), "{}", alone.err);
 }
 
+/// What ends the measuring is counted on the way: of four stages three steps and their sum, and not every two.
+#[test]
+fn measuring_ends_when_the_steps_are_known() {
+    let folder = scratch();
+    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+    command.args(["choose", "--stages", "a=sim:flat", "b=sim:flat", "c=sim:flat", "d=sim:flat"]);
+    command.args(["--preset", "smoke", "--only", "commit", "--no-store"]).current_dir(folder.path());
+    let ended = testkit::terminal::watch(command, 100).end();
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("round 1 of about 6: commit on "), "{}", ended.err);
+    assert!(ended.err.contains(", 0 of 4 decided: commit on "), "{}", ended.err);
+    assert!(!ended.err.contains(" of 6 decided"), "{}", ended.err);
+}
+
 /// Images that are mounted and tuned differently; the disk that all lie on is named once.
 #[test]
 fn options_and_queues_of_images_are_stages() {
