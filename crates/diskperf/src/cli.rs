@@ -36,7 +36,7 @@ use crate::commands::smallfb::SmallfbArguments;
 use crate::commands::verify::VerifyArguments;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::layout::OutputArguments;
+use crate::layout::{OutputArguments, RunFormat};
 use crate::output;
 use crate::presets;
 use crate::runs::KeepArguments;
@@ -66,7 +66,7 @@ struct CommandLine {
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<RunFormat>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -353,7 +353,11 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
 }
 
 /// Runs what is asked for, or says why it makes no sense, as a document where one was asked for.
-fn begin(shown: &OutputArguments, asked: Result<RunArguments, Error>, words: &[OsString]) -> Result<Exit, Error> {
+fn begin(
+    shown: &OutputArguments<RunFormat>,
+    asked: Result<RunArguments, Error>,
+    words: &[OsString],
+) -> Result<Exit, Error> {
     match asked {
         Ok(arguments) => commands::run::run(&arguments, words),
         Err(error) => commands::run::refuse(shown, words, error),

@@ -57,14 +57,38 @@ impl<L: Layout> OutputArguments<L> {
     }
 }
 
-impl OutputArguments {
+impl OutputArguments<RunFormat> {
     /// The results of a run, as they are to be printed.
     pub fn text(&self, document: &Document) -> String {
+        let name = || {
+            let stored = document.run.store.as_ref().map(|stored| stored.run.as_str());
+            stored.or(document.run.preset.as_deref()).unwrap_or("run").to_owned()
+        };
         match self.layout() {
-            Format::Json => json(document),
-            Format::Table => report::table(&plain(document), self.page()),
+            RunFormat::Json => json(document),
+            RunFormat::Table => report::table(&plain(document), self.page()),
+            RunFormat::Csv => report::csv::heading() + &report::csv::lines(&name(), &plain(document)),
+            RunFormat::Markdown => report::markdown(&name(), &plain(document)),
         }
     }
+}
+
+/// How a run is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    /// For people; as wide as the terminal, and all of it where there is none.
+    #[default]
+    Table,
+    /// For other programs; `diskperf schema` describes it.
+    Json,
+    /// A line per cell; an empty field is n.m.
+    Csv,
+    /// For a pull request: the verdict, a table, the rest folded.
+    Markdown,
+}
+
+impl Layout for RunFormat {
+    const JSON: RunFormat = RunFormat::Json;
 }
 
 /// How results are printed.

@@ -71,7 +71,7 @@ fn a_drive_that_turns_twice_as_fast_is_found_and_the_run_is_printed_again() {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
     let page = diskperf(folder.path(), &[&["export", "last", "--format", "markdown"], &stored[..]].concat());
-    assert!(page.out.contains("- For your own use: fast is "), "{}", page.out);
+    assert!(page.out.contains("**For your own use: fast is "), "{}", page.out);
 }
 
 #[test]

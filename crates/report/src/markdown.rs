@@ -2,34 +2,79 @@
 
 use stats::Document;
 
+use crate::grid::{Grid, Line};
+use crate::html::shell_line;
 use crate::{choice, header, rows};
 
-/// The run under a heading, with the machine above its cells and the marks below.
+/// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures where
+/// the table has others, and the command.
 pub fn markdown(name: &str, document: &Document) -> String {
+    let run = &document.run;
     let mut text = format!("## {}\n\n", escaped(name));
+    let found = match &run.choice {
+        Some(choice) => choice::verdict(document, choice) + "\n" + choice::NOT_ASKED,
+        None => run.findings.join("\n"),
+    };
+    for (place, line) in found.lines().enumerate() {
+        let words = escaped(line.trim_start());
+        text += &if place == 0 { format!("**{words}**\n\n") } else { format!("- {words}\n") };
+    }
+    for problem in &run_problems(document) {
+        text += &format!("- {}\n", escaped(problem));
+    }
+    text += if text.ends_with("\n\n") { "" } else { "\n" };
+    let all = cells(document);
+    text += &run.choice.as_ref().map_or_else(|| all.clone(), |choice| of_grid(&choice::grid(document, choice)));
+    text += "\n";
+    for line in header::footnotes(document).lines().filter(|line| !line.is_empty()) {
+        text += &format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
+    }
+    text += "\n<details><summary>Machine, figures, command</summary>\n\n";
     for line in header::lines(document).lines() {
         text += &format!("- {}\n", escaped(line));
     }
-    if let Some(choice) = &document.run.choice {
-        let verdict = choice::verdict(document, choice);
-        let lines: String = verdict.lines().map(|line| format!("- {}\n", escaped(line.trim_start()))).collect();
-        text = text.replacen("\n\n", &format!("\n\n{lines}\n"), 1);
+    if run.choice.is_some() {
+        text += &format!("\n{all}");
     }
+    text + &format!("\n{}\n</details>\n", fenced("sh", &shell_line(&run.command)))
+}
+
+/// What went wrong, a line each.
+fn run_problems(document: &Document) -> Vec<String> {
+    let line = |problem: &stats::Problem| {
+        let place = [&problem.program, &problem.phase, &problem.target].into_iter().flatten();
+        let words: Vec<&str> = place.map(String::as_str).chain([problem.message.as_str()]).collect();
+        format!("error: {}", words.join(" "))
+    };
+    document.errors.iter().map(line).collect()
+}
+
+/// A row for each cell, in the columns that say anything.
+fn cells(document: &Document) -> String {
     let columns = rows::columns(document);
+    let mut grid = Grid::new(columns);
+    document.cells.iter().for_each(|cell| grid.row(rows::row(document, cell)));
+    of_grid(&grid)
+}
+
+fn of_grid(grid: &Grid) -> String {
+    let (columns, lines) = grid.contents();
     let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));
-    text += "\n";
-    text += &line(columns.iter().map(|column| column.heading().to_owned()).collect());
+    let mut text = line(columns.iter().map(|column| escaped(column.heading())).collect());
     text += &line(columns.iter().map(|column| if column.is_right() { "---:" } else { "---" }.to_owned()).collect());
-    for cell in &document.cells {
-        text += &line(rows::row(document, cell).iter().map(|word| escaped(word)).collect());
-    }
-    text += "\n";
-    for line in document.run.findings.iter().map(String::as_str).chain(header::footnotes(document).lines()) {
-        if !line.is_empty() {
-            text += &format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
+    for one in &lines {
+        if let Line::Row(row) = one {
+            text += &line(row.iter().map(|word| escaped(word)).collect());
         }
     }
     text
+}
+
+/// Text as it is, between fences that are longer than any in it.
+fn fenced(language: &str, text: &str) -> String {
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat((longest + 1).max(3));
+    format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
 /// What Markdown would take for its own is said to be none.
@@ -47,6 +92,11 @@ pub(crate) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fence_is_longer_than_what_stands_in_it() {
+        assert_eq!(fenced("sh", "a ``` b"), "````sh\na ``` b\n````\n");
+    }
 
     #[test]
     fn what_is_markdowns_own_is_escaped() {

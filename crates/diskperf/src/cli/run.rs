@@ -18,7 +18,7 @@ use crate::commands::mix::MixArguments;
 use crate::consent::ConsentArguments;
 use crate::error::{CommandFault, Error};
 use crate::jobs::{self, Job, Text};
-use crate::layout::OutputArguments;
+use crate::layout::{OutputArguments, RunFormat};
 use crate::load_spec::{LoadSpec, SEED};
 use crate::presets::{self, Preset, Settings};
 use crate::runs::KeepArguments;
@@ -129,7 +129,7 @@ pub struct RunArguments {
     #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
-    pub output: OutputArguments,
+    pub output: OutputArguments<RunFormat>,
     /// The load of `io`, which no option of `run` gives.
     #[arg(skip)]
     pub load: Option<Load>,
@@ -149,7 +149,7 @@ pub struct RunArguments {
 
 impl RunArguments {
     /// The main job: `run quick .`
-    pub(super) fn main_job(store: KeepArguments, output: OutputArguments) -> RunArguments {
+    pub(super) fn main_job(store: KeepArguments, output: OutputArguments<RunFormat>) -> RunArguments {
         RunArguments {
             what: What::Preset(presets::ALL[0]),
             targets: Vec::new(),

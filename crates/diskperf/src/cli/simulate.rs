@@ -8,7 +8,7 @@ use units::Bytes;
 
 use super::values::{PresetParser, parse_bytes};
 use crate::commands::mix::MixArguments;
-use crate::layout::OutputArguments;
+use crate::layout::{OutputArguments, RunFormat};
 use crate::machines::Sweep;
 use crate::presets::{self, Preset};
 use crate::runs::KeepArguments;
@@ -61,7 +61,7 @@ pub struct SimulateArguments {
     #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
-    pub output: OutputArguments,
+    pub output: OutputArguments<RunFormat>,
 }
 
 impl SimulateArguments {

@@ -10,7 +10,7 @@ use crate::cli::command::CommandArguments;
 use crate::cli::values::{PresetParser, parse_bytes, parse_time};
 use crate::consent::ConsentArguments;
 use crate::error::Error;
-use crate::layout::OutputArguments;
+use crate::layout::{OutputArguments, RunFormat};
 use crate::presets::{self, Preset};
 use crate::runs::KeepArguments;
 use crate::target::TargetArgument;
@@ -73,7 +73,7 @@ pub struct ChooseArguments {
     #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
-    pub output: OutputArguments,
+    pub output: OutputArguments<RunFormat>,
 }
 
 /// What one option asks for.

@@ -5,12 +5,16 @@ use stats::{Document, Problem};
 
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::layout::{Format, OutputArguments};
+use crate::layout::{OutputArguments, RunFormat};
 use crate::shell::on_store;
 
 /// Shows what was measured, and says how it ended.
-pub fn conclude(shown: &OutputArguments, document: &Document, ended: Result<(), Error>) -> Result<Exit, Error> {
-    let (is_empty, is_json) = (document.cells.is_empty(), shown.layout() == Format::Json);
+pub fn conclude(
+    shown: &OutputArguments<RunFormat>,
+    document: &Document,
+    ended: Result<(), Error>,
+) -> Result<Exit, Error> {
+    let (is_empty, is_json) = (document.cells.is_empty(), shown.layout() == RunFormat::Json);
     say_what_failed(&document.errors);
     if document.run.interrupted && is_empty && !is_json {
         remark!("stopped before anything was measured");

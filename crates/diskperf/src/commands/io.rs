@@ -7,7 +7,7 @@ use crate::cli::values::parse_time;
 use crate::consent::ConsentArguments;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::layout::OutputArguments;
+use crate::layout::{OutputArguments, RunFormat};
 use crate::load_spec::LoadSpec;
 use crate::output;
 use crate::runs::KeepArguments;
@@ -35,7 +35,7 @@ pub struct IoArguments {
     #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
-    pub output: OutputArguments,
+    pub output: OutputArguments<RunFormat>,
 }
 
 impl IoArguments {

@@ -31,7 +31,7 @@ use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices, about};
 use crate::judge;
 use crate::keeper::Keeper;
-use crate::layout::OutputArguments;
+use crate::layout::{OutputArguments, RunFormat};
 use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
@@ -69,7 +69,7 @@ pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> 
 }
 
 /// Says why nothing is run, before anything is planned.
-pub fn refuse(shown: &OutputArguments, words: &[OsString], error: Error) -> Result<Exit, Error> {
+pub fn refuse(shown: &OutputArguments<RunFormat>, words: &[OsString], error: Error) -> Result<Exit, Error> {
     shown.check()?;
     let ended = Err(error);
     conclude(shown, &session::of_nothing(words, &ended), ended)

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::document;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::layout::OutputArguments;
+use crate::layout::{OutputArguments, RunFormat};
 use crate::runs::StoreArguments;
 
 /// What `diskperf show` takes.
@@ -18,7 +18,7 @@ pub struct ShowArguments {
     #[arg(value_name = "RUN|FILE")]
     run: PathBuf,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<RunFormat>,
     #[command(flatten)]
     store: StoreArguments,
 }

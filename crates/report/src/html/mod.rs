@@ -16,6 +16,8 @@ use stats::replication::PaperDocument;
 
 use crate::chart;
 
+pub(crate) use run::line as shell_line;
+
 /// A run as the page shows it.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {

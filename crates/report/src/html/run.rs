@@ -127,8 +127,14 @@ const HEADLINES: usize = 6;
 
 fn headlines(document: &Document, place: Place) -> Markup {
     let is_own = |cell: &&Cell| cell.rate.is_some() && cell.provenance != Provenance::Published;
-    let groups = rows::groups(&document.cells).into_iter();
-    let cells: Vec<&Cell> = groups.filter_map(|(_, cells)| cells.into_iter().find(is_own)).take(HEADLINES).collect();
+    let groups = rows::groups(&document.cells);
+    let mut cells: Vec<&Cell> = match &groups[..] {
+        // All are of one kind: then of each program.
+        [(_, cells)] => cells.iter().copied().filter(is_own).collect(),
+        groups => groups.iter().filter_map(|(_, cells)| cells.iter().copied().find(is_own)).collect(),
+    };
+    cells.dedup_by_key(|cell| (&cell.program, &cell.phase));
+    cells.truncate(HEADLINES);
     html! {
         @if !cells.is_empty() {
             ul class="headlines" {

@@ -1,0 +1,172 @@
+//! `diskperf report`: a page of stored runs, their charts as files, a comment for a pull request, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::terminal::watch;
+use testkit::{Ended, names_in};
+
+fn program() -> std::path::PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    let store = ["--store", "runs.sqlite"];
+    let takes_store = !arguments.contains(&"--help");
+    testkit::run(&program(), folder, &[arguments, if takes_store { &store } else { &[] }].concat())
+}
+
+fn well(folder: &Path, arguments: &[&str]) -> Ended {
+    let ended = diskperf(folder, arguments);
+    assert_eq!(ended.status, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
+    ended
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// A folder with a store in which two runs are: one of a simulated disk, then one that chose between two.
+fn measured() -> TempDir {
+    let folder = scratch();
+    well(folder.path(), &["run", "smoke", "sim:flat"]);
+    let two = ["choose", "slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780", "--preset", "smoke"];
+    well(folder.path(), &[&two[..], &["--only", "read_8192", "--only", "write_8192"]].concat());
+    folder
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn documents(page: &str) -> Vec<Value> {
+    let scripts = page.split("<script type=\"application/json\"").skip(1);
+    let text =
+        |script: &str| script.split_once('>').expect("a tag").1.split_once("</script>").expect("its end").0.to_owned();
+    scripts.map(|script| serde_json::from_str(&text(script)).expect("a document")).collect()
+}
+
+#[test]
+fn the_latest_run_is_a_page_of_its_own() {
+    let folder = measured();
+    let ended = well(folder.path(), &["report", "-o", "report.html"]);
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", "wrote report.html\n"));
+    let page = read(folder.path(), "report.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.len() < 300_000, "{} bytes", page.len());
+    let verdict = page.find("fast is faster in 2").expect("the verdict");
+    let first = page.find("What was run where").expect("the machine");
+    assert!(verdict < first, "what was found out comes first");
+    assert!(page.contains("<h1>slow or fast?</h1>") && page.contains("class=\"chart"), "{page}");
+    let [document] = &documents(&page)[..] else { panic!("one document") };
+    let shown = well(folder.path(), &["show", "last", "--json"]);
+    assert_eq!(*document, serde_json::from_str::<Value>(&shown.out).expect("a document"));
+    // To a pipe without -o.
+    let piped = well(folder.path(), &["report", "last"]);
+    assert_eq!((piped.out.as_str(), piped.err.as_str()), (page.as_str(), ""));
+}
+
+#[test]
+fn a_terminal_gets_no_page() {
+    let folder = measured();
+    let words = |words: &[&str]| {
+        let mut command = testkit::command(&program());
+        command.current_dir(folder.path()).args(words).args(["--store", "runs.sqlite"]);
+        watch(command, 100).end()
+    };
+    let refused = words(&["report", "last"]);
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+    assert!(refused.err.contains("-o report.html"), "{}", refused.err);
+    // Markdown is text.
+    let comment = words(&["report", "last", "--format", "markdown"]);
+    assert!(comment.status == Some(0) && comment.out.starts_with("## "), "{}{}", comment.out, comment.err);
+}
+
+#[test]
+fn several_runs_and_the_paper_share_a_page() {
+    let folder = measured();
+    let listed: Vec<Value> = serde_json::from_str(&well(folder.path(), &["list", "--json"]).out).expect("runs");
+    let first = listed[0]["run"].as_str().expect("a name");
+    fs::write(folder.path().join("run.json"), well(folder.path(), &["show", "last", "--json"]).out).expect("a file");
+    well(folder.path(), &["report", first, "run.json", "--paper", "-o", "all.html"]);
+    let page = read(folder.path(), "all.html");
+    assert_eq!((page.matches("<section ").count(), page.matches("<h1>").count()), (3, 1));
+    assert_eq!(page.matches("<style>").count(), 1);
+    assert_eq!(documents(&page).len(), 2);
+    // Table 1 of the paper: what is printed, what is simulated, how far off that is.
+    for words in ["<h1>Runs and the paper of 1983</h1>", "<b>490 (69%)</b>", "<b>220 (58%)*</b>", "healthy, "] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+/// A machine of the paper as it stands is shown beside what was printed of it, and changed it is not.
+#[test]
+fn a_simulated_machine_stands_beside_what_was_published() {
+    let folder = scratch();
+    well(folder.path(), &["simulate", "vax780-sc780", "--phases", "2"]);
+    let page = well(folder.path(), &["report"]).out;
+    assert!(page.contains("<h2>Published beside simulated</h2>") && page.contains("<b>560 (70%)</b>"), "{page}");
+    assert!(page.contains("simulated</h1>"));
+    well(folder.path(), &["simulate", "vax780-sc780", "--phases", "2", "--set", "drive.rpm=1800"]);
+    let page = well(folder.path(), &["report"]).out;
+    assert!(!page.contains("<h2>Published beside simulated</h2>"));
+}
+
+#[test]
+fn charts_are_files_of_their_own() {
+    let folder = measured();
+    let ended = well(folder.path(), &["report", "last", "--svg", "charts"]);
+    assert_eq!(ended.out, "");
+    let names = names_in(&folder.path().join("charts"));
+    assert!(names.contains(&"choice-1.svg".to_owned()) && names.contains(&"rates-1.svg".to_owned()), "{names:?}");
+    for name in &names {
+        assert!(ended.err.contains(&format!("wrote charts/{name}\n")), "{}", ended.err);
+        let drawing = read(&folder.path().join("charts"), name);
+        assert!(drawing.contains("<svg") && drawing.contains("--chart-ink"), "{name}: {drawing}");
+    }
+    // Beside a page, and over what was drawn before.
+    well(folder.path(), &["report", "last", "--svg", "charts", "-o", "report.html"]);
+    assert_eq!(names_in(&folder.path().join("charts")), names);
+}
+
+#[test]
+fn a_comment_for_a_pull_request_begins_with_the_verdict() {
+    let folder = measured();
+    for words in [&["report", "last"][..], &["show", "last"]] {
+        let text = well(folder.path(), &[words, &["--format", "markdown"]].concat()).out;
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        assert!(lines[0].starts_with("## ") && lines[1].starts_with("**") && lines[1].ends_with("**"), "{text}");
+        assert!(lines[1].contains("fast is faster in 2"), "{text}");
+        let (before, folded) = text.split_once("<details>").expect("what is folded");
+        assert!(before.contains("| verdict |") && !before.contains("limited by"), "{text}");
+        assert!(folded.contains("limited by") && folded.contains("```sh\ndiskperf choose "), "{text}");
+        assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+    }
+    let rows = well(folder.path(), &["show", "last", "--format", "csv"]).out;
+    assert_eq!(rows.lines().count(), 1 + 4, "{rows}");
+}
+
+#[test]
+fn what_cannot_be_reported_is_said() {
+    let folder = measured();
+    let refused = |arguments: &[&str], status: i32, words: &[&str]| {
+        let ended = diskperf(folder.path(), &[&["report"], arguments].concat());
+        assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{arguments:?}: {}", ended.err);
+        words.iter().for_each(|word| assert!(ended.err.contains(word), "{arguments:?}: {}", ended.err));
+    };
+    refused(&["nosuchrun"], 2, &["there is no run nosuchrun"]);
+    refused(&["no.json"], 2, &["there is no no.json"]);
+    fs::write(folder.path().join("other.json"), "{\"schema\": \"diskperf/2\"}").expect("a file");
+    refused(&["other.json", "-o", "x.html"], 2, &["is of the version diskperf/2", "hint: read it with"]);
+    refused(&["-o", "nowhere/x.html"], 2, &["there is no nowhere"]);
+    refused(&["-o", "."], 2, &["is a directory"]);
+    refused(&["--svg", "other.json"], 1, &["other.json"]);
+    fs::write(folder.path().join("run.json"), well(folder.path(), &["show", "last", "--json"]).out).expect("a file");
+    refused(&["run.json", "-o", "run.json"], 3, &["would be overwritten"]);
+    assert!(!folder.path().join("x.html").exists());
+    // Nothing is stored yet.
+    let empty = scratch();
+    let ended = testkit::run(&program(), empty.path(), &["report", "--store", "none.sqlite"]);
+    assert_eq!(ended.status, Some(2), "{}", ended.err);
+}
