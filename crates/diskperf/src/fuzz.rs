@@ -9,6 +9,7 @@ use testkit::fuzz::{Subject, fuzz};
 use units::{Bytes, Nanos};
 
 use crate::anonymous::anonymous;
+use crate::commands::report::page_of;
 use crate::error::Error;
 use crate::jobs::{Job, Spot, Text, fio};
 use crate::machines::{Machine, Sweep};
@@ -339,6 +340,7 @@ fn fuzz_documents() {
         said += &(report::markdown("run", &shown) + &explain::markdown(&shown, &cells) + &explain::csv(&cells));
         cells.retain(|cell| explain::can_be_explained(cell));
         said += &(explain::table(&shown, &cells, Page::ENDLESS) + &report::csv::lines("run", &shown));
+        said += &page_of(&document, &shown);
         assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "a terminal obeys {said:?}");
         anonymous(&document);
         let marks: Vec<&str> =
@@ -404,6 +406,7 @@ fn fuzz_values_of_documents() {
             explain::table(&document, &cells, page);
         }
         report::markdown("run", &document);
+        page_of(&document, &document);
         report::csv::lines("run", &document);
         explain::markdown(&document, &cells);
         explain::csv(&cells);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use report::glossary::Topic;
 use report::html::{Detail, LARGEST, Run, page};
 use report::plain;
+use stats::replication::{Comparison, PAPER_SCHEMA, PaperDocument, Published, Simulated};
 use stats::{Cell, Document, Mark, MarkCode};
 
 /// A run of `quick` on a real disk, as the documentation shows it.
@@ -201,4 +202,50 @@ fn names_that_others_chose_are_no_part_of_the_page() {
     assert!(text.contains("&lt;img src=x onerror=y&gt;&amp;lt;\\u{1b}[2J"), "{text}");
     let again: Document = serde_json::from_str(embedded(&page, "document")).expect("a document");
     assert_eq!(again.run.host, NAME, "other programs get it as it is");
+}
+
+/// The tables of 1983: under each printed figure the simulated one, and how far off it is.
+#[test]
+fn published_figures_stand_beside_simulated_ones() {
+    let cell = |test: &str, drives: u32, published: Published| Comparison {
+        table: "T2".to_owned(),
+        file_system: "8K/1K".to_owned(),
+        configuration: "UDA50/RA81".to_owned(),
+        drives,
+        test: test.to_owned(),
+        published,
+        simulated: Simulated { kbytes_per_sec: 363.4, cpu_percent: 44.6 },
+        error_percent: published.kbytes_per_sec.filter(|_| !published.suspect).map(|_| -12.4),
+        cpu_percent_judged: None,
+        limited_by: "rotation".to_owned(),
+        judges: false,
+        twins: Vec::new(),
+    };
+    let printed = |kbytes_per_sec, cpu_percent, suspect| Published {
+        kbytes_per_sec,
+        cpu_percent,
+        suspect,
+        measured: kbytes_per_sec.is_some(),
+    };
+    let cells = vec![
+        cell("read_8192", 1, printed(Some(360), Some(45), false)),
+        cell("read_8192", 2, printed(Some(220), Some(58), true)),
+        cell("write_8192", 1, printed(None, None, false)),
+        cell("write_8192", 2, printed(Some(480), None, false)),
+    ];
+    let paper = PaperDocument {
+        schema: PAPER_SCHEMA.to_owned(),
+        cells,
+        summary: None,
+        drives: Vec::new(),
+        questions: Vec::new(),
+        claims: Vec::new(),
+        vaxmix: None,
+    };
+    let text = text_of(&page(&[], Some(&paper)));
+    for words in ["T2, 8K/1K", "UDA50/RA812 drives", "360 (45%)363 (45%)-12 % rotation", "220 (58%)*363 (45%)healthy,"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.contains("n.m.363 (45%)predicted,") && text.contains("480363 (45%)"), "{text}");
 }

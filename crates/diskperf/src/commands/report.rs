@@ -115,6 +115,13 @@ fn page(runs: &[Reported], has_paper: bool) -> Result<String, Error> {
     Ok(html::page(&runs, paper.as_ref()))
 }
 
+/// The page of one run.
+#[cfg(test)]
+pub fn page_of(document: &Document, shown: &Document) -> String {
+    let run = Reported { name: "run".to_owned(), document: document.clone(), shown: shown.clone() };
+    page(&[run], false).expect("nothing is simulated for it")
+}
+
 /// The document as other programs read it, in this detail.
 fn embedded(document: &Document, detail: Detail) -> String {
     let mut value = serde_json::to_value(document).expect("plain data");
