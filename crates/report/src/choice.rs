@@ -355,6 +355,8 @@ pub(crate) mod tests {
             file_system: None,
             mount_options: Vec::new(),
             device: None,
+            model: None,
+            scheduler: None,
             write_cache: None,
             device_bytes: None,
             fill_percent: fill,

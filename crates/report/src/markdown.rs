@@ -12,7 +12,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
     let run = &document.run;
     let mut text = format!("## {}\n\n", escaped(name));
     let found = match &run.choice {
-        Some(choice) => choice::verdict(document, choice) + "\n" + choice::NOT_ASKED,
+        Some(choice) => choice::verdict(document, choice) + "\n" + &choice::not_asked(&document.run.targets),
         None => run.findings.join("\n"),
     };
     for (place, line) in found.lines().enumerate() {
