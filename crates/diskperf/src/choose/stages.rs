@@ -4,7 +4,7 @@
 //!   1. what is there and was not, or was another, as one would type it; then what is there no more;
 //!   2. of several options or attributes, each by itself;
 //!   3. what was found and not asked for is told only where what it belongs to stayed: another file system has options of
-//!      its own, another controller other numbers;
+//!      its own, another controller other numbers, and what was asked of the one before has gone with it;
 //!   4. a target of another kind shares nothing with the one before: all of it is said.
 
 use std::path::Path;
@@ -22,8 +22,10 @@ struct Trait {
     key: String,
     /// As one would type it.
     word: String,
-    /// The trait that it belongs to, where nobody asked for it.
+    /// The trait that it belongs to, where it is one of a part.
     within: Option<&'static str>,
+    /// Whether somebody asked for it.
+    is_asked: bool,
 }
 
 /// The file system, of real targets.
@@ -66,11 +68,11 @@ fn changes(before: &[Trait], now: &[Trait]) -> Vec<String> {
     let of = |traits: &[Trait], key: &str| traits.iter().find(|one| one.key == key).map(|one| one.word.clone());
     let stayed = |key: &str| of(before, key) == of(now, key);
     // 3
-    let is_told = |one: &&Trait| !stayed(&one.key) && one.within.is_none_or(stayed);
+    let belongs = |one: &&Trait| one.within.is_none_or(stayed);
     // 1
-    let new = now.iter().filter(is_told).map(|one| one.word.clone());
-    let gone = before.iter().filter(is_told).filter(|one| of(now, &one.key).is_none());
-    new.chain(gone.map(|one| format!("no {}", one.word))).collect()
+    let new = now.iter().filter(|one| !stayed(&one.key) && (one.is_asked || belongs(one)));
+    let gone = before.iter().filter(|one| of(now, &one.key).is_none()).filter(belongs);
+    new.map(|one| one.word.clone()).chain(gone.map(|one| format!("no {}", one.word))).collect()
 }
 
 /// Which kind of target it is.
@@ -93,7 +95,7 @@ fn traits(target: &Target) -> Vec<Trait> {
             let mut traits = vec![at(path)];
             traits.extend(place.file_system.iter().map(|name| asked(FILE_SYSTEM, name.clone())));
             traits.extend(place.device.as_ref().map(on));
-            let found = |option: &String| Trait { within: Some(FILE_SYSTEM), ..mounted(option) };
+            let found = |option: &String| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };
             traits.extend(place.mount_options.iter().map(found));
             traits
         }
@@ -128,7 +130,7 @@ fn traits(target: &Target) -> Vec<Trait> {
     };
     let tune = |setting: &kernel::tuning::Setting| {
         let key = format!("tune={}", setting.attribute);
-        Trait { word: format!("{key}:{}", setting.value), key, within: None }
+        asked(&key, format!("{key}:{}", setting.value))
     };
     // 2
     traits.extend(target.tuning.iter().map(tune));
@@ -136,7 +138,7 @@ fn traits(target: &Target) -> Vec<Trait> {
 }
 
 fn asked(key: &str, word: String) -> Trait {
-    Trait { key: key.to_owned(), word, within: None }
+    Trait { key: key.to_owned(), word, within: None, is_asked: true }
 }
 
 fn at(path: &Path) -> Trait {
@@ -169,8 +171,8 @@ fn of_machine(described: &Described) -> Vec<Trait> {
         part.fields.iter().map(|field| {
             let key = format!("{}.{}", part.kind, field.key);
             let unit = field.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
-            let within = (!field.is_typed()).then(|| part.kind.key());
-            Trait { word: format!("{key}={}{unit}", field.value), key, within }
+            let word = format!("{key}={}{unit}", field.value);
+            Trait { key, word, within: Some(part.kind.key()), is_asked: field.is_typed() }
         })
     });
     parts.iter().map(part).chain(fields).collect()
@@ -207,6 +209,9 @@ mod tests {
         assert_eq!(changed_then[0], "drive=ra81, drive.rpm=1800 turns/min");
         assert!(changed_then[1].starts_with("drive.rpm=3600"), "{changed_then:?}");
         assert_eq!(changed(&["sim:flat", "also=sim:flat"]), [""]);
+        // What was set of a part has gone with it.
+        let typed = ["sim:vax780-sc780,drive.rpm=1800", "sim:vax780-sc780,drive=ra81", "sim:vax780-sc780"];
+        assert_eq!(changed(&typed), ["drive=ra81", "drive=eagle"]);
     }
 
     #[test]
@@ -237,7 +242,7 @@ mod tests {
     #[test]
     fn what_was_found_is_told_where_the_file_system_is_the_same() {
         let found = |file_system: &str, options: &[&str]| {
-            let found = |option: &&str| Trait { within: Some(FILE_SYSTEM), ..mounted(option) };
+            let found = |option: &&str| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };
             let all = [asked(FILE_SYSTEM, file_system.to_owned())];
             all.into_iter().chain(options.iter().map(found)).collect::<Vec<Trait>>()
         };
