@@ -4,6 +4,9 @@ use std::ffi::OsString;
 
 use report::{Page, explain};
 use serde_json::Value;
+use stats::compared::compare;
+use stats::comparison::MARGIN;
+use stats::history::{Sample, history};
 use stats::{Cell, Document, Provenance};
 use testkit::fuzz::{Subject, fuzz};
 use units::{Bytes, Nanos};
@@ -317,9 +320,27 @@ fn documents() -> Vec<Vec<u8>> {
     all
 }
 
+/// What is said of two runs, and of the first program of both.
+fn compared(then: &Document, now: &Document) -> String {
+    let narrow = Page { columns: Some(30) };
+    let two = compare(("then", then), ("now", now), MARGIN, report::cell_name);
+    let sample = |document: &Document| {
+        let cell = document.cells.first()?.clone();
+        Some(Sample { run: "run".to_owned(), place: cell.target.clone(), info: document.run.clone(), cell })
+    };
+    let samples: Vec<Sample> = [then, now, then].into_iter().filter_map(sample).collect();
+    let all = history(&samples, MARGIN, 2, report::cell_name);
+    layout::json(&two);
+    layout::json(&all);
+    let of_two =
+        report::compared::table(&two, narrow) + &report::compared::markdown(&two) + &report::compared::csv(&two);
+    of_two + &report::history::table(&all, narrow) + &report::history::markdown(&all) + &report::history::csv(&all)
+}
+
 #[test]
 fn fuzz_documents() {
-    let read = |input: &[u8]| {
+    let original: Document = serde_json::from_slice(&documents()[0]).expect("a document");
+    let read = move |input: &[u8]| {
         let document = match document::fuzzed(input) {
             Ok(document) => document,
             Err(fault) => {
@@ -341,6 +362,7 @@ fn fuzz_documents() {
         cells.retain(|cell| explain::can_be_explained(cell));
         said += &(explain::table(&shown, &cells, Page::ENDLESS) + &report::csv::lines("run", &shown));
         said += &page_of(&document, &shown);
+        said += &compared(&original, &shown);
         assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "a terminal obeys {said:?}");
         anonymous(&document);
         let marks: Vec<&str> =
@@ -386,6 +408,7 @@ fn fuzz_values_of_documents() {
     examples.push(b"\xff(\r\x1b\x07".to_vec());
     let documents: Vec<Value> =
         documents().iter().map(|text| serde_json::from_slice(text).expect("a document")).collect();
+    let original: Document = serde_json::from_value(documents[0].clone()).expect("a document");
     let read = move |input: &[u8]| {
         let mut input = input.iter().copied();
         let mut next = || usize::from(input.next().unwrap_or(0));
@@ -411,6 +434,7 @@ fn fuzz_values_of_documents() {
         explain::markdown(&document, &cells);
         explain::csv(&cells);
         anonymous(&document);
+        compared(&document, &original);
         if cells.is_empty() { "no cells" } else { "cells" }.to_owned()
     };
     fuzz(&Subject::new("values of documents", examples, read));

@@ -169,12 +169,13 @@ fn changes(time: &Time) -> String {
 fn below(history: &History) -> Vec<String> {
     let mut lines = Vec::new();
     let times = || history.series.iter().flat_map(|past| &past.runs);
-    if times().any(|time| time.step.is_some()) {
-        lines.push(format!(
-            "same: within {}. The runs did not take turns: what else changed between two is in their ratio \
-             (diskperf help order)",
-            percent(history.margin)
-        ));
+    let mut steps = times().filter_map(|time| time.step);
+    if let Some(first) = steps.next() {
+        // What is simulated knows no chance, and no other changes.
+        let is_by_chance = first.confidence < 1.0 || steps.any(|step| step.confidence < 1.0);
+        let order = "; the runs did not take turns: what else changed between two is in their ratio \
+                     (diskperf help order)";
+        lines.push(format!("same: within {}{}", percent(history.margin), if is_by_chance { order } else { "" }));
     }
     for time in times().filter(|time| time.rate.is_none()) {
         let reason = time.reason.as_deref().unwrap_or("nobody said why");

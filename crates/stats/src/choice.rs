@@ -334,14 +334,14 @@ fn unit(cell: &Cell) -> &'static str {
 }
 
 fn flushes_per_unit(cell: &Cell) -> Option<f64> {
-    let units: u64 = cell.kept().map(|round| round.ops).sum();
+    let units = cell.kept().map(|round| round.ops).fold(0, u64::saturating_add);
     // Of whole files, the one or two at the end say nothing.
     let flushes = cell.io?.flushes as f64 / units as f64;
     (units > 0 && flushes >= 0.01).then_some(flushes)
 }
 
 fn written_per_byte(cell: &Cell) -> Option<f64> {
-    let bytes: u64 = cell.kept().map(|round| round.bytes).sum();
+    let bytes = cell.kept().map(|round| round.bytes).fold(0, u64::saturating_add);
     let io = cell.io?;
     // Of what only reads, others wrote it.
     (bytes > 0 && io.device_written >= bytes / 4).then(|| io.device_written as f64 / bytes as f64)
