@@ -36,7 +36,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
     if run.choice.is_some() {
         text += &format!("\n{all}");
     }
-    text + &format!("\n{}\n</details>\n", fenced("sh", &shell_line(&run.command)))
+    text + &format!("\n{}\n</details>\n", fenced("shell", &shell_line(&run.command)))
 }
 
 /// What went wrong, a line each.
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_fence_is_longer_than_what_stands_in_it() {
-        assert_eq!(fenced("sh", "a ``` b"), "````sh\na ``` b\n````\n");
+        assert_eq!(fenced("shell", "a ``` b"), "````shell\na ``` b\n````\n");
     }
 
     #[test]
