@@ -271,9 +271,13 @@ fn ends(low: Option<f64>, high: Option<f64>) -> String {
     low.zip(high).map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)))
 }
 
-/// Two decimals, and three digits of what is larger.
+/// Two decimals; three digits of what is larger, and two of what is smaller.
 pub(crate) fn figure(ratio: f64) -> String {
-    if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio, 3) }
+    match ratio {
+        small if small < 0.1 => significant(small, 2),
+        usual if usual < 10.0 => format!("{usual:.2}"),
+        large => significant(large, 3),
+    }
 }
 
 /// How many rounds would decide it, and how long they take.
@@ -345,6 +349,10 @@ pub(crate) mod tests {
         assert_eq!(short(pair(Verdict::Same, None, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
         let open = short(pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]));
         assert_eq!(open, "not decided (0.93-1.15), about 34 rounds more, 5.7 min");
+        assert_eq!(
+            [0.0, 0.004_83, 0.1, 0.995, 9.99, 206.4].map(figure),
+            ["0", "0.0048", "0.10", "0.99", "9.99", "206"]
+        );
     }
 
     #[test]

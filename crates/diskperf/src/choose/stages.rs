@@ -119,7 +119,7 @@ fn traits(target: &Target) -> Vec<Trait> {
         Site::Volume(volume) => {
             let spec = &volume.spec;
             let mut traits = vec![asked(FILE_SYSTEM, spec.file_system.clone())];
-            traits.push(asked("device", format!("on {}", volume.inspected.node().display())));
+            traits.push(asked("device", format!("device {}", volume.inspected.node().display())));
             traits.extend(spec.block.map(|block| asked("block", format!("block={block}"))));
             traits.extend(spec.mount_options.iter().map(|option| mounted(option)));
             traits.extend(made(&spec.mkfs_options));
@@ -146,7 +146,7 @@ fn at(path: &Path) -> Trait {
 }
 
 fn on(device: &Device) -> Trait {
-    asked("device", format!("on {}", device.name))
+    asked("device", format!("device {}", device.name))
 }
 
 /// Of `data=journal`, `data` is which option it is.
@@ -236,6 +236,9 @@ mod tests {
         let other = traits("xfs", &["noatime", "data=writeback"], &[]);
         assert_eq!(changes(&mounted, &other), ["xfs", "mount=data=writeback", "no mkfs=-O ^has_journal"]);
         assert_eq!(changes(&other, &other), Vec::<String>::new());
+        let on = |name: &str| [asked("device", format!("device {name}"))];
+        assert_eq!(changes(&on("vda"), &on("vdb")), ["device vdb"]);
+        assert_eq!(changes(&on("vda"), &[]), ["no device vda"]);
     }
 
     /// A file system that was there before has dozens of options, which nobody asked for.
