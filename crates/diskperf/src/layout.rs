@@ -21,7 +21,7 @@ pub trait Layout: ValueEnum + Clone + Copy + Debug + Default + Send + Sync + 'st
 /// How results are printed, and where to.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputArguments<L: Layout = Format> {
-    /// How to print the results.
+    /// Print as.
     #[arg(long, value_enum)]
     format: Option<L>,
     /// The same as --format json.

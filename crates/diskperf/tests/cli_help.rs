@@ -211,6 +211,8 @@ const CALLS: &[Call] = &[
     (&["compare", "last", "missing.json", "--store", "runs.sqlite"], 2, &[], &["there is no missing.json", "hint: "]),
     (&["history", "read", "--store", "runs.sqlite"], 0, &["read_8192 of smoke on sim:flat"], &[]),
     (&["history", "xyzzy", "--store", "runs.sqlite"], 2, &[], &["no stored run has xyzzy", "hint: there are: "]),
+    (&["report", "last", "--store", "runs.sqlite"], 0, &["<!DOCTYPE html>", "write_8192"], &[]),
+    (&["report", "missing.json", "--store", "runs.sqlite"], 2, &[], &["there is no missing.json", "hint: "]),
     (&["resume", "--store", KILLED], 0, &["write_8192"], &["stored as "]),
     (&["resume", "--store", "runs.sqlite"], 2, &[], &["every stored run is finished", "hint: "]),
     (&["import", "missing.fio"], 2, &[], &["there is no missing.fio", "hint: "]),

@@ -146,7 +146,7 @@ fn a_comment_for_a_pull_request_begins_with_the_verdict() {
         assert!(lines[1].contains("fast is faster in 2"), "{text}");
         let (before, folded) = text.split_once("<details>").expect("what is folded");
         assert!(before.contains("| verdict |") && !before.contains("limited by"), "{text}");
-        assert!(folded.contains("limited by") && folded.contains("```sh\ndiskperf choose "), "{text}");
+        assert!(folded.contains("limited by") && folded.contains("```shell\ndiskperf choose "), "{text}");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
     }
     let rows = well(folder.path(), &["show", "last", "--format", "csv"]).out;
