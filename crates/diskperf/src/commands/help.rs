@@ -101,6 +101,8 @@ pub fn first_screen(page: Page) -> String {
     text += &hanging(page, "", 2, &exits.join(", "));
     // Here both spellings of the option print the same.
     let options = command.help_template("{options}").render_help().to_string().replace(" (see more with '--help')", "");
+    // In fewer letters, so that they fit beside what they are of.
+    let options = options.replace("[possible values: ", "(").replace(']', ")");
     text + &format!("\nOptions\n{}\n", options.trim_end())
 }
 

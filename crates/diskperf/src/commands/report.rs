@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use report::chart::{self, Subject};
+use report::chart::{self, Chart, Subject};
 use report::html::{self, Detail};
 use report::plain::line;
 use serde_json::Value;
 use stats::Document;
+use stats::replication::PaperDocument;
 
 use crate::commands::paper;
 use crate::document;
@@ -76,12 +77,14 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
         let document = document::named(typed, &arguments.store)?;
         runs.push(Reported { name: name(typed, &document), shown: document::plain(&document).into_owned(), document });
     }
+    let is_drawn = arguments.svg.is_some() || arguments.format == ReportFormat::Html;
+    let paper = (arguments.paper && is_drawn).then(paper::all_tables).transpose()?;
     if let Some(folder) = &arguments.svg {
-        draw(&runs, folder)?;
+        draw(&runs, paper.as_ref(), folder)?;
     }
     if is_page {
         let text = match arguments.format {
-            ReportFormat::Html => page(&runs, arguments.paper)?,
+            ReportFormat::Html => page(&runs, paper.as_ref()),
             ReportFormat::Markdown => {
                 let texts = runs.iter().map(|run| Ok(report::markdown(&run.name, &run.shown)));
                 let paper = arguments.paper.then(|| Ok(format!("```text\n{}```\n", paper::all_text()?)));
@@ -102,8 +105,7 @@ fn name(typed: &Path, document: &Document) -> String {
     line(document.run.store.as_ref().map_or(&typed, |stored| &stored.run)).into_owned()
 }
 
-fn page(runs: &[Reported], has_paper: bool) -> Result<String, Error> {
-    let paper = has_paper.then(paper::all_tables).transpose()?;
+fn page(runs: &[Reported], paper: Option<&PaperDocument>) -> String {
     let published: Vec<_> = runs.iter().map(|run| published_beside(&run.shown)).collect();
     let json: Vec<_> = runs.iter().map(|run| |detail| embedded(&run.document, detail)).collect();
     let runs: Vec<html::Run> = runs
@@ -112,14 +114,14 @@ fn page(runs: &[Reported], has_paper: bool) -> Result<String, Error> {
         .zip(&json)
         .map(|((run, published), json)| html::Run { name: &run.name, document: &run.shown, published, json })
         .collect();
-    Ok(html::page(&runs, paper.as_ref()))
+    html::page(&runs, paper)
 }
 
 /// The page of one run.
 #[cfg(test)]
 pub fn page_of(document: &Document, shown: &Document) -> String {
     let run = Reported { name: "run".to_owned(), document: document.clone(), shown: shown.clone() };
-    page(&[run], false).expect("nothing is simulated for it")
+    page(&[run], None)
 }
 
 /// The document as other programs read it, in this detail.
@@ -153,16 +155,20 @@ const fn word(subject: Subject) -> &'static str {
 }
 
 /// Writes the charts of all runs into the folder, which is made where it is not there; each is looked at first.
-fn draw(runs: &[Reported], folder: &Path) -> Result<(), Error> {
+fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path) -> Result<(), Error> {
     let fault = |path: &Path, source| Error::Output { to: path.display().to_string(), source };
     if !folder.is_dir() {
         fs::create_dir(folder).map_err(|source| fault(folder, source))?;
     }
+    let of_run = |run: &Reported| [chart::charts(&run.shown), chart::paper(&published_beside(&run.shown))].concat();
+    let mut sets: Vec<Vec<Chart>> = runs.iter().map(of_run).collect();
+    sets.extend(paper.map(|paper| chart::paper(&paper.cells)));
+    let is_one = sets.len() == 1;
     let mut drawn = 0;
-    for (number, run) in runs.iter().enumerate() {
-        let before = if runs.len() > 1 { format!("{}-", number + 1) } else { String::new() };
+    for (number, charts) in sets.into_iter().enumerate() {
+        let before = if is_one { String::new() } else { format!("{}-", number + 1) };
         let mut subjects: Vec<Subject> = Vec::new();
-        for chart in chart::charts(&run.shown) {
+        for chart in charts {
             subjects.push(chart.subject);
             let count = subjects.iter().filter(|subject| **subject == chart.subject).count();
             let path = folder.join(format!("{before}{}-{count}.svg", word(chart.subject)));

@@ -49,7 +49,7 @@ pub fn table(document: &Document, place: Place) -> Markup {
             thead {
                 tr {
                     @for &column in &shown {
-                        th scope="col" class=[side(columns[column].is_right())] { (columns[column].heading()) }
+                        th scope="col" class=[side(columns[column].is_right())] { (columns[column].heading().replace("+-", "±")) }
                     }
                     @if has_marks { th scope="col" { "marks" } }
                 }
@@ -99,7 +99,7 @@ pub fn notes(document: &Document, place: Place) -> Markup {
     let marks = header::marks(document);
     let reasons = header::reasons(document);
     html! {
-        p { (header::how(document)) "." }
+        p { (header::how(document).replace("+-", "±")) "." }
         @if let Some(noise) = &document.run.noise {
             p id=[(!marks.iter().any(|(code, _)| code.name() == "noise")).then(|| place.id("noise"))] { "Noise in all of it: " (noise.text) "." }
         }

@@ -87,7 +87,7 @@ const COLOURS: usize = 6;
 
 /// A chart, and the names of its series, which the script makes buttons of. What it says in words stands in the chart
 /// itself, for who does not see it.
-fn figure(chart: &Chart) -> Markup {
+pub fn figure(chart: &Chart) -> Markup {
     html! {
         figure {
             figcaption { (chart.title) }

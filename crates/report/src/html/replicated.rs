@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 use stats::replication::{Comparison, Drive, PaperDocument};
 
-use super::parts::{Place, side, wide};
+use super::parts::{Place, figure, side, wide};
+use crate::chart;
 use crate::replication::{computed, difference, different, printed, summary};
 
 /// What the section is called.
@@ -33,8 +34,10 @@ pub fn tables(cells: &[Comparison]) -> Markup {
         @for name in different(&all, |cell| &cell.table) {
             @let own = all.iter().copied().filter(|cell| cell.table == name).collect::<Vec<&Comparison>>();
             @for file_system in different(&own, |cell| &cell.file_system) {
-                @let half = own.iter().copied().filter(|cell| cell.file_system == file_system).collect::<Vec<&Comparison>>();
-                (part(name, file_system, &half))
+                @let half = own.iter().filter(|cell| cell.file_system == file_system).map(|cell| (*cell).clone());
+                @let half = half.collect::<Vec<Comparison>>();
+                @for chart in chart::paper(&half) { (figure(&chart)) }
+                (part(name, file_system, &half.iter().collect::<Vec<&Comparison>>()))
             }
         }
         p class="why" {
