@@ -6,16 +6,19 @@
 //!   2. paths that were typed, also relative ones, and the host's name are taken out wherever they stand;
 //!   3. so is everything else that looks like a path, with the serial numbers in names under /dev, and every
 //!      UUID;
-//!   4. the text of a job file is left out: anything may stand in it, and what was run stands in the cells;
+//!   4. the text of a job file is left out: anything may stand in it, and what was run stands in the cells. So are the
+//!      words of a command of a person's own, and what it said; its name stays;
 //!   5. what is taken out is replaced by the same word everywhere: what was two places stays two places. Words of
 //!      the document's own vocabulary stay.
 
 use std::path::Path;
 
 use serde_json::Value;
-use stats::{Document, TargetInfo};
+use stats::{Document, ParameterValue, TargetInfo};
 
+use crate::cells::SAID;
 use crate::document::read_again;
+use crate::presets::COMMAND;
 
 /// Fields whose words are the document's own.
 const VOCABULARY: [&str; 16] = [
@@ -45,6 +48,9 @@ pub fn anonymous(document: &Document) -> Document {
     let mut document = document.clone();
     // 4
     document.run.job = None;
+    if document.run.preset.as_deref() == Some(COMMAND.name) {
+        without_words(&mut document);
+    }
     // 1
     if let Some(program) = document.run.command.first_mut()
         && let Some(name) = Path::new(program).file_name()
@@ -77,6 +83,39 @@ pub fn anonymous(document: &Document) -> Document {
     let mut value = serde_json::to_value(&document).expect("plain data");
     hidden.clean(&mut value);
     read_again(&value).expect("only words were changed")
+}
+
+/// What stands in the place of a command.
+const A_COMMAND: &str = "COMMAND";
+
+/// Takes a command of a person's own out of its run.
+fn without_words(document: &mut Document) {
+    let words = &mut document.run.command;
+    if let Some(at) = words.iter().position(|word| word == "--") {
+        words.truncate(at + 1);
+        words.push(A_COMMAND.to_owned());
+    }
+    let mut is_next = false;
+    for word in words {
+        if std::mem::replace(&mut is_next, word == "--prepare") {
+            A_COMMAND.clone_into(word);
+        } else if word.starts_with("--prepare=") {
+            *word = format!("--prepare={A_COMMAND}");
+        }
+    }
+    for cell in &mut document.cells {
+        for name in ["command", "prepare"] {
+            let words = cell.parameters.get_mut(name);
+            words.into_iter().for_each(|words| *words = ParameterValue::Word(A_COMMAND.to_owned()));
+        }
+    }
+    let reasons = document
+        .cells
+        .iter_mut()
+        .flat_map(|cell| cell.reason.iter_mut().chain(cell.marks.iter_mut().map(|mark| &mut mark.text)));
+    for told in reasons.chain(document.errors.iter_mut().map(|problem| &mut problem.message)) {
+        told.truncate(told.find(SAID).unwrap_or(told.len()));
+    }
 }
 
 /// The path that a target was named by.

@@ -90,7 +90,7 @@ impl History {
             program: Some(stopped.program),
             phase: stopped.phase,
             message: match said {
-                Some(said) => format!("{}; it said: {said}", stopped.failure),
+                Some(said) => format!("{}{SAID}{said}", stopped.failure),
                 None => stopped.failure.to_string(),
             },
             hint: hint(&stopped.failure).map(str::to_owned),
@@ -98,6 +98,9 @@ impl History {
         failed.or_else(|| self.broken.clone())
     }
 }
+
+/// What stands before what a command said that failed.
+pub const SAID: &str = "; it said: ";
 
 /// What all cells of a run have in common.
 #[derive(Clone, Copy, Debug)]

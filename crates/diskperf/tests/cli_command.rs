@@ -136,12 +136,31 @@ fn a_failure_voids_the_cell_and_says_what_the_command_said() {
     let said = failed(&["--prepare", "sh -c 'exit 7'", "--", "true"]);
     assert_eq!(said, "while it was prepared: the command: it ended with exit status 7");
     assert!(failed(&["--", "{}/none"]).contains("no such file"));
+    let said = failed(&["--timeout", "50ms", "--", "sleep", "1000"]);
+    assert_eq!(said, "the command: it had not ended in time, and was ended");
     // Where it stands, and which files it has: its own three, and the folder that `ls` reads.
     let said = failed(&["--", "sh", "-c", "pwd >&2; echo {} >&2; ls /proc/self/fd | tr '\\n' ' ' >&2; exit 1"]);
     let said: Vec<&str> = said.split("it said: ").last().expect("words").split("; ").collect();
     assert_eq!((said[0], said[2]), (said[1], "0 1 2 3"), "{said:?}");
     assert!(said[0].contains("/.diskperf-"), "{said:?}");
     assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn an_anonymous_run_has_no_word_of_the_command() {
+    let folder = scratch();
+    let store = ["--store", "runs.sqlite"];
+    let line = "echo secret >&2; exit 1";
+    let run = [&["run", ".", "--prepare", "touch secret"], &store[..], &["--", "sh", "-c", line]].concat();
+    assert_eq!(diskperf(folder.path(), &run).status, Some(1));
+    let exported = |words: &[&str]| {
+        let ended = diskperf(folder.path(), &[&["export", "last"], words, &store].concat());
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        ended.out
+    };
+    assert!(exported(&["--format", "json"]).matches("secret").count() >= 4);
+    let anonymous = exported(&["--format", "json", "--anonymous"]);
+    assert!(!anonymous.contains("secret") && anonymous.contains("exit status 1"), "{anonymous}");
 }
 
 #[test]

@@ -9,10 +9,11 @@
 //!      does not wait. None of our open files reaches it;
 //!   4. the clock holds its start and its end, seen by a descriptor that the kernel wakes us by. What follows is outside:
 //!      its status is taken, whoever it left running is ended, and their CPU time is added to its own;
-//!   5. told to stop, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are killed, it is too.
+//!   5. told to stop, or overdue, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are killed, it is too.
 //!
 //! What it started and did not wait for becomes our child when its parent ends (`PR_SET_CHILD_SUBREAPER`), and so is found
-//! and waited for. A child that its parent ignores (SIGCHLD) tells nobody of its CPU time.
+//! and waited for. A child that its parent ignores (SIGCHLD) tells nobody of its CPU time. Where this process was started
+//! with children, whose own may come to be ours too, only those of the command's session are taken for the command's.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -32,6 +33,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, pidfd_open,
     set_child_subreaper, waitid,
 };
+use units::Nanos;
 use workload::{CpuTime, Reason};
 
 use crate::bounded;
@@ -65,6 +67,8 @@ pub struct Command {
     program: PathBuf,
     /// All words, the first as it was typed.
     words: Vec<OsString>,
+    /// How long it may take, where that was said.
+    within: Option<Duration>,
 }
 
 /// Why there is no such command.
@@ -86,7 +90,7 @@ impl Command {
     /// whose path begins in the folder (`{}`) may come to be there, and is not looked for.
     pub fn find(words: &[OsString]) -> Result<Command, NoCommand> {
         let name = words.first().filter(|name| !name.is_empty()).ok_or(NoCommand::Nothing)?;
-        let found = |program: PathBuf| Ok(Command { program, words: words.to_vec() });
+        let found = |program: PathBuf| Ok(Command { program, words: words.to_vec(), within: None });
         if holds_folder(name) {
             return found(PathBuf::from(name));
         }
@@ -108,6 +112,11 @@ impl Command {
                 Err(there.into_iter().next().map_or_else(|| NoCommand::Missing(name.clone()), NoCommand::NotExecutable))
             }
         }
+    }
+
+    /// The same, ended where it takes longer than this.
+    pub fn within(self, time: Option<Nanos>) -> Command {
+        Command { within: time.map(|time| Duration::from_nanos(time.0)), ..self }
     }
 
     /// It, ready to be started in the folder.
@@ -161,8 +170,8 @@ fn detach(parent: Pid) -> std::io::Result<()> {
 pub(crate) struct Commands {
     list: Arc<[Command]>,
     stop: Arc<AtomicBool>,
-    /// Children of this process that are none of theirs: it may have been started with some.
-    others: Vec<Pid>,
+    /// Whether this process has children that are none of theirs.
+    has_others: bool,
     /// Has ended, or was never more than started, and is to be waited for.
     ran: Option<Pid>,
     said: Tail,
@@ -172,9 +181,13 @@ pub(crate) struct Commands {
 impl Commands {
     /// These, until told to stop. From here on what they leave behind is left to us.
     pub(crate) fn new(list: Arc<[Command]>, stop: Arc<AtomicBool>) -> Commands {
+        // Whoever started us may have ignored the end of children, and nobody would hear of one.
+        // SAFETY: it puts no function of ours in place.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+        let has_others = !children().is_empty();
         // Where that is not allowed, what has left its parent is nobody's to find.
         let _ = set_child_subreaper(Some(getpid()));
-        Commands { list, stop, others: children(), ran: None, said: Tail::default(), left_running: 0 }
+        Commands { list, stop, has_others, ran: None, said: Tail::default(), left_running: 0 }
     }
 
     /// Runs one of them to its end, in this folder.
@@ -189,11 +202,15 @@ impl Commands {
         self.ran = Some(pid);
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
         let mut started = Started { pid, handle, errors: child.stderr.take() };
+        let began = Instant::now();
         while !started.wait_a_little(&mut self.said) {
-            if self.stop.load(Ordering::Relaxed) {
-                started.end(&mut self.said);
-                return Err(Reason::Interrupted);
-            }
+            let reason = match command.within {
+                _ if self.stop.load(Ordering::Relaxed) => Reason::Interrupted,
+                Some(within) if began.elapsed() > within => Reason::Overdue,
+                _ => continue,
+            };
+            started.end(&mut self.said);
+            return Err(reason);
         }
         // It stays what it is until its status is taken, so that its number is nobody else's.
         let ended = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).map_err(reason)?;
@@ -217,11 +234,12 @@ impl Commands {
         };
         wait(ran, 0).into_iter().for_each(&mut add);
         for _ in 0..MOST_LEFT {
-            let left: Vec<Pid> = children().into_iter().filter(|pid| !self.others.contains(pid)).collect();
+            let left = children().into_iter().filter(|(_, session)| !self.has_others || *session == ran);
+            let left: Vec<(Pid, Pid)> = left.collect();
             if left.is_empty() {
                 break;
             }
-            for pid in left {
+            for (pid, _) in left {
                 // What had ended by itself is no more than not waited for.
                 let cpu = wait(pid, libc::WNOHANG).or_else(|| {
                     self.left_running += 1;
@@ -352,20 +370,22 @@ fn wait(pid: Pid, options: i32) -> Option<CpuTime> {
     }
 }
 
-/// All children of this process.
-fn children() -> Vec<Pid> {
-    let is_ours = |pid: &i32| {
-        let stat = bounded::of_the_kernel(format!("/proc/{pid}/stat"));
-        stat.is_ok_and(|stat| parent_of(&stat) == Some(getpid().as_raw_nonzero().get()))
+/// All children of this process, and their sessions.
+fn children() -> Vec<(Pid, Pid)> {
+    let child = |entry: fs::DirEntry| {
+        let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+        let stat = bounded::of_the_kernel(entry.path().join("stat")).ok()?;
+        let (parent, session) = parent_and_session(&stat)?;
+        (parent == getpid()).then_some((pid, session))
     };
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter(is_ours).filter_map(Pid::from_raw).collect()
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(child).collect()
 }
 
-/// The parent of a process, of what proc(5) says in stat: number, name in brackets, which may hold anything, state, parent.
-fn parent_of(stat: &str) -> Option<i32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+/// Of what proc(5) says of a process in stat: number, name in brackets, which may hold anything, state, parent, group,
+/// session.
+fn parent_and_session(stat: &str) -> Option<(Pid, Pid)> {
+    let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(1).map(|word| Pid::from_raw(word.parse().ok()?));
+    Some((numbers.next()??, numbers.nth(1)??))
 }
 
 #[cfg(test)]
@@ -399,9 +419,11 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_is_found_behind_any_name() {
-        assert_eq!(parent_of("12 (a) S 3) R 7 12 12 0"), Some(7));
-        assert_eq!(parent_of("12 (a"), None);
+    fn parent_and_session_are_found_behind_any_name() {
+        let pair = |parent, session| Pid::from_raw(parent).zip(Pid::from_raw(session));
+        assert_eq!(parent_and_session("12 (a) S 3) R 7 12 11 0"), pair(7, 11));
+        assert_eq!(parent_and_session("12 (a) S 7 12"), None);
+        assert_eq!(parent_and_session("12 (a"), None);
     }
 
     #[test]

@@ -323,6 +323,8 @@ pub enum Reason {
     Exited(i32),
     /// This signal ended the command.
     Killed(i32),
+    /// The command had not ended when it was to.
+    Overdue,
     /// Any other error number of the kernel.
     Errno(i32),
 }
@@ -366,6 +368,7 @@ impl fmt::Display for Reason {
             Reason::Unending => f.write_str("the simulation would not end"),
             Reason::Exited(status) => write!(f, "it ended with exit status {status}"),
             Reason::Killed(signal) => write!(f, "signal {signal} ended it"),
+            Reason::Overdue => f.write_str("it had not ended in time, and was ended"),
             Reason::Errno(number) => match WORDS.iter().find(|(known, _)| known == number) {
                 Some((_, words)) => f.write_str(words),
                 None => write!(f, "error number {number}"),

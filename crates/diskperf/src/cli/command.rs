@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use kernel::Command;
+use units::Nanos;
 use workload::programs::command;
 
+use super::values::parse_time;
 use crate::error::{CommandFault, Error};
 use crate::shell;
 
@@ -18,6 +20,9 @@ pub struct CommandArguments {
     /// measured begins. One word, split as a shell splits words, as in 'cp -r /usr/include include'.
     #[arg(long, value_name = "COMMAND", requires = "command")]
     prepare: Option<String>,
+    /// End the COMMAND, or what --prepare runs, that takes longer than this; it has failed then.
+    #[arg(long, value_name = "TIME", requires = "command", allow_negative_numbers = true, value_parser = parse_time)]
+    timeout: Option<Nanos>,
     /// Measure this command of your own in the place of a preset.
     ///
     /// It stands in a private folder of the target, empty but for what --prepare made, and {} in any of its words is the
@@ -41,7 +46,8 @@ impl CommandArguments {
     /// Finds what was named, where something was. Of each command line that is read, its words stay for good.
     pub fn find(&self) -> Result<Option<OwnCommand>, Error> {
         let Some(first) = self.command.first() else { return Ok(None) };
-        let find = |words: &[OsString]| Command::find(words).map_err(CommandFault::from);
+        let found = |words: &[OsString]| Command::find(words).map_err(CommandFault::from);
+        let find = |words: &[OsString]| found(words).map(|command| command.within(self.timeout));
         let mut all = vec![find(&self.command)?];
         if let Some(line) = &self.prepare {
             let words = shlex::split(line).filter(|words| !words.is_empty());
@@ -92,6 +98,7 @@ mod tests {
         let arguments = CommandArguments {
             prepare: Some("cp 'a b' {}".to_owned()),
             command: ["ls", "a b", "{}"].map(OsString::from).to_vec(),
+            timeout: None,
         };
         let found = arguments.find().expect("both are there").expect("a command");
         let told = (found.program.name, found.program.line, found.program.preparation, found.all.len());

@@ -34,6 +34,7 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         | Reason::Unaligned
         | Reason::Exited(_)
         | Reason::Killed(_)
+        | Reason::Overdue
         | Reason::Interrupted => {
             return None;
         }
@@ -48,6 +49,7 @@ fn of_command(reason: Reason) -> Option<&'static str> {
              from the root; where the target is too small, give it a size="
         }
         Reason::Killed(_) => "dmesg says so where the kernel ended it for want of memory",
+        Reason::Overdue => "give it a longer --timeout, or less to do",
         Reason::NotFound => "it was there when the run began, or --prepare was to make it",
         Reason::Denied => "chmod +x makes a file of yours executable; a file system mounted noexec runs none",
         _ => return None,

@@ -20,7 +20,8 @@ pub(super) const ENTRIES: &[Entry] = &[
                the clock. The first round, in which the command itself is read into memory, does not count.",
         when: "diskperf run and diskperf choose, with two dashes before the command. --prepare names what makes the folder \
                ready, which is not measured.",
-        advice: "Name files elsewhere by paths from the root, and give sh the line where it needs a shell. A command that ends \
+        advice: "Name files elsewhere by paths from the root, and give sh the line where it needs a shell. What it prints goes \
+                 to /dev/null, which grep and tar notice, and then do less: have them write a file. A command that ends \
                  with another status than 0, or by a signal, has no figure: the end of what it said is the reason.",
     },
     Entry {
