@@ -6,7 +6,7 @@ mod breakdown;
 use std::collections::BTreeMap;
 
 use stats::limits::OWNERS;
-use stats::{Cell, ClockKind, Document, Mark, MarkCode, Provenance, Rate};
+use stats::{Cell, ClockKind, Document, Mark, MarkCode, Provenance};
 use units::Nanos;
 
 use crate::csv::{self, field};
@@ -130,7 +130,7 @@ fn heading(document: &Document, cell: &Cell) -> String {
     }
     let Some(rate) = &cell.rate else { return text };
     let star = if cell.is_suspect() { "*" } else { "" };
-    text += &format!(": {}{star} until {}", in_unit(rate), clock(cell.state.clock));
+    text += &format!(": {}{star} until {}", figure(rate), clock(cell.state.clock));
     let kept = cell.kept().count();
     let rounds = if kept == 1 { "1 round".to_owned() } else { format!("{kept} rounds") };
     let busy = cell.kept().map(|round| round.parts.len()).max().unwrap_or_default();
@@ -140,10 +140,6 @@ fn heading(document: &Document, cell: &Cell) -> String {
 
 fn name(document: &Document, cell: &Cell) -> String {
     format!("{} on {}", rows::name(cell, &document.cells), cell.target)
-}
-
-fn in_unit(rate: &Rate) -> String {
-    figure(rate)
 }
 
 fn clock(clock: ClockKind) -> &'static str {
