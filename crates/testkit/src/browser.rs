@@ -91,6 +91,8 @@ pub enum Key {
     Enter = 0xE007,
     /// Away with it.
     Escape = 0xE00C,
+    /// To the next of several that stand in a row.
+    Right = 0xE014,
 }
 
 /// Which programs of the two are missing here; the reason of a skip.
@@ -195,8 +197,14 @@ impl Browser {
         let scheme = if medium == Medium::Dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         self.command("Emulation.setEmulatedMedia", &json!({"media": media, "features": features}))?;
-        // After one frame it is laid out, after two it is drawn.
-        self.run("return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))", &[])?;
+        self.settle()
+    }
+
+    /// Waits until what was begun is drawn: what waits for a frame or two, as scripts do that measure, has had them.
+    pub fn settle(&self) -> Result<(), String> {
+        const FRAMES: &str = "const frame = () => new Promise(requestAnimationFrame);
+            return frame().then(frame).then(frame)";
+        self.run(FRAMES, &[])?;
         Ok(())
     }
 

@@ -19,36 +19,48 @@ function* around(element) {
     for (let each = element; each; each = each.parentElement) yield each;
 }
 
+// What is asked of an element many times, while nothing changes, is found out once.
+function once(find) {
+    const known = new Map();
+    return element => {
+        if (!known.has(element)) known.set(element, find(element));
+        return known.get(element);
+    };
+}
+
 // Whether it is there for who listens only, or comes when the keyboard does: cut to nothing by its style, or set wholly
 // beside the page.
-function isForListeners(element) {
-    for (const each of around(element)) {
-        const { clip, clipPath, overflow, position } = style(each);
-        if (position !== 'absolute' && position !== 'fixed') continue;
-        const box = each.getBoundingClientRect();
+const isForListeners = once(element => {
+    const { clip, clipPath, overflow, position } = style(element);
+    if (position === 'absolute' || position === 'fixed') {
+        const box = element.getBoundingClientRect();
         const isCut = /^rect\((0px|1px)/.test(clip) || /^inset\((50|100)%/.test(clipPath);
         const isTiny = overflow !== 'visible' && box.width <= 2 && box.height <= 2;
         if (isCut || isTiny || box.right <= 0 || box.bottom + scrollY <= 0) return true;
     }
-    return false;
-}
+    return element.parentElement !== null && isForListeners(element.parentElement);
+});
 
 // Whether it is seen, were it in the window: not in closed details, not hidden, not transparent.
-function isSeen(element) {
+const isSeen = once(element => {
     const options = { opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: false };
     return element.checkVisibility(options) && !isForListeners(element);
-}
+});
 
 // How far above and below the line the letters of a text go, of the font's whole height. Lines may stand closer than the
 // boxes of their fonts.
 const paper = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-const inks = new Map();
-function ink(element, text) {
+const fontOf = once(element => {
     const { fontStyle, fontWeight, fontSize, fontFamily } = style(element);
-    const font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
+    return `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
+});
+const inks = new Map();
+let loaded;
+function ink(element, text) {
+    const font = fontOf(element);
     const key = font + text;
     if (!inks.has(key)) {
-        paper.font = font;
+        if (font !== loaded) paper.font = loaded = font;
         const of = paper.measureText(text);
         inks.set(key, {
             above: Math.max(0, of.fontBoundingBoxAscent - of.actualBoundingBoxAscent),
@@ -65,6 +77,19 @@ function scaleOf(element) {
     return Math.abs(matrix.b) + Math.abs(matrix.c) > 0.01 ? undefined : matrix.d;
 }
 
+// Where a text stands, line by line; word by word where blanks are kept, which may hang out at the end of a line.
+const keepsBlanks = once(element => style(element).whiteSpaceCollapse !== 'collapse');
+function rectangles(node) {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    if (!keepsBlanks(node.parentElement)) return [...range.getClientRects()];
+    return [...node.data.matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        return [...range.getClientRects()];
+    });
+}
+
 // All texts that are seen, each with a box for each of its lines: where its letters are.
 function seen() {
     const texts = [];
@@ -74,11 +99,9 @@ function seen() {
         const element = node.parentElement;
         if (!node.data.trim() || /^(script|style|template|title|desc|noscript)$/i.test(element.tagName)) continue;
         if (!isSeen(element)) continue;
-        const range = document.createRange();
-        range.selectNodeContents(node);
         const scale = scaleOf(element);
         const { above, below } = ink(element, node.data);
-        const boxes = [...range.getClientRects()].filter(box => box.width > 0 && box.height > 0).map(box => ({
+        const boxes = rectangles(node).filter(box => box.width > 0 && box.height > 0).map(box => ({
             left: box.left,
             right: box.right,
             top: box.top + (scale === undefined ? 0 : above * scale),
@@ -89,24 +112,31 @@ function seen() {
     return texts;
 }
 
+// Where an element ends what is in it; nothing where it lets all be seen. Of what a picture is made, only pictures
+// themselves have an edge; of what stands in a line, nothing has.
+const edgeOf = once(element => {
+    const { overflowX, overflowY, display } = style(element);
+    const isDrawn = element instanceof SVGElement;
+    if (isDrawn ? !(element instanceof SVGSVGElement) : display === 'inline' || display === 'contents') return undefined;
+    if (overflowX === 'visible' && overflowY === 'visible') return undefined;
+    return { overflowX, overflowY, box: element.getBoundingClientRect() };
+});
+
 // What of a box those around its element let be seen; nothing where it is scrolled away. Tells of what is cut off.
 function within(box, text, element, faults) {
     const left = { ...box };
     for (const each of around(element)) {
         if (each === document.body || each === document.documentElement) break;
-        const { overflowX, overflowY, display } = style(each);
-        // Of what a picture is made, only pictures themselves have an edge; of what stands in a line, nothing has.
-        const isDrawn = each instanceof SVGElement;
-        if (isDrawn ? !(each instanceof SVGSVGElement) : display === 'inline' || display === 'contents') continue;
-        const edge = each.getBoundingClientRect();
-        for (const [overflow, from, to] of [[overflowX, 'left', 'right'], [overflowY, 'top', 'bottom']]) {
+        const edge = edgeOf(each);
+        if (!edge) continue;
+        for (const [overflow, from, to] of [[edge.overflowX, 'left', 'right'], [edge.overflowY, 'top', 'bottom']]) {
             if (overflow === 'visible') continue;
-            const beyond = Math.max(edge[from] - left[from], left[to] - edge[to]);
+            const beyond = Math.max(edge.box[from] - left[from], left[to] - edge.box[to]);
             if (beyond > TOLERANCE && overflow !== 'auto' && overflow !== 'scroll') {
                 faults.add(`${short(text)} is cut off: ${round(beyond)} px of it are out of <${each.tagName}>`);
             }
-            left[from] = Math.max(left[from], edge[from]);
-            left[to] = Math.min(left[to], edge[to]);
+            left[from] = Math.max(left[from], edge.box[from]);
+            left[to] = Math.min(left[to], edge.box[to]);
         }
         if (left.right - left.left <= 0 || left.bottom - left.top <= 0) return undefined;
     }
@@ -168,11 +198,9 @@ function luminance(parts) {
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-function opacityOf(element, extra) {
-    let opacity = Number(extra ?? 1);
-    for (const each of around(element)) opacity *= Number(style(each).opacity);
-    return opacity;
-}
+const opacityOf = once(element => {
+    return Number(style(element).opacity) * (element.parentElement ? opacityOf(element.parentElement) : 1);
+});
 
 // What lies behind a text, nearest first: of HTML the boxes around it, of a picture what is painted where it stands.
 function* behind(element, at) {
@@ -185,6 +213,11 @@ function* behind(element, at) {
     }
 }
 
+// Whether the inside of a shape is there, and not its line only: a line has no inside, though it has a colour for one.
+function isFilledAt(shape, at) {
+    return shape.isPointInFill(new DOMPoint(at.x, at.y).matrixTransform(shape.getScreenCTM().inverse()));
+}
+
 // The layers of paint behind a text, nearest first, down to one that nothing shines through; nothing where one of them is
 // no plain colour.
 function layers(element, at) {
@@ -192,10 +225,10 @@ function layers(element, at) {
     for (const each of behind(element, at)) {
         const of = style(each);
         const isShape = each instanceof SVGGeometryElement;
-        if (isShape && of.fill === 'none') continue;
+        if (isShape && (of.fill === 'none' || !isFilledAt(each, at))) continue;
         if ((isShape && of.fill.startsWith('url(')) || (!isShape && of.backgroundImage !== 'none')) return undefined;
         const [red, green, blue, opacity] = colour(isShape ? of.fill : of.backgroundColor);
-        const paint = [red, green, blue, opacity * (isShape ? opacityOf(each, of.fillOpacity) : 1)];
+        const paint = [red, green, blue, opacity * (isShape ? opacityOf(each) * of.fillOpacity : 1)];
         if (paint[3] > 0) found.push(paint);
         if (paint[3] > 0.999) return found;
     }
@@ -212,7 +245,7 @@ function contrast() {
     sheet.replaceSync('svg, svg * { pointer-events: visiblePainted !important }');
     document.adoptedStyleSheets.push(sheet);
     const [x, y] = [scrollX, scrollY];
-    for (const { element, text } of seen()) {
+    for (const [element, text] of new Map(seen().map(({ element, text }) => [element, text]))) {
         const isDrawn = element instanceof SVGElement;
         let box = element.getBoundingClientRect();
         if (isDrawn && (box.top < 0 || box.bottom > innerHeight)) {
@@ -230,7 +263,7 @@ function contrast() {
         if (!paints || words.startsWith('url(')) continue;
         const ground = paints.reduceRight((below, paint) => over(paint, below), [1, 1, 1]);
         const [red, green, blue, opacity] = colour(words);
-        const front = over([red, green, blue, opacity * opacityOf(element, isDrawn ? of.fillOpacity : 1)], ground);
+        const front = over([red, green, blue, opacity * opacityOf(element) * (isDrawn ? of.fillOpacity : 1)], ground);
         const [bright, dim] = [luminance(front), luminance(ground)].sort((one, other) => other - one);
         const ratio = (bright + 0.05) / (dim + 0.05);
         if (ratio < CONTRAST) {

@@ -1,0 +1,281 @@
+//! The page of a report as a person meets it: on a phone, a laptop and paper, light and dark, with a keyboard, read aloud.
+//! The built program makes pages of real documents, and a browser shows them.
+//!
+//! One browser shows all pages, since it takes a second to start: so this is one test, which goes on after a fault and
+//! tells all there are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use serde_json::Value;
+use testkit::browser::look::{self, holds};
+use testkit::browser::{self, Browser, Key, Medium, View};
+
+/// The variable that names a folder for pictures of every page as it was shown, for who wants to look.
+const PICTURES: &str = "DISKPERF_PICTURES";
+
+/// The narrowest telephone there is, a tablet, a laptop.
+const WIDTHS: [u32; 3] = [320, 768, 1280];
+
+/// How high a window is; pages are longer.
+const HEIGHT: u32 = 800;
+
+/// Names that would be obeyed, or would break a page, if they were not shown as what they are.
+const HOSTILE: [&str; 2] = [
+    "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">",
+    "\u{1b}[31m'\"><b onmouseover=window.hacked=3>\u{7}\u{202e}and-a-name-that-is-much-longer-than-a-telephone-is-wide&amp;",
+];
+
+/// A page, and what the test calls it.
+struct Page {
+    name: &'static str,
+    file: PathBuf,
+}
+
+fn diskperf(folder: &Path, arguments: &[&str]) {
+    let ended = testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments);
+    assert_eq!(ended.status, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
+}
+
+/// A recorded document of the documentation.
+fn recorded(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("a document")
+}
+
+/// The same document with other names for these, wherever they stand.
+fn renamed(value: Value, names: &[(&str, &str)]) -> Value {
+    let other = |text: String| match names.iter().find(|(name, _)| *name == text) {
+        Some((_, other)) => (*other).to_owned(),
+        None => text,
+    };
+    match value {
+        Value::String(text) => Value::String(other(text)),
+        Value::Array(list) => list.into_iter().map(|value| renamed(value, names)).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (other(key), renamed(value, names))).collect(),
+        plain => plain,
+    }
+}
+
+/// Pages of documents of every kind, made by the program in this folder.
+fn pages(folder: &Path) -> Vec<Page> {
+    let drives = ["slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780"];
+    diskperf(folder, &["run", "smoke", "--json", "-o", "smoke.json"]);
+    diskperf(folder, &["io", "randwrite", ".", "--time", "1s", "--json", "-o", "io.json"]);
+    diskperf(folder, &["run", "smoke", "a=sim:flat", "b=sim:flat", "--together", "--json", "-o", "together.json"]);
+    let choose = ["choose", drives[0], drives[1], "--preset", "smoke", "--only", "read_8192", "--only", "write_8192"];
+    diskperf(folder, &[&choose[..], &["--json", "-o", "choose.json"]].concat());
+    for name in ["quick.json", "two.json"] {
+        fs::write(folder.join(name), recorded(name).to_string()).expect("it is written");
+    }
+    let chosen = fs::read_to_string(folder.join("choose.json")).expect("it was written");
+    let chosen: Value = serde_json::from_str(&chosen).expect("a document");
+    let hostile = renamed(chosen, &[("slow", HOSTILE[0]), ("fast", HOSTILE[1])]);
+    fs::write(folder.join("hostile-choose.json"), hostile.to_string()).expect("it is written");
+    let hostile = renamed(recorded("two.json"), &[("ext4", HOSTILE[0]), ("xfs", HOSTILE[1]), ("HOST", HOSTILE[0])]);
+    fs::write(folder.join("hostile-two.json"), hostile.to_string()).expect("it is written");
+
+    let reports: [(&'static str, &[&str]); 7] = [
+        ("smoke", &["smoke.json"]),
+        ("io", &["io.json"]),
+        ("together", &["together.json"]),
+        ("choose", &["choose.json"]),
+        ("quick", &["quick.json"]),
+        ("two", &["two.json"]),
+        ("hostile", &["hostile-two.json", "hostile-choose.json"]),
+    ];
+    reports.map(|(name, documents)| page(folder, name, documents)).into()
+}
+
+/// The page of these documents, as `report` takes them.
+fn page(folder: &Path, name: &'static str, documents: &[&str]) -> Page {
+    let file = folder.join(format!("{name}.html"));
+    diskperf(folder, &[&["report"], documents, &["-o", file.to_str().expect("plain words")]].concat());
+    Page { name, file }
+}
+
+/// What was wrong so far: where, and what.
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    /// Of one kind at one place a few are enough.
+    fn add(&mut self, place: &str, faults: impl IntoIterator<Item = String>) {
+        const TOLD: usize = 6;
+        let faults: Vec<String> = faults.into_iter().collect();
+        self.0.extend(faults.iter().take(TOLD).map(|fault| format!("{place}: {fault}")));
+        if let Some(more) = faults.len().checked_sub(TOLD).filter(|more| *more > 0) {
+            self.0.push(format!("{place}: and {more} more"));
+        }
+    }
+
+    fn unless(&mut self, holds: bool, place: &str, fault: &str) {
+        self.add(place, (!holds).then(|| fault.to_owned()));
+    }
+}
+
+#[test]
+fn every_page_can_be_read_on_every_screen_and_on_paper_by_eye_ear_and_keyboard() {
+    if let Some(reason) = browser::missing() {
+        testkit::skip!("{reason}");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let browser = Browser::start().expect("a browser");
+    let mut faults = Faults::default();
+    let mut look = |page: Page| {
+        looked_at(&browser, &page, &mut faults).unwrap_or_else(|error| panic!("{}: {error}", page.name));
+    };
+    thread::scope(|scope| {
+        // To simulate all tables takes as long as to look at the other pages.
+        let paper = scope.spawn(|| page(folder.path(), "paper", &["--paper"]));
+        pages(folder.path()).into_iter().for_each(&mut look);
+        look(paper.join().expect("the page of the paper"));
+    });
+    assert!(faults.0.is_empty(), "{} faults:\n{}", faults.0.len(), faults.0.join("\n"));
+}
+
+/// Everything that is asked of a page.
+fn looked_at(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(), String> {
+    let name = page.name;
+    browser.open(&page.file)?;
+    faults.add(name, look::structure(browser)?);
+    is_driven_by_keys(browser, name, faults)?;
+    if name == "hostile" {
+        takes_names_for_names(browser, faults)?;
+    }
+    is_whole_on_paper(browser, name, faults)?;
+    browser.run("for (const part of document.querySelectorAll('details')) part.open = true", &[])?;
+    for width in WIDTHS {
+        for medium in [Medium::Light, Medium::Dark] {
+            is_seen_well(browser, name, View { width, height: HEIGHT, medium }, faults)?;
+        }
+    }
+    faults.add(&format!("{name}, console"), browser.console()?);
+    // The pictures that lie in the page are no requests.
+    let requests = browser.requests()?.into_iter().filter(|address| !address.starts_with("data:"));
+    let others = requests.filter(|address| browser::url_of(&page.file).as_ref() != Ok(address));
+    faults.add(&format!("{name}, requests"), others);
+    Ok(())
+}
+
+/// Nothing is over anything, cut off, out of the page or pale.
+fn is_seen_well(browser: &Browser, name: &str, view: View, faults: &mut Faults) -> Result<(), String> {
+    browser.show(view)?;
+    let place = format!("{name}, {} px, {:?}", view.width, view.medium);
+    faults.add(&place, look::layout(browser)?);
+    faults.add(&place, look::contrast(browser)?);
+    if let Some(folder) = std::env::var_os(PICTURES) {
+        let height = browser.run("return document.documentElement.scrollHeight", &[])?.as_u64().unwrap_or_default();
+        let picture = browser.picture(view.width, u32::try_from(height).unwrap_or(HEIGHT))?;
+        let file = Path::new(&folder).join(format!("{name}-{}-{:?}.png", view.width, view.medium));
+        fs::write(&file, picture).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// On paper everything is there that a click would show, and so are the names of lines and bars.
+fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
+    // A4, 21 cm, at 96 pixels to the inch.
+    is_seen_well(browser, name, View { width: 794, height: HEIGHT, medium: Medium::Print }, faults)?;
+    let texts = look::texts(browser)?;
+    let wanted = browser.run(
+        "const first = element => element.textContent.replace(/\\s+/g, ' ').trim();
+         return [...document.querySelectorAll('.legend li, details th')].map(first).filter(Boolean)",
+        &[],
+    )?;
+    for wanted in wanted.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        faults.unless(texts.iter().any(|text| wanted.starts_with(text)), name, &format!("not on paper: {wanted}"));
+    }
+    Ok(())
+}
+
+/// Tab comes to every button, box and link, and to nothing else; Enter switches a series off and on; the keys of a chart
+/// show what its marks say, and Escape takes that away.
+fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
+    const LONGEST: usize = 400;
+    let place = format!("{name}, keyboard");
+    browser.show(View { width: 1280, height: HEIGHT, medium: Medium::Light })?;
+    browser.run(
+        "window.reached = new Set(); document.addEventListener('focusin', event => reached.add(event.target))",
+        &[],
+    )?;
+    let stops = "return [...document.querySelectorAll('button, a[href], summary, [tabindex=\"0\"]')]
+        .filter(one => one.checkVisibility({visibilityProperty: true}))";
+    let count = browser.run(&format!("{stops}.length"), &[])?.as_u64().unwrap_or_default();
+    let count = usize::try_from(count).unwrap_or(LONGEST).min(LONGEST);
+    browser.press(&vec![Key::Tab; count])?;
+    let missed = format!("{stops}.filter(one => !reached.has(one)).map(one => one.outerHTML.slice(0, 80))");
+    if count < LONGEST {
+        let missed = browser.run(&missed, &[])?;
+        let missed = missed.as_array().into_iter().flatten().map(|one| format!("Tab does not come to {one}"));
+        faults.add(&place, missed);
+    }
+
+    // The first name of a legend.
+    if holds(browser, "return !!document.querySelector('.legend button')")? {
+        browser.run("document.querySelector('.legend button').focus()", &[])?;
+        let mut states = Vec::new();
+        for _ in 0..3 {
+            states.push(browser.run(
+                "const button = document.activeElement, name = button.textContent;
+                 const parts = [...button.closest('figure').querySelectorAll('svg [data-series]')];
+                 const seen = of => of.filter(one => one.checkVisibility({visibilityProperty: true})).length;
+                 const own = parts.filter(one => one.dataset.series === name);
+                 const others = parts.filter(one => one.dataset.series !== name);
+                 return [button.ariaPressed, seen(own), own.length, seen(others) === others.length]",
+                &[],
+            )?);
+            browser.press(&[Key::Enter])?;
+        }
+        browser.press(&[Key::Enter])?;
+        let is = |state: &Value, pressed: &str, all: bool| {
+            let parts = state[2].as_u64().unwrap_or_default();
+            parts > 0 && state[0] == pressed && state[1] == if all { parts } else { 0 } && state[3] == true
+        };
+        let switched = is(&states[0], "true", true) && is(&states[1], "false", false) && is(&states[2], "true", true);
+        faults.unless(switched, &place, &format!("Enter does not switch a series: {states:?}"));
+    }
+
+    let has_tips =
+        "return [...document.querySelectorAll('[tabindex=\"0\"]')].some(one => one.querySelector('svg .tip'))";
+    if holds(browser, has_tips)? {
+        browser.run(
+            "[...document.querySelectorAll('[tabindex=\"0\"]')].find(one => one.querySelector('svg .tip')).focus()",
+            &[],
+        )?;
+        browser.press(&[Key::Right])?;
+        // It is shown when the page has moved to where it is.
+        browser.settle()?;
+        let shown = "const tip = document.getElementById('tip'), box = tip.getBoundingClientRect();
+             return !tip.hidden && tip.textContent.length > 3 && box.left >= 0 && box.right <= innerWidth
+                 && box.top >= 0 && box.bottom <= innerHeight";
+        faults.unless(holds(browser, shown)?, &place, "the arrow shows no tip");
+        browser.press(&[Key::Escape])?;
+        let gone = holds(browser, "return document.getElementById('tip').hidden")?;
+        faults.unless(gone, &place, "Escape leaves a tip");
+    }
+    Ok(())
+}
+
+/// What others called things is shown and not obeyed, and another program reads it as it was.
+fn takes_names_for_names(browser: &Browser, faults: &mut Faults) -> Result<(), String> {
+    let place = "hostile";
+    faults.unless(holds(browser, "return window.hacked === undefined")?, place, "a name ran");
+    let texts = look::texts(browser)?;
+    for words in
+        ["</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">", "\\u{1b}[31m'\"><b onm"]
+    {
+        faults.unless(texts.iter().any(|text| text.contains(words)), place, &format!("nowhere shown: {words}"));
+    }
+    let obeyed = |text: &String| text.contains(|letter: char| letter.is_control() || letter == '\u{202e}');
+    faults.add(place, texts.iter().filter(|text| obeyed(text)).map(|text| format!("a terminal would obey {text:?}")));
+    let names = browser.run(
+        "return JSON.parse(document.querySelector('script[type=\"application/json\"]').textContent).run.targets.map(one => one.name)",
+        &[],
+    )?;
+    faults.unless(names == Value::from(HOSTILE.to_vec()), place, &format!("the document has other names: {names}"));
+    Ok(())
+}
