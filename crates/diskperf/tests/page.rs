@@ -180,15 +180,16 @@ fn is_seen_well(browser: &Browser, name: &str, view: View, faults: &mut Faults) 
 fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
     // A4, 21 cm, at 96 pixels to the inch.
     is_seen_well(browser, name, View { width: 794, height: HEIGHT, medium: Medium::Print }, faults)?;
-    let texts = look::texts(browser)?;
-    let wanted = browser.run(
-        "const first = element => element.textContent.replace(/\\s+/g, ' ').trim();
-         return [...document.querySelectorAll('.legend li, details th')].map(first).filter(Boolean)",
+    let missing = browser.run(
+        "const speaks = one => one.checkVisibility({visibilityProperty: true, opacityProperty: true})
+             && [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+         return [...document.querySelectorAll('.legend li, details th, details pre')]
+             .filter(one => one.textContent.trim() && ![one, ...one.querySelectorAll('*')].some(speaks))
+             .map(one => `not on paper: ${one.textContent}`)",
         &[],
     )?;
-    for wanted in wanted.as_array().into_iter().flatten().filter_map(Value::as_str) {
-        faults.unless(texts.iter().any(|text| wanted.starts_with(text)), name, &format!("not on paper: {wanted}"));
-    }
+    let missing = missing.as_array().into_iter().flatten().filter_map(Value::as_str);
+    faults.add(name, missing.map(str::to_owned));
     Ok(())
 }
 
