@@ -44,10 +44,13 @@ fn template() -> Value {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     let text = DOCUMENT.get_or_init(|| {
         let programs = ["--only", "read_8192", "--only", "write_8192", "--only", "commit", "--rounds", "1", "--json"];
-        diskperf(scratch().path(), &[&["run", "smoke", "disk=sim:flat"], &programs[..]].concat()).out
+        diskperf(scratch().path(), &[&["run", "smoke", TARGET], &programs[..]].concat()).out
     });
     serde_json::from_str(text).expect("a document")
 }
+
+/// What it ran on.
+const TARGET: &str = "disk=sim:flat";
 
 /// Rounds that are as much faster than those of the template, five or as many as are asked for: with little noise.
 fn around(factor: f64, rounds: usize) -> Vec<f64> {
@@ -93,8 +96,19 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
     made(&folder, "now.json", &[(READ, around(1.2, 6)), (WRITE, around(0.8, 5)), (COMMIT, noisy)], |document| {
         document["run"]["kernel"] = json!("Linux 9.9");
         document["run"]["version"] = json!("7.7.7");
-        document["run"]["targets"][0]["mount_options"] = json!(["noatime"]);
-        document["run"]["targets"][0]["name"] = json!("other");
+        // The kernel keeps more or less of it for itself.
+        document["run"]["memory_bytes"] = json!(document["run"]["memory_bytes"].as_u64().expect("bytes") / 1000 * 999);
+        let target = &mut document["run"]["targets"][0];
+        target["mount_options"] = json!(["noatime"]);
+        (target["name"], target["argument"]) = (json!("other"), json!("other=/mnt"));
+        for word in document["run"]["command"].as_array_mut().expect("words").iter_mut().filter(|word| **word == TARGET)
+        {
+            *word = json!("other=/mnt");
+        }
+        let target = &mut document["run"]["targets"][0];
+        (target["device"], target["model"], target["scheduler"]) = (json!("sdb"), json!("WDC WD40"), json!("bfq"));
+        target["tuning"] = json!("nr_requests:4");
+        target["device_bytes"] = json!(1u64 << 40);
         document["run"]["started_unix_s"] =
             json!(document["run"]["started_unix_s"].as_f64().expect("a time") + 864_000.0);
     });
@@ -116,6 +130,15 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
     assert_eq!(change("kernel")[1], "Linux 9.9");
     assert_eq!(change("diskperf")[1], "7.7.7");
     assert_eq!(change("mount options"), ["no noatime", "noatime"]);
+    assert_eq!(change("tuning"), ["as it was found", "nr_requests:4"]);
+    for (what, now) in
+        [("device model", "WDC WD40"), ("scheduler", "bfq"), ("device size", "1 TiB"), ("target", "other=/mnt")]
+    {
+        assert_eq!(change(what)[1], now, "{what}");
+    }
+    let told = compared["environment"].as_array().expect("changes").iter().map(|change| change["what"].clone());
+    let untold = ["memory", "memory limit", "host", "CPUs", "command", "write cache", "full"];
+    assert!(told.into_iter().all(|what| !untold.contains(&what.as_str().unwrap_or_default())), "{compared:#}");
 
     // Targets of one run each are the same, whatever they are called.
     let table = printed(&folder, &["compare", "then.json", "now.json"], 0).out;

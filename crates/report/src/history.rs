@@ -109,7 +109,7 @@ fn grid(past: &Past) -> Grid {
         Column::figures("rate"),
         Column::figures("+-").left_out(1),
         Column::figures("CPU").left_out(3),
-        Column::words("").left_out(4),
+        Column::words("course").left_out(4),
         Column::words("since the one before"),
         Column::words("marks").left_out(2),
         Column::words("changed"),

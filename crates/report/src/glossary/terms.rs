@@ -181,6 +181,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "What has changed around the runs stands above the table; what nobody recorded is in the ratio too.",
     },
     Entry {
+        word: "course",
+        also: &[],
+        brief: "how high the rate was each time: the longest bar is the highest of all",
+        says: "A bar of characters for each run; the highest rate of the series has twenty.",
+        when: "A column of diskperf history.",
+        advice: "Where it bends, the column changed says what else did; compare those two runs.",
+    },
+    Entry {
         word: "seed",
         also: &[],
         brief: "what every random order begins with",
