@@ -267,7 +267,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         rate: measured.then(|| summary::rate(kept(), together, base, clock, row.unit)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
-        io: measured.then(|| io(&kept_runs)).flatten(),
+        io: measured.then(|| io(&kept_runs, phase)).flatten(),
         time: measured.then(|| limits::where_it_went(&used)),
         breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
         limited_by: measured.then(|| limits::limited_by(&used)),
@@ -435,17 +435,19 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
 }
 
 /// Bytes on both sides; nothing where the device could not be seen every time.
-fn io(runs: &[&PhaseRun]) -> Option<Io> {
-    let mut io = Io { program_bytes: 0, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
+fn io(runs: &[&PhaseRun], phase: &Phase) -> Option<Io> {
+    let mut program_bytes = 0;
+    let mut io = Io { program_bytes: None, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     for run in runs {
         let device = run.witness.device?;
         let tally = run.tally();
-        io.program_bytes += tally.bytes_read + tally.bytes_written;
+        program_bytes += tally.bytes_read + tally.bytes_written;
         io.device_read += device.read;
         io.device_written += device.written;
         io.device_written_at_return += run.written_at_return?;
         io.flushes += device.flushes;
     }
+    io.program_bytes = (phase.unit.first != OpKind::Run).then_some(program_bytes);
     (!runs.is_empty()).then_some(io)
 }
 

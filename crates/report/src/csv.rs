@@ -81,7 +81,7 @@ fn line(name: &str, document: &Document, cell: &Cell) -> String {
         number(latency.and_then(|latency| latency.p99)),
         number(latency.and_then(|latency| latency.p999)),
         number(latency.map(|latency| latency.max)),
-        number(cell.io.map(|io| io.program_bytes)),
+        number(cell.io.and_then(|io| io.program_bytes)),
         number(cell.io.map(|io| io.device_read)),
         number(cell.io.map(|io| io.device_written)),
         number(cell.io.map(|io| io.flushes)),

@@ -258,8 +258,8 @@ impl LatencyKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Io {
-    /// Bytes that the programs moved.
-    pub program_bytes: u64,
+    /// Bytes that the programs moved; null of a command of a person's own, whose calls nobody counts.
+    pub program_bytes: Option<u64>,
     /// Bytes that the device read, for everybody.
     pub device_read: u64,
     /// Bytes that the device wrote, for everybody.

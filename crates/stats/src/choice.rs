@@ -390,7 +390,7 @@ mod tests {
 
     fn limited(cell: Cell, what: &str, flushes: u64, device_written: u64) -> Cell {
         let limited_by = Some(LimitedBy { what: what.to_owned(), evidence: String::new() });
-        let io = Io { program_bytes: 1, device_read: 0, device_written, device_written_at_return: 0, flushes };
+        let io = Io { program_bytes: Some(1), device_read: 0, device_written, device_written_at_return: 0, flushes };
         Cell { limited_by, io: Some(io), ..cell }
     }
 

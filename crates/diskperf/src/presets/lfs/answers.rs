@@ -112,7 +112,7 @@ fn share(cell: &Cell, raw: f64) -> String {
     let reads = cell.phase.starts_with("read");
     let moved = cell.io.as_ref().and_then(|io| {
         let device = if reads { io.device_read } else { io.device_written };
-        (io.program_bytes > 0).then(|| device as f64 / io.program_bytes as f64)
+        io.program_bytes.filter(|bytes| *bytes > 0).map(|bytes| device as f64 / bytes as f64)
     });
     let note = match moved {
         Some(moved) if moved < SERVED && (reads || percent > 100.0) => {
@@ -132,9 +132,9 @@ fn written(cell: &Cell) -> String {
     let Some(Io { program_bytes, device_written, device_written_at_return, .. }) = cell.io else {
         return "n.m.".to_owned();
     };
-    if program_bytes == 0 {
+    let Some(program_bytes) = program_bytes.filter(|bytes| *bytes > 0) else {
         return format!("{} ({} when durable)", Bytes(device_written_at_return), Bytes(device_written));
-    }
+    };
     let percent = |bytes: u64| 100.0 * bytes as f64 / program_bytes as f64;
     let at_return = percent(device_written_at_return).min(100.0);
     format!("{} % ({} % when durable)", digits(at_return), digits(percent(device_written)))
@@ -182,7 +182,13 @@ mod tests {
     }
 
     fn io(program_bytes: u64, device_read: u64, at_return: u64, device_written: u64) -> Option<Io> {
-        Some(Io { program_bytes, device_read, device_written, device_written_at_return: at_return, flushes: 0 })
+        Some(Io {
+            program_bytes: Some(program_bytes),
+            device_read,
+            device_written,
+            device_written_at_return: at_return,
+            flushes: 0,
+        })
     }
 
     /// The lab's own figures on a device of 10 MB/sec, and what its counters might have said.
