@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 36] = [
+const PLACES: [(&str, &[Deed], &str); 37] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -101,6 +101,7 @@ const PLACES: [(&str, &[Deed], &str); 36] = [
     ("xtask/src/dist/deb.rs", &[Run, Scratch], "that program, gzip, git and dpkg-deb, on a tree of its own"),
     ("xtask/src/jobs.rs", &[Run], "shells, in its own tests"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
+    ("xtask/src/picture.rs", &[Scratch], "the page that is drawn"),
     ("xtask/src/process.rs", &[Run], "cargo"),
     ("xtask/src/prove.rs", &[Run], "git, to name the commit"),
     ("xtask/src/test.rs", &[Scratch], "the file of skips"),

@@ -113,7 +113,7 @@ fn figures(cell: &Cell) -> [String; 17] {
         whole(latency.and_then(|latency| latency.p99)),
         whole(latency.and_then(|latency| latency.p999)),
         whole(latency.map(|latency| latency.max)),
-        whole(io.map(|io| io.program_bytes)),
+        whole(io.and_then(|io| io.program_bytes)),
         whole(io.map(|io| io.device_read)),
         whole(io.map(|io| io.device_written)),
         whole(io.map(|io| io.flushes)),
