@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod announce;
 pub mod bw;
 pub mod choose;
 pub mod classic;

@@ -10,6 +10,7 @@ use stats::comparison::LEAST_PAIRS;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo, steady};
 use units::{Bytes, Nanos};
 
+use super::announce::announce;
 use super::conclusion::conclude;
 use super::devices;
 use super::memory::limit_memory;
@@ -21,14 +22,13 @@ use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor, Standing};
 use crate::cli::run::RunArguments;
 use crate::cli::values::Data;
-use crate::conditioning;
 use crate::consent;
 use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
 use crate::exit::Exit;
-use crate::forecast::{Forecast, Prices, about};
+use crate::forecast::{Forecast, Prices};
 use crate::judge;
 use crate::keeper::Keeper;
 use crate::layout::{OutputArguments, RunFormat};
@@ -39,7 +39,7 @@ use crate::published;
 use crate::runner::Broken;
 use crate::signals::Stop;
 use crate::sizing::{self, Wishes};
-use crate::target::{Site, Target, VolumeArgument};
+use crate::target::{Site, Target};
 use crate::worlds::{self, AnyWorld, Worlds};
 
 /// What a run left in hand.
@@ -295,55 +295,6 @@ fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>
     }
     let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
     Ok(rows.into_iter().filter(is_wanted).collect())
-}
-
-/// Says what will be written, before it is.
-fn announce(plan: &Plan, targets: &[Target], keep: bool) {
-    if plan.until_steady
-        && let Some(rounds) = conditioning::rounds_in_words(plan)
-    {
-        remark!("{rounds}");
-    }
-    let time = plan.limits.and_then(|limits| limits.time);
-    let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
-    for (index, target) in targets.iter().enumerate() {
-        let writes = plan.writes_in_words(index);
-        let space = Bytes(plan.space(index));
-        // What a command needs, nobody knows.
-        let at_most = if space.0 == 0 { String::new() } else { format!(", at most {space} at a time") };
-        match &target.site {
-            Site::Directory { path, .. } => {
-                let path = path.display();
-                remark!("writes {writes} in {path}{at_most}{time}; Ctrl-C leaves nothing behind");
-            }
-            Site::Image { image, host } => {
-                let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
-                let host = host.file_system.as_deref().map_or_else(String::new, |host| format!(" ({host})"));
-                let file_system = image.file_system();
-                let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
-                remark!(
-                    "writes an image of {size} in {directory}{host}, then {writes} to {file_system} on it{time}; {after}"
-                );
-            }
-            Site::Volume(volume) => {
-                let VolumeArgument { spec, inspected, .. } = &**volume;
-                let (device, file_system) = (inspected.described(), &spec.file_system);
-                let line = spec.mkfs_line().unwrap_or_default();
-                let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
-                if !holds.is_empty() {
-                    remark!("destroys what is on {device}: {}", holds.join("; "));
-                }
-                let after = if keep { "the file system stays there" } else { "its signature is erased afterwards" };
-                remark!("makes {file_system} on {device} ({line}), then writes {writes} to it{time}; {after}");
-            }
-            Site::Device(device) => match &device.overwriting {
-                Some(overwriting) => remark!("{}", conditioning::announcement(overwriting)),
-                None => remark!("reads {}", device.path.display()),
-            },
-            Site::File { path, .. } => remark!("reads {}", path.display()),
-            Site::Simulated(_) => {}
-        }
-    }
 }
 
 /// Restores what an earlier run that was killed has left changed, and says so.

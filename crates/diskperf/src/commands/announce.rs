@@ -1,0 +1,57 @@
+//! What is said of a run before anything of it is done: what it writes where, and what is left of that.
+
+use units::Bytes;
+
+use crate::conditioning;
+use crate::forecast::about;
+use crate::plan::Plan;
+use crate::target::{Site, Target, VolumeArgument};
+
+/// Says what will be written, before it is.
+pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
+    if plan.until_steady
+        && let Some(rounds) = conditioning::rounds_in_words(plan)
+    {
+        remark!("{rounds}");
+    }
+    let time = plan.limits.and_then(|limits| limits.time);
+    let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
+    for (index, target) in targets.iter().enumerate() {
+        let writes = plan.writes_in_words(index);
+        let space = Bytes(plan.space(index));
+        // What a command needs, nobody knows.
+        let at_most = if space.0 == 0 { String::new() } else { format!(", at most {space} at a time") };
+        match &target.site {
+            Site::Directory { path, .. } => {
+                let path = path.display();
+                remark!("writes {writes} in {path}{at_most}{time}; Ctrl-C leaves nothing behind");
+            }
+            Site::Image { image, host } => {
+                let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
+                let host = host.file_system.as_deref().map_or_else(String::new, |host| format!(" ({host})"));
+                let file_system = image.file_system();
+                let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
+                remark!(
+                    "writes an image of {size} in {directory}{host}, then {writes} to {file_system} on it{time}; {after}"
+                );
+            }
+            Site::Volume(volume) => {
+                let VolumeArgument { spec, inspected, .. } = &**volume;
+                let (device, file_system) = (inspected.described(), &spec.file_system);
+                let line = spec.mkfs_line().unwrap_or_default();
+                let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
+                if !holds.is_empty() {
+                    remark!("destroys what is on {device}: {}", holds.join("; "));
+                }
+                let after = if keep { "the file system stays there" } else { "its signature is erased afterwards" };
+                remark!("makes {file_system} on {device} ({line}), then writes {writes} to it{time}; {after}");
+            }
+            Site::Device(device) => match &device.overwriting {
+                Some(overwriting) => remark!("{}", conditioning::announcement(overwriting)),
+                None => remark!("reads {}", device.path.display()),
+            },
+            Site::File { path, .. } => remark!("reads {}", path.display()),
+            Site::Simulated(_) => {}
+        }
+    }
+}
