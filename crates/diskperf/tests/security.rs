@@ -197,6 +197,12 @@ fn a_terminal_obeys_no_name() {
         is_plain(&ended, layout);
         assert!(layout != "markdown" || !ended.out.contains("<b>"), "{}", ended.out);
     }
+    for layout in ["html", "markdown"] {
+        let ended = with_store(&["report", "last", "--format", layout]);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        is_plain(&ended, layout);
+        assert!(!ended.out.contains("<b>|=1"), "{}", ended.out);
+    }
     // JSON says it whole.
     let whole = document(&with_store(&["show", "last", "--json"]));
     assert_eq!(whole["run"]["targets"][0]["name"], Value::from(target));

@@ -10,7 +10,9 @@
   tip.setAttribute('role', 'status');
   tip.hidden = true;
   document.body.append(tip);
-  const hide = () => { tip.hidden = true; };
+  // What the keyboard is at: its tip stays while the page moves towards it.
+  let kept = null;
+  const hide = () => { tip.hidden = true; kept = null; };
   const show = (at) => {
     tip.textContent = at.dataset.tip;
     tip.hidden = false;
@@ -22,11 +24,12 @@
   };
   const reached = (event) => {
     const at = event.target instanceof Element && event.target.closest('.tip[data-tip]');
-    if (at) show(at); else if (event.type !== 'focusin') hide();
+    if (event.type !== 'focusin') hide();
+    if (at) show(at);
   };
   for (const event of ['pointerover', 'click', 'focusin']) document.addEventListener(event, reached);
   document.addEventListener('focusout', hide);
-  document.addEventListener('scroll', hide, true);
+  document.addEventListener('scroll', () => { if (kept) show(kept); else hide(); }, true);
   for (const chart of all('.plot')) {
     let place = -1;
     chart.tabIndex = 0;
@@ -44,8 +47,9 @@
       if (!step || !marks.length) return;
       event.preventDefault();
       place = (place + step + marks.length) % marks.length;
-      marks[place].scrollIntoView({ block: 'nearest', inline: 'nearest' });
-      requestAnimationFrame(() => requestAnimationFrame(() => show(marks[place])));
+      kept = marks[place];
+      kept.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      show(kept);
     });
   }
 
