@@ -170,6 +170,11 @@ fn is_plain(ended: &Ended, what: &str) {
 /// A name as an enemy gives it: it clears the screen, begins a line, and turns the words around.
 const NAME: &str = "a\u{1b}[2J\u{9b}31m\nforged\r\u{7f}\u{202e}<b>|=1";
 
+/// What Markdown reads: all but what stands between fences, where nothing is obeyed.
+fn outside(markdown: &str) -> String {
+    markdown.split("```").step_by(2).collect()
+}
+
 #[test]
 fn a_terminal_obeys_no_name() {
     let folder = scratch();
@@ -195,13 +200,13 @@ fn a_terminal_obeys_no_name() {
         let ended = with_store(&["export", "last", "--format", layout]);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         is_plain(&ended, layout);
-        assert!(layout != "markdown" || !ended.out.contains("<b>"), "{}", ended.out);
+        assert!(layout != "markdown" || !outside(&ended.out).contains("<b>"), "{}", ended.out);
     }
     for layout in ["html", "markdown"] {
         let ended = with_store(&["report", "last", "--format", layout]);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         is_plain(&ended, layout);
-        assert!(!ended.out.contains("<b>|=1"), "{}", ended.out);
+        assert!(!outside(&ended.out).contains("<b>|=1"), "{}", ended.out);
     }
     // JSON says it whole.
     let whole = document(&with_store(&["show", "last", "--json"]));
