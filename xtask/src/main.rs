@@ -1,9 +1,9 @@
 //! The project's own tasks, run as `cargo xtask TASK`.
 //!
 //! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `docs` has the
-//! documents show what the program prints; `prove` measures what is promised and takes longer; `dist` makes what is
+//! documents show what the program prints, `picture` what a report looks like; `prove` measures what is promised and takes longer; `dist` makes what is
 //! handed out; `calibrate` fits the machines, `golden` keeps what they give. No task touches anything outside the
-//! target folder and the temporary one, but for the packages that `test` installs, the documents that `docs` writes,
+//! target folder and the temporary one, but for the packages that `test` installs, the documents that `docs` writes, the picture,
 //! `calibrate --write` (machines/) and `golden` (golden/).
 
 mod built;
@@ -13,6 +13,7 @@ mod golden;
 mod jobs;
 mod libtest;
 mod packages;
+mod picture;
 mod process;
 mod prove;
 mod skips;
@@ -21,6 +22,7 @@ mod test;
 mod tidy;
 mod unprivileged;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -69,6 +71,14 @@ enum Task {
         #[arg(long)]
         measure: bool,
     },
+    /// The picture of a report that README.md shows: docs/report.png, of the first part of the page.
+    ///
+    /// Needs chromium and chromedriver. Look at it before it is committed.
+    Picture {
+        /// The document that the page is made of, from the root of the project.
+        #[arg(default_value = picture::DOCUMENT)]
+        document: PathBuf,
+    },
     /// The figures that are promised, measured; takes up to hours and wants a machine with nothing else to do.
     ///
     /// Keeps what was measured under target/prove and goes on there where it was interrupted. Prints a table
@@ -104,6 +114,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
         Task::Docs { write, measure } => docs::run(write, measure),
+        Task::Picture { document } => picture::run(&document),
         Task::Prove { names, again } => prove::run(&names, again),
         Task::Dist => dist::run(),
         Task::Calibrate { arguments } => {
