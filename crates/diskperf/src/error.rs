@@ -96,6 +96,10 @@ pub enum Error {
     OnlyRead { path: PathBuf, preset: &'static str },
     #[error("the programs need {needed}, and the image has {size}")]
     SmallImage { size: Bytes, needed: Bytes },
+    #[error("{target} cannot be filled or aged: {why}")]
+    NotAged { target: String, why: &'static str },
+    #[error("{fill} % of {bytes} leave {left}, and the programs need {needed}")]
+    TooFull { fill: u32, bytes: Bytes, left: Bytes, needed: Bytes, most: Option<u32> },
     #[error("no file system is made for any target, so there is nothing to keep")]
     NothingToKeep,
     #[error("one target alone leaves nothing to choose")]
@@ -216,6 +220,8 @@ impl Error {
             | Error::SmallImage { .. }
             | Error::SameDevice { .. }
             | Error::NothingToKeep
+            | Error::NotAged { .. }
+            | Error::TooFull { .. }
             | Error::NoChoice
             | Error::ShortBudget { .. }
             | Error::NoSuchPart(_)
@@ -350,6 +356,11 @@ impl Error {
             Error::SmallDevice { .. } => "name a larger device, or ask for less with --size".to_owned(),
             Error::SameDevice { .. } => "measure it in two runs, or name another device".to_owned(),
             Error::SmallImage { .. } => "ask for more with size=, or leave it out".to_owned(),
+            Error::NotAged { .. } => "--fill and --age are for image:FSTYPE and new:FSTYPE@DEVICE".to_owned(),
+            Error::TooFull { most, .. } => match most {
+                Some(most) => format!("--fill {most}% at most, a smaller --size, or more with size="),
+                None => "ask for a smaller --size, or for more with size=".to_owned(),
+            },
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
             Error::NoChoice => "name two or more, as in diskperf choose . /mnt; one place with two settings is a=. b=.,tune=scheduler:none".to_owned(),
             Error::ShortBudget { needs, .. } => {

@@ -48,7 +48,7 @@ impl Ground {
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Ground, Error> {
-        let made = match &target.site {
+        let mut made = match &target.site {
             Site::Image { image, .. } => Some(make(&image.spec(needed), needed, stop, &mut |bytes, of| {
                 notify(Event::ImageWritten { target: &target.name, bytes, of });
             })?),
@@ -72,7 +72,17 @@ impl Ground {
         if let Some(tuning) = &tuning {
             tuning.apply().and_then(Tuned::restore)?;
         }
-        let info = TargetInfo { conditioned, ..info(target, made.as_ref())? };
+        let aged = match (target.wear, &mut made) {
+            (Some(wear), Some(made)) => {
+                let needed = Bytes(needed.saturating_add(needed / 20));
+                let aged = wear.apply(target, made.path(), needed, stop)?;
+                // Some hold blocks in reserve for files that may grow, until they are mounted anew: xfs a tenth of them.
+                made.remount()?;
+                Some(aged)
+            }
+            _ => None,
+        };
+        let info = TargetInfo { conditioned, aged, ..info(target, made.as_ref())? };
         let made = made.map(|made| Arc::new(Mutex::new(made)));
         Ok(Ground { site: target.site.clone(), made, raw, tuning, info, label: label.map(str::to_owned) })
     }
@@ -288,6 +298,7 @@ pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, Error> {
         image: image.transpose()?,
         heat: device.and_then(Heat::of).map(heat_in_words),
         conditioned: None,
+        aged: None,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),
         before_each: None,
     })

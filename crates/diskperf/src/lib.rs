@@ -10,6 +10,7 @@
 #[macro_use]
 mod output;
 
+mod aging;
 mod anonymous;
 mod budget;
 pub mod calibrate;

@@ -57,8 +57,8 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     let room = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(place.free_bytes / 10 * 9),
         // What a file system takes of its own on a small image, log and tables.
-        Site::Image { image, .. } => image.size.map(|size| size.0 / 3),
-        Site::Volume(volume) => Some(volume.inspected.bytes() / 3),
+        Site::Image { image, .. } => image.size.map(|size| beside(target, size.0) / 3),
+        Site::Volume(volume) => Some(beside(target, volume.inspected.bytes()) / 3),
         Site::Device(_) | Site::File { .. } | Site::Simulated { .. } => None,
     });
     let room = room.min().unwrap_or(u64::MAX);
@@ -87,6 +87,11 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
         smallest,
         rounds: wishes.rounds,
     }
+}
+
+/// What of a file system of so many bytes is left beside the files that it is filled with.
+fn beside(target: &Target, bytes: u64) -> u64 {
+    target.wear.map_or(bytes, |wear| wear.left(Bytes(bytes)).0)
 }
 
 fn power_of_two(most: u64) -> u64 {

@@ -19,6 +19,7 @@ use kernel::storage::Storage;
 use kernel::tuning::Setting;
 use units::Bytes;
 
+use crate::aging::Wear;
 use crate::error::Error;
 use crate::presets::LEAST_DEVICE;
 
@@ -129,6 +130,8 @@ pub struct Target {
     pub site: Site,
     /// How the queue of its device is tuned while it is measured.
     pub tuning: Vec<Setting>,
+    /// How its file system is used before it is measured, where that was asked for.
+    pub wear: Option<Wear>,
 }
 
 /// Where a target is.
@@ -201,7 +204,7 @@ impl Target {
                 Site::Simulated(simulated)
             }
         };
-        Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning })
+        Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning, wear: None })
     }
 
     /// All of them; no two may have one name, nor overwrite one device.
@@ -346,12 +349,17 @@ impl Target {
             Site::Directory { path, place } => (path.as_path(), place, programs),
             Site::Image { image, host } => match image.size {
                 Some(size) if size < programs => return Err(Error::SmallImage { size, needed: programs }),
+                Some(size) => {
+                    self.check_wear(size, programs)?;
+                    (image.directory(), host, image.spec(needed).file_bytes())
+                }
                 _ => (image.directory(), host, image.spec(needed).file_bytes()),
             },
             Site::Volume(volume) => {
                 let (device, size) = (volume.inspected.node(), Bytes(volume.inspected.bytes()));
                 let is_small = size < programs;
-                return if is_small { Err(Error::SmallDevice { device, size, needed: programs }) } else { Ok(()) };
+                let small = || Error::SmallDevice { device, size, needed: programs };
+                return if is_small { Err(small()) } else { self.check_wear(size, programs) };
             }
             Site::Simulated(simulated) => return simulated.check(1, needed),
             Site::Device(device) => return device.check_size(LEAST_DEVICE),
@@ -363,6 +371,13 @@ impl Target {
             Site::Image { .. } => Err(ImageFault::NoRoom { directory: path, free, needed }.into()),
             _ => Err(Error::NoRoom { path, free, needed }),
         }
+    }
+}
+
+impl Target {
+    /// Refuses where a file system of so many bytes, filled as asked for, leaves too little.
+    fn check_wear(&self, bytes: Bytes, needed: Bytes) -> Result<(), Error> {
+        self.wear.map_or(Ok(()), |wear| wear.check((bytes, wear.left(bytes)), needed))
     }
 }
 

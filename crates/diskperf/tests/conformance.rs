@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
-use workload::programs::{book, lab, mckusick, modern};
+use workload::programs::{aging, book, lab, mckusick, modern};
 use workload::{
-    Access, Base, Body, Census, Directory, Durability, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order, Overlap,
-    Places, Placing, Program, Reason, Recorder, Stream, Tally, World,
+    Access, Aging, Base, Body, Census, Directory, Durability, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order,
+    Overlap, Places, Placing, Program, Reason, Recorder, Stream, Tally, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
@@ -76,6 +76,7 @@ fn programs() -> Vec<Program> {
     }
     programs.push(modern::random_read(64 * 1024, 4096, 9, 1));
     programs.push(modern::commit(5, 4096));
+    programs.push(aging::aging(Aging { level: 400 << 10, churns: 12, largest: 64 << 10, seed: 1 }));
     for (name, words) in [("uniform", "reads=50"), ("local", "sizes=512B:1+6000B:1,reads=70,hot=60/10,near=20")] {
         let mix = words.parse().expect("a mix");
         programs.push(VaxMix { name, mix, bytes: 100_000, accesses: 40, seed: 1 }.program());

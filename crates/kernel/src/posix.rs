@@ -165,6 +165,11 @@ impl Posix {
         self.programs.iter_mut().try_for_each(Program::come_back)
     }
 
+    /// Ends, and what the programs made stays where it is.
+    pub fn stay(mut self) {
+        self.programs.iter_mut().for_each(Program::stay);
+    }
+
     /// Removes what the programs stand in; says of the first that could not be removed.
     pub fn finish(mut self) -> Result<(), Fault> {
         self.programs.iter_mut().map(Program::finish).fold(Ok(()), Result::and)

@@ -108,6 +108,12 @@ impl Program {
         self.workspace.take().map_or(Ok(()), |workspace| workspace.remove(root))
     }
 
+    /// Leaves its folder with all it holds, which stays.
+    pub(crate) fn stay(&mut self) {
+        self.process.leave();
+        self.workspace.take().into_iter().for_each(Workspace::leave);
+    }
+
     /// Has the file system mounted anew, where that is possible. The program's files are closed before.
     pub(crate) fn remount(&mut self) -> Result<(), Fault> {
         let Some(remount) = &mut self.remount else { return Ok(()) };

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use stats::summary::CONFIDENCE;
-use stats::{Cell, Document, LowerCache, Mark, MarkCode, Provenance, Rate, TargetInfo};
+use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Provenance, Rate, TargetInfo};
 use units::Bytes;
 
 use crate::device::conditioned;
-use crate::numbers::significant;
+use crate::numbers::{significant, whole};
 use crate::rows;
 
 /// A line per target, and one about the machine.
@@ -62,6 +62,12 @@ fn target(target: &TargetInfo) -> String {
             line += ", through the page cache there";
         }
     }
+    let is_ours = target.image.is_some() || own.starts_with("new:");
+    match &target.aged {
+        Some(aged) => line += &format!(", age: {}", aged_in_words(aged)),
+        None if is_ours => line += ", age: fresh",
+        None => {}
+    }
     if let Some(before) = &target.before_each {
         line += &format!(", {before}");
     }
@@ -92,6 +98,27 @@ fn lower_cache(document: &Document, target: &TargetInfo) -> &'static str {
     let is_unknown =
         |cell: &Cell| cell.target == target.name && cell.state.lower_cache == Some(LowerCache::NotMeasured);
     if document.cells.iter().any(is_unknown) { ", lower cache: n.m." } else { "" }
+}
+
+/// `1,000 churns at 70 % (seed 1)`.
+fn aged_in_words(aged: &Aged) -> String {
+    match aged.churns {
+        0 => format!("filled (seed {})", aged.seed),
+        churns => format!("{} churns at {} % (seed {})", whole(churns.into()), aged.fill, aged.seed),
+    }
+}
+
+/// What was done to a file system before it was measured, in words.
+pub fn aged(aged: &Aged) -> String {
+    let Aged { files_made, files_deleted, written_bytes, elapsed_s, .. } = aged;
+    format!(
+        "{}; {} files made, {} of them removed again, {} written in {} s",
+        aged_in_words(aged),
+        whole(*files_made),
+        whole(*files_deleted),
+        size(*written_bytes),
+        significant(*elapsed_s, 2)
+    )
 }
 
 fn size(bytes: u64) -> String {

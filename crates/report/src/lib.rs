@@ -29,6 +29,7 @@ pub mod wrap;
 
 pub use device::conditioned;
 pub use grid::Page;
+pub use header::aged;
 pub use markdown::markdown;
 pub use numbers::{RUNS, significant};
 pub use rows::{first_figure, name as cell_name};

@@ -37,7 +37,8 @@ pub use cell::{
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use choice::{Choice, Comparison, Need, Purpose, Verdict};
 pub use document::{
-    Calibration, Conditioned, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo, TargetInfo,
+    Aged, Calibration, Conditioned, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
+    TargetInfo,
 };
 pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use latency::{Latencies, Times};

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use units::Prng;
 
+use crate::churning::{Churning, GRAIN};
 use crate::mixing::Mixing;
 use crate::op::{Access, Directory, Handle, Mode, Name, Op, Place};
 use crate::varied::Varied;
@@ -33,6 +34,8 @@ pub enum Body {
     Files(Files),
     /// Reading one file and writing the same to another.
     Copy(Copying),
+    /// Filling a file system with files, and changing them.
+    Churn(Box<Churning>),
     /// Appending a record and waiting until its data are durable, in turn.
     Commits {
         /// The file.
@@ -72,6 +75,7 @@ impl Iterator for Body {
             Body::Mix(mixing) => mixing.next(),
             Body::Files(files) => files.next(),
             Body::Copy(copying) => copying.next(),
+            Body::Churn(churning) => churning.next(),
             Body::Commits { handle, length, left } => {
                 *left = left.checked_sub(1)?;
                 let (handle, length) = (*handle, *length);
@@ -90,6 +94,7 @@ impl Body {
             Body::Places(places) if places.writes() => Some(places.length),
             Body::Varied(varied) if varied.writes() => Some(varied.grain()),
             Body::Mix(mixing) => mixing.mix().cuts(),
+            Body::Churn(_) => Some(GRAIN),
             Body::Empty | Body::Calls { .. } | Body::Places(_) | Body::Varied(_) | Body::Files(_) | Body::Copy(_) => {
                 None
             }
@@ -107,6 +112,7 @@ impl Body {
             | Body::Places(_)
             | Body::Files(_)
             | Body::Copy(_)
+            | Body::Churn(_)
             | Body::Commits { .. } => None,
         }
     }

@@ -35,6 +35,9 @@ pub const CHOOSE_EXAMPLES: &str = "Examples: one disk or the other, for a databa
 A file system, on images of this disk
   diskperf choose image:ext4 image:xfs image:btrfs
 
+The same on file systems that were used before
+  diskperf choose --fill 70% --age 1000 image:ext4 image:xfs
+
 A setting of one disk, with what is needed in any case
   diskperf choose as-is=. none=.,tune=scheduler:none --need 'randread>=5000/s,commit.p99<=10ms'
 

@@ -10,6 +10,7 @@ use workload::{Cache, Mix};
 
 use super::command::{CommandArguments, OwnCommand};
 use super::values::{Data, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
+use crate::aging::{Wear, WearArguments};
 use crate::budget::Sizes;
 use crate::choose::Goal;
 use crate::commands::choose::ChooseArguments;
@@ -91,6 +92,8 @@ pub struct RunArguments {
     /// How often a device is written over before the first round: 2x where not given, none, or any number of times.
     #[arg(long, value_name = "TIMES", allow_negative_numbers = true, requires = "write")]
     pub precondition: Option<Conditioning>,
+    #[command(flatten)]
+    pub wear: WearArguments,
     /// The seed of every random order.
     #[arg(long)]
     seed: Option<u64>,
@@ -161,6 +164,7 @@ impl RunArguments {
             time: None,
             write: false,
             precondition: None,
+            wear: WearArguments::default(),
             seed: None,
             data: Data::default(),
             together: false,
@@ -232,7 +236,7 @@ impl RunArguments {
         let (goal, budget) = (Some(choice.goal()?), Some(choice.budget));
         let own = choice.command.find()?;
         let preset = if own.is_some() { presets::COMMAND } else { choice.preset };
-        let ChooseArguments { targets, only, rounds, size, seed, cold, dry_run, consent, .. } = choice;
+        let ChooseArguments { targets, only, rounds, size, wear, seed, cold, dry_run, consent, .. } = choice;
         let main_job = RunArguments::main_job(choice.store, choice.output);
         Ok(RunArguments {
             what: What::Preset(preset),
@@ -241,6 +245,7 @@ impl RunArguments {
             rounds,
             budget,
             size,
+            wear,
             seed,
             solo: true,
             cold,
@@ -283,6 +288,11 @@ impl RunArguments {
     /// The seed of every random order.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or(SEED)
+    }
+
+    /// How file systems of our own are used before they are measured, where they are.
+    pub fn wear(&self) -> Option<Wear> {
+        self.wear.wear(self.seed())
     }
 
     /// What of their files is in memory before all phases, where it was said.

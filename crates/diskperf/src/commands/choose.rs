@@ -5,6 +5,7 @@ use clap::Args;
 use stats::comparison::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
+use crate::aging::WearArguments;
 use crate::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
 use crate::cli::command::CommandArguments;
 use crate::cli::values::{PresetParser, parse_bytes, parse_time};
@@ -57,6 +58,8 @@ pub struct ChooseArguments {
     /// The size of large files, as in 64MiB; as large as the budget allows, where not given.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
+    #[command(flatten)]
+    pub wear: WearArguments,
     /// The seed of every random order.
     #[arg(long)]
     pub seed: Option<u64>,

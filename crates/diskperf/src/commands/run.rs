@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kernel::PrivateMounts;
 use kernel::tuning::restore_left;
@@ -128,6 +128,7 @@ fn carry_out(
         }
     }
     devices::check(arguments, targets)?;
+    arguments.wear().map_or(Ok(()), |wear| wear.ask_of(targets))?;
     session.keep_conditioned(targets);
     let is_made = targets.iter().any(Target::is_made);
     if arguments.keep && !is_made {
@@ -184,7 +185,11 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         until_steady: preset.is_of_devices() && goal.is_none(),
         memory: memory(arguments, targets),
         // What is chosen from is to be the same each time.
-        before: if goal.is_some() { Before::Make } else { preset.before },
+        before: match if goal.is_some() { Before::Make } else { preset.before } {
+            // Whoever fills it anew each time does little else.
+            Before::Make if arguments.wear().is_some() => Before::Mount,
+            before => before,
+        },
         how: preset.how,
         means: arguments.means(),
         seed: arguments.seed(),
@@ -362,6 +367,9 @@ fn measure(
         worlds => worlds?,
     };
     results.targets = worlds.infos(plan);
+    // To have used file systems beforehand takes none of the time of what is measured on them.
+    let aged = results.targets.iter().filter_map(|info| info.aged.as_ref()).map(|aged| aged.elapsed_s).sum();
+    let started = started + Duration::from_secs_f64(aged);
     session.conditioned_before(&mut results.targets);
     let decided = session.decided()?;
     if let Some(decided) = &decided {

@@ -8,6 +8,7 @@ use kernel::tuning::Setting;
 use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
 
+use crate::aging::Wear;
 use crate::error::Error;
 
 /// The keys of an image.
@@ -29,12 +30,18 @@ pub struct ImageArgument {
     spec: ImageSpec,
     /// Its size, where one was given.
     pub size: Option<Bytes>,
+    /// How it is used beforehand, where it is.
+    pub wear: Option<Wear>,
 }
 
 impl ImageArgument {
-    /// The image that is made where the programs need so much room: of the size asked for, else twice the room.
+    /// The image that is made where the programs need so much room: of the size asked for, else twice the room, and where
+    /// it is filled before, a quarter more than that leaves it.
     pub fn spec(&self, needed: u64) -> ImageSpec {
-        let usual = || Bytes(needed.saturating_mul(2).max(SIZE.0).checked_next_multiple_of(STEP.0).unwrap_or(u64::MAX));
+        let filled = self.wear.map_or(0, |wear| wear.with_room(needed.saturating_add(needed / 4)));
+        let usual = || {
+            Bytes(needed.saturating_mul(2).max(filled).max(SIZE.0).checked_next_multiple_of(STEP.0).unwrap_or(u64::MAX))
+        };
         ImageSpec { bytes: self.size.unwrap_or_else(usual), ..self.spec.clone() }
     }
 
@@ -79,7 +86,7 @@ pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), E
         mount_options: volume.mount_options,
         mkfs_options: volume.mkfs_options,
     };
-    Ok((ImageArgument { spec, size }, tuning))
+    Ok((ImageArgument { spec, size, wear: None }, tuning))
 }
 
 /// Reads `FSTYPE[,key=value]...@DEVICE` of the target that was typed: what is made, where, and how its queue is

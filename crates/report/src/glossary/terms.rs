@@ -12,6 +12,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Where it is far from the steady one, a short test of this device shows the wrong one of the two.",
     },
     Entry {
+        word: "age",
+        also: &["aged", "churn", "churns"],
+        brief: "how a file system of our own was used before it was measured",
+        says: "fresh is as mkfs made it. Where --fill or --age was given, it was filled with files first and these were \
+               changed: a churn removes one, empties one and writes it again half as long, appends to one, and makes \
+               others until it is as full as before. The seed says which.",
+        when: "In the head of the table, of image: and new:; aged in JSON, with what was made, removed and written.",
+        advice: "What is faster on fresh file systems may be slower on used ones: compare with --fill 70% --age 1000 too.",
+    },
+    Entry {
         word: "command",
         also: &["own program", "{}", "prepare"],
         brief: "a command of your own as the load",

@@ -1,5 +1,6 @@
 //! The programs of the seed documents and the loads people ask about now, each a function from its sizes to a [`Program`](crate::Program).
 
+pub mod aging;
 pub mod book;
 pub mod command;
 pub mod device;
@@ -20,7 +21,7 @@ use crate::stream::Stream;
 const FILE: Handle = Handle(0);
 
 /// Bytes per call when a file is only made ready, outside every clock.
-const PREPARING_CALL: u32 = 64 * 1024;
+pub(crate) const PREPARING_CALL: u32 = 64 * 1024;
 
 fn create(name: Name, handle: Handle) -> Op {
     Op::Create { name, handle, mode: Mode::default() }

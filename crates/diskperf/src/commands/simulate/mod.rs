@@ -124,7 +124,8 @@ fn carry_out(
             let described = Described { machine: machine.clone(), file_system, settings: settings.clone() };
             let simulated = Simulated::Described(Box::new(described));
             let site = Site::Simulated(simulated.clone());
-            let target = Target { name: machine.name.clone(), typed: name.to_owned(), site, tuning: Vec::new() };
+            let target =
+                Target { name: machine.name.clone(), typed: name.to_owned(), site, tuning: Vec::new(), wear: None };
             let first = targets.len();
             for row in rows(arguments, mix, &target)? {
                 if row.omitted.is_none() {

@@ -1,0 +1,136 @@
+//! `--fill` and `--age`: file systems of our own that are used before they are measured, and nobody else's.
+
+mod common {
+    pub mod document;
+}
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use common::document::document;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::disk::LoopDisk;
+use testkit::{Ended, names_in, need_disk};
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn diskperf(folder: &Path, words: &str) -> Ended {
+    testkit::run(&program(), folder, &words.split_whitespace().collect::<Vec<_>>())
+}
+
+/// What is said of the targets of a run that went well.
+fn targets(folder: &Path, words: &str) -> Vec<Value> {
+    let ended = diskperf(folder, &format!("{words} --json"));
+    assert_eq!(ended.status, Some(0), "{} {}", ended.out, ended.err);
+    let document = document(&ended);
+    assert!(document["cells"].as_array().expect("cells").iter().any(|cell| cell["measured"] == true));
+    document["run"]["targets"].as_array().expect("targets").clone()
+}
+
+/// How many files lie in the file system of an image, outside the folders of its own, and their bytes.
+fn files_in(image: &Path) -> (u64, u64) {
+    let disk = LoopDisk::attach(image).expect("a loop device");
+    let folder = image.parent().expect("a folder").join("mnt");
+    fs::create_dir_all(&folder).expect("a folder");
+    let script = "mount -o ro \"$1\" \"$2\" && find \"$2\" -type f -printf '%s\\n'";
+    let words = ["--mount", "--propagation", "private", "sh", "-c", script, "sh"];
+    let words = words.into_iter().map(Path::new).chain([disk.node(), folder.as_path()]);
+    let words: Vec<&str> = words.map(|word| word.to_str().expect("a plain path")).collect();
+    let listed = testkit::run(Path::new("unshare"), image.parent().expect("a folder"), &words);
+    assert_eq!(listed.status, Some(0), "{}", listed.err);
+    let sizes: Vec<u64> = listed.out.lines().map(|line| line.parse().expect("a size")).collect();
+    (sizes.len() as u64, sizes.iter().sum())
+}
+
+#[test]
+fn a_file_system_is_filled_and_changed_the_same_each_time_and_programs_run_beside_the_files() {
+    need_disk!("mkfs.ext4", "mkfs.xfs", "losetup", "unshare");
+    let folder = scratch();
+    let words = "run smoke --only read_8192 --only commit --rounds 1 --fill 60% --age 25 --seed 7 --keep \
+                 a=image:ext4,size=64MiB b=image:xfs,size=320MiB c=image:ext4,size=64MiB";
+    let all = targets(folder.path(), words);
+    for info in &all {
+        let full = info["fill_percent"].as_f64().expect("how full it is");
+        assert!((58.0..=62.0).contains(&full), "{full} %");
+        let aged = &info["aged"];
+        assert_eq!((&aged["fill"], &aged["churns"], &aged["seed"]), (&60.into(), &25.into(), &7.into()));
+        assert_eq!(aged["files_deleted"], 25);
+        let number = |key: &str| aged[key].as_u64().expect("a number");
+        let kept = folder.path().join(info["image"]["kept_as"].as_str().expect("a name"));
+        let (files, bytes) = files_in(&kept);
+        // The programs have removed theirs, and nothing else.
+        assert_eq!(files, number("files_made") - 25);
+        assert!(bytes < number("written_bytes"), "{bytes}");
+        assert!(bytes * 100 / info["image"]["bytes"].as_u64().expect("bytes") > 40, "{bytes}");
+    }
+    let told = |info: &Value| ["files_made", "files_deleted", "written_bytes"].map(|key| info["aged"][key].clone());
+    assert_eq!(told(&all[0]), told(&all[2]), "the same seed on the same image");
+    assert_ne!(told(&all[0]), told(&all[1]));
+}
+
+#[test]
+fn what_is_made_anew_before_each_program_is_filled_once_and_mounted_anew() {
+    need_disk!("mkfs.ext4");
+    let folder = scratch();
+    let words = "run classic1983 --size 1MiB --rounds 1 --fill 50%";
+    let all = targets(folder.path(), &format!("{words} image:ext4,size=48MiB"));
+    assert_eq!(all[0]["before_each"], "mounted anew before each program");
+    assert_eq!((&all[0]["aged"]["fill"], &all[0]["aged"]["churns"]), (&50.into(), &0.into()));
+    let ended = diskperf(folder.path(), &format!("{words} --only read_8192 image:ext4,size=48MiB"));
+    assert!(ended.out.contains(", 50 % full,") && ended.out.contains(", age: filled (seed 1)"), "{}", ended.out);
+    assert!(ended.err.contains("is filled to 50 %: "), "{}", ended.err);
+    let fresh = diskperf(folder.path(), "run smoke --only commit --rounds 1 image:ext4,size=48MiB");
+    assert!(fresh.out.contains(", age: fresh"), "{}", fresh.out);
+    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn nobodys_disk_is_filled_and_what_leaves_no_room_is_refused() {
+    let folder = scratch();
+    let refused = |words: &str| {
+        let ended = diskperf(folder.path(), words);
+        assert_eq!((ended.status, names_in(folder.path())), (Some(2), Vec::new()), "{words}: {}", ended.err);
+        ended.err
+    };
+    assert!(refused("run smoke --fill 70% .").contains("a person's disk is never filled"));
+    assert!(refused("choose --age 10 . sim:flat").contains("--fill and --age are for image:FSTYPE"));
+    assert!(refused("run smoke --age 10 sim:flat").contains("as they were made"));
+    assert!(refused("run smoke --fill 95% image:ext4").contains("to 90% at most"));
+    assert!(refused("run smoke --age 0 image:ext4").contains("--age"));
+    let small = refused("run smoke --size 32MiB --fill 70% --dry-run image:ext4,size=96MiB");
+    assert!(small.contains("70 % of 96 MiB leave "), "{small}");
+    assert!(small.contains("--fill ") && small.contains("% at most"), "{small}");
+}
+
+#[test]
+fn who_stops_it_meanwhile_leaves_nothing() {
+    need_disk!("mkfs.ext4", "kill");
+    let folder = scratch();
+    let words = "run smoke --age 1000000 --json image:ext4,size=64MiB";
+    let mut child = testkit::command(&program())
+        .args(words.split(' '))
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    let said = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let has_begun = said.into_iter().any(|line| line.contains("is filled to 70 % and changed 1000000 times"));
+    assert!(has_begun);
+    testkit::run(Path::new("kill"), folder.path(), &["-INT", &child.id().to_string()]);
+    let output = child.wait_with_output().expect("its end");
+    assert_eq!(output.status.code(), Some(4));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(document["run"]["interrupted"], true);
+    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+}
