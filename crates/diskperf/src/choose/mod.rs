@@ -222,6 +222,7 @@ mod tests {
             heat: None,
             conditioned: None,
             before_each: None,
+            aged: None,
         }
     }
 
