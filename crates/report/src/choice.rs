@@ -375,6 +375,7 @@ pub(crate) mod tests {
             heat: None,
             conditioned: None,
             before_each: before.map(str::to_owned),
+            aged: None,
         };
         let (fresh, found) = (info("a", Some(0.0), Some("made anew")), info("b", Some(41.6), None));
         let said = |targets: &[TargetInfo]| not_asked(targets).replace("Not asked: how they age and fill up", "");
