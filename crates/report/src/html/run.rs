@@ -23,7 +23,7 @@ const SUBJECTS: [(Subject, &str); 7] = [
     (Subject::Time, "Where each millisecond went"),
 ];
 
-/// `ext4 or xfs?`, `quick on .`
+/// `ext4 or xfs?`, `quick on .`, of stages `plain, then tuned`
 pub fn title(document: &Document) -> String {
     let RunInfo { targets, preset, choice, .. } = &document.run;
     let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
@@ -32,8 +32,8 @@ pub fn title(document: &Document) -> String {
         [one] => (*one).to_owned(),
         [first @ .., last] => format!("{} {word} {last}", first.join(", ")),
     };
-    if choice.is_some() {
-        return format!("{}?", listed("or"));
+    if let Some(choice) = choice {
+        return if choice.stages.is_empty() { format!("{}?", listed("or")) } else { names.join(", then ") };
     }
     let is_simulated = document.cells.iter().any(|cell| cell.provenance == Provenance::Simulated)
         && document.cells.iter().all(|cell| cell.provenance != Provenance::Measured);
