@@ -165,8 +165,7 @@ fn looked_at(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(), 
 fn is_seen_well(browser: &Browser, name: &str, view: View, faults: &mut Faults) -> Result<(), String> {
     browser.show(view)?;
     let place = format!("{name}, {} px, {:?}", view.width, view.medium);
-    faults.add(&place, look::layout(browser)?);
-    faults.add(&place, look::contrast(browser)?);
+    faults.add(&place, look::sight(browser)?);
     if let Some(folder) = std::env::var_os(PICTURES) {
         let height = browser.run("return document.documentElement.scrollHeight", &[])?.as_u64().unwrap_or_default();
         let picture = browser.picture(view.width, u32::try_from(height).unwrap_or(HEIGHT))?;

@@ -140,6 +140,7 @@ fn looks(browser: &Browser) -> Result<(), String> {
         &look::contrast(browser)?,
         &["\"pale\" has a contrast of 2.32: #aaaaaa on #ffffff", "\"dark bar\" has a contrast of 1."],
     );
+    assert_eq!(look::sight(browser)?.len(), LAYOUT.len() + 2);
     found(&look::structure(browser)?, &STRUCTURE);
     let console = browser.console()?;
     for words in ["hello", "broken", "ERR_NAME_NOT_RESOLVED"] {

@@ -91,7 +91,9 @@ function rectangles(node) {
 }
 
 // All texts that are seen, each with a box for each of its lines: where its letters are.
-function seen() {
+let found;
+const seen = () => (found ??= search());
+function search() {
     const texts = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -175,6 +177,9 @@ function layout() {
     }
     return [...faults];
 }
+
+// Both; who asks for both has the texts looked for once.
+const sight = () => [...layout(), ...contrast()];
 
 // A colour in whatever words, as red, green, blue and opacity of 0 to 1.
 const colours = new Map();
