@@ -63,7 +63,8 @@ fn renamed(value: Value, names: &[(&str, &str)]) -> Value {
 fn pages(folder: &Path) -> Vec<Page> {
     let drives = ["slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780"];
     diskperf(folder, &["run", "smoke", "--json", "-o", "smoke.json"]);
-    diskperf(folder, &["io", "randwrite", ".", "--time", "1s", "--json", "-o", "io.json"]);
+    let io = ["io", "randwrite", ".", "--time", "1s", "--rounds", "2", "--size", "8MiB"];
+    diskperf(folder, &[&io[..], &["--json", "-o", "io.json"]].concat());
     diskperf(folder, &["run", "smoke", "a=sim:flat", "b=sim:flat", "--together", "--json", "-o", "together.json"]);
     let choose = ["choose", drives[0], drives[1], "--preset", "smoke", "--only", "read_8192", "--only", "write_8192"];
     diskperf(folder, &[&choose[..], &["--json", "-o", "choose.json"]].concat());
