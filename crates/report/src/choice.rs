@@ -29,7 +29,8 @@ pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
 /// What no run of an hour can tell, and a choice should not forget. How old the file systems were that were measured can be
 /// said at least.
 pub(crate) fn not_asked(targets: &[TargetInfo]) -> String {
-    let made = |info: &&TargetInfo| info.before_each.is_some() && !info.argument.contains("sim:");
+    let made =
+        |info: &&TargetInfo| info.before_each.is_some() && info.aged.is_none() && !info.argument.contains("sim:");
     let fresh: Vec<&str> = targets.iter().filter(made).map(|info| info.name.as_str()).collect();
     let found = targets.iter().filter(|info| !made(info)).filter_map(|info| Some((&info.name, info.fill_percent?)));
     let found: Vec<String> = found.map(|(name, fill)| format!("{name} {fill:.0} % full")).collect();
@@ -378,12 +379,23 @@ pub(crate) mod tests {
             aged: None,
         };
         let (fresh, found) = (info("a", Some(0.0), Some("made anew")), info("b", Some(41.6), None));
+        let aged = stats::Aged {
+            fill: 70,
+            churns: 9,
+            seed: 1,
+            files_made: 99,
+            files_deleted: 9,
+            written_bytes: 1 << 20,
+            elapsed_s: 1.0,
+        };
+        let used = TargetInfo { aged: Some(aged), ..info("c", Some(70.2), Some("mounted anew")) };
         let said = |targets: &[TargetInfo]| not_asked(targets).replace("Not asked: how they age and fill up", "");
         let others = ", how reliable they are, who helps when they fail.";
         for (targets, ages) in [
             (&[fresh.clone(), fresh.clone()][..], " (these file systems were new and empty)"),
             (&[fresh.clone(), found.clone()], " (new and empty: a; as they were: b 42 % full)"),
             (&[found.clone(), found], " (as they were: b 42 % full, b 42 % full)"),
+            (&[fresh.clone(), used], " (new and empty: a; as they were: c 70 % full)"),
             (&[fresh, info("sim:flat", None, None)], " (new and empty: a)"),
             (&[info("sim:flat", None, None)], ""),
         ] {
