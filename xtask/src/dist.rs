@@ -32,9 +32,9 @@ const FIXED: &str = "relocation-model=static";
 const UNUSED_IN_SQLITE: &str = "-USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS3_PARENTHESIS -USQLITE_ENABLE_FTS5 \
     -USQLITE_ENABLE_RTREE -DSQLITE_OMIT_JSON -USQLITE_SOUNDEX -USQLITE_ENABLE_STAT4 -USQLITE_ENABLE_DBSTAT_VTAB";
 
-/// Where a panic ends the program at once, nobody finds a way out of a function: without the tables for that there are half a
-/// megabyte less. Every crate has its own, so that it is said to all of them, in the words of cargo.
-const NO_WAY_OUT: &str = "target.x86_64-unknown-linux-musl.rustflags=[\"-C\", \"force-unwind-tables=no\"]";
+/// A panic ends the program at once, and nobody finds a way out of a function: what the linker leaves out for that is 635 KB
+/// (568 of tables, 68 of an index of them), measured. A panic says where it was all the same.
+const NO_WAY_OUT: &str = "xtask/src/dist/no_way_out.ld";
 
 /// C has no panics: it needs no tables by which one finds its way out.
 const C_FLAGS: &str = "-fno-unwind-tables -fno-asynchronous-unwind-tables";
@@ -105,11 +105,12 @@ pub fn make() -> Result<Made, String> {
 /// Builds it, and asks cargo where it is.
 fn build() -> Result<PathBuf, String> {
     let mut command = process::cargo(&["rustc", "--quiet", "--profile", "dist", "--package", "diskperf"]);
-    command.args(["--bin", "diskperf", "--target", TARGET, "--config", NO_WAY_OUT]);
+    command.args(["--bin", "diskperf", "--target", TARGET]);
     // 1
     command.env("CC_x86_64_unknown_linux_musl", COMPILER).env("CFLAGS_x86_64_unknown_linux_musl", C_FLAGS);
     command.env("LIBSQLITE3_FLAGS", UNUSED_IN_SQLITE);
-    let built = built::build(command, &["--", "-C", FIXED])?;
+    let script = format!("link-arg=-Wl,-T,{}", process::root().join(NO_WAY_OUT).display());
+    let built = built::build(command, &["--", "-C", FIXED, "-C", &script, "-C", "link-arg=-Wl,--no-eh-frame-hdr"])?;
     built.program.ok_or_else(|| "cargo has not built the program diskperf".to_owned())
 }
 
