@@ -3,7 +3,7 @@
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate, summary};
 
 use super::words::listed;
-use crate::numbers::{figure, significant, supported_digits};
+use crate::numbers::{RUNS, figure, significant, supported_digits, time_each};
 use crate::plain;
 
 /// So many figures are told to who cannot see a chart; the others stand in the table.
@@ -76,20 +76,59 @@ pub(super) fn star(cell: &Cell) -> &'static str {
 pub(super) fn tip(cell: &Cell, name: &str) -> String {
     let mut tip = format!("{name} on {}: {}", cell.target, said(cell));
     if let Some(rate) = &cell.rate {
-        if let Some((low, high)) = interval(rate) {
-            let digits = supported_digits(rate);
-            let (low, high) = (significant(low, digits), significant(high, digits));
-            tip += &format!(" ({low} to {high}, {:.0} %)", 100.0 * rate.confidence);
+        if let Some(ends) = ends(rate) {
+            tip += &format!(" ({ends}, {:.0} %)", 100.0 * rate.confidence);
         }
         tip += &format!(", {} round{}", rate.rounds, if rate.rounds == 1 { "" } else { "s" });
     }
     if let Some(reason) = &cell.reason {
         tip += &format!(" ({reason})");
     }
-    for Mark { code, text, .. } in cell.marks.iter().filter(|mark| mark.code != MarkCode::Nested) {
-        tip += &format!("; {}: {text}", code.name());
+    tip + &marks(cell)
+}
+
+/// `; noise: other programs took 38 % of the CPU`
+pub(super) fn marks(cell: &Cell) -> String {
+    let said = |Mark { code, text, .. }: &Mark| format!("; {}: {text}", code.name());
+    cell.marks.iter().filter(|mark| mark.code != MarkCode::Nested).map(said).collect()
+}
+
+/// `621 to 787`; of runs of a command, the shortest first, `12 to 37 ms`.
+fn ends(rate: &Rate) -> Option<String> {
+    let digits = supported_digits(rate);
+    let (low, high) = interval(rate)?;
+    if rate.unit != RUNS {
+        return Some(format!("{} to {}", significant(low, digits), significant(high, digits)));
     }
-    tip
+    let shortest = time_each(rate.high?, digits);
+    let longest = match rate.low? {
+        low if low > 0.0 => time_each(low, digits),
+        _ => return Some(format!("{shortest} and longer")),
+    };
+    let unit = longest.rsplit(' ').next().unwrap_or_default();
+    Some(format!("{} to {longest}", shortest.strip_suffix(&format!(" {unit}")).unwrap_or(&shortest)))
+}
+
+/// How long a bar is, where its interval ends, and what it is the mean of.
+#[derive(Debug, Default)]
+pub(super) struct Drawn {
+    pub(super) value: Option<f64>,
+    pub(super) interval: Option<(f64, f64)>,
+    pub(super) dots: Vec<f64>,
+}
+
+/// Of runs of a command it is drawn how many seconds one takes, as it is said: the fastest round is the shortest.
+pub(super) fn drawn(cell: &Cell) -> Drawn {
+    let Some(rate) = &cell.rate else { return Drawn::default() };
+    if rate.unit != RUNS {
+        return Drawn { value: Some(rate.value), interval: interval(rate), dots: rounds(cell) };
+    }
+    let turned = |per_second: f64| if per_second > 0.0 { 1.0 / per_second } else { f64::INFINITY };
+    Drawn {
+        value: Some(turned(rate.per_second)),
+        interval: rate.high.zip(rate.low).map(|(high, low)| (turned(high), turned(low))),
+        dots: rounds(cell).into_iter().map(|value| turned(value * rate.per_second / rate.value)).collect(),
+    }
 }
 
 /// The interval in the unit of the rate.
@@ -103,7 +142,7 @@ pub(super) fn in_unit(rate: &Rate, per_second: f64) -> f64 {
 }
 
 /// The rate of every round that counts, in the unit of the rate.
-pub(super) fn rounds(cell: &Cell) -> Vec<f64> {
+fn rounds(cell: &Cell) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
     let of_round = |round| summary::round_rate(round, cell.together, rate.base, cell.state.clock);
     cell.kept().filter_map(of_round).map(|per_second| in_unit(rate, per_second)).collect()
@@ -119,5 +158,5 @@ pub(super) fn left_out(all: usize, most: usize) -> String {
 
 /// Figures in a sentence, the first of them.
 pub(super) fn told(what: &str, figures: &[String]) -> String {
-    format!("{what}: {}.", listed(figures, TOLD))
+    format!("{what}: {}.", listed(figures, TOLD, "; "))
 }

@@ -60,7 +60,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     let is_alone = names.each().len() == 1;
     let lines = |name: &str, cells: &[&(&Cell, Latency)]| {
         let heading = Heading::of(name);
-        let is_single = is_alone && cells.len() == 1 && heading.has_room_for(&said(cells[0].1));
+        let is_single = is_alone && cells.len() == 1 && heading.has_room_for(&said(cells[0]));
         if is_single { 0.0 } else { heading.height() }
     };
     let height = |cells: &[&(&Cell, Latency)]| cells.len() as f64 * (LINE + STRIP) + BETWEEN;
@@ -74,8 +74,8 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     for (name, cells) in &rows {
         Heading::of(name).draw(&mut svg, y);
         y += lines(name, cells);
-        for (cell, latency) in cells {
-            let said = said(*latency);
+        for cell_and_times @ (cell, latency) in cells {
+            let said = said(cell_and_times);
             figures.push(format!("{name} on {} {said}", cell.target));
             svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &tip(cell, name, *latency));
             both_sides(&mut svg, y, if is_alone { "" } else { &cell.target }, &said);
@@ -123,10 +123,10 @@ fn strip(svg: &mut Svg, scale: &Scale, latency: Latency, y: f64) {
     }
 }
 
-/// `46 us / 65 us`: half, and 99 %.
-fn said(latency: Latency) -> String {
+/// `46 us / 65 us*`: half, and 99 %.
+fn said((cell, latency): &(&Cell, Latency)) -> String {
     let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
-    format!("{} / {p99}", Nanos(latency.p50))
+    format!("{} / {p99}{}", Nanos(latency.p50), figures::star(cell))
 }
 
 /// All of them.
@@ -136,5 +136,6 @@ fn tip(cell: &Cell, name: &str, latency: Latency) -> String {
     };
     let figures: Vec<String> = SHAPES.into_iter().zip(times(latency)).map(figure).collect();
     let (kind, count) = (latency.kind.name(), crate::numbers::whole(latency.count));
-    format!("{name} on {}, {kind} time: {}; {count} operations", cell.target, figures.join(", "))
+    let (target, star, marks) = (&cell.target, figures::star(cell), figures::marks(cell));
+    format!("{name} on {target}, {kind} time: {}{star}; {count} operations{marks}", figures.join(", "))
 }

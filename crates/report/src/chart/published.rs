@@ -48,7 +48,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         }
     }
     let chart = |(rate, groups, told): (&Rate, Vec<Group>, Vec<String>)| {
-        let (svg, height) = bars::draw(&groups);
+        let (svg, height) = bars::draw(&groups, scale::number);
         let frame = Frame {
             subject: Subject::Paper,
             title: format!("Published and found here, in {}", rate.unit),
@@ -73,9 +73,7 @@ fn bar(names: &Names, cell: &Cell, unit: &Rate) -> Bar {
         label: cell.target.clone(),
         said: figures::said(&cell),
         tip: figures::tip(&cell, &cell.program),
-        value: cell.rate.as_ref().map(|rate| rate.value),
-        interval: cell.rate.as_ref().and_then(figures::interval),
-        dots: Vec::new(),
+        drawn: figures::drawn(&cell),
     }
 }
 

@@ -1,15 +1,23 @@
 //! How fast each program was: a chart for each unit, a bar for each target.
 
+use std::collections::BTreeSet;
+
 use stats::{Cell, Document, Provenance};
 
 use super::bars::{self, Bar, Group};
 use super::figures::{self, Names};
-use super::frame::Frame;
-use super::{Chart, Subject, sweep, together};
-use crate::rows;
+use super::frame::{BASE, Frame, LINE};
+use super::svg::{Along, Anchor};
+use super::words::{lines, listed};
+use super::{Chart, NARROW, Subject, scale, sweep, together};
+use crate::numbers::RUNS;
+use crate::{plain, rows};
 
 /// The most bars of a chart. What a sweep of a simulated machine has beyond that stands in the table.
 pub(super) const MOST_BARS: usize = 60;
+
+/// Between the labels of an axis and words below it.
+const ABOVE_WORDS: f64 = 6.0;
 
 /// A chart for each unit, of the cells that no other chart shows.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
@@ -24,23 +32,35 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
             units.push(unit);
         }
     }
-    units.iter().map(|unit| chart(document, &names, unit, &of_unit(&cells, &units, unit))).collect()
-}
-
-/// The cells of a unit. What was not measured has none: it stands with those of its program, or with the first.
-fn of_unit<'a>(cells: &[&'a Cell], units: &[&str], unit: &str) -> Vec<&'a Cell> {
-    let own = |cell: &Cell| cell.rate.as_ref().map(|rate| rate.unit.clone());
-    let its = |cell: &Cell| {
-        let same = |other: &&&Cell| other.program == cell.program && other.phase == cell.phase;
-        own(cell).or_else(|| cells.iter().filter(same).find_map(|other| own(other)))
+    let of_unit = |unit: &&str| -> Vec<&Cell> {
+        cells.iter().copied().filter(|cell| self::unit(&cells, cell) == Some(*unit)).collect()
     };
-    let is_first = units.first() == Some(&unit);
-    cells.iter().copied().filter(|cell| its(cell).map_or(is_first, |its| its == unit)).collect()
+    let last = units.last().copied();
+    let without: Vec<&Cell> = cells.iter().copied().filter(|cell| unit(&cells, cell).is_none()).collect();
+    let without = |unit: &str| if last == Some(unit) { &without[..] } else { &[] };
+    units.iter().map(|unit| chart(document, &names, unit, &of_unit(unit), without(unit))).collect()
 }
 
-fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell]) -> Chart {
+/// The unit of a cell. What was not measured has that of its phase, or that of another phase of its program; or none.
+fn unit<'a>(cells: &[&'a Cell], cell: &'a Cell) -> Option<&'a str> {
+    fn own(cell: &Cell) -> Option<&str> {
+        Some(cell.rate.as_ref()?.unit.as_str())
+    }
+    let same = |other: &&&Cell| other.program == cell.program;
+    let same_phase = cells.iter().filter(same).filter(|other| other.phase == cell.phase).find_map(|other| own(other));
+    own(cell).or(same_phase).or_else(|| cells.iter().filter(same).find_map(|other| own(other)))
+}
+
+/// What was measured comes first; what has no unit stands below it in words, each program once.
+fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell], without_unit: &[&Cell]) -> Chart {
     let mut groups: Vec<Group> = Vec::new();
-    for cell in cells.iter().take(MOST_BARS) {
+    let is_measured = |cell: &Cell| {
+        let name = rows::name(cell, &document.cells);
+        cells.iter().any(|other| other.rate.is_some() && rows::name(other, &document.cells) == name)
+    };
+    let (mut ordered, others): (Vec<&Cell>, Vec<&Cell>) = cells.iter().partition(|cell| is_measured(cell));
+    ordered.extend(others);
+    for cell in ordered.into_iter().take(MOST_BARS) {
         let name = rows::name(cell, &document.cells);
         let bar = bar(names, cell, &name);
         match groups.iter_mut().find(|group| group.heading == name) {
@@ -52,11 +72,25 @@ fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell]) -> Cha
         let figures = group.bars.iter().map(|bar| format!("{} {}", bar.label, bar.said).trim_start().to_owned());
         format!("{} {}", group.heading, figures.collect::<Vec<_>>().join(", "))
     };
-    let figures: Vec<String> = groups.iter().map(of_group).collect();
-    let (svg, height) = bars::draw(&groups);
+    let mut figures: Vec<String> = groups.iter().map(of_group).collect();
+    let is_time = unit == RUNS;
+    let (mut svg, mut height) = bars::draw(&groups, if is_time { scale::seconds } else { scale::number });
+    let title = if is_time { "Time of a run, shorter is faster".to_owned() } else { format!("Rate in {unit}") };
+    let mut missing: Vec<String> = without_unit.iter().map(|cell| rows::name(cell, &document.cells)).collect();
+    let mut seen = BTreeSet::new();
+    missing.retain(|name| seen.insert(name.clone()));
+    if !missing.is_empty() {
+        let words = format!("n.m.: {}", listed(&missing, MOST_BARS, ", "));
+        height += ABOVE_WORDS;
+        for line in lines(&plain::line(&words), NARROW) {
+            svg.text("label", Along::Share(0.0), height + BASE, Anchor::Start, &line);
+            height += LINE;
+        }
+        figures.push(words);
+    }
     let frame = Frame {
         subject: Subject::Rates,
-        title: format!("Rate in {unit}{}", figures::left_out(cells.len(), MOST_BARS)),
+        title: title + &figures::left_out(cells.len(), MOST_BARS),
         series: names.all(),
         told: figures::told("Bars with 95 % intervals", &figures),
     };
@@ -70,8 +104,6 @@ fn bar(names: &Names, cell: &Cell, name: &str) -> Bar {
         label: if names.each().len() > 1 { cell.target.clone() } else { String::new() },
         said: figures::said(cell),
         tip: figures::tip(cell, name),
-        value: cell.rate.as_ref().map(|rate| rate.value),
-        interval: cell.rate.as_ref().and_then(figures::interval),
-        dots: figures::rounds(cell),
+        drawn: figures::drawn(cell),
     }
 }

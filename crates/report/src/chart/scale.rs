@@ -52,6 +52,12 @@ impl Scale {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
+    /// Whether a value lies beyond the larger end.
+    pub(super) fn is_beyond(&self, value: f64) -> bool {
+        let (Scale::Linear(high) | Scale::Log(_, high)) = *self;
+        value > high * (1.0 + 1e-9)
+    }
+
     /// Round values on the axis, about so many at most.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         match *self {
@@ -109,7 +115,12 @@ pub(super) fn time(nanos: f64) -> String {
         nanos if nanos < 1e9 => (1e6, "ms"),
         _ => (1e9, "s"),
     };
-    format!("{} {unit}", number(nanos / size))
+    format!("{} {unit}", number(exact(nanos / size)))
+}
+
+/// So many seconds on an axis from zero.
+pub(super) fn seconds(seconds: f64) -> String {
+    if seconds == 0.0 { "0".to_owned() } else { time(1e9 * seconds) }
 }
 
 /// A number of bytes on an axis.
@@ -137,6 +148,7 @@ mod tests {
     fn labels_are_short() {
         assert_eq!([0.0, 0.25, 1500.0, 20_000.0, 2.5e6].map(number), ["0", "0.25", "1500", "20k", "2.5M"]);
         assert_eq!([100.0, 1e3, 2e4, 5e6, 1e10].map(time), ["100 ns", "1 us", "20 us", "5 ms", "10 s"]);
+        assert_eq!([0.0, 0.02, 0.5, 2.0].map(seconds), ["0", "20 ms", "500 ms", "2 s"]);
         assert_eq!(bytes(4096.0), "4 KiB");
     }
 

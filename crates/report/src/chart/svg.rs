@@ -48,6 +48,8 @@ pub(super) enum Shape {
     },
     /// A short upright stroke.
     Stroke,
+    /// The head of an arrow that ends here: what is meant lies further.
+    Beyond,
 }
 
 impl Shape {
@@ -61,6 +63,7 @@ impl Shape {
             Shape::Left { .. } => "M-6 0L4-5.5V5.5z",
             Shape::Right { .. } => "M6 0L-4-5.5V5.5z",
             Shape::Stroke => "M-1.5-6h3v12h-3z",
+            Shape::Beyond => "M0 0L-8-4.5V4.5z",
         }
     }
 

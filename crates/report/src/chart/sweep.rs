@@ -113,16 +113,25 @@ fn chart(document: &Document, program: &str) -> Option<Chart> {
             let x = sizes.share(size(cell));
             path = if index == 0 { path.to(x, y(*value)) } else { path.line(x, y(*value)) };
         }
-        svg.stretched(top, GROUND, &[("line", path)]);
+        let whiskers = points.iter().fold(Path::default(), |path, (cell, value)| {
+            let x = sizes.share(size(cell));
+            match ends(cell, *value) {
+                Some((low, high)) => path.to(x, y(low)).line(x, y(high)),
+                None => path,
+            }
+        });
+        svg.stretched(top, GROUND, &[("line", path), ("whisker", whiskers)]);
         for (cell, value) in &points {
             let bytes = scale::bytes(size(cell));
-            let tip = format!("{name}, buffer {bytes}: {} {unit}{}", significant(*value, 3), figures::star(cell));
-            svg.shape("", shape(place), Along::Share(sizes.share(size(cell))), top + y(*value), &tip);
+            let tip = format!("{name}, buffer {bytes}: {} {unit}{}", said(cell, *value), figures::marks(cell));
+            let class = if cell.is_suspect() { "hollow" } else { "" };
+            svg.shape(class, shape(place), Along::Share(sizes.share(size(cell))), top + y(*value), &tip);
         }
         svg.close("g");
         if let (Some((first, from)), Some((last, to))) = (points.first(), points.last()) {
+            let starred = |cell: &Cell, value: f64| significant(value, 3) + figures::star(cell);
+            let (from, to) = (starred(first, *from), starred(last, *to));
             let (first, last) = (scale::bytes(size(first)), scale::bytes(size(last)));
-            let (from, to) = (significant(*from, 3), significant(*to, 3));
             figures.push(format!("{name} {from} with a buffer of {first}, {to} with {last}"));
         }
     }
@@ -140,15 +149,32 @@ fn chart(document: &Document, program: &str) -> Option<Chart> {
     Some(frame.upright(svg, foot + AXIS + LINE))
 }
 
-/// A shape for each curve.
+/// The interval of what is drawn of a cell: where its rate is high, it took short.
+fn ends(cell: &Cell, value: f64) -> Option<(f64, f64)> {
+    let rate = cell.rate.as_ref()?;
+    let turned = |per_second: f64| if per_second > 0.0 { value * rate.per_second / per_second } else { f64::INFINITY };
+    Some((turned(rate.high?), turned(rate.low?)))
+}
+
+/// `2.00* (1.82 to 2.22, 95 %)`
+fn said(cell: &Cell, value: f64) -> String {
+    let confidence = cell.rate.as_ref().map_or(0.0, |rate| 100.0 * rate.confidence);
+    let ends = ends(cell, value).map_or_else(String::new, |(low, high)| match high.is_finite() {
+        true => format!(" ({} to {}, {confidence:.0} %)", significant(low, 3), significant(high, 3)),
+        false => format!(" ({} and more, {confidence:.0} %)", significant(low, 3)),
+    });
+    format!("{}{}{ends}", significant(value, 3), figures::star(cell))
+}
+
+/// A shape for each curve, all of them full: an empty one is suspect.
 fn shape(place: usize) -> Shape {
     match place % MOST_CURVES {
         0 => Shape::Circle { hollow: false },
         1 => Shape::Square,
         2 => Shape::Diamond,
         3 => Shape::Up,
-        4 => Shape::Circle { hollow: true },
-        _ => Shape::Right { hollow: true },
+        4 => Shape::Left { hollow: false },
+        _ => Shape::Right { hollow: false },
     }
 }
 

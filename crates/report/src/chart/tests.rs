@@ -128,6 +128,80 @@ fn rates_have_a_bar_for_each_target_and_n_m_where_there_is_none() {
     assert!(tips.iter().any(|tip| tip.ends_with("noise: as it is <noise>")), "{tips:?}");
 }
 
+fn tips<'a>(checked: &'a Checked, class: &'a str) -> Vec<&'a str> {
+    checked.of_class(class).map(|tip| attribute(tip, "data-tip")).collect()
+}
+
+#[test]
+fn of_runs_of_a_command_it_is_drawn_how_long_one_takes() {
+    // Fifty and a hundred runs a second: 20 and 10 ms.
+    let mut cells = [("slow", 100), ("fast", 200)].map(|(target, runs)| cell("command", target, &[runs, runs]));
+    cells.iter_mut().for_each(|cell| cell.rate.as_mut().expect("a rate").unit = crate::numbers::RUNS.to_owned());
+    let (chart, checked) = only(&document(cells.to_vec()), Subject::Rates);
+    assert_eq!(chart.title, "Time of a run, shorter is faster");
+    let widths: Vec<f64> = checked.of_class("bar").map(|bar| percent(attribute(bar, "width"))).collect();
+    assert!((widths[0] / widths[1] - 2.0).abs() < 0.01, "{widths:?}");
+    assert!(checked.texts.iter().any(|text| text == "20 ms"), "{:?}", checked.texts);
+    let tips = tips(&checked, "tip");
+    assert!(tips[0].contains("20 ms/run (18 to 22 ms, 95 %), 2 rounds"), "{tips:?}");
+    assert!(!chart.svg.contains("runs/s"));
+}
+
+#[test]
+fn what_is_suspect_has_its_star_in_every_chart() {
+    let suspect = |cell: Cell| Cell { marks: vec![mark(MarkCode::Noise)], ..cell };
+    let (_, times) = only(&document(vec![suspect(cell("read", "a", &[1000, 1000]))]), Subject::Latency);
+    assert!(times.texts.iter().any(|text| text == "5.00 us / 20.0 us*"), "{:?}", times.texts);
+    assert!(tips(&times, "tip")[0].contains("max 4.00 ms*; 5,000 operations; noise: as it is"));
+    let alone = |target| cell("write", target, &[1000, 1000]);
+    let together = Cell { together: true, targets: 2, ..cell("write", "a+b", &[1600, 1600]) };
+    let (_, sums) = only(&document(vec![suspect(alone("a")), alone("b"), together]), Subject::Together);
+    assert!(sums.texts.iter().any(|text| text == "alone: 500* + 500 = 1,000*"), "{:?}", sums.texts);
+    let mut sweep = [1u64, 16, 256, 4096].map(|bytes| {
+        let mut cell = cell("copy", "here", &[800, 800]);
+        cell.parameters.insert("buffer_bytes".to_owned(), ParameterValue::Number(bytes));
+        cell
+    });
+    sweep[2] = suspect(sweep[2].clone());
+    let (_, curve) = only(&document(sweep.to_vec()), Subject::Sweep);
+    assert_eq!((curve.count("hollow"), curve.count("whisker")), (1, 1));
+    let tips = tips(&curve, "mark");
+    assert!(tips[2].contains("2.00* (1.82 to 2.22, 95 %) seconds; noise: as it is"), "{tips:?}");
+}
+
+#[test]
+fn what_was_not_measured_stands_under_the_unit_of_its_program_or_in_words() {
+    let phase = |phase: &str, cell: Cell| Cell { phase: phase.to_owned(), ..cell };
+    let mut bytes = phase("read", cell("files", "here", &[80, 80]));
+    bytes.rate.as_mut().expect("a rate").unit = "MiB/s".to_owned();
+    let cells = vec![
+        missing("randread", "here"),
+        missing("commit", "here"),
+        cell("write", "here", &[80, 80]),
+        phase("sync", missing("files", "here")),
+        bytes,
+    ];
+    let charts = of(&document(cells), Subject::Rates);
+    let texts: Vec<Vec<String>> = charts.iter().map(|chart| read(chart).texts).collect();
+    let has = |place: usize, words: &str| texts[place].iter().any(|text| text == words);
+    assert_eq!((charts.len(), texts[0][3].as_str()), (2, "write"), "{texts:?}");
+    assert!(!has(0, "n.m.") && has(1, "n.m.") && has(1, "files sync"), "{texts:?}");
+    assert!(has(1, "n.m.: randread, commit") && charts[1].told.contains("n.m.: randread, commit"), "{texts:?}");
+    let at = |text: &str| texts[1].iter().position(|other| other == text);
+    assert!(at("files read") < at("files sync"), "{texts:?}");
+}
+
+#[test]
+fn an_interval_of_two_rounds_does_not_take_the_room_of_the_bars() {
+    let mut few = cell("write", "a", &[400, 500]);
+    few.rate.as_mut().expect("a rate").high = Some(2700.0);
+    let (_, checked) = only(&document(vec![few, cell("write", "b", &[400, 400])]), Subject::Rates);
+    let widths: Vec<f64> = checked.of_class("bar").map(|bar| percent(attribute(bar, "width"))).collect();
+    assert!(widths.iter().all(|width| *width > 70.0), "{widths:?}");
+    let heads = checked.of_class("event").count();
+    assert!(heads == 1 && tips(&checked, "tip")[0].contains("to 2,700, 95 %"), "{heads}");
+}
+
 #[test]
 fn a_verdict_has_a_shape_and_words_and_stands_on_its_side_of_one() {
     let targets = ["ext4", "xfs"];

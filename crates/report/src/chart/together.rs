@@ -10,7 +10,7 @@ use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Svg};
 use super::words::{fitted, width};
 use super::{Chart, NARROW, Subject};
-use crate::numbers::{significant, supported_digits};
+use crate::numbers::{significant, supported, supported_digits};
 use crate::rows;
 
 /// A bar.
@@ -117,8 +117,12 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         let digits = both.together.rate.as_ref().map_or(3, supported_digits);
         let cpu = both.bounds.cpu.filter(|cpu| *cpu < both.bounds.free);
         let allowed = cpu.map_or_else(String::new, |cpu| format!(", the CPU allows {}", significant(cpu, 3)));
-        let parts: Vec<String> = both.alone.iter().map(|cell| significant(value(cell), 3)).collect();
-        let whole = significant(both.bounds.free, 3);
+        let own = |cell: &Cell| cell.rate.as_ref().map_or_else(String::new, supported) + figures::star(cell);
+        let parts: Vec<String> = both.alone.iter().map(|cell| own(cell)).collect();
+        let digits_of = |cell: &&Cell| cell.rate.as_ref().map_or(3, supported_digits);
+        let digits_of_all = both.alone.iter().map(digits_of).min().unwrap_or(3);
+        let star = both.alone.iter().map(|cell| figures::star(cell)).max().unwrap_or_default();
+        let whole = significant(both.bounds.free, digits_of_all) + star;
         let in_parts = format!("alone: {} = {whole}", parts.join(" + "));
         let sum = if width(&in_parts) <= NARROW { in_parts } else { format!("alone, summed: {whole}") };
         let all_at_once = format!("at once: {}{}", significant(measured, digits), figures::star(both.together));
@@ -140,6 +144,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
             let to = from + value(cell);
             svg.open_series(&class(place), "", &figures::tip(cell, &name));
             svg.rect("bar part", scale.share(from), scale.share(to), at, HIGH, "");
+            whisker(&mut svg, &scale, cell, from, at);
             svg.close("g");
             from = to;
         }
@@ -154,12 +159,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         }
         at += LINE;
         svg.rect("bar", 0.0, scale.share(measured), at, HIGH, "");
-        if let Some((low, high)) = both.together.rate.as_ref().and_then(figures::interval) {
-            let (low, high) = (scale.share(low), scale.share(high));
-            let line = Path::default().to(low, HIGH / 2.0).line(high, HIGH / 2.0);
-            let ends = line.to(low, 2.0).line(low, HIGH - 2.0).to(high, 2.0).line(high, HIGH - 2.0);
-            svg.stretched(at, HIGH, &[("whisker", ends)]);
-        }
+        whisker(&mut svg, &scale, both.together, 0.0, at);
         if let Some(cpu) = cpu {
             svg.upright("bound", scale.share(cpu), at - 3.0, at + HIGH + 3.0);
         }
@@ -173,4 +173,13 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         told: figures::told("What programs reach alone and at once", &figures),
     };
     frame.plain(svg, foot + AXIS)
+}
+
+/// The interval of a cell whose bar begins there.
+fn whisker(svg: &mut Svg, scale: &Scale, cell: &Cell, from: f64, y: f64) {
+    let Some((low, high)) = cell.rate.as_ref().and_then(figures::interval) else { return };
+    let (low, high) = (scale.share(from + low), scale.share(from + high));
+    let line = Path::default().to(low, HIGH / 2.0).line(high, HIGH / 2.0);
+    let ends = line.to(low, 2.0).line(low, HIGH - 2.0).to(high, 2.0).line(high, HIGH - 2.0);
+    svg.stretched(y, HIGH, &[("whisker", ends)]);
 }

@@ -91,11 +91,11 @@ pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<(
 }
 
 /// The first so many, and how many there are beyond them.
-pub(super) fn listed(items: &[String], most: usize) -> String {
-    let first = items.iter().take(most).map(String::as_str).collect::<Vec<_>>().join("; ");
+pub(super) fn listed(items: &[String], most: usize, between: &str) -> String {
+    let first = items.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(between);
     match items.len().saturating_sub(most) {
         0 => first,
-        more => format!("{first}; and {more} more"),
+        more => format!("{first}{between}and {more} more"),
     }
 }
 
