@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Cell, Document, INTERVAL, MarkCode, Provenance, RateBase, Round, level};
+use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round, level};
 
 use super::figures::{self, Names};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
@@ -19,6 +19,7 @@ use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::thinned::thinned;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
+use crate::numbers::{RUNS, significant, time_each};
 use crate::rows;
 
 /// The most charts of a document: a page is to stay small.
@@ -38,8 +39,15 @@ const UNDER_UNIT: f64 = 8.0;
 /// A row of marks above the ground.
 const MARKS: f64 = 14.0;
 
-/// What happened in some rounds, or throughout.
-type Happened = BTreeMap<MarkCode, BTreeSet<u32>>;
+/// What happened on a target: in some rounds, each with its words, or throughout.
+#[derive(Default)]
+struct Happening {
+    rounds: BTreeMap<u32, String>,
+    throughout: String,
+}
+
+/// By kind and target.
+type Happened<'a> = BTreeMap<(MarkCode, &'a str), Happening>;
 
 /// The same program on all targets.
 struct Program<'a> {
@@ -110,8 +118,13 @@ impl Program<'_> {
         let values = lines.iter().flatten().flatten().map(|(_, value)| *value);
         let scale = Scale::round(values, 4);
         let happened = self.happened(cells);
-        let rows: Vec<(MarkCode, &BTreeSet<u32>)> =
-            happened.iter().filter(|(_, rounds)| !rounds.is_empty()).map(|(code, rounds)| (*code, rounds)).collect();
+        let mut rows: BTreeMap<MarkCode, BTreeMap<u32, Vec<String>>> = BTreeMap::new();
+        for ((code, target), happening) in &happened {
+            for (round, text) in &happening.rounds {
+                let tip = format!("{} in round {round} of {target}: {text}", code.name());
+                rows.entry(*code).or_default().entry(*round).or_default().push(tip);
+            }
+        }
         let unit = cells[0].rate.as_ref().map_or("", |rate| rate.unit.as_str());
         let top = LINE + MARKS * rows.len() as f64 + UNDER_UNIT;
         let foot = top + GROUND;
@@ -124,8 +137,8 @@ impl Program<'_> {
         slots.axis(&mut svg, top, foot);
         for (row, (code, rounds)) in rows.iter().enumerate() {
             let y = LINE + MARKS * (row as f64 + 0.5);
-            for round in rounds.iter().take(MOST_TIPS) {
-                let tip = format!("{} in round {round}", code.name());
+            for (round, tips) in rounds.iter().take(MOST_TIPS) {
+                let tip = tips.join("; ");
                 let at = self.place(cells, *code, *round, &slots);
                 svg.upright("happened", at, y, foot);
                 svg.shape("event", shape(*code), Along::Share(at), y, &tip);
@@ -148,8 +161,15 @@ impl Program<'_> {
             note(&mut svg, 0.0, y, "shaded: not yet steady, not counted");
             y += LINE;
         }
+        // Where data had to be durable, seconds passed that no quarter shows.
+        if cells.iter().any(|cell| cell.state.clock != ClockKind::Returned) {
+            for line in words::lines(FLUSHED, NARROW) {
+                note(&mut svg, 0.0, y, &line);
+                y += LINE;
+            }
+        }
         for caption in captions(&happened) {
-            let is_row = rows.iter().any(|(code, _)| *code == caption.0);
+            let is_row = rows.contains_key(&caption.0);
             if is_row {
                 svg.shape("event", shape(caption.0), Along::Pixels(6.0 - LEFT), y + 8.0, "");
             }
@@ -190,19 +210,22 @@ impl Program<'_> {
     }
 
     /// Which marks there are, and in which of the rounds drawn.
-    fn happened(&self, cells: &[&Cell]) -> Happened {
+    fn happened<'a>(&self, cells: &[&'a Cell]) -> Happened<'a> {
         let mut happened = Happened::new();
         for cell in cells {
             for mark in cell.marks.iter().filter(|mark| mark.code != MarkCode::Nested) {
-                happened.entry(mark.code).or_default();
+                happened.entry((mark.code, &cell.target)).or_default().throughout.clone_from(&mark.text);
             }
             for round in self.rounds(cell) {
                 for mark in round.marks.iter().filter(|mark| mark.code != MarkCode::Nested) {
-                    happened.entry(mark.code).or_default().insert(round.round);
+                    let happening = happened.entry((mark.code, &cell.target)).or_default();
+                    happening.rounds.insert(round.round, mark.text.clone());
                 }
             }
             if let Some((round, _)) = self.step(cell) {
-                happened.entry(MarkCode::Step).or_default().insert(round);
+                let happening = happened.entry((MarkCode::Step, &cell.target)).or_default();
+                let text = happening.throughout.clone();
+                happening.rounds.entry(round).or_insert(text);
             }
         }
         happened
@@ -248,8 +271,11 @@ impl Program<'_> {
                 let round = self.rounds(cell).find(|round| round.round == *number)?;
                 let rate = cell.rate.as_ref()?;
                 let per_second = stats::summary::round_rate(round, cell.together, rate.base, cell.state.clock)?;
-                let figure = crate::numbers::significant(figures::in_unit(rate, per_second), 3);
-                Some(format!("{} {figure} {}", cell.target, rate.unit))
+                let figure = match rate.unit.as_str() {
+                    RUNS => format!("{}/run", time_each(per_second, 3)),
+                    unit => format!("{} {unit}", significant(figures::in_unit(rate, per_second), 3)),
+                };
+                Some(format!("{} {figure}", cell.target))
             };
             let figures: Vec<String> = cells.iter().filter_map(of_cell).collect();
             let tip = format!("round {number}: {}", figures.join(", "));
@@ -262,7 +288,7 @@ impl Program<'_> {
     fn told(&self, cell: &Cell) -> String {
         let quarters: Vec<f64> = self.rounds(cell).flat_map(|round| series(cell, round)).collect();
         let (low, high) = quarters.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
-        let digits = |value| crate::numbers::significant(value, 3);
+        let digits = |value| significant(value, 3);
         let rounds = self.rounds(cell).count();
         let between = if quarters.is_empty() {
             String::new()
@@ -319,17 +345,27 @@ fn high(value: f64, scale: &Scale) -> f64 {
 /// The most rounds that are named.
 const MOST_NUMBERS: usize = 8;
 
-/// Marks in words: `noise in rounds 1, 2 and 4`.
+/// Said below what is drawn of programs whose data had to be durable.
+const FLUSHED: &str = "whole quarters of a second while calls returned; the rate also counts what came after (flush)";
+
+/// Marks in words, with their reason: `noise in round 1 of xfs: other virtual machines took 24 %`; of several rounds that of
+/// the first, where they differ.
 fn captions(happened: &Happened) -> Vec<(MarkCode, String)> {
-    let caption = |(code, rounds): (&MarkCode, &BTreeSet<u32>)| {
-        let mut numbers: Vec<String> = rounds.iter().take(MOST_NUMBERS).map(u32::to_string).collect();
+    let caption = |((code, target), happening): (&(MarkCode, &str), &Happening)| {
+        let rounds = &happening.rounds;
+        let mut numbers: Vec<String> = rounds.keys().take(MOST_NUMBERS).map(u32::to_string).collect();
         if rounds.len() > MOST_NUMBERS {
             numbers.push(format!("{} more", rounds.len() - MOST_NUMBERS));
         }
-        let text = match &numbers[..] {
+        let when = match &numbers[..] {
             [] => format!("* {}", code.name()),
             [one] => format!("{} in round {one}", code.name()),
             [most @ .., last] => format!("{} in rounds {} and {last}", code.name(), most.join(", ")),
+        };
+        let text = match rounds.first_key_value() {
+            None => format!("{when} of {target}: {}", happening.throughout),
+            Some((_, text)) if rounds.values().all(|other| other == text) => format!("{when} of {target}: {text}"),
+            Some((first, text)) => format!("{when} of {target}, in round {first}: {text}"),
         };
         (*code, text)
     };
@@ -392,7 +428,7 @@ impl Slots {
     }
 
     fn title(&self) -> String {
-        let seconds = crate::numbers::significant(self.seconds(), 3);
-        if self.numbers.len() == 1 { "seconds".to_owned() } else { format!("rounds, the longest {seconds} s") }
+        let quarters = self.longest;
+        if self.numbers.len() == 1 { "seconds".to_owned() } else { format!("rounds, of {quarters} quarters at most") }
     }
 }

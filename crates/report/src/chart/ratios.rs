@@ -2,6 +2,7 @@
 //! margin is shaded. A verdict is told by a shape and by words.
 
 use stats::choice::every_two;
+use stats::stages::{Step, steps};
 use stats::{Choice, Comparison, Document, Verdict};
 
 use super::figures::{self, class};
@@ -16,28 +17,71 @@ use crate::numbers::significant;
 const STRIP: f64 = 14.0;
 /// From a program to the next.
 const BETWEEN: f64 = 9.0;
-/// The words on both sides above the ground.
-const SIDES: f64 = 20.0;
+/// The words above the ground for both of its sides, each in a line of their own.
+const SIDES: f64 = 36.0;
 /// What is further from 1 ends at the edge: an interval of few rounds may reach anywhere.
 const FURTHEST: f64 = 32.0;
 
-/// A chart for every two targets.
+/// A chart for every two targets, those with the best of them first; of stages one for each step, in order, and all steps
+/// together last.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let Some(choice) = &document.run.choice else { return Vec::new() };
-    let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
-    let of_two = |(first, second): (usize, usize)| {
+    let stages: Vec<&str> = choice.stages.iter().map(|stage| stage.target.as_str()).collect();
+    let targets: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
+    let place = |name: &str| targets.iter().position(|target| *target == name).unwrap_or(0);
+    let of_two = |step: Option<Step>, [first, second]: [&str; 2]| {
         let use_of = choice.purpose.iter().flat_map(|purpose| &purpose.comparisons);
         let pairs: Vec<(bool, &Comparison)> = use_of
             .map(|pair| (true, pair))
             .chain(choice.comparisons.iter().map(|pair| (false, pair)))
-            .filter(|(_, pair)| pair.first == names[first] && pair.second == names[second])
+            .filter(|(_, pair)| pair.first == first && pair.second == second)
             .collect();
-        (!pairs.is_empty()).then(|| chart(choice, [(first, names[first]), (second, names[second])], &pairs))
+        let sides = [(place(first), first), (place(second), second)];
+        (!pairs.is_empty()).then(|| chart(choice, step, sides, &pairs))
     };
-    every_two(names.len()).filter_map(of_two).collect()
+    if !stages.is_empty() {
+        let steps = steps(stages.len());
+        return steps.filter_map(|(step, (one, other))| of_two(Some(step), [stages[one], stages[other]])).collect();
+    }
+    let best = best(choice, &targets);
+    let mut pairs: Vec<(usize, usize)> = every_two(targets.len()).collect();
+    pairs.sort_by_key(|(first, second)| *first != best && *second != best);
+    pairs.into_iter().filter_map(|(first, second)| of_two(None, [targets[first], targets[second]])).collect()
 }
 
-fn chart(choice: &Choice, sides: [(usize, &str); 2], pairs: &[(bool, &Comparison)]) -> Chart {
+/// The target that is faster in most comparisons, less those in which another is; the first of several.
+fn best(choice: &Choice, targets: &[&str]) -> usize {
+    let won = |target: &str| -> i64 {
+        let of = choice.comparisons.iter().filter(|pair| pair.first == target || pair.second == target);
+        let each = of.filter_map(|pair| Some(if pair.faster.as_deref()? == target { 1 } else { -1 }));
+        each.sum()
+    };
+    (0..targets.len()).max_by_key(|place| (won(targets[*place]), std::cmp::Reverse(*place))).unwrap_or(0)
+}
+
+/// What the step between two stages was.
+fn changed(choice: &Choice, step: Step) -> String {
+    match step {
+        Step::All => "All stages together: how many times as fast".to_owned(),
+        Step::At(place) => {
+            let changed = &choice.stages[place].changed;
+            let changed = if changed.is_empty() { "nothing changed".to_owned() } else { changed.join(", ") };
+            format!("Stage {}, {changed}: how many times as fast as stage {place}", place + 1)
+        }
+    }
+}
+
+/// Two names without what both begin with, where they begin with the same words and more follows.
+fn apart<'a>([one, other]: [&'a str; 2]) -> [&'a str; 2] {
+    let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+    let ends = same.filter(|((_, character), _)| "/,:@-_.= ".contains(*character));
+    match ends.last().map(|((at, character), _)| at + character.len_utf8()) {
+        Some(from) if from < one.len() && from < other.len() => [&one[from..], &other[from..]],
+        _ => [one, other],
+    }
+}
+
+fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: &[(bool, &Comparison)]) -> Chart {
     let ends = pairs.iter().flat_map(|(_, pair)| [pair.low, pair.ratio, pair.high]).flatten();
     let margin = 1.0 + choice.margin.max(0.0);
     let ends = ends.map(|end| end.clamp(1.0 / FURTHEST, FURTHEST));
@@ -54,15 +98,19 @@ fn chart(choice: &Choice, sides: [(usize, &str); 2], pairs: &[(bool, &Comparison
     along(&mut svg, labels(&scale), NARROW, SIDES, foot);
     svg.upright("one", scale.share(1.0), SIDES, foot);
     let [(_, first), (_, second)] = sides;
-    let half = NARROW / 2.0 - 16.0;
-    let name = |name: &str| fitted(name, half - 70.0);
-    svg.text("tick", Along::Share(0.0), 12.0, Anchor::Start, &format!("◂ {} faster", name(first)));
-    svg.text("tick", Along::Share(1.0), 12.0, Anchor::End, &format!("{} faster ▸", name(second)));
+    let short = apart([first, second]);
+    let heads = match step {
+        Some(_) => ["slower", "faster"],
+        None => short,
+    };
+    let [left, right] = heads.map(|head| fitted(head, NARROW - 20.0));
+    svg.text("tick", Along::Share(0.0), 12.0, Anchor::Start, &format!("◂ {left}"));
+    svg.text("tick", Along::Share(1.0), 12.0 + LINE, Anchor::End, &format!("{right} ▸"));
     let mut figures: Vec<String> = Vec::new();
     let mut y = SIDES;
     for both in pairs {
         let (name, pair) = (heading(both), both.1);
-        let said = said(choice, pair);
+        let said = said(choice, step, pair, short);
         figures.push(format!("{name} {said}"));
         let tip = format!("{name}: {said}, {} pairs of rounds{}", pair.pairs, why(pair));
         svg.open_series(&side(sides, pair), "", &tip);
@@ -76,7 +124,10 @@ fn chart(choice: &Choice, sides: [(usize, &str); 2], pairs: &[(bool, &Comparison
     }
     let frame = Frame {
         subject: Subject::Choice,
-        title: format!("{second} beside {first}: how many times as fast"),
+        title: match step {
+            Some(step) => changed(choice, step),
+            None => format!("{first} or {second}: which is faster, and how many times"),
+        },
         series: Vec::new(),
         told: figures::told(&format!("Ratios of {second} to {first} with their intervals"), &figures),
     };
@@ -110,16 +161,21 @@ fn side(sides: [(usize, &str); 2], pair: &Comparison) -> String {
     faster.map_or_else(|| "neither".to_owned(), |(place, _)| class(*place))
 }
 
-/// `xfs faster: 1.17x (1.12-1.23)`
-fn said(choice: &Choice, pair: &Comparison) -> String {
-    let is_first = pair.faster.as_ref() == Some(&pair.first);
+/// `xfs faster: 1.17x (1.12-1.23)`; of stages the factor of the later one as it is drawn, `x0.60 (0.55-0.66)`.
+fn said(choice: &Choice, step: Option<Step>, pair: &Comparison, names: [&str; 2]) -> String {
+    let is_first = step.is_none() && pair.faster.as_ref() == Some(&pair.first);
     let turned = |value: Option<f64>| value.map(|value| if is_first { 1.0 / value } else { value });
     let (low, high) = if is_first { (turned(pair.high), turned(pair.low)) } else { (pair.low, pair.high) };
     let ends = low.zip(high).map(|(low, high)| format!("{}-{}", figure(low), figure(high)));
     match (pair.verdict, &pair.faster) {
-        (Verdict::Faster, Some(faster)) => {
+        (Verdict::Faster, Some(_)) if step.is_some() => {
+            let ratio = pair.ratio.map_or_else(|| "n.m.".to_owned(), figure);
+            format!("x{ratio}{}", ends.map_or_else(String::new, |ends| format!(" ({ends})")))
+        }
+        (Verdict::Faster, Some(_)) => {
             let ratio = turned(pair.ratio).map_or_else(String::new, |ratio| format!(" {}x", figure(ratio)));
             let ends = ends.map_or_else(String::new, |ends| format!(" ({ends})"));
+            let faster = names[usize::from(!is_first)];
             format!("{} faster:{ratio}{ends}", fitted(faster, 90.0))
         }
         (Verdict::Same, _) => {

@@ -229,6 +229,34 @@ fn a_verdict_has_a_shape_and_words_and_stands_on_its_side_of_one() {
 }
 
 #[test]
+fn of_stages_the_factor_is_said_as_it_is_drawn_and_the_total_comes_last() {
+    let targets = ["dir/one-a", "dir/one-b", "dir/one-c"];
+    let mut document = document(targets.map(|target| cell("read", target, &[800, 800])).to_vec());
+    let pair = |one, other| comparison("read", [one, other], Verdict::Faster, [0.55, 0.6, 0.66]);
+    let [a, b, c] = targets;
+    let mut all = choice(vec![pair(a, b), pair(a, c), pair(b, c)]);
+    document.run.choice = Some(Box::new(all.clone()));
+    let free = of(&document, Subject::Choice);
+    assert_eq!(free[0].title, "dir/one-a or dir/one-b: which is faster, and how many times");
+    assert!(read(&free[0]).texts.iter().any(|text| text == "a faster: 1.67x (1.52-1.82)"), "{free:#?}");
+    let stage = |target: &str, changed: &[&str]| stats::Stage {
+        target: target.to_owned(),
+        changed: changed.iter().map(|word| (*word).to_owned()).collect(),
+    };
+    all.stages = vec![stage(a, &[]), stage(b, &["mount=noatime"]), stage(c, &[])];
+    document.run.choice = Some(Box::new(all));
+    let stages = of(&document, Subject::Choice);
+    let titles: Vec<&str> = stages.iter().map(|chart| chart.title.as_str()).collect();
+    let expected = [
+        "Stage 2, mount=noatime: how many times as fast as stage 1",
+        "Stage 3, nothing changed: how many times as fast as stage 2",
+        "All stages together: how many times as fast",
+    ];
+    assert_eq!(titles, expected);
+    assert!(read(&stages[0]).texts.iter().any(|text| text == "x0.60 (0.55-0.66)"), "{stages:#?}");
+}
+
+#[test]
 fn what_happened_stands_at_its_round_and_a_step_where_it_was() {
     let mut stepped = cell("write", "here", &[1600, 1600, 1600]);
     stepped.rounds[0].marks.push(mark(MarkCode::Noise));
@@ -238,16 +266,42 @@ fn what_happened_stands_at_its_round_and_a_step_where_it_was() {
     stepped.marks = vec![mark(MarkCode::Step), mark(MarkCode::Unsteady)];
     let (chart, checked) = only(&document(vec![stepped]), Subject::OverTime);
     let tips: Vec<&str> = checked.of_class("event").map(|event| attribute(event, "data-tip")).collect();
-    assert!(tips.contains(&"noise in round 1") && tips.contains(&"step in round 2"), "{tips:?}");
-    for words in ["* unsteady", "noise in round 1", "step in round 2"] {
-        assert!(checked.texts.iter().any(|text| text == words), "{:?}", checked.texts);
+    let noise = "noise in round 1 of here: as it is <noise>";
+    assert!(tips.contains(&noise) && tips.contains(&"step in round 2 of here: as it is <step>"), "{tips:?}");
+    let texts = checked.texts.join(" ");
+    for words in ["* unsteady of here: as it is", noise, "step in round 2 of here: as it is <step>"] {
+        assert!(texts.contains(words), "{texts}");
     }
+    assert!(texts.contains("rounds, of 8 quarters at most") && !texts.contains("flush"), "{texts}");
     // The second of three rounds begins after a third, and the step with it.
     let steps: Vec<f64> = checked.of_class("happened").map(|line| percent(attribute(line, "x1"))).collect();
     assert!(steps.iter().any(|x| (33.3..36.0).contains(x)), "{steps:?}");
     assert!(chart.told.contains("between 200 and 800"), "{}", chart.told);
     let lines: Vec<&str> = checked.of_class("line").map(|line| attribute(line, "d")).collect();
     assert_eq!(lines.iter().map(|line| line.matches('M').count()).sum::<usize>(), 3, "{lines:?}");
+}
+
+#[test]
+fn marks_of_several_targets_are_told_apart_with_their_reasons() {
+    let marked = |target: &str, rounds: &[usize], texts: &[&str]| {
+        let mut cell = cell("write", target, &[1600, 1600, 1600]);
+        for (round, text) in rounds.iter().zip(texts) {
+            cell.rounds[*round].marks.push(stats::Mark { text: (*text).to_owned(), ..mark(MarkCode::Noise) });
+        }
+        cell.state.clock = stats::ClockKind::Durable;
+        cell
+    };
+    let cells = vec![marked("ext4", &[0, 1], &["24 %", "31 %"]), marked("xfs", &[0], &["27 %"])];
+    let (_, checked) = only(&document(cells), Subject::OverTime);
+    let texts = checked.texts.join(" ");
+    for words in ["noise in rounds 1 and 2 of ext4, in round 1: 24 %", "noise in round 1 of xfs: 27 %", "(flush)"] {
+        assert!(texts.contains(words), "{texts}");
+    }
+    let tips = tips(&checked, "event");
+    assert_eq!(
+        tips[..2],
+        ["noise in round 1 of ext4: 24 %; noise in round 1 of xfs: 27 %", "noise in round 2 of ext4: 31 %"]
+    );
 }
 
 #[test]
