@@ -61,9 +61,9 @@ impl Frame {
 
 /// An axis along the foot of a ground, with lines through it. The more important labels come first.
 pub(super) fn along(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room: f64, top: f64, foot: f64) {
-    for (share, anchor, label) in words::apart(labels, room) {
-        svg.upright("grid", share, top, foot);
-        svg.text("tick", Along::Share(share), foot + BELOW, anchor, &label);
+    for label in words::apart(labels, room) {
+        svg.upright("grid", label.share, top, foot);
+        svg.label(&label, foot + BELOW);
     }
     svg.level("axis", 0.0, 1.0, foot);
 }

@@ -421,8 +421,8 @@ impl Slots {
         let every = (self.numbers.len() as f64 * WIDTH_OF_NUMBER / NARROW_GROUND).ceil().max(1.0) as usize;
         let labels = self.numbers.iter().step_by(every);
         let labels = labels.map(|number| (self.share(*number, middle), number.to_string()));
-        for (share, anchor, label) in words::apart(labels, NARROW_GROUND) {
-            svg.text("tick", Along::Share(share), foot + 15.0, anchor, &label);
+        for label in words::apart(labels, NARROW_GROUND) {
+            svg.label(&label, foot + 15.0);
         }
         svg.level("axis", 0.0, 1.0, foot);
     }

@@ -19,16 +19,23 @@ pub fn standalone(chart: &Chart) -> String {
         head.text("name", Along::Pixels(EDGE), y, Anchor::Start, &line);
         y += LINE;
     }
+    // As they are drawn: lines each dashed in its own way, bars full.
+    let is_of_lines = chart.svg.contains("class=\"line\"");
     let mut x = EDGE;
     for (place, name) in chart.series.iter().enumerate() {
         let name = words::fitted(name, room / 2.0);
-        let wide = words::width(&name) + 34.0;
+        let wide = words::width(&name) + 42.0;
         if x + wide > WIDE - EDGE && x > EDGE {
             (x, y) = (EDGE, y + LINE);
         }
         head.open("g", &[("class", &figures::class(place))]);
-        head.shape("", Shape::Square, Along::Pixels(x + 5.0), y - 4.0, "");
-        head.text("label", Along::Pixels(x + 16.0), y, Anchor::Start, &name);
+        if is_of_lines {
+            let (from, to) = ((x - 5.0) / WIDE, (x + 19.0) / WIDE);
+            head.level("line", from, to, y - 4.0);
+        } else {
+            head.shape("", Shape::Square, Along::Pixels(x + 7.0), y - 4.0, "");
+        }
+        head.text("label", Along::Pixels(x + 24.0), y, Anchor::Start, &name);
         head.close("g");
         x += wide;
     }

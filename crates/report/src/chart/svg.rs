@@ -1,5 +1,6 @@
 //! The small writer of SVG. Positions along a chart are percentages, heights are pixels; every text is escaped here.
 
+use super::words::Placed;
 use crate::plain;
 
 /// A position along the chart.
@@ -20,6 +21,16 @@ pub(super) enum Anchor {
     Middle,
     /// Its last letter.
     End,
+}
+
+impl Anchor {
+    const fn name(self) -> &'static str {
+        match self {
+            Anchor::Start => "",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        }
+    }
 }
 
 /// What a value looks like that is a point.
@@ -136,12 +147,15 @@ impl Svg {
 
     /// A text.
     pub(super) fn text(&mut self, class: &str, x: Along, y: f64, anchor: Anchor, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
-        self.holding("text", &[("class", class), ("x", &along(x)), ("y", &pixels(y)), ("text-anchor", anchor)], text);
+        let place = [("class", class), ("x", &along(x)), ("y", &pixels(y)), ("text-anchor", anchor.name())];
+        self.holding("text", &place, text);
+    }
+
+    /// A label of an axis along.
+    pub(super) fn label(&mut self, label: &Placed, y: f64) {
+        let moved = if label.moved == 0.0 { String::new() } else { pixels(label.moved) };
+        let place = [("class", "tick"), ("x", &share(label.share)), ("dx", &moved), ("y", &pixels(y))];
+        self.holding("text", &[&place[..], &[("text-anchor", label.anchor.name())]].concat(), &label.label);
     }
 
     /// A rectangle from one share of the width to another.

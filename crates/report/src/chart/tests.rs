@@ -305,6 +305,17 @@ fn marks_of_several_targets_are_told_apart_with_their_reasons() {
 }
 
 #[test]
+fn a_file_of_its_own_names_lines_by_dashes_and_parts_by_squares() {
+    let document = document(["a", "b"].map(|target| cell("write", target, &[1600, 1600])).to_vec());
+    let keys = |subject| {
+        let (chart, own) = only(&document, subject);
+        let all = checked(&standalone(&chart)).expect("well-formed");
+        (all.count("line") - own.count("line"), all.count("mark") - own.count("mark"))
+    };
+    assert_eq!([keys(Subject::OverTime), keys(Subject::Time)], [(2, 0), (0, 2)]);
+}
+
+#[test]
 fn a_short_program_has_no_chart_over_time() {
     let mut short = cell("read", "here", &[8, 8]);
     short.rounds.iter_mut().for_each(|round| round.intervals.truncate(3));
@@ -480,7 +491,7 @@ proptest! {
                 prop_assert!(elements.contains(&element.as_str()), "{}", element);
             }
             let known = ["xmlns", "class", "role", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "d", "viewBox",
-                "preserveAspectRatio", "cx", "cy", "r", "text-anchor", "data-series", "data-tip"];
+                "preserveAspectRatio", "cx", "cy", "r", "text-anchor", "dx", "data-series", "data-tip"];
             let attributes = checked.elements.iter().flat_map(|(_, attributes)| attributes);
             for (attribute, _) in attributes {
                 prop_assert!(known.contains(&attribute.as_str()), "{}", attribute);

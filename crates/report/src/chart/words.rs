@@ -69,22 +69,33 @@ pub(super) fn lines(text: &str, room: f64) -> Vec<String> {
 /// A label on an axis: at which share of it, and what it says.
 pub(super) type Label = (f64, String);
 
+/// Where a label stands: at which share, by which end, and moved by how many pixels.
+pub(super) struct Placed {
+    pub(super) share: f64,
+    pub(super) anchor: Anchor,
+    pub(super) moved: f64,
+    pub(super) label: String,
+}
+
 /// Of labels along an axis that is so wide, the more important first, those that touch no other. They touch none where the
-/// axis is wider either: they grow apart then.
-pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<(f64, Anchor, String)> {
+/// axis is wider either: they grow apart then. What would reach over an end is moved by as much, and no further.
+pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<Placed> {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let mut kept = Vec::new();
     for (share, label) in labels {
         let (middle, half) = (share * room, width(&label) / 2.0);
-        let (anchor, from) = match middle {
-            middle if middle < half => (Anchor::Start, middle),
-            middle if middle + half > room => (Anchor::End, middle - 2.0 * half),
-            middle => (Anchor::Middle, middle - half),
+        let (anchor, moved) = match middle {
+            _ if share <= 0.0 => (Anchor::Start, 0.0),
+            _ if share >= 1.0 => (Anchor::End, 0.0),
+            middle if middle < half => (Anchor::Middle, half - middle),
+            middle if middle + half > room => (Anchor::Middle, room - half - middle),
+            _ => (Anchor::Middle, 0.0),
         };
+        let from = (middle - half).min(room - 2.0 * half).max(0.0);
         let to = from + 2.0 * half;
         if taken.iter().all(|(other_from, other_to)| to + APART <= *other_from || other_to + APART <= from) {
             taken.push((from, to));
-            kept.push((share, anchor, label));
+            kept.push(Placed { share, anchor, moved, label });
         }
     }
     kept
@@ -117,8 +128,17 @@ mod tests {
         let labels = |count: usize| (0..=count).map(move |at| (at as f64 / count as f64, "1,000".to_owned()));
         let kept = |count, room| apart(labels(count), room).len();
         assert_eq!([kept(4, 264.0), kept(4, 1000.0), kept(1, 50.0)], [5, 5, 1]);
-        let ends: Vec<Anchor> = apart(labels(2), 264.0).iter().map(|(_, anchor, _)| *anchor).collect();
+        let ends: Vec<Anchor> = apart(labels(2), 264.0).iter().map(|placed| placed.anchor).collect();
         assert_eq!(ends, [Anchor::Start, Anchor::Middle, Anchor::End]);
+    }
+
+    #[test]
+    fn a_label_moves_by_what_reaches_over_the_end_only() {
+        let half = width("64 KiB") / 2.0;
+        let labels = [(0.55, "16 KiB".to_owned()), (1.0 - half / 400.0, "64 KiB".to_owned())];
+        let kept = apart(labels, 200.0);
+        assert_eq!((kept.len(), kept[1].anchor), (2, Anchor::Middle));
+        assert!((kept[1].moved + half / 2.0).abs() < 1e-9, "{}", kept[1].moved);
     }
 
     proptest! {
