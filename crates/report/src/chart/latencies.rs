@@ -9,7 +9,7 @@ use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::rates::MOST_BARS;
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
-use super::words::width;
+use super::words::{shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::rows;
 
@@ -57,6 +57,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
             None => rows.push((name, vec![cell])),
         }
     }
+    let shared = shared(rows.iter_mut().map(|(name, _)| name));
     let is_alone = names.each().len() == 1;
     let lines = |name: &str, cells: &[&(&Cell, Latency)]| {
         let heading = Heading::of(name);
@@ -93,6 +94,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
             LatencyKind::Response => "Response times, from each operation's intended start: p50 / p99",
         }
         .to_owned()
+            + &shared
             + &figures::left_out(cells.len(), MOST_BARS),
         series: names.all(),
         told: figures::told(&format!("Percentiles of {} times", kind.name()), &figures),

@@ -7,9 +7,11 @@
 //!      another at [`NARROW`] pixels is left out;
 //!   3. colour never tells alone: lines are dashed each in its own way, bars are named, verdicts have shapes and words;
 //!   4. colours are variables of [`STYLE`], so that light, dark and print are the page's;
-//!   5. a chart of which nothing was measured is not made.
+//!   5. the charts of a document are not larger than [`MOST_BYTES`]: the first of each subject come before the second;
+//!   6. a chart of which nothing was measured is not made.
 
 mod bars;
+mod budget;
 #[cfg(test)]
 mod checked;
 #[cfg(test)]
@@ -82,7 +84,10 @@ pub const STYLE: &str = include_str!("style.css");
 /// The narrowest place that a chart is made for, in pixels: a telephone of 320 with a margin on both sides.
 pub const NARROW: f64 = 264.0;
 
-/// All charts of a document, in the order of [`Subject`].
+/// The charts of a document are not larger than this: a page is to stay small. A third of what a page has that is mailed.
+pub const MOST_BYTES: usize = 150_000;
+
+/// Charts of a document, in the order of [`Subject`].
 pub fn charts(document: &Document) -> Vec<Chart> {
     let subjects = [
         rates::charts,
@@ -94,7 +99,7 @@ pub fn charts(document: &Document) -> Vec<Chart> {
         sweep::charts,
         published::charts,
     ];
-    subjects.into_iter().flat_map(|charts| charts(document)).collect()
+    budget::within(subjects.into_iter().flat_map(|charts| charts(document)).collect())
 }
 
 /// Cells of the tables of 1983: what was printed beside what is simulated. A chart for each table and file system.

@@ -8,13 +8,13 @@ use super::bars::{self, Bar, Group};
 use super::figures::{self, Names};
 use super::frame::{BASE, Frame, LINE};
 use super::svg::{Along, Anchor};
-use super::words::{lines, listed};
+use super::words::{lines, listed, shared};
 use super::{Chart, NARROW, Subject, scale, sweep, together};
 use crate::numbers::RUNS;
 use crate::{plain, rows};
 
-/// The most bars of a chart. What a sweep of a simulated machine has beyond that stands in the table.
-pub(super) const MOST_BARS: usize = 60;
+/// The most bars of a chart: `quick` on three targets has 39. What there is beyond that stands in the table.
+pub(super) const MOST_BARS: usize = 40;
 
 /// Between the labels of an axis and words below it.
 const ABOVE_WORDS: f64 = 6.0;
@@ -54,20 +54,19 @@ fn unit<'a>(cells: &[&'a Cell], cell: &'a Cell) -> Option<&'a str> {
 /// What was measured comes first; what has no unit stands below it in words, each program once.
 fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell], without_unit: &[&Cell]) -> Chart {
     let mut groups: Vec<Group> = Vec::new();
-    let is_measured = |cell: &Cell| {
-        let name = rows::name(cell, &document.cells);
-        cells.iter().any(|other| other.rate.is_some() && rows::name(other, &document.cells) == name)
-    };
-    let (mut ordered, others): (Vec<&Cell>, Vec<&Cell>) = cells.iter().partition(|cell| is_measured(cell));
-    ordered.extend(others);
-    for cell in ordered.into_iter().take(MOST_BARS) {
-        let name = rows::name(cell, &document.cells);
+    let mut ordered: Vec<(String, &Cell)> =
+        cells.iter().map(|cell| (rows::name(cell, &document.cells), *cell)).collect();
+    let measured: BTreeSet<String> =
+        ordered.iter().filter(|(_, cell)| cell.rate.is_some()).map(|(name, _)| name.clone()).collect();
+    ordered.sort_by_key(|(name, _)| !measured.contains(name));
+    for (name, cell) in ordered.into_iter().take(MOST_BARS) {
         let bar = bar(names, cell, &name);
         match groups.iter_mut().find(|group| group.heading == name) {
             Some(group) => group.bars.push(bar),
             None => groups.push(Group { heading: name, bars: vec![bar] }),
         }
     }
+    let shared = shared(groups.iter_mut().map(|group| &mut group.heading));
     let of_group = |group: &Group| {
         let figures = group.bars.iter().map(|bar| format!("{} {}", bar.label, bar.said).trim_start().to_owned());
         format!("{} {}", group.heading, figures.collect::<Vec<_>>().join(", "))
@@ -90,7 +89,7 @@ fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell], withou
     }
     let frame = Frame {
         subject: Subject::Rates,
-        title: title + &figures::left_out(cells.len(), MOST_BARS),
+        title: title + &shared + &figures::left_out(cells.len(), MOST_BARS),
         series: names.all(),
         told: figures::told("Bars with 95 % intervals", &figures),
     };

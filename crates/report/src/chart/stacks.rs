@@ -9,7 +9,7 @@ use super::figures::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::rates::MOST_BARS;
 use super::svg::{Along, Anchor, Svg};
-use super::words::{BOLD, fitted, width};
+use super::words::{BOLD, fitted, shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::rows;
 
@@ -113,6 +113,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
             None => rows.push((name, vec![bar])),
         }
     }
+    let shared = shared(rows.iter_mut().map(|(name, _)| name));
     let lines = |name: &str, bars: &[&Bar]| {
         let heading = Heading::of(name);
         let is_single = is_one_target && bars.len() == 1 && heading.has_room_for(&largest(bars[0]));
@@ -142,7 +143,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
     }
     let frame = Frame {
         subject: Subject::Time,
-        title: format!("{title}{}", figures::left_out(bars.len(), MOST_BARS)),
+        title: format!("{title}{shared}{}", figures::left_out(bars.len(), MOST_BARS)),
         series: owners,
         told: figures::told("Parts of the time by owner", &told),
     };

@@ -431,6 +431,38 @@ fn the_charts_of_a_large_run_are_small() {
     assert!(bytes < 150_000, "{bytes}: {sizes:#?}");
 }
 
+/// Every two of many targets are compared: those with the best, and as many others as there is room for.
+#[test]
+fn the_charts_of_many_targets_are_small_too() {
+    for count in [5usize, 10] {
+        let names: Vec<String> = (0..count).map(|target| format!("new:ext4,size=4GiB@/dev/loop{target}")).collect();
+        let programs: Vec<String> = (0..20).map(|program| format!("program_{program}")).collect();
+        let cells = programs.iter().flat_map(|program| names.iter().map(|name| cell(program, name, &[900; 10])));
+        let mut document = document(cells.collect());
+        let mut pairs = Vec::new();
+        for (first, second) in stats::choice::every_two(count) {
+            let sides = [names[first].as_str(), names[second].as_str()];
+            // The third is the best of them.
+            let ends = if first == 2 { [0.5, 0.6, 0.7] } else { [1.2, 1.3, 1.4] };
+            let verdict = if first == 2 || second == 2 { Verdict::Faster } else { Verdict::Same };
+            pairs.extend(programs.iter().map(|program| comparison(program, sides, verdict, ends)));
+        }
+        document.run.choice = Some(Box::new(choice(pairs)));
+        let charts = charts(&document);
+        let bytes: usize = charts.iter().map(|chart| chart.svg.len()).sum();
+        let sizes: Vec<String> = charts.iter().map(|chart| format!("{} {}", chart.title, chart.svg.len())).collect();
+        assert!(bytes <= super::MOST_BYTES, "{bytes}: {sizes:#?}");
+        for subject in [Subject::Rates, Subject::Choice, Subject::OverTime, Subject::Latency, Subject::Time] {
+            assert!(charts.iter().any(|chart| chart.subject == subject), "{count}: no {subject:?}: {sizes:#?}");
+        }
+        let compared: Vec<&Chart> = charts.iter().filter(|chart| chart.subject == Subject::Choice).collect();
+        assert!(compared[0].title.contains("loop2"), "{sizes:#?}");
+        let said = compared.last().expect("there is one");
+        assert!(said.title.contains(" left to the table)") && said.told.contains("left to the table"), "{sizes:#?}");
+        charts.iter().for_each(|chart| drop(read(chart)));
+    }
+}
+
 /// So many rounds that each cannot be drawn.
 #[test]
 fn a_chart_of_very_many_rounds_is_small_too() {

@@ -8,7 +8,7 @@ use super::figures::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Svg};
-use super::words::{fitted, width};
+use super::words::{fitted, shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::numbers::{significant, supported, supported_digits};
 use crate::rows;
@@ -103,17 +103,17 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     let high = |cell: &Cell| cell.rate.as_ref().and_then(figures::interval).map_or(0.0, |(_, high)| high);
     let ends = all.iter().flat_map(|both| [both.bounds.free, value(both.together), high(both.together)]);
     let scale = Scale::linear(ends);
-    let heading = |both: &Both| Heading::of(&rows::name(both.together, &document.cells));
-    let foot = all.iter().map(|both| heading(both).height() + ROW).sum::<f64>();
+    let mut headings: Vec<String> = all.iter().map(|both| rows::name(both.together, &document.cells)).collect();
+    let shared = shared(&mut headings);
+    let foot = headings.iter().map(|name| Heading::of(name).height() + ROW).sum::<f64>();
     let mut svg = Svg::default();
     let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
     along(&mut svg, labels, NARROW, 0.0, foot);
     let mut figures: Vec<String> = Vec::new();
     let mut y = 0.0;
-    for both in all {
-        let name = rows::name(both.together, &document.cells);
+    for (both, name) in all.iter().zip(&headings) {
         let measured = value(both.together);
-        let shared = bounds::explain(both.bounds, measured).name();
+        let limit = bounds::explain(both.bounds, measured).name();
         let digits = both.together.rate.as_ref().map_or(3, supported_digits);
         let cpu = both.bounds.cpu.filter(|cpu| *cpu < both.bounds.free);
         let allowed = cpu.map_or_else(String::new, |cpu| format!(", the CPU allows {}", significant(cpu, 3)));
@@ -126,12 +126,12 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         let in_parts = format!("alone: {} = {whole}", parts.join(" + "));
         let sum = if width(&in_parts) <= NARROW { in_parts } else { format!("alone, summed: {whole}") };
         let all_at_once = format!("at once: {}{}", significant(measured, digits), figures::star(both.together));
-        figures.push(format!("{name} {sum}{allowed}, {all_at_once}, limited by: {shared}"));
+        figures.push(format!("{name} {sum}{allowed}, {all_at_once}, limited by: {limit}"));
 
-        let heading = heading(both);
+        let heading = Heading::of(name);
         heading.draw(&mut svg, y);
         y += heading.height();
-        let because = match shared {
+        let because = match limit {
             "nothing shared" => shared.to_owned(),
             shared => format!("they share: {shared}"),
         };
@@ -142,14 +142,14 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         let mut from = 0.0;
         for (place, cell) in both.alone.iter().enumerate() {
             let to = from + value(cell);
-            svg.open_series(&class(place), "", &figures::tip(cell, &name));
+            svg.open_series(&class(place), "", &figures::tip(cell, name));
             svg.rect("bar part", scale.share(from), scale.share(to), at, HIGH, "");
             whisker(&mut svg, &scale, cell, from, at);
             svg.close("g");
             from = to;
         }
         at += HIGH + GAP;
-        svg.open_series("all", "", &format!("{}{allowed}", figures::tip(both.together, &name)));
+        svg.open_series("all", "", &format!("{}{allowed}", figures::tip(both.together, name)));
         svg.text("said", Along::Share(0.0), at + 12.0, Anchor::Start, &all_at_once);
         if let Some(cpu) = cpu {
             let words = format!("CPU allows {}", significant(cpu, 3));
@@ -168,7 +168,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     }
     let frame = Frame {
         subject: Subject::Together,
-        title: format!("Alone and at once, in {unit}{}", figures::left_out(every.len(), MOST_PROGRAMS)),
+        title: format!("Alone and at once, in {unit}{shared}{}", figures::left_out(every.len(), MOST_PROGRAMS)),
         series: Vec::new(),
         told: figures::told("What programs reach alone and at once", &figures),
     };

@@ -101,6 +101,28 @@ pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<P
     kept
 }
 
+/// Takes from names of programs the settings that all of them have, and says these once, for a title: `; drives 1, file_system
+/// 8K/1K`. A single name keeps its own.
+pub(super) fn shared<'a>(names: impl IntoIterator<Item = &'a mut String>) -> String {
+    let mut names: Vec<&mut String> = names.into_iter().collect();
+    let [first, others @ ..] = &names[..] else { return String::new() };
+    if others.is_empty() {
+        return String::new();
+    }
+    let has = |name: &str, setting: &str| name.split(", ").skip(1).any(|other| other == setting);
+    let in_all = |setting: &&str| others.iter().all(|name| has(name, setting));
+    let shared: Vec<String> = first.split(", ").skip(1).filter(in_all).map(str::to_owned).collect();
+    if shared.is_empty() {
+        return String::new();
+    }
+    for name in &mut names {
+        let is_own = |place: usize, part: &str| place == 0 || !shared.iter().any(|shared| shared == part);
+        let own = name.split(", ").enumerate().filter(|(place, part)| is_own(*place, part)).map(|(_, part)| part);
+        **name = own.collect::<Vec<_>>().join(", ");
+    }
+    format!("; {}", shared.join(", "))
+}
+
 /// The first so many, and how many there are beyond them.
 pub(super) fn listed(items: &[String], most: usize, between: &str) -> String {
     let first = items.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(between);
@@ -130,6 +152,23 @@ mod tests {
         assert_eq!([kept(4, 264.0), kept(4, 1000.0), kept(1, 50.0)], [5, 5, 1]);
         let ends: Vec<Anchor> = apart(labels(2), 264.0).iter().map(|placed| placed.anchor).collect();
         assert_eq!(ends, [Anchor::Start, Anchor::Middle, Anchor::End]);
+    }
+
+    #[test]
+    fn what_all_names_share_is_said_once() {
+        let shared = |names: [&str; 2]| {
+            let mut names = names.map(str::to_owned);
+            let shared = shared(&mut names);
+            (names.to_vec(), shared)
+        };
+        let names = ["read, drives 1, file_system 8K/1K", "write, drives 1, size 2, file_system 8K/1K"];
+        let (own, said) = shared(names);
+        assert_eq!(
+            (own[0].as_str(), own[1].as_str(), said.as_str()),
+            ("read", "write, size 2", "; drives 1, file_system 8K/1K")
+        );
+        assert_eq!(shared(["a, b", "b, a"]).1, "");
+        assert_eq!(super::shared([&mut "read, drives 1".to_owned()]), "");
     }
 
     #[test]

@@ -1,0 +1,72 @@
+//! Which charts of a document are kept, so that its page stays small.
+//!
+//! Policy:
+//!   1. the first chart of every subject comes before the second of any, in the order of subjects;
+//!   2. what no longer fits is left to the table, which has every figure, and a smaller one behind it may still fit;
+//!   3. how many were left out is said in the title of the last one kept of their subject, or of the last one of all.
+
+use std::collections::BTreeMap;
+
+use super::{Chart, MOST_BYTES, Subject};
+
+/// As many as there is room for, in the order in which they came.
+pub(super) fn within(charts: Vec<Chart>) -> Vec<Chart> {
+    let mut seen: BTreeMap<Subject, usize> = BTreeMap::new();
+    let turn = |chart: &Chart| {
+        let seen = seen.entry(chart.subject).or_default();
+        *seen += 1;
+        *seen
+    };
+    let turns: Vec<usize> = charts.iter().map(turn).collect();
+    let mut order: Vec<usize> = (0..charts.len()).collect();
+    order.sort_by_key(|place| turns[*place]);
+    let mut is_kept = vec![false; charts.len()];
+    let mut bytes = 0;
+    // 1. and 2.
+    for place in order {
+        let with = bytes + size(&charts[place]);
+        if with <= MOST_BYTES {
+            (bytes, is_kept[place]) = (with, true);
+        }
+    }
+    let mut left_out: BTreeMap<Subject, usize> = BTreeMap::new();
+    for (chart, _) in charts.iter().zip(&is_kept).filter(|(_, is_kept)| !**is_kept) {
+        *left_out.entry(chart.subject).or_default() += 1;
+    }
+    let mut kept: Vec<Chart> =
+        charts.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept).map(|(chart, _)| chart).collect();
+    // 3.
+    for (subject, count) in left_out {
+        let of_subject = kept.iter().rposition(|chart| chart.subject == subject);
+        if let Some(place) = of_subject.or(kept.len().checked_sub(1)) {
+            say(&mut kept[place], count, of_subject.is_none().then_some(subject));
+        }
+    }
+    kept
+}
+
+/// What a chart takes in a page: what it draws, and its title and names.
+fn size(chart: &Chart) -> usize {
+    chart.svg.len() + chart.title.len() + chart.series.iter().map(String::len).sum::<usize>()
+}
+
+fn say(chart: &mut Chart, count: usize, of_other: Option<Subject>) {
+    let charts = if count == 1 { "chart" } else { "charts" };
+    let what = match of_other {
+        None => String::new(),
+        Some(Subject::Rates) => " of rates".to_owned(),
+        Some(Subject::Choice) => " of comparisons".to_owned(),
+        Some(Subject::OverTime) => " over time".to_owned(),
+        Some(Subject::Latency) => " of latencies".to_owned(),
+        Some(Subject::Together) => " of what ran at once".to_owned(),
+        Some(Subject::Time) => " of where the time went".to_owned(),
+        Some(Subject::Sweep) => " over sizes of a buffer".to_owned(),
+        Some(Subject::Paper) => " of what was published".to_owned(),
+    };
+    let said = format!(" ({count} more {charts}{what} left to the table)");
+    chart.svg =
+        chart.svg.replacen("</title>", &format!("{said}</title>"), 1).replacen("</desc>", &format!("{said}</desc>"), 1);
+    chart.title += &said;
+    // It ends as a sentence does.
+    chart.told = format!("{}{said}.", chart.told.trim_end_matches('.'));
+}
