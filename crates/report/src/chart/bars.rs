@@ -49,8 +49,8 @@ impl Group {
     }
 }
 
-/// An interval lengthens the axis by so much at most: that of two rounds may reach ten times as far as what was measured,
-/// and leave the bars no room. Ours.
+/// An interval lengthens the axis by so much at most: that of two rounds may reach ten times as far as what was
+/// measured, and leave the bars no room. Ours.
 const MOST_BEYOND: f64 = 1.3;
 
 /// From zero to what was measured, and to the ends of intervals near it.
@@ -102,7 +102,8 @@ pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
 /// The most dots of a bar: more cannot be told apart.
 const MOST_DOTS: usize = 30;
 
-/// A dot for each round, where there are several; of very many as many as can be told apart, from the least to the largest.
+/// A dot for each round, where there are several; of very many as many as can be told apart, from the least to the
+/// largest.
 fn dots(bar: &Bar, scale: &Scale) -> Path {
     let mut several = if bar.drawn.dots.len() > 1 { bar.drawn.dots.clone() } else { Vec::new() };
     if several.len() > MOST_DOTS {

@@ -108,7 +108,8 @@ pub(super) fn document(cells: Vec<Cell>) -> Document {
         }
     }
     let text = r#"{"schema": "diskperf/1", "cells": [], "errors": [], "run": {"version": "1", "command": [],
-        "preset": "quick", "started_unix_s": 1.0, "elapsed_s": 1.0, "seed": 1, "rounds": 5, "kernel": "Linux", "host": "h",
+        "preset": "quick", "started_unix_s": 1.0, "elapsed_s": 1.0, "seed": 1, "rounds": 5,
+        "kernel": "Linux", "host": "h",
         "cpus": 1, "memory_bytes": null, "memory_limit_bytes": null, "calibration": null, "noise": null, "targets": [],
         "findings": [], "phases": null, "interrupted": false, "store": null}}"#;
     let mut document: Document = serde_json::from_str(text).expect("a document");
@@ -118,7 +119,8 @@ pub(super) fn document(cells: Vec<Cell>) -> Document {
 }
 
 fn target(name: &str) -> TargetInfo {
-    let text = r#"{"name": "", "argument": "", "file_system": null, "mount_options": [], "device": null, "write_cache": null,
+    let text = r#"{"name": "", "argument": "", "file_system": null, "mount_options": [], "device": null,
+        "write_cache": null,
         "device_bytes": null, "fill_percent": null, "in_memory": null, "nested_in": null, "image": null, "tuning": null,
         "before_each": null}"#;
     let target: TargetInfo = serde_json::from_str(text).expect("a target");

@@ -1,10 +1,10 @@
 //! Charts of a document, as SVG: a document in, text out. No file, no clock, no script.
 //!
 //! Policy:
-//!   1. a chart is as wide as the place where it stands, and its text as large as the text around it: positions along it
-//!      are percentages, sizes of text and strokes are pixels;
-//!   2. names stand above what they name, not beside it, so that a telephone has room for both; a label that would touch
-//!      another at [`NARROW`] pixels is left out;
+//!   1. a chart is as wide as the place where it stands, and its text as large as the text around it: positions along
+//!      it are percentages, sizes of text and strokes are pixels;
+//!   2. names stand above what they name, not beside it, so that a telephone has room for both; a label that would
+//!      touch another at [`NARROW`] pixels is left out;
 //!   3. colour never tells alone: lines are dashed each in its own way, bars are named, verdicts have shapes and words;
 //!   4. colours are variables of [`STYLE`], so that light, dark and print are the page's;
 //!   5. the charts of a document are not larger than [`MOST_BYTES`]: the first of each subject come before the second;
@@ -67,8 +67,8 @@ pub struct Chart {
     pub subject: Subject,
     /// What stands above it.
     pub title: String,
-    /// The names of what it tells apart, in the order of the classes `s0`, `s1`, ... (the seventh is `s0` again). In the
-    /// SVG every group `class="series s1" data-series="NAME"` belongs to one of them. Empty where there is but one.
+    /// The names of what it tells apart, in the order of the classes `s0`, `s1`, ... (the seventh is `s0` again). In
+    /// the SVG every group `class="series s1" data-series="NAME"` belongs to one of them. Empty where there is but one.
     pub series: Vec<String>,
     /// An element `<svg class="chart">` to be put into a page that has [`STYLE`].
     pub svg: String,
@@ -84,7 +84,7 @@ pub const STYLE: &str = include_str!("style.css");
 /// The narrowest place that a chart is made for, in pixels: a telephone of 320 with a margin on both sides.
 pub const NARROW: f64 = 264.0;
 
-/// The charts of a document are not larger than this: a page is to stay small. A third of what a page has that is mailed.
+/// The charts of a document are not larger than this: half of what a page may have.
 pub const MOST_BYTES: usize = 150_000;
 
 /// Charts of a document, in the order of [`Subject`].

@@ -1,9 +1,9 @@
-//! The rate in each quarter of a second, round after round, a line for each target; and what happened meanwhile, where it
-//! did.
+//! The rate in each quarter of a second, round after round, a line for each target; and what happened meanwhile, where
+//! it did.
 //!
 //! Policy:
-//!   1. all rounds are drawn equally wide, as wide as the longest: what happened at the same time of a round stands at the
-//!      same place in it, and targets can be compared;
+//!   1. all rounds are drawn equally wide, as wide as the longest: what happened at the same time of a round stands at
+//!      the same place in it, and targets can be compared;
 //!   2. of a preset that goes on until a rate is steady, the rounds before that are drawn too, on shaded ground;
 //!   3. programs that were over before anything could be seen have no chart: fewer than so many quarters of a second;
 //!   4. of the others, those with marks of that kind come before those that merely took long.
@@ -189,8 +189,8 @@ impl Program<'_> {
         frame.upright(svg, y + 4.0)
     }
 
-    /// The points of each round, in the unit of the rate, all together thinned; of very many rounds a point for each, and
-    /// one line through all.
+    /// The points of each round, in the unit of the rate, all together thinned; of very many rounds a point for each,
+    /// and one line through all.
     fn line(&self, cell: &Cell, slots: &Slots) -> Vec<Vec<(f64, f64)>> {
         let rounds = self.rounds(cell).count().max(1);
         if rounds > MOST_POINTS / 2 {
@@ -300,8 +300,8 @@ impl Program<'_> {
     }
 }
 
-/// What was done in each quarter of a second of a round, in the unit of the rate. A copy moves every byte more often than
-/// its rate counts it: to the program and back.
+/// What was done in each quarter of a second of a round, in the unit of the rate. A copy moves every byte more often
+/// than its rate counts it: to the program and back.
 fn series(cell: &Cell, round: &Round) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
     let moved: u64 = round.intervals.iter().map(|interval| interval.bytes).fold(0, u64::saturating_add);
@@ -348,8 +348,8 @@ const MOST_NUMBERS: usize = 8;
 /// Said below what is drawn of programs whose data had to be durable.
 const FLUSHED: &str = "whole quarters of a second while calls returned; the rate also counts what came after (flush)";
 
-/// Marks in words, with their reason: `noise in round 1 of xfs: other virtual machines took 24 %`; of several rounds that of
-/// the first, where they differ.
+/// Marks in words, with their reason: `noise in round 1 of xfs: other virtual machines took 24 %`; of several rounds
+/// that of the first, where they differ.
 fn captions(happened: &Happened) -> Vec<(MarkCode, String)> {
     let caption = |((code, target), happening): (&(MarkCode, &str), &Happening)| {
         let rounds = &happening.rounds;

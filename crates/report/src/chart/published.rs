@@ -84,8 +84,8 @@ const BETWEEN: f64 = 6.0;
 /// The line that tells the shapes.
 const KEY: f64 = 22.0;
 
-/// The tables of 1983: of each table and file system a chart, of each figure the printed one and the simulated one on one
-/// line.
+/// The tables of 1983: of each table and file system a chart, of each figure the printed one and the simulated one on
+/// one line.
 pub(super) fn tables(cells: &[Comparison]) -> Vec<Chart> {
     let name = |cell: &Comparison| (cell.table.clone(), cell.file_system.clone());
     let mut tables: Vec<((String, String), Vec<&Comparison>)> = Vec::new();

@@ -22,8 +22,8 @@ const SIDES: f64 = 36.0;
 /// What is further from 1 ends at the edge: an interval of few rounds may reach anywhere.
 const FURTHEST: f64 = 32.0;
 
-/// A chart for every two targets, those with the best of them first; of stages one for each step, in order, and all steps
-/// together last.
+/// A chart for every two targets, those with the best of them first; of stages one for each step, in order, and all
+/// steps together last.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let Some(choice) = &document.run.choice else { return Vec::new() };
     let stages: Vec<&str> = choice.stages.iter().map(|stage| stage.target.as_str()).collect();
@@ -72,7 +72,7 @@ fn changed(choice: &Choice, step: Step) -> String {
 }
 
 /// Two names without what both begin with, where they begin with the same words and more follows.
-fn apart<'a>([one, other]: [&'a str; 2]) -> [&'a str; 2] {
+fn apart([one, other]: [&str; 2]) -> [&str; 2] {
     let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
     let ends = same.filter(|((_, character), _)| "/,:@-_.= ".contains(*character));
     match ends.last().map(|((at, character), _)| at + character.len_utf8()) {

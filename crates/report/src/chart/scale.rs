@@ -29,8 +29,8 @@ impl Scale {
         }
     }
 
-    /// From the smallest to the largest of the values above zero, and a twentieth more on both sides; nothing where there
-    /// is none.
+    /// From the smallest to the largest of the values above zero, and a twentieth more on both sides; nothing where
+    /// there is none.
     pub(super) fn log(values: impl IntoIterator<Item = f64>) -> Option<Scale> {
         let positive = values.into_iter().filter(|value| value.is_normal() && *value > 0.0);
         let (low, high) =
@@ -163,7 +163,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_axis_has_ticks_that_lie_on_it(values in prop::collection::vec(1e-9..1e15f64, 1..8), most in 1usize..8) {
+        fn every_axis_has_ticks_that_lie_on_it(
+            values in prop::collection::vec(1e-9..1e15f64, 1..8), most in 1usize..8,
+        ) {
             let linear = Scale::round(values.clone(), most);
             let ticks = linear.ticks(most);
             prop_assert!((2..=most + 2).contains(&ticks.len()), "{:?} {:?}", linear, ticks);

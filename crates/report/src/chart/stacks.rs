@@ -1,5 +1,5 @@
-//! Where each millisecond went: of each program and target a bar as long as all of its time, in parts by owner. The parts
-//! stand in the same order in all bars; the largest are named in words.
+//! Where each millisecond went: of each program and target a bar as long as all of its time, in parts by owner. The
+//! parts stand in the same order in all bars; the largest are named in words.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ const MOST_OWNERS: usize = 5;
 /// What all others are called.
 const OTHERS: &str = "all others";
 
-/// What simulated machines do has more owners than there are colours: they are drawn by what kind of thing took the time.
-/// Each one's own part is told to who points at it.
+/// What simulated machines do has more owners than there are colours: they are drawn by what kind of thing took the
+/// time. Each one's own part is told to who points at it.
 const KINDS: [(&str, &[&str]); 6] = [
     ("calls and blocks", &["call", "block_read", "block_write", "allocate", "clear", "start"]),
     ("copying", &["copy", "slowed"]),

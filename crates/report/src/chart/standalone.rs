@@ -1,5 +1,5 @@
-//! A chart as a file of its own. Programs that draw such files know no variables of style sheets: the sheet of the page is
-//! written out, in its light colours, as on paper.
+//! A chart as a file of its own. Programs that draw such files know no variables of style sheets: the sheet of the page
+//! is written out, in its light colours, as on paper.
 
 use super::frame::{LEFT, LINE, RIGHT};
 use super::svg::{Along, Anchor, Shape, Svg};
@@ -50,9 +50,9 @@ pub fn standalone(chart: &Chart) -> String {
     let chart = &chart.svg;
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
-         width=\"{WIDE}\" height=\"{high}\" viewBox=\"0 0 {WIDE} {high}\">\n<style>\n{style}</style>\n<rect class=\"ground\" \
-         width=\"{WIDE}\" height=\"{high}\"/>{head}<svg class=\"at\" x=\"{from}\" y=\"{y}\" width=\"{width}\" \
-         height=\"{height}\">{chart}</svg></svg>\n"
+         width=\"{WIDE}\" height=\"{high}\" viewBox=\"0 0 {WIDE} {high}\">\n<style>\n{style}</style>\n\
+         <rect class=\"ground\" width=\"{WIDE}\" height=\"{high}\"/>{head}<svg class=\"at\" x=\"{from}\" y=\"{y}\" \
+         width=\"{width}\" height=\"{height}\">{chart}</svg></svg>\n"
     )
 }
 

@@ -138,8 +138,8 @@ impl Svg {
         }
     }
 
-    /// A group that belongs to one of the things that a chart tells apart, if it tells apart any, and what is said of it
-    /// to who points at it.
+    /// A group that belongs to one of the things that a chart tells apart, if it tells apart any, and what is said of
+    /// it to who points at it.
     pub(super) fn open_series(&mut self, class: &str, series: &str, tip: &str) {
         let class = format!("{class}{}{}", if series.is_empty() { "" } else { " series" }, tipped(tip));
         self.open("g", &[("class", class.trim_start()), ("data-series", series), ("data-tip", tip)]);
@@ -289,8 +289,8 @@ fn trimmed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A name or a sentence, as it may stand in an element or an attribute. What a terminal would obey stands as Rust writes
-/// it, as everywhere; and so do the two characters that XML has no place for.
+/// A name or a sentence, as it may stand in an element or an attribute. What a terminal would obey stands as Rust
+/// writes it, as everywhere; and so do the two characters that XML has no place for.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in plain::line(text).chars() {
@@ -331,7 +331,8 @@ mod tests {
         svg.close("g");
         assert_eq!(
             svg.into_text(),
-            "<g class=\"s0 series\" data-series=\"a&amp;b\"><text x=\"-6\" y=\"12.5\" text-anchor=\"end\">a&lt;b</text></g>"
+            "<g class=\"s0 series\" data-series=\"a&amp;b\"><text x=\"-6\" y=\"12.5\" text-anchor=\"end\">\
+             a&lt;b</text></g>"
         );
     }
 

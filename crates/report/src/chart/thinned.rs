@@ -1,7 +1,7 @@
 //! Fewer points that look like all of them.
 
-/// At most about so many points, and every peak and hollow among them: of each stretch the least and the largest, in the
-/// order in which they came.
+/// At most about so many points, and every peak and hollow among them: of each stretch the least and the largest, in
+/// the order in which they came.
 pub(super) fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if points.len() <= most.max(2) {
         return points.to_vec();
@@ -40,7 +40,8 @@ mod tests {
             prop_assert!(thinned.len() <= most + 2);
             prop_assert!(thinned.windows(2).all(|pair| pair[0].0 < pair[1].0));
             let ends = |points: &[(f64, f64)]| {
-                points.iter().fold((f64::INFINITY, 0.0f64), |(low, high), (_, value)| (low.min(*value), high.max(*value)))
+                let values = points.iter().map(|(_, value)| *value);
+                values.fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)))
             };
             prop_assert_eq!(ends(&thinned), ends(&points));
         }

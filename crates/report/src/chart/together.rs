@@ -1,5 +1,5 @@
-//! What programs reach that run at once, beside what each reaches alone: the sum were nothing shared, what the processors
-//! allow of it, and what was found.
+//! What programs reach that run at once, beside what each reaches alone: the sum were nothing shared, what the
+//! processors allow of it, and what was found.
 
 use stats::bounds::{self, Bounds, Solo};
 use stats::{Cell, Document, Provenance};

@@ -1,5 +1,5 @@
-//! How much room words take, and how they are made to fit. A chart does not know the fonts of who reads it: it reckons with
-//! DejaVu Sans, the widest of those that are common, at twelve pixels.
+//! How much room words take, and how they are made to fit. A chart does not know the fonts of who reads it: it reckons
+//! with DejaVu Sans, the widest of those that are common, at twelve pixels.
 
 use super::svg::Anchor;
 
@@ -77,8 +77,8 @@ pub(super) struct Placed {
     pub(super) label: String,
 }
 
-/// Of labels along an axis that is so wide, the more important first, those that touch no other. They touch none where the
-/// axis is wider either: they grow apart then. What would reach over an end is moved by as much, and no further.
+/// Of labels along an axis that is so wide, the more important first, those that touch no other. They touch none where
+/// the axis is wider either: they grow apart then. What would reach over an end is moved by as much, and no further.
 pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<Placed> {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let mut kept = Vec::new();
@@ -101,8 +101,8 @@ pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<P
     kept
 }
 
-/// Takes from names of programs the settings that all of them have, and says these once, for a title: `; drives 1, file_system
-/// 8K/1K`. A single name keeps its own.
+/// Takes from names of programs the settings that all of them have, and says these once, for a title: `; drives 1,
+/// file_system 8K/1K`. A single name keeps its own.
 pub(super) fn shared<'a>(names: impl IntoIterator<Item = &'a mut String>) -> String {
     let mut names: Vec<&mut String> = names.into_iter().collect();
     let [first, others @ ..] = &names[..] else { return String::new() };
