@@ -45,6 +45,8 @@ pub enum DocumentFault {
     Overwrites(String),
     #[error("{} and {} share no program: {} has {}; {} has {}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
     NothingShared { names: [String; 2], have: [String; 2] },
+    #[error("{} and {} are one run, which cannot be slower than itself", .names[0], .names[1])]
+    OneRun { names: [String; 2] },
 }
 
 /// The document of a stored run, or the one in a file.

@@ -1,6 +1,6 @@
 //! Two runs, one measured after the other: what came out first, what has changed around them, then a row per program.
 
-use stats::compared::{Compared, ComparedCell, Finding, Lone, Side};
+use stats::compared::{Compared, ComparedCell, Finding, Guarded, Lone, Side, Unguarded};
 use stats::comparison::LEAST_APART;
 use stats::environment::Change;
 use stats::{MarkCode, Rate};
@@ -122,10 +122,16 @@ fn verdict(compared: &Compared) -> String {
         (Finding::Slower, "slower now"),
         (Finding::Same, same.as_str()),
         (Finding::Undecided, "not decided"),
-        (Finding::NotMeasured, "n.m. in one of the runs"),
     ];
-    let parts: Vec<(usize, &str)> =
-        parts.into_iter().map(|(finding, words)| (of(finding), words)).filter(|(count, _)| *count > 0).collect();
+    let unmeasured = |of_both: bool| {
+        let is_none = |cell: &&ComparedCell| cell.then.is_none() && cell.now.is_none();
+        let cells = compared.cells.iter().filter(|cell| cell.finding == Finding::NotMeasured);
+        cells.filter(|cell| is_none(cell) == of_both).count()
+    };
+    let counts = parts.into_iter().map(|(finding, words)| (of(finding), words));
+    let counts =
+        counts.chain([(unmeasured(false), "n.m. in one of the runs"), (unmeasured(true), "n.m. in both runs")]);
+    let parts: Vec<(usize, &str)> = counts.filter(|(count, _)| *count > 0).collect();
     let parts = parts.iter().enumerate().map(|(place, (count, words))| match (place, count) {
         (0, 1) => format!("1 is {words}"),
         (0, count) => format!("{count} are {words}"),
@@ -224,6 +230,7 @@ fn said(cell: &ComparedCell, margin: f64) -> String {
         (Finding::Undecided, 0, Some(rounds)) => {
             format!("not decided, about {} rounds of each would", significant(f64::from(rounds), 2))
         }
+        (Finding::Undecided, 0, None) if cell.ratio.is_none() => "not decided".to_owned(),
         (Finding::Undecided, 0, None) => "not decided, and no patience would".to_owned(),
         (Finding::Undecided, missing, _) => format!("not decided, {missing} of {LEAST_APART} rounds missing"),
         (Finding::NotMeasured, ..) => "n.m.".to_owned(),
@@ -244,13 +251,22 @@ fn below(compared: &Compared) -> Vec<String> {
         }
     }
     for guarded in &compared.fail_if {
-        let said =
-            [("slower", &guarded.slower), ("not measured now", &guarded.missing), ("not decided", &guarded.undecided)];
-        let said = said.into_iter().filter(|(_, cells)| !cells.is_empty());
-        let said: Vec<String> = said.map(|(words, cells)| format!("{words}: {}", cells.join("; "))).collect();
-        let outcome = if guarded.failed { "yes" } else { "no" };
+        let mut said: Vec<String> = Vec::new();
+        for (words, cells) in
+            [("slower", &guarded.slower), ("not measured now", &guarded.missing), ("not decided", &guarded.undecided)]
+        {
+            said.extend((!cells.is_empty()).then(|| format!("{words}: {}", cells.join("; "))));
+        }
+        let unguarded = unguarded(guarded).into_iter();
+        said.extend(unguarded.map(|(why, cells)| format!("cannot be guarded, {why}: {}", cells.join("; "))));
+        let outcome = match (guarded.failed, guarded.undecided.is_empty()) {
+            (true, _) => "yes",
+            (false, true) => "no",
+            (false, false) => "not decided",
+        };
         let detail = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
-        lines.push(format!("fails if {}: {outcome}{detail}", guarded.condition));
+        let cells = some(guarded.cells.clone());
+        lines.push(format!("fails if {} [{cells}]: {outcome}{detail}", guarded.condition));
     }
     let mut codes: Vec<(MarkCode, Vec<&str>)> = Vec::new();
     for cell in &compared.cells {
@@ -271,6 +287,18 @@ fn below(compared: &Compared) -> Vec<String> {
         lines.push(format!("* {0}: {1}   diskperf help {0}", mark.code.name(), mark.text));
     }
     lines
+}
+
+/// Cells that cannot be guarded, by why not.
+pub fn unguarded(guarded: &Guarded) -> Vec<(&str, Vec<&str>)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Unguarded { cell, why } in &guarded.unguarded {
+        match reasons.iter_mut().find(|(other, _)| other == why) {
+            Some((_, cells)) => cells.push(cell),
+            None => reasons.push((why, vec![cell])),
+        }
+    }
+    reasons
 }
 
 /// So many cells are named in a line; how many more there are is said.

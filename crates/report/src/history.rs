@@ -35,8 +35,11 @@ pub fn markdown(history: &History) -> String {
     history.series.iter().map(text).chain(below).collect()
 }
 
+/// What is said of a run that did not come to its end.
+const INTERRUPTED: &str = "interrupted";
+
 /// The columns for other programs.
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 22] = [
     "preset",
     "program",
     "phase",
@@ -58,6 +61,7 @@ const COLUMNS: [&str; 21] = [
     "ratio_high",
     "finding",
     "changed",
+    "interrupted",
 ];
 
 /// A row per run, in CSV (RFC 4180). An empty field is `n.m.`, or has no run before it.
@@ -85,11 +89,12 @@ pub fn csv(history: &History) -> String {
                 number(time.cpu),
                 marks.join(" "),
                 field(time.reason.as_deref().unwrap_or_default()),
-                number(step.map(|step| step.ratio)),
+                number(step.and_then(|step| step.ratio)),
                 number(step.and_then(|step| step.low)),
                 number(step.and_then(|step| step.high)),
                 step.map_or("", |step| finding(step.finding)).to_owned(),
                 field(&changes(time)),
+                time.interrupted.to_string(),
             ];
             text += &(fields.join(",") + "\n");
         }
@@ -131,7 +136,11 @@ fn grid(past: &Past) -> Grid {
             bar.unwrap_or_default(),
             time.step.as_ref().map_or_else(String::new, step),
             marks.join(" "),
-            changes(time),
+            match (time.interrupted, changes(time)) {
+                (false, changes) => changes,
+                (true, changes) if changes.is_empty() => INTERRUPTED.to_owned(),
+                (true, changes) => format!("{INTERRUPTED}; {changes}"),
+            },
         ]);
     }
     grid
@@ -144,6 +153,10 @@ fn per_second(time: &Time) -> Option<f64> {
 /// Half the width of the interval, in percent of the rate.
 fn half(rate: &Rate) -> Option<String> {
     let half = 100.0 * (rate.high? - rate.per_second) / rate.per_second;
+    // Of a rate of nothing there is no part.
+    if !half.is_finite() {
+        return None;
+    }
     Some(if half > 100.0 { ">100 %".to_owned() } else { format!("{half:.0} %") })
 }
 
@@ -152,7 +165,10 @@ fn step(step: &Step) -> String {
     let interval = if step.confidence < 1.0 { step.low.zip(step.high) } else { None };
     let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
     match step.finding {
-        Finding::Faster | Finding::Slower => format!("{} {}x{interval}", finding(step.finding), figure(step.ratio)),
+        Finding::Faster | Finding::Slower => {
+            let ratio = step.ratio.map_or_else(|| "n.m.".to_owned(), figure);
+            format!("{} {ratio}x{interval}", finding(step.finding))
+        }
         Finding::Same => "same".to_owned(),
         Finding::Undecided | Finding::NotMeasured => "not decided".to_owned(),
     }
@@ -171,11 +187,15 @@ fn below(history: &History) -> Vec<String> {
     let times = || history.series.iter().flat_map(|past| &past.runs);
     let mut steps = times().filter_map(|time| time.step);
     if let Some(first) = steps.next() {
-        // What is simulated knows no chance, and no other changes.
         let is_by_chance = first.confidence < 1.0 || steps.any(|step| step.confidence < 1.0);
+        // Between simulated runs no machine changed.
+        let is_real = history.series.iter().any(|past| !past.simulated);
         let order = "; the runs did not take turns: what else changed between two is in their ratio \
                      (diskperf help order)";
-        lines.push(format!("same: within {}{}", percent(history.margin), if is_by_chance { order } else { "" }));
+        let alone = "; each step is judged by itself, at 95 %";
+        let said = [(is_by_chance, alone), (is_real, order)];
+        let said = said.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words);
+        lines.push(format!("same: within {}", percent(history.margin)) + &said.collect::<String>());
     }
     for time in times().filter(|time| time.rate.is_none()) {
         let reason = time.reason.as_deref().unwrap_or("nobody said why");

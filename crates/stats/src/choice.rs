@@ -62,7 +62,7 @@ pub struct Comparison {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// How sure the interval is by itself, so that all together are 0.95.
+    /// How sure the interval is by itself, so that no more than 5 of 100 runs call anything faster that is not.
     pub confidence: f64,
     /// What is to be said.
     pub verdict: Verdict,
@@ -166,11 +166,11 @@ fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
     base.map(|base| rate(base).collect()).unwrap_or_default()
 }
 
-/// The logarithms of the ratio of two cells' rates, by round.
+/// The logarithms of the ratio of two cells' rates, by round; no number where one did nothing.
 fn logs(first: &Cell, second: &Cell) -> BTreeMap<u32, f64> {
     let (first, second) = (rates(first), rates(second));
     let both = first.iter().filter_map(|(round, rate)| Some((*round, (second.get(round)? / rate).ln())));
-    both.filter(|(_, log)| log.is_finite()).collect()
+    both.collect()
 }
 
 /// A use: its name, and the weight of every row.
@@ -265,7 +265,7 @@ impl Compared {
             first: names[*first].to_owned(),
             second: names[*second].to_owned(),
             pairs: pairs.count() as u32,
-            ratio: Some(judged.ratio),
+            ratio: judged.ratio,
             low: judged.low,
             high: judged.high,
             confidence: judged.confidence,
@@ -273,7 +273,10 @@ impl Compared {
             faster: faster.map(|place| names[place].to_owned()),
             matters: judged.matters,
             more_rounds: if verdict == Verdict::Undecided { needed() } else { None },
-            why: cells.filter(|_| verdict == Verdict::Faster).and_then(|(first, second)| why(first, second)),
+            why: match verdict {
+                Verdict::Faster => cells.and_then(|(first, second)| why(first, second)),
+                _ => idle(pairs.idle()),
+            },
             marks,
         }
     }
@@ -285,9 +288,14 @@ const TELLS: f64 = 0.8;
 
 /// Why one is faster, from what limited both and what their devices did for each unit of work:
 ///   1. where the device is what they wait for: flushes, then bytes that were written, where those differ;
-///   2. what limited each, where that is not the same; and once where it is.
+///   2. what limited each, where that is not the same.
 fn why(first: &Cell, second: &Cell) -> Option<String> {
     why_of([&first.target, &second.target], first, second)
+}
+
+/// Why nothing is decided, where that is rounds in which one of both did nothing.
+pub(crate) fn idle(rounds: usize) -> Option<String> {
+    (rounds > 0).then(|| format!("nothing was done in {rounds} round{}", if rounds == 1 { "" } else { "s" }))
 }
 
 /// The same of two that are called so.
@@ -310,7 +318,8 @@ pub(crate) fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<St
     }
     // 2
     match limits {
-        [Some(one), Some(other)] if one == other => (one != "n.m.").then(|| format!("both: {one}")),
+        // What both have tells nothing of why one is faster.
+        [Some(one), Some(other)] if one == other => None,
         [Some(one), Some(other)] => Some(said(one.to_owned(), other.to_owned())),
         _ => None,
     }
@@ -459,7 +468,29 @@ mod tests {
         let purpose = Weighed { name: "x".to_owned(), weights: vec![0.75, 0.25] };
         let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
         let last = all.last().expect("the use");
-        assert!(last.row.is_none() && (last.judged.ratio - 2.0_f64.sqrt()).abs() < 1e-9, "{:?}", last.judged);
+        assert!(
+            last.row.is_none() && (last.judged.ratio.expect("a ratio") - 2.0_f64.sqrt()).abs() < 1e-9,
+            "{:?}",
+            last.judged
+        );
+    }
+
+    /// To leave the round out would call the second as fast as the first.
+    #[test]
+    fn a_round_in_which_one_did_nothing_is_said_and_decides_nothing() {
+        let mut cells = [cell("a", "commit", &[100; 7]), cell("b", "commit", &[100, 100, 0, 100, 100, 100, 100])];
+        let said = |cells: &[Cell]| {
+            let rows = rows(cells, &["a", "b"]);
+            let purpose = Weighed { name: "x".to_owned(), weights: vec![1.0] };
+            let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
+            all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
+        };
+        for one in said(&cells) {
+            assert_eq!((one.verdict, one.pairs, one.ratio), (Verdict::Undecided, 7, None));
+            assert_eq!(one.why.as_deref(), Some("nothing was done in 1 round"));
+        }
+        cells[1] = cell("b", "commit", &[0; 7]);
+        assert_eq!(said(&cells)[0].why.as_deref(), Some("nothing was done in 7 rounds"));
     }
 
     #[test]
@@ -473,7 +504,8 @@ mod tests {
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
         let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: cpu, xfs: device"));
-        assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)).as_deref(), Some("both: cpu"));
+        // What both have is no reason.
+        assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)), None);
         assert_eq!(why(&a, &b), None);
     }
 }

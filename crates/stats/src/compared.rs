@@ -4,12 +4,16 @@
 //! Policy:
 //!   1. where each run has one target, that is the same target, whatever it is called; else targets of one name are;
 //!   2. cells of one preset, program and phase are the same where all their settings are; of those that are left, where
-//!      all are but amounts, and what stands under them: that is said beside them. Of several alike the first is the first;
+//!      all are but what stands under them, and of several alike the first is the first; of those that are left then, where
+//!      amounts differ too, and each run has one such. What differs is said beside them;
 //!   3. rates are compared in what the first one counts, whatever unit either is printed in;
 //!   4. no round of one run is the other's: the comparison is of rounds that were apart (`comparison`), all of them
-//!      corrected together. What is simulated knows no chance: there the rates say all;
+//!      corrected together. Simulated rounds differ too, by where the platters stood and by the seed: only where none of
+//!      either run does, and the seed is one, the rates say all;
 //!   5. what has changed on the machine between the runs is in every ratio, and no statistic takes it out: the comparison
-//!      as a whole has the mark `order`.
+//!      as a whole has the mark `order`. A simulated machine changes in nothing but its settings: there is no such mark.
+
+mod guard;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,12 +21,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
-use crate::choice::why_of;
+use crate::choice::{idle, why_of};
 use crate::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_estimates};
 use crate::document::{Document, RunInfo, TargetInfo};
 use crate::environment::{self, Change};
 use crate::marks::{Mark, MarkCode};
 use crate::summary::{mean_and_half_width, round_rate};
+
+pub use guard::{Guarded, Outcome, Unguarded};
 
 /// The name and version of the format.
 pub const COMPARED_SCHEMA: &str = "diskperf-compare/1";
@@ -44,7 +50,8 @@ pub struct Compared {
     pub margin: f64,
     /// What differs around them.
     pub environment: Vec<Change>,
-    /// The cells that both have, in the order of the second. Their intervals are corrected for all of them (Holm).
+    /// The cells that both have, in the order of the second. Their intervals are corrected for all of them (Holm): of 100
+    /// comparisons no more than 5 call anything faster or slower that is not.
     pub cells: Vec<ComparedCell>,
     /// Cells that only the first has.
     pub only_then: Vec<Lone>,
@@ -102,7 +109,7 @@ pub struct ComparedCell {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// How sure the interval is by itself, so that all together are 0.95; 1 of what is simulated.
+    /// How sure the interval is by itself; 1 where no round of either run differs from another, as of a simulated machine.
     pub confidence: Option<f64>,
     /// What is to be said.
     pub finding: Finding,
@@ -113,10 +120,12 @@ pub struct ComparedCell {
     /// How many rounds of each run would decide it, from the spread of these; null where it is decided, and where nobody
     /// has the patience.
     pub needed_rounds: Option<u32>,
-    /// Why, from what limited both and what their devices did; null where nothing tells.
+    /// Why, from what limited both and what their devices did, or why nothing can be decided; null where nothing tells.
     pub why: Option<String>,
     /// Why one of both is suspect.
     pub marks: Vec<MarkCode>,
+    /// Why no condition could fail by it; null where one could.
+    pub unguarded: Option<String>,
 }
 
 /// What is to be said of a cell in the second run.
@@ -131,7 +140,7 @@ pub enum Finding {
     Same,
     /// Not decided.
     Undecided,
-    /// One of both is not measured.
+    /// One of both is not measured, or neither.
     #[serde(rename = "n.m.")]
     NotMeasured,
 }
@@ -152,55 +161,6 @@ pub struct Lone {
     pub measured: bool,
 }
 
-/// What was to fail, and what came of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Guarded {
-    /// As it was typed.
-    pub condition: String,
-    /// Whether it fails.
-    pub failed: bool,
-    /// Cells that are surely slower, and by as much.
-    pub slower: Vec<String>,
-    /// Cells that are measured no more, or not any more: what is gone cannot be guarded.
-    pub missing: Vec<String>,
-    /// Cells of which it is not decided.
-    pub undecided: Vec<String>,
-}
-
-/// What a condition says of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing is wrong with it.
-    Well,
-    /// It is surely slower, and by as much.
-    Slower,
-    /// It was measured, and is not now.
-    Missing,
-    /// It may be slower by as much, and may not be slower at all.
-    Undecided,
-}
-
-impl ComparedCell {
-    /// Whether it is surely slower (its interval leaves out 1), and by such a part in the middle of it.
-    pub fn is_slower_by(&self, part: f64) -> Outcome {
-        match (self.then.is_some(), self.now.is_some(), self.ratio, self.low, self.high) {
-            (false, ..) => Outcome::Well,
-            (true, false, ..) => Outcome::Missing,
-            (_, _, Some(ratio), Some(low), Some(high)) if self.missing_rounds == 0 => {
-                if high < 1.0 && ratio <= 1.0 - part {
-                    Outcome::Slower
-                } else if high >= 1.0 && low <= 1.0 - part {
-                    Outcome::Undecided
-                } else {
-                    Outcome::Well
-                }
-            }
-            _ => Outcome::Undecided,
-        }
-    }
-}
-
 /// What cells are called.
 pub type Naming = fn(&Cell, &[Cell]) -> String;
 
@@ -208,17 +168,21 @@ pub type Naming = fn(&Cell, &[Cell]) -> String;
 pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, naming: Naming) -> Compared {
     let (first, second) = (then.1, now.1);
     let Paired { pairs, only_then, only_now } = paired(&first.cells, &second.cells, has_one_target(first, second));
-    let estimates: Vec<Option<Found>> = pairs.iter().map(|(then, now)| found(then, now)).collect();
+    let is_one_seed = first.run.seed == second.run.seed;
+    let estimates: Vec<Option<Found>> = pairs.iter().map(|(then, now)| found(then, now, is_one_seed)).collect();
     let judged = judge_found(&estimates, margin);
     let cells = pairs.iter().zip(estimates.iter().zip(judged)).map(|((then, now), (found, judged))| {
-        compared_cell((then, now), naming(now, &second.cells), found.as_ref().zip(judged), margin)
+        let unguarded = guard::obstacle(then, now, found.as_ref(), second.run.interrupted);
+        let cell = compared_cell((then, now), naming(now, &second.cells), found.as_ref().zip(judged), margin);
+        ComparedCell { unguarded, ..cell }
     });
     let cells: Vec<ComparedCell> = cells.collect();
     let lone = |cells: &[&Cell], all: &[Cell]| cells.iter().map(|cell| lone(cell, naming(cell, all))).collect();
     let named: Vec<(String, &Cell, &Cell)> =
         pairs.iter().map(|(then, now)| (naming(now, &second.cells), *then, *now)).collect();
     // 5
-    let is_by_chance = estimates.iter().flatten().any(|found| !found.is_exact);
+    let is_real = pairs.iter().any(|(then, now)| !(is_simulated(then) && is_simulated(now)));
+    let has_order = is_real && !is_same_run(&first.run, &second.run);
     Compared {
         schema: COMPARED_SCHEMA.to_owned(),
         then: side(then.0, &first.run),
@@ -228,9 +192,16 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
         cells,
         only_then: lone(&only_then, &first.cells),
         only_now: lone(&only_now, &second.cells),
-        marks: is_by_chance.then(|| order(&first.run, &second.run)).into_iter().collect(),
+        marks: has_order.then(|| order(&first.run, &second.run)).into_iter().collect(),
         fail_if: Vec::new(),
     }
+}
+
+/// Whether both are one run, which tells nothing of itself.
+pub fn is_same_run(one: &RunInfo, other: &RunInfo) -> bool {
+    let stored = one.store.as_ref().zip(other.store.as_ref());
+    let is_one_id = stored.is_some_and(|(one, other)| one.run == other.run);
+    is_one_id || (one.started_unix_s == other.started_unix_s && one.host == other.host)
 }
 
 fn side(name: &str, run: &RunInfo) -> Side {
@@ -254,6 +225,9 @@ fn around(then: &RunInfo, now: &RunInfo, pairs: &[(String, &Cell, &Cell)]) -> Ve
     let is_real = |(_, then, now): &(String, &Cell, &Cell)| [then, now].iter().any(|cell| !is_simulated(cell));
     let mut changes = if pairs.iter().any(is_real) { environment::machine(then, now) } else { Vec::new() };
     changes.extend(environment::run(then, now));
+    if pairs.iter().any(|(_, then, now)| is_simulated(then) || is_simulated(now)) {
+        changes.extend(environment::seed(then, now));
+    }
     for (one, other) in same_targets(then, now) {
         changes.extend(environment::target(one, other));
     }
@@ -289,12 +263,26 @@ pub(crate) fn is_of_ground(key: &str) -> bool {
 /// What a cell is, whatever run it is of: its place where that counts, its names, and its settings without amounts.
 type Identity<'a> = (&'a str, [&'a str; 3], bool, Vec<(&'a str, &'a ParameterValue)>);
 
-/// What the cell is, with all its settings or with those that say what is done; `place` tells it from the same on another
-/// target.
-pub fn identity<'a>(cell: &'a Cell, place: &'a str, is_strict: bool) -> Identity<'a> {
+/// Which settings make cells what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// All.
+    InAll,
+    /// All that say what is done, and how much of it.
+    InAmount,
+    /// Those that say what is done.
+    InKind,
+}
+
+/// What the cell is, by such settings; `place` tells it from the same on another target.
+pub fn identity<'a>(cell: &'a Cell, place: &'a str, likeness: Likeness) -> Identity<'a> {
     // Of engines, a machine may have another.
-    let is_loose = |key: &str| AMOUNTS.contains(&key) || key == "engine" || is_of_ground(key);
-    let counts = |key: &str| is_strict || !is_loose(key);
+    let is_of_machine = |key: &str| matches!(key, "engine" | "seed") || is_of_ground(key);
+    let counts = |key: &str| match likeness {
+        Likeness::InAll => true,
+        Likeness::InAmount => !is_of_machine(key),
+        Likeness::InKind => !is_of_machine(key) && !AMOUNTS.contains(&key),
+    };
     let settings = cell.parameters.iter().filter(|(key, _)| counts(key)).map(|(key, value)| (key.as_str(), value));
     (place, [&cell.preset, &cell.program, &cell.phase], cell.together, settings.collect())
 }
@@ -314,13 +302,20 @@ fn paired<'a>(then: &'a [Cell], now: &'a [Cell], has_one_target: bool) -> Paired
     let mut partners: Vec<Option<usize>> = vec![None; now.len()];
     let mut is_taken = vec![false; then.len()];
     // 2
-    for is_strict in [true, false] {
+    for likeness in [Likeness::InAll, Likeness::InAmount, Likeness::InKind] {
         let mut left: BTreeMap<Identity, VecDeque<usize>> = BTreeMap::new();
         for (index, cell) in then.iter().enumerate().filter(|(index, _)| !is_taken[*index]) {
-            left.entry(identity(cell, place(cell), is_strict)).or_default().push_back(index);
+            left.entry(identity(cell, place(cell), likeness)).or_default().push_back(index);
+        }
+        if likeness == Likeness::InKind {
+            let mut alike: BTreeMap<Identity, usize> = BTreeMap::new();
+            for (cell, _) in now.iter().zip(&partners).filter(|(_, partner)| partner.is_none()) {
+                *alike.entry(identity(cell, place(cell), likeness)).or_default() += 1;
+            }
+            left.retain(|identity, then| then.len() == 1 && alike.get(identity) == Some(&1));
         }
         for (cell, partner) in now.iter().zip(&mut partners).filter(|(_, partner)| partner.is_none()) {
-            *partner = left.get_mut(&identity(cell, place(cell), is_strict)).and_then(VecDeque::pop_front);
+            *partner = left.get_mut(&identity(cell, place(cell), likeness)).and_then(VecDeque::pop_front);
         }
         partners.iter().flatten().for_each(|&index| is_taken[index] = true);
     }
@@ -342,17 +337,15 @@ pub struct Found {
 }
 
 /// What the rounds of two cells tell of the ratio of their rates; nothing where one of them has none.
-pub fn found(then: &Cell, now: &Cell) -> Option<Found> {
+pub fn found(then: &Cell, now: &Cell, is_one_seed: bool) -> Option<Found> {
     let base = then.rate.as_ref()?.base;
     let series = [then, now].map(|cell| rates(cell, base).collect::<Series>());
-    let is_exact = is_simulated(then) && is_simulated(now);
-    let estimate = if is_exact {
-        let ratio = in_unit_of(now, then.rate.as_ref()?)?.per_second / then.rate.as_ref()?.per_second;
-        (ratio.is_finite() && ratio > 0.0).then(|| Estimate::exact(ratio))?
-    } else {
-        now.rate.as_ref()?;
-        series[0].against(&series[1])?
-    };
+    now.rate.as_ref()?;
+    // 4
+    let are_simulated = is_simulated(then) && is_simulated(now);
+    let is_exact = is_one_seed && are_simulated && series.iter().all(Series::is_constant);
+    let estimate = series[0].against(&series[1])?;
+    let estimate = if is_exact { estimate.without_chance() } else { estimate };
     Some(Found { estimate, is_exact, series })
 }
 
@@ -392,7 +385,10 @@ fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {
 fn in_unit_of(cell: &Cell, other: &Rate) -> Option<Rate> {
     let own = cell.rate.as_ref()?;
     let size = other.per_second / other.value;
-    let size = if size.is_finite() && size > 0.0 { size } else { 1.0 };
+    // Of a rate of nothing, nobody knows how large its unit is.
+    if !(size.is_finite() && size > 0.0) {
+        return Some(own.clone());
+    }
     let mut rate = Rate { base: other.base, unit: other.unit.clone(), ..own.clone() };
     if own.base != other.base {
         let rates: Vec<f64> = rates(cell, other.base).collect();
@@ -434,7 +430,7 @@ fn compared_cell(
         then: then.rate.clone(),
         cpu_then: then.cpu_percent.map(|cpu| cpu.process),
         cpu_now: now.cpu_percent.map(|cpu| cpu.process),
-        ratio: judged.map(|judged| judged.ratio),
+        ratio: judged.and_then(|judged| judged.ratio),
         low: judged.and_then(|judged| judged.low),
         high: judged.and_then(|judged| judged.high),
         confidence: judged.map(|judged| judged.confidence),
@@ -442,8 +438,13 @@ fn compared_cell(
         matters: judged.is_some_and(|judged| judged.matters),
         missing_rounds: missing as u32,
         needed_rounds: found.as_ref().filter(|_| is_open).and_then(needed),
-        why: is_told.then(|| why_of(NAMES, then, now)).flatten(),
+        why: match &found {
+            Some(_) if is_told => why_of(NAMES, then, now),
+            Some((found, _)) => idle(found.series.iter().map(Series::idle).sum()),
+            None => None,
+        },
         marks,
+        unguarded: None,
     }
 }
 
@@ -529,9 +530,10 @@ mod tests {
     }
 
     fn one(then: &Cell, now: &Cell) -> ComparedCell {
-        let found = [found(then, now)];
+        let found = [found(then, now, true)];
         let judged = judge_found(&found, 0.05).pop().flatten();
-        compared_cell((then, now), String::new(), found[0].as_ref().zip(judged), 0.05)
+        let unguarded = guard::obstacle(then, now, found[0].as_ref(), false);
+        ComparedCell { unguarded, ..compared_cell((then, now), String::new(), found[0].as_ref().zip(judged), 0.05) }
     }
 
     #[test]
@@ -575,21 +577,82 @@ mod tests {
         assert_eq!(says(&slower, 0.25), Outcome::Well);
         assert_eq!(says(&[100, 99, 101, 100, 102], 0.05), Outcome::Well);
         assert_eq!(says(&[150, 60, 40, 90, 120], 0.05), Outcome::Undecided);
-        assert_eq!(says(&[50, 50, 50], 0.05), Outcome::Undecided);
+        assert_eq!(says(&[50, 50, 50], 0.05), Outcome::Unguarded("2 of 5 rounds missing".to_owned()));
         assert_eq!(says(&[], 0.05), Outcome::Missing);
         let none = cell("a", "read", 1, &[]);
-        assert_eq!(one(&none, &then).is_slower_by(0.05), Outcome::Well);
+        assert_eq!(one(&none, &then).is_slower_by(0.05), Outcome::New);
+        // What does nothing any more is slower, and what does so at times is of no rate.
+        assert_eq!(says(&[0; 5], 0.05), Outcome::Slower);
+        let idle = "nothing was done in 1 of 6 rounds now".to_owned();
+        assert_eq!(says(&[100, 0, 100, 101, 99, 100], 0.05), Outcome::Unguarded(idle));
         let few = one(&then, &cell("a", "read", 1, &[50, 50, 50]));
         assert_eq!((few.finding, few.missing_rounds), (Finding::Undecided, 2));
     }
 
     #[test]
-    fn what_is_simulated_needs_no_second_round() {
-        let simulated = |rate: u64| Cell { provenance: Provenance::Simulated, ..cell("a", "read", 1, &[rate]) };
+    fn what_is_simulated_is_exact_where_no_round_differs_from_another() {
+        let of = |rates: &[u64]| Cell { provenance: Provenance::Simulated, ..cell("a", "read", 1, rates) };
+        let simulated = |rate: u64| of(&[rate; 2]);
         let said = one(&simulated(100), &simulated(90));
         assert_eq!((said.finding, said.confidence, said.low == said.high), (Finding::Slower, Some(1.0), true));
+        assert_eq!(said.is_slower_by(0.05), Outcome::Slower);
         assert_eq!(one(&simulated(100), &simulated(98)).finding, Finding::Same);
         let real = one(&simulated(100), &cell("a", "read", 1, &[90, 91, 89, 90, 92]));
         assert_eq!(real.finding, Finding::Undecided);
+        // Platters stood elsewhere in each round, or in the other run: then there is chance in it.
+        let turning = one(&of(&[100, 140, 60, 90, 110]), &of(&[110, 60, 140, 70, 100]));
+        assert_eq!((turning.finding, turning.confidence), (Finding::Undecided, Some(0.95)));
+        let alone = one(&of(&[100]), &of(&[90]));
+        assert_eq!(alone.is_slower_by(0.05), Outcome::Unguarded("4 of 5 rounds missing".to_owned()));
+        assert!(!found(&simulated(100), &simulated(90), false).expect("rounds").is_exact);
+    }
+
+    /// Whichever of two is the larger one now, nobody knows.
+    #[test]
+    fn other_amounts_are_compared_only_where_one_is_left_of_each() {
+        let sized = |size: u64| cell("a", "copy", size, &[1]);
+        let (then, now) = ([sized(64), sized(32)], [sized(128), sized(256)]);
+        let paired = super::paired(&then, &now, true);
+        assert_eq!((paired.pairs.len(), paired.only_then.len(), paired.only_now.len()), (0, 2, 2));
+        // On another drive the amounts tell them.
+        let on = |drive: &str, size: u64| {
+            let mut cell = sized(size);
+            cell.parameters.insert("drive.rpm".to_owned(), ParameterValue::Word(drive.to_owned()));
+            cell
+        };
+        let (then, now) = ([on("a", 64), on("a", 32)], [on("b", 32), on("b", 64)]);
+        let paired = super::paired(&then, &now, true);
+        assert!(
+            paired.pairs.len() == 2
+                && paired.pairs.iter().all(|(one, other)| { one.number("file_bytes") == other.number("file_bytes") })
+        );
+    }
+
+    #[test]
+    fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
+        let rates = [100, 101, 99, 100, 102];
+        let then = cell("a", "read", 1, &rates);
+        let why = |then: &Cell, now: &Cell| match one(then, now).is_slower_by(0.05) {
+            Outcome::Unguarded(why) => why,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(why(&then, &then), "Well");
+        let marked = |code: MarkCode| {
+            let mark = Mark { code, value: None, text: String::new() };
+            Cell { marks: vec![mark], ..then.clone() }
+        };
+        assert_eq!(why(&then, &marked(MarkCode::Cache)), "its rate now is not what it says (cache)");
+        assert_eq!(why(&marked(MarkCode::Lower), &then), "its rate then is not what it says (lower)");
+        assert_eq!(why(&then, &marked(MarkCode::Noise)), "Well");
+        assert_eq!(why(&then, &cell("a", "read", 2, &rates)), "file_bytes differs");
+        let mut warm = then.clone();
+        warm.state.cache = CacheState::Warm;
+        assert_eq!(why(&then, &warm), "the state of the cache differs");
+        let mut durable = then.clone();
+        durable.state.clock = ClockKind::DataDurable;
+        durable.rounds.iter_mut().for_each(|round| round.data_durable_s = Some(1.0));
+        assert_eq!(why(&then, &durable), "the clock stopped at something else");
+        let found = found(&then, &then, true);
+        assert_eq!(guard::obstacle(&then, &then, found.as_ref(), true).as_deref(), Some("now was interrupted"));
     }
 }

@@ -3,7 +3,7 @@
 //! Policy:
 //!   1. what was not recorded is null; what was recorded as nothing has a word for it;
 //!   2. a setting that lists options is told by those that differ;
-//!   3. what is never twice the same - seeds, numbers of loop devices, a temperature, how much memory the kernel kept for
+//!   3. what is never twice the same - seeds, but of what is simulated, numbers of loop devices, a temperature, how much memory the kernel kept for
 //!      itself - is told only where it differs by much, or not at all.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use units::Bytes;
 
-use crate::cell::{Cell, ParameterValue};
+use crate::cell::{CacheState, Cell, ClockKind, ParameterValue};
 use crate::compared::is_of_ground;
 use crate::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
 
@@ -75,6 +75,13 @@ pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     changes.all
 }
 
+/// The seed where it differs: it decides what is simulated.
+pub fn seed(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
+    let mut changes = Changes::of(None);
+    changes.told("seed", Some(then.seed.to_string()), Some(now.seed.to_string()));
+    changes.all
+}
+
 /// What differs in a target and in what lies under it. Of one that is simulated, its words say all.
 pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
     let mut changes = Changes::of(Some(now.name.clone()));
@@ -108,16 +115,23 @@ pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
     changes.all
 }
 
-/// Settings that cells differ in which are compared all the same, each with the programs that have it.
+/// Settings, and what is claimed of cache and clock, that cells differ in which are compared all the same, each with the
+/// programs that have it.
 pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for (name, then, now) in pairs {
         let keys: BTreeSet<&String> = then.parameters.keys().chain(now.parameters.keys()).collect();
+        let mut own = Changes::of(Some(name.clone()));
         for key in keys.into_iter().filter(|key| !is_of_ground(key) && *key != "seed") {
-            let mut change = Changes::of(Some(name.clone()));
             let value = |cell: &Cell| cell.parameters.get(key).map(|value| setting(key, value));
-            change.told(key, value(then), value(now));
-            let Some(change) = change.all.pop() else { continue };
+            own.told(key, value(then), value(now));
+        }
+        // Of what is n.m., nothing is claimed.
+        if then.rate.is_some() && now.rate.is_some() {
+            own.told("cache before", cache(then), cache(now));
+            own.told("clock stopped", clock(then), clock(now));
+        }
+        for change in own.all {
             let is_same = |other: &&mut Change| {
                 (&other.what, &other.then, &other.now) == (&change.what, &change.then, &change.now)
             };
@@ -146,6 +160,24 @@ impl Changes {
             self.all.push(Change { what: what.to_owned(), of: self.of.clone(), then, now });
         }
     }
+}
+
+fn cache(cell: &Cell) -> Option<String> {
+    let words = match cell.state.cache {
+        CacheState::Cold => "cold",
+        CacheState::Warm => "warm",
+        CacheState::Unknown => "unknown",
+    };
+    Some(words.to_owned())
+}
+
+fn clock(cell: &Cell) -> Option<String> {
+    let words = match cell.state.clock {
+        ClockKind::Returned => "when calls came back",
+        ClockKind::DataDurable => "when data were durable",
+        ClockKind::Durable => "when all was durable",
+    };
+    Some(words.to_owned())
 }
 
 fn bytes(bytes: Option<u64>) -> Option<String> {

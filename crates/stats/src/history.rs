@@ -4,9 +4,10 @@
 //! Policy:
 //!   1. what is the same in two runs that are compared (`compared`) stands in one series: one program, phase and place, in
 //!      one preset, with the same settings but for amounts and what stands under them;
-//!   2. each time is compared with the last one before it that was measured, as runs that were apart are, and all of a
-//!      series are corrected together (Holm);
-//!   3. what changed around it is told since the time before, measured or not.
+//!   2. each time is compared with the last one before it that was measured, as runs that were apart are, each step by
+//!      itself: what is said of one run is the same however many others are told with it. So of 100 steps that change
+//!      nothing, 5 may look like a change;
+//!   3. what changed around it is told since the time that it is compared with; where there is none, since the one before.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cell::{Cell, Rate};
-use crate::compared::{Finding, Found, Naming, finding, found, identity, is_simulated, judge_found};
-use crate::comparison::Judged;
+use crate::compared::{Finding, Likeness, Naming, finding, found, identity, is_simulated, judge_found};
 use crate::document::RunInfo;
 use crate::environment::{self, Change};
 use crate::marks::MarkCode;
@@ -49,6 +49,8 @@ pub struct Past {
     pub phase: String,
     /// The target: its path where it is one without a name of its own.
     pub target: String,
+    /// Whether every run of it was computed: then no machine changed between them.
+    pub simulated: bool,
     /// Every run, the oldest first.
     pub runs: Vec<Time>,
 }
@@ -61,6 +63,8 @@ pub struct Time {
     pub run: String,
     /// Seconds since 1970 when it began.
     pub started_unix_s: f64,
+    /// Whether it was told to stop before its end.
+    pub interrupted: bool,
     /// How fast; null where it is `n.m.`
     pub rate: Option<Rate>,
     /// Why it was not measured.
@@ -71,7 +75,7 @@ pub struct Time {
     pub marks: Vec<MarkCode>,
     /// How it compares with the last one before that was measured; null where there is none.
     pub step: Option<Step>,
-    /// What differs around it since the one before.
+    /// What differs around it since the one that it is compared with, or else the one before.
     pub environment: Vec<Change>,
 }
 
@@ -79,13 +83,13 @@ pub struct Time {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// The rate divided by the one before.
-    pub ratio: f64,
+    /// The rate divided by the one before; null where one of both did nothing in a round.
+    pub ratio: Option<f64>,
     /// The lower end of its interval; null where one of both has fewer than two rounds.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// How sure the interval is by itself, so that all of the series are 0.95; 1 of what is simulated.
+    /// How sure the interval is, by itself; 1 where no round of either differs from another, as of a simulated machine.
     pub confidence: f64,
     /// What is to be said.
     pub finding: Finding,
@@ -111,7 +115,7 @@ pub fn history(samples: &[Sample], margin: f64, limit: usize, naming: Naming) ->
     let mut seen: BTreeMap<_, usize> = BTreeMap::new();
     for sample in samples {
         // 1
-        let identity = identity(&sample.cell, &sample.place, false);
+        let identity = identity(&sample.cell, &sample.place, Likeness::InKind);
         let number = seen.entry((&sample.run, identity.clone())).or_default();
         let place = *places.entry((identity, *number)).or_insert(series.len());
         *number += 1;
@@ -122,52 +126,48 @@ pub fn history(samples: &[Sample], margin: f64, limit: usize, naming: Naming) ->
     }
     // Each is named as the latest of it is, among the latest of all.
     let latest: Vec<Cell> = series.iter().filter_map(|samples| Some(samples.last()?.cell.clone())).collect();
-    let past = |(samples, latest_cell): (&Vec<&Sample>, &Cell)| {
-        let mut runs = times(samples, margin);
-        runs.drain(..runs.len().saturating_sub(limit));
-        Past {
-            name: naming(latest_cell, &latest),
-            preset: latest_cell.preset.clone(),
-            program: latest_cell.program.clone(),
-            phase: latest_cell.phase.clone(),
-            target: samples.last().map_or_else(String::new, |sample| sample.place.clone()),
-            runs,
-        }
+    let past = |(samples, latest_cell): (&Vec<&Sample>, &Cell)| Past {
+        name: naming(latest_cell, &latest),
+        preset: latest_cell.preset.clone(),
+        program: latest_cell.program.clone(),
+        phase: latest_cell.phase.clone(),
+        target: samples.last().map_or_else(String::new, |sample| sample.place.clone()),
+        simulated: samples.iter().all(|sample| is_simulated(&sample.cell)),
+        runs: times(samples, margin, limit),
     };
     let series = series.iter().zip(&latest).map(past).collect();
     History { schema: HISTORY_SCHEMA.to_owned(), margin, series }
 }
 
-fn times(samples: &[&Sample], margin: f64) -> Vec<Time> {
-    let mut measured: Option<&Cell> = None;
-    let mut steps: Vec<Option<Found>> = Vec::new();
-    for sample in samples {
-        // 2
-        steps.push(measured.and_then(|before| found(before, &sample.cell)));
-        measured = Some(&sample.cell).filter(|cell| cell.rate.is_some()).or(measured);
+fn times(samples: &[&Sample], margin: f64, limit: usize) -> Vec<Time> {
+    let first = samples.len().saturating_sub(limit);
+    (first..samples.len()).map(|place| time(samples[place], &samples[..place], margin)).collect()
+}
+
+fn time(sample: &Sample, before: &[&Sample], margin: f64) -> Time {
+    let Sample { run, info, cell, .. } = sample;
+    let measured = before.iter().rev().find(|sample| sample.cell.rate.is_some()).copied();
+    // 2
+    let found = measured.and_then(|then| found(&then.cell, cell, then.info.seed == info.seed));
+    let judged = judge_found(&[found], margin).pop().flatten();
+    Time {
+        run: run.clone(),
+        started_unix_s: info.started_unix_s,
+        interrupted: info.interrupted,
+        rate: cell.rate.clone(),
+        reason: cell.reason.clone(),
+        cpu: cell.cpu_percent.map(|cpu| cpu.process),
+        marks: cell.marks.iter().map(|mark| mark.code).collect(),
+        step: judged.map(|judged| Step {
+            ratio: judged.ratio,
+            low: judged.low,
+            high: judged.high,
+            confidence: judged.confidence,
+            finding: finding(judged.verdict),
+        }),
+        // 3
+        environment: measured.or(before.last().copied()).map_or_else(Vec::new, |then| around(then, sample)),
     }
-    let judged = judge_found(&steps, margin);
-    let time = |(index, (sample, judged)): (usize, (&&Sample, Option<Judged>))| {
-        let Sample { run, info, cell, .. } = sample;
-        Time {
-            run: run.clone(),
-            started_unix_s: info.started_unix_s,
-            rate: cell.rate.clone(),
-            reason: cell.reason.clone(),
-            cpu: cell.cpu_percent.map(|cpu| cpu.process),
-            marks: cell.marks.iter().map(|mark| mark.code).collect(),
-            step: judged.map(|judged| Step {
-                ratio: judged.ratio,
-                low: judged.low,
-                high: judged.high,
-                confidence: judged.confidence,
-                finding: finding(judged.verdict),
-            }),
-            // 3
-            environment: index.checked_sub(1).map_or_else(Vec::new, |before| around(samples[before], sample)),
-        }
-    };
-    samples.iter().zip(judged).enumerate().map(time).collect()
 }
 
 fn around(then: &Sample, now: &Sample) -> Vec<Change> {
@@ -178,6 +178,9 @@ fn around(then: &Sample, now: &Sample) -> Vec<Change> {
         [then, now].map(|sample| sample.info.targets.iter().find(|info| info.name == sample.cell.target));
     if let (Some(one), Some(other)) = (one, other) {
         changes.extend(environment::target(one, other));
+    }
+    if !is_real {
+        changes.extend(environment::seed(&then.info, &now.info));
     }
     changes.extend(environment::sizes(&[(String::new(), &then.cell, &now.cell)]));
     changes.into_iter().map(|change| Change { of: None, ..change }).collect()

@@ -152,7 +152,7 @@ impl Goal {
 ///   1. a program of that name, with all its phases;
 ///   2. a phase of a program, as in `smallfb.read`;
 ///   3. programs whose names go on behind it, as `read` means `read_8192`;
-///   4. phases of that name, or whose name is its beginning, as `create` means `creat`.
+///   4. phases of that name; `create` is `creat`.
 pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
     let way = |(program, phase): &(&str, &str)| match word {
         // 1
@@ -162,7 +162,7 @@ pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
         // 3
         _ if program.strip_prefix(word).is_some_and(|rest| rest.starts_with('_')) => Some(3),
         // 4
-        _ => word.starts_with(phase).then_some(4),
+        _ => (word == *phase || (word, *phase) == ("create", "creat")).then_some(4),
     };
     let first = keys.iter().filter_map(way).min();
     let is_meant = |key: &(&str, &str)| first.is_some() && way(key) == first;
@@ -254,6 +254,10 @@ mod tests {
             ("create", &[4]),
             ("delete", &[6]),
             ("xyzzy", &[]),
+            // A typing error means nothing.
+            ("write_4069", &[]),
+            ("reads", &[]),
+            ("creates", &[]),
         ] {
             assert_eq!(matching(word, &keys), meant, "{word}");
         }

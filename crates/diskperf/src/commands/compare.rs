@@ -2,15 +2,17 @@
 //!
 //! Policy of `--fail-if slower:PERCENT`:
 //!   1. a cell fails where it is surely slower - its interval leaves out 1 - and by as much in the middle of the interval;
-//!   2. one that was measured then and is not now fails: what is gone cannot be guarded, and must not pass in silence;
-//!   3. one that may be slower by as much, and may not be slower at all, does neither; it is named.
+//!   2. one that was measured then and is not now fails, and so does one of which the condition could never fail: what cannot
+//!      be guarded must not pass in silence;
+//!   3. one that may be slower by as much, and may not be slower at all, does neither; it is named;
+//!   4. a run is not guarded by itself.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use report::compared;
 use report::plain::line;
-use stats::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare};
+use stats::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
 use stats::{Document, Provenance};
 
 use super::choose::parse_margin;
@@ -67,10 +69,19 @@ fn guard(typed: &str) -> Result<Guard, String> {
     let wrong = || format!("{typed} is no condition: slower:5%, or of one program commit:slower:5%");
     let (what, percent) = typed.rsplit_once(':').ok_or_else(wrong)?;
     let (program, what) = what.rsplit_once(':').map_or((None, what), |(program, what)| (Some(program), what));
-    let percent = percent.trim_end_matches('%').trim().parse::<f64>().map_err(|_| wrong())?;
-    if what != "slower" || program == Some("") || !(0.0..100.0).contains(&percent) {
+    let number = percent.strip_suffix('%').unwrap_or(percent).trim();
+    let value = number.parse::<f64>().map_err(|_| wrong())?;
+    if what != "slower" || program == Some("") || !(0.0..100.0).contains(&value) {
         return Err(wrong());
     }
+    // A part of one, most probably.
+    if percent == number && value > 0.0 && value < 1.0 {
+        let hundredfold = (10_000.0 * value).round() / 100.0;
+        return Err(format!(
+            "{typed} is {value} % or {hundredfold} %: say which, with the sign (slower:{hundredfold}%)"
+        ));
+    }
+    let percent = value;
     Ok(Guard { typed: typed.to_owned(), program: program.map(str::to_owned), part: percent / 100.0 })
 }
 
@@ -89,6 +100,13 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         });
     }
     let [then, now] = [&runs[0], &runs[1]].map(|(name, document)| (name.as_str(), document));
+    if is_same_run(&then.1.run, &now.1.run) {
+        // 4
+        if !arguments.fail_if.is_empty() {
+            return Err(DocumentFault::OneRun { names: [then.0.to_owned(), now.0.to_owned()] }.into());
+        }
+        remark!("{} and {} are one run: it is as fast as itself", then.0, now.0);
+    }
     let mut compared = compare(then, now, arguments.margin, report::cell_name);
     if compared.cells.is_empty() {
         return Err(nothing_shared([then, now]).into());
@@ -118,15 +136,19 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
     let of_both = compared.cells.iter().map(|cell: &ComparedCell| {
         let name = format!("{}{}", cell.name, on(&cell.target));
         let outcome = cell.is_slower_by(guard.part);
-        let told = if outcome == Outcome::Missing { name } else { format!("{name} {}", compared::ratio(cell)) };
-        ((cell.program.as_str(), cell.phase.as_str()), told, outcome)
+        let told = match (&outcome, cell.ratio) {
+            (Outcome::Missing, _) => name.clone(),
+            (_, Some(_)) => format!("{name} {}", compared::ratio(cell)),
+            (_, None) => format!("{name}, which does nothing now"),
+        };
+        ((cell.program.as_str(), cell.phase.as_str()), (name, told, outcome))
     });
     let of_one = compared.only_then.iter().map(|cell: &Lone| {
-        let outcome = if cell.measured { Outcome::Missing } else { Outcome::Well };
-        ((cell.program.as_str(), cell.phase.as_str()), format!("{}{}", cell.name, on(&cell.target)), outcome)
+        let outcome = if cell.measured { Outcome::Missing } else { Outcome::New };
+        let name = format!("{}{}", cell.name, on(&cell.target));
+        ((cell.program.as_str(), cell.phase.as_str()), (name.clone(), name, outcome))
     });
-    let all: Vec<_> = of_both.chain(of_one).collect();
-    let keys: Vec<(&str, &str)> = all.iter().map(|(key, ..)| *key).collect();
+    let (keys, all): (Vec<(&str, &str)>, Vec<_>) = of_both.chain(of_one).unzip();
     let meant = match &guard.program {
         Some(word) => matching(word, &keys),
         None => (0..all.len()).collect(),
@@ -137,14 +159,8 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
         let (name, words) = (compared.then.name.clone(), guard.program.clone().unwrap_or_default());
         return Err(DocumentFault::NoSuchCell { name, words, near });
     }
-    let of = |wanted: Outcome| {
-        let of_all = meant.iter().map(|&index| &all[index]).filter(|(_, _, outcome)| *outcome == wanted);
-        of_all.map(|(_, told, _)| told.clone()).collect::<Vec<String>>()
-    };
-    let (slower, missing, undecided) = (of(Outcome::Slower), of(Outcome::Missing), of(Outcome::Undecided));
     // 1, 2
-    let failed = !slower.is_empty() || !missing.is_empty();
-    Ok(Guarded { condition: guard.typed.clone(), failed, slower, missing, undecided })
+    Ok(Guarded::of(&guard.typed, &meant.iter().map(|&index| all[index].clone()).collect::<Vec<_>>()))
 }
 
 fn say(guarded: &Guarded) {
@@ -157,6 +173,9 @@ fn say(guarded: &Guarded) {
         if !cells.is_empty() {
             remark!("{}: {words}: {}", guarded.condition, cells.join("; "));
         }
+    }
+    for (why, cells) in compared::unguarded(guarded) {
+        remark!("{}: cannot be guarded, {why}: {}", guarded.condition, cells.join("; "));
     }
 }
 
@@ -196,10 +215,22 @@ mod tests {
         let read: Vec<(Option<&str>, f64)> =
             guards.iter().map(|guard| (guard.program.as_deref(), guard.part)).collect();
         assert_eq!(read, [(None, 0.05), (Some("smallfb.read"), 0.125)]);
-        for wrong in
-            ["", "slower", "slower:", "faster:5%", ":slower:5%", "slower:-1%", "slower:100%", "slower:NaN", "5%"]
-        {
+        for wrong in [
+            "",
+            "slower",
+            "slower:",
+            "faster:5%",
+            ":slower:5%",
+            "slower:-1%",
+            "slower:100%",
+            "slower:NaN",
+            "5%",
+            "slower:5%%%",
+        ] {
             assert!(parse_guards(wrong).is_err(), "{wrong}");
         }
+        let why = parse_guards("slower:0.05").expect_err("a part of one");
+        assert!(why.contains("slower:5%"), "{why}");
+        assert!(parse_guards("slower:0.5%").is_ok() && parse_guards("slower:0").is_ok());
     }
 }

@@ -38,6 +38,11 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
             "runs of one preset share theirs, on targets of one name, or on one target each; diskperf list shows them"
                 .to_owned()
         }
+        DocumentFault::OneRun { .. } => {
+            "name the run to measure by first, then the new one: diskperf run ... --json -o now.json && diskperf compare \
+             base.json now.json --fail-if slower:5%"
+                .to_owned()
+        }
         DocumentFault::NoCells { .. } => return None,
     })
 }
