@@ -87,8 +87,8 @@ enum Command {
     /// In every round each target runs each program once, in shuffled order. Rounds go on, six at least, until every
     /// comparison is sure enough, or until the budget is spent. Of each program it is said which target is faster, with
     /// the interval of the ratio, or that they are the same within the margin, or that it is not decided and how many
-    /// rounds would decide it. The intervals are Student's over the rounds, and so wide that all together are right in 95
-    /// of 100 runs (Holm).
+    /// rounds would decide it. The intervals are Student's over the rounds, so wide (Holm) that of 100 runs no more than 5
+    /// call anything faster that is not.
     ///
     /// Every two targets are compared; with --stages each with the one before it, and the last with the first.
     #[command(after_help = CHOOSE_EXAMPLES)]
@@ -188,18 +188,20 @@ enum Command {
     /// Cells are the same where preset, program, phase and settings are; where each run has one target, that is the same
     /// whatever it is called, else targets of one name are. Rates are compared whatever unit they are printed in. Of each
     /// it is said whether it is faster, slower, the same within the margin, or not decided, and how many rounds of each run
-    /// would decide it; five of each are needed. The intervals are Welch's over the rounds' logarithms, and so wide that
-    /// all together are right in 95 of 100 comparisons (Holm). What has changed on the machine between the runs is in every
-    /// ratio: where both can be measured at once, choose does without.
+    /// would decide it; five of each are needed. The intervals are Welch's over the rounds' logarithms, so wide (Holm) that
+    /// of 100 comparisons no more than 5 call anything faster or slower that is not. What has changed on the machine between
+    /// the runs is in every ratio: where both can be measured at once, choose does without.
     ///
     /// --fail-if slower:5% ends with exit status 5 where a cell is surely slower (its interval leaves out 1) and by as much
-    /// in the middle of the interval, and where one was measured then and is not now. What is not decided is named, and
-    /// does not fail.
+    /// in the middle of the interval, where one was measured then and is not now, and where one cannot be guarded: too few
+    /// rounds, an interrupted run, a mark that calls its rate false, another amount. What is not decided is named, and does
+    /// not fail.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
     /// Print how fast a program was on a target in every stored run, and what changed between two.
     ///
-    /// A line for each run, the oldest first; each is compared with the one before it, as compare does.
+    /// A line for each run, the oldest first; each is compared with the one before it, as compare does, but by itself: of 100
+    /// steps that change nothing, 5 may look like a change.
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArguments),
     /// Go on with a run that was interrupted or killed, where it ended.

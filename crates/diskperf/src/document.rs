@@ -43,8 +43,8 @@ pub enum DocumentFault {
     NoSuchCell { name: String, words: String, near: Vec<String> },
     #[error("{0} is read and would be overwritten")]
     Overwrites(String),
-    #[error("{} and {} share no program: {} has {}; {} has {}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
-    NothingShared { names: [String; 2], have: [String; 2] },
+    #[error("{} and {} share no program: {} has {}; {} has {}{differs}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
+    NothingShared { names: [String; 2], have: [String; 2], differs: String },
     #[error("{} and {} are one run, which cannot be slower than itself", .names[0], .names[1])]
     OneRun { names: [String; 2] },
 }

@@ -124,7 +124,11 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
         assert_eq!(told(name, "matters"), true);
     }
     assert!(told(COMMIT, "needed_rounds").as_u64() > Some(5), "{compared:#}");
-    assert_eq!(compared["marks"][0]["code"], "order");
+    assert_eq!((&compared["marks"][0]["code"], &compared["marks"][1]["code"]), (&json!("order"), &json!("env")));
+    says(
+        compared["marks"][1]["text"].as_str().expect("words"),
+        &["changed between the runs: kernel, mount options, device and 3 more"],
+    );
     let change = |what: &str| {
         let all = compared["environment"].as_array().expect("changes");
         let found = all.iter().find(|change| change["what"] == what).unwrap_or_else(|| panic!("{what}: {compared:#}"));
@@ -278,6 +282,7 @@ fn a_condition_that_could_never_fail_does() {
     });
     let ended = printed(&folder, &["compare", "base.json", "now.json", "--fail-if", "slower:5%"], 5);
     says(&ended.err, &["cannot be guarded, not measured then: read_8192"]);
+    says(&ended.out, &["1 is n.m. in one of the runs", "n.m. then: no rights (read_8192)"]);
 }
 
 /// To leave such rounds out would call it as fast as it was.
@@ -334,6 +339,11 @@ fn runs_that_share_no_program_say_which_they_have_and_nothing_is_overwritten() {
     says(&printed(&folder, &["compare", "then.json", "now.json", "-o", "now.json"], 3).err, &["would be overwritten"]);
     says(&printed(&folder, &["compare", "then.json", "missing"], 2).err, &["there is no missing"]);
     printed(&folder, &["compare", "then.json"], 2);
+    // One program with other settings is another, and it is said with which.
+    made(&folder, "other.json", &[(READ, around(1.0, 5))], |document| {
+        document["cells"][0]["parameters"]["block_bytes"] = json!(4096);
+    });
+    says(&printed(&folder, &["compare", "then.json", "other.json"], 2).err, &["; read_8192 differs in block_bytes ("]);
     // Of targets with names of their own, none is another.
     let two = |document: &mut Value| {
         let target = document["run"]["targets"][0].clone();

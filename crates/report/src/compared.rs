@@ -250,6 +250,13 @@ fn below(compared: &Compared) -> Vec<String> {
             lines.push(format!("only {when}: {}", some(cells.iter().map(name).collect())));
         }
     }
+    for (when, reason) in
+        [("then", (|cell| &cell.reason_then) as fn(&ComparedCell) -> &Option<String>), ("now", |cell| &cell.reason_now)]
+    {
+        for cell in &compared.cells {
+            lines.extend(reason(cell).as_ref().map(|why| format!("n.m. {when}: {why} ({})", cell.name)));
+        }
+    }
     for guarded in &compared.fail_if {
         let mut said: Vec<String> = Vec::new();
         for (words, cells) in

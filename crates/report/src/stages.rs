@@ -108,7 +108,8 @@ fn short(pair: &Comparison) -> String {
         Verdict::Same => "same".to_owned(),
         Verdict::Undecided => "not decided".to_owned(),
     };
-    words + &ends(pair)
+    let perhaps = if pair.verdict == Verdict::Faster && !pair.matters { ", by little perhaps" } else { "" };
+    words + &ends(pair) + perhaps
 }
 
 /// Two rows for each program: what each stage reached, and what it gave.
@@ -266,6 +267,9 @@ mod tests {
         let purpose =
             Purpose { name: "mail".to_owned(), weights: Default::default(), missing: Vec::new(), comparisons };
         let said = for_use(&stages(Vec::new()), &purpose);
-        assert_eq!(said, "For mail: mount=noatime same (0.98-1.02); tune=read_ahead_kb:4096 x1.04 (1.01-1.07).");
+        assert_eq!(
+            said,
+            "For mail: mount=noatime same (0.98-1.02); tune=read_ahead_kb:4096 x1.04 (1.01-1.07), by little perhaps."
+        );
     }
 }

@@ -11,9 +11,11 @@
 //!      corrected together. Simulated rounds differ too, by where the platters stood and by the seed: only where none of
 //!      either run does, and the seed is one, the rates say all;
 //!   5. what has changed on the machine between the runs is in every ratio, and no statistic takes it out: the comparison
-//!      as a whole has the mark `order`. A simulated machine changes in nothing but its settings: there is no such mark.
+//!      as a whole has the mark `order`; where that is a setting that every rate depends on, `env` too. A simulated machine changes in nothing but its settings: there is no such mark.
 
 mod guard;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -99,6 +101,10 @@ pub struct ComparedCell {
     pub then: Option<Rate>,
     /// The rate of the second, in the unit of the first.
     pub now: Option<Rate>,
+    /// Why it was not measured in the first.
+    pub reason_then: Option<String>,
+    /// In the second.
+    pub reason_now: Option<String>,
     /// What the program took of a processor in the first, in percent.
     pub cpu_then: Option<f64>,
     /// In the second.
@@ -182,17 +188,19 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
         pairs.iter().map(|(then, now)| (naming(now, &second.cells), *then, *now)).collect();
     // 5
     let is_real = pairs.iter().any(|(then, now)| !(is_simulated(then) && is_simulated(now)));
+    let environment = around(&first.run, &second.run, &named);
+    let changed = environment::suspicion(&environment);
     let has_order = is_real && !is_same_run(&first.run, &second.run);
     Compared {
         schema: COMPARED_SCHEMA.to_owned(),
         then: side(then.0, &first.run),
         now: side(now.0, &second.run),
         margin,
-        environment: around(&first.run, &second.run, &named),
+        environment,
         cells,
         only_then: lone(&only_then, &first.cells),
         only_now: lone(&only_now, &second.cells),
-        marks: has_order.then(|| order(&first.run, &second.run)).into_iter().collect(),
+        marks: has_order.then(|| order(&first.run, &second.run)).into_iter().chain(changed).collect(),
         fail_if: Vec::new(),
     }
 }
@@ -428,6 +436,8 @@ fn compared_cell(
         // 3
         now: then.rate.as_ref().map_or_else(|| now.rate.clone(), |then| in_unit_of(now, then)),
         then: then.rate.clone(),
+        reason_then: then.reason.clone(),
+        reason_now: now.reason.clone(),
         cpu_then: then.cpu_percent.map(|cpu| cpu.process),
         cpu_now: now.cpu_percent.map(|cpu| cpu.process),
         ratio: judged.and_then(|judged| judged.ratio),
@@ -460,199 +470,4 @@ fn order(then: &RunInfo, now: &RunInfo) -> Mark {
         "the runs did not take turns, they began {apart} apart: whatever else has changed between them is in every ratio"
     );
     Mark { code: MarkCode::Order, value: None, text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cell::{CacheState, ClockKind, Environment, State, Steadiness};
-    use crate::round::{CpuSeconds, Round};
-
-    /// A cell whose rounds did so many units of 4 KiB, each round in one second.
-    fn cell(target: &str, program: &str, file_bytes: u64, rates: &[u64]) -> Cell {
-        let round = |(place, ops): (usize, &u64)| Round {
-            round: place as u32 + 1,
-            position: 1,
-            discarded: false,
-            bytes: ops * 4096,
-            ops: *ops,
-            returned_s: 1.0,
-            data_durable_s: None,
-            durable_s: None,
-            cpu_s: CpuSeconds::default(),
-            parts: Vec::new(),
-            intervals: Vec::new(),
-            marks: Vec::new(),
-        };
-        let mean = rates.iter().sum::<u64>() as f64 / rates.len() as f64;
-        let rate = Rate {
-            per_second: mean,
-            base: RateBase::Ops,
-            value: mean,
-            unit: "ops/sec".to_owned(),
-            low: None,
-            high: None,
-            confidence: 0.95,
-            rounds: rates.len() as u32,
-        };
-        Cell {
-            provenance: Provenance::Measured,
-            preset: "quick".to_owned(),
-            program: program.to_owned(),
-            phase: program.to_owned(),
-            target: target.to_owned(),
-            parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(file_bytes))]),
-            together: false,
-            targets: 1,
-            overlap: None,
-            measured: true,
-            reason: None,
-            rate: Some(rate).filter(|_| !rates.is_empty()),
-            rounds: rates.iter().enumerate().map(round).collect(),
-            cpu_percent: None,
-            latency_ns: None,
-            io: None,
-            time: None,
-            breakdown: None,
-            limited_by: None,
-            state: State {
-                cache: CacheState::Unknown,
-                cache_reason: None,
-                lower_cache: None,
-                clock: ClockKind::Returned,
-                steadiness: Steadiness::NotMeasured,
-                steadiness_reason: None,
-                environment: Environment::NotMeasured,
-            },
-            marks: Vec::new(),
-            effect: None,
-        }
-    }
-
-    fn one(then: &Cell, now: &Cell) -> ComparedCell {
-        let found = [found(then, now, true)];
-        let judged = judge_found(&found, 0.05).pop().flatten();
-        let unguarded = guard::obstacle(then, now, found[0].as_ref(), false);
-        ComparedCell { unguarded, ..compared_cell((then, now), String::new(), found[0].as_ref().zip(judged), 0.05) }
-    }
-
-    #[test]
-    fn cells_are_the_same_where_only_amounts_differ_and_those_that_differ_in_nothing_come_first() {
-        let then = [cell("a", "copy", 64, &[1]), cell("a", "copy", 32, &[1]), cell("a", "gone", 1, &[1])];
-        let now = [cell("b", "copy", 32, &[1]), cell("b", "copy", 16, &[1]), cell("b", "new", 1, &[1])];
-        let paired = paired(&then, &now, true);
-        let sizes = |(then, now): &(&Cell, &Cell)| [then, now].map(|cell| cell.number("file_bytes").expect("a size"));
-        assert_eq!(paired.pairs.iter().map(sizes).collect::<Vec<_>>(), [[32, 32], [64, 16]]);
-        let names = |cells: Vec<&Cell>| cells.iter().map(|cell| cell.program.clone()).collect::<Vec<_>>();
-        assert_eq!(
-            (names(paired.only_then), names(paired.only_now)),
-            (vec!["gone".to_owned()], vec!["new".to_owned()])
-        );
-        // Where there are several targets, their names count.
-        assert!(super::paired(&then, &now, false).pairs.is_empty());
-    }
-
-    /// One printed operations a second, the other KiB: the rounds of both know both.
-    #[test]
-    fn rates_are_compared_in_what_the_first_counts() {
-        let then = cell("a", "read", 1, &[100, 101, 99, 100, 102]);
-        let mut now = cell("a", "read", 1, &[200, 201, 199, 202, 198]);
-        let rate = now.rate.as_mut().expect("a rate");
-        (rate.base, rate.unit, rate.per_second, rate.value) =
-            (RateBase::Bytes, "KiB/s".to_owned(), 200.0 * 4096.0, 800.0);
-        let compared = one(&then, &now);
-        assert_eq!(compared.finding, Finding::Faster);
-        assert!((compared.ratio.expect("a ratio") - 1.992).abs() < 0.001, "{compared:?}");
-        let rate = compared.now.expect("a rate");
-        assert_eq!((rate.unit.as_str(), rate.value, rate.base), ("ops/sec", 200.0, RateBase::Ops));
-        assert!(rate.low.is_some_and(|low| low < 200.0 && low > 190.0), "{rate:?}");
-    }
-
-    #[test]
-    fn a_condition_fails_where_it_is_sure_and_large_enough_and_where_nothing_is_measured_any_more() {
-        let then = cell("a", "read", 1, &[100, 101, 99, 100, 102]);
-        let says = |rates: &[u64], part: f64| one(&then, &cell("a", "read", 1, rates)).is_slower_by(part);
-        let slower = [80, 81, 79, 80, 82];
-        assert_eq!((says(&slower, 0.05), says(&slower, 0.19)), (Outcome::Slower, Outcome::Slower));
-        assert_eq!(says(&slower, 0.25), Outcome::Well);
-        assert_eq!(says(&[100, 99, 101, 100, 102], 0.05), Outcome::Well);
-        assert_eq!(says(&[150, 60, 40, 90, 120], 0.05), Outcome::Undecided);
-        assert_eq!(says(&[50, 50, 50], 0.05), Outcome::Unguarded("2 of 5 rounds missing".to_owned()));
-        assert_eq!(says(&[], 0.05), Outcome::Missing);
-        let none = cell("a", "read", 1, &[]);
-        assert_eq!(one(&none, &then).is_slower_by(0.05), Outcome::New);
-        // What does nothing any more is slower, and what does so at times is of no rate.
-        assert_eq!(says(&[0; 5], 0.05), Outcome::Slower);
-        let idle = "nothing was done in 1 of 6 rounds now".to_owned();
-        assert_eq!(says(&[100, 0, 100, 101, 99, 100], 0.05), Outcome::Unguarded(idle));
-        let few = one(&then, &cell("a", "read", 1, &[50, 50, 50]));
-        assert_eq!((few.finding, few.missing_rounds), (Finding::Undecided, 2));
-    }
-
-    #[test]
-    fn what_is_simulated_is_exact_where_no_round_differs_from_another() {
-        let of = |rates: &[u64]| Cell { provenance: Provenance::Simulated, ..cell("a", "read", 1, rates) };
-        let simulated = |rate: u64| of(&[rate; 2]);
-        let said = one(&simulated(100), &simulated(90));
-        assert_eq!((said.finding, said.confidence, said.low == said.high), (Finding::Slower, Some(1.0), true));
-        assert_eq!(said.is_slower_by(0.05), Outcome::Slower);
-        assert_eq!(one(&simulated(100), &simulated(98)).finding, Finding::Same);
-        let real = one(&simulated(100), &cell("a", "read", 1, &[90, 91, 89, 90, 92]));
-        assert_eq!(real.finding, Finding::Undecided);
-        // Platters stood elsewhere in each round, or in the other run: then there is chance in it.
-        let turning = one(&of(&[100, 140, 60, 90, 110]), &of(&[110, 60, 140, 70, 100]));
-        assert_eq!((turning.finding, turning.confidence), (Finding::Undecided, Some(0.95)));
-        let alone = one(&of(&[100]), &of(&[90]));
-        assert_eq!(alone.is_slower_by(0.05), Outcome::Unguarded("4 of 5 rounds missing".to_owned()));
-        assert!(!found(&simulated(100), &simulated(90), false).expect("rounds").is_exact);
-    }
-
-    /// Whichever of two is the larger one now, nobody knows.
-    #[test]
-    fn other_amounts_are_compared_only_where_one_is_left_of_each() {
-        let sized = |size: u64| cell("a", "copy", size, &[1]);
-        let (then, now) = ([sized(64), sized(32)], [sized(128), sized(256)]);
-        let paired = super::paired(&then, &now, true);
-        assert_eq!((paired.pairs.len(), paired.only_then.len(), paired.only_now.len()), (0, 2, 2));
-        // On another drive the amounts tell them.
-        let on = |drive: &str, size: u64| {
-            let mut cell = sized(size);
-            cell.parameters.insert("drive.rpm".to_owned(), ParameterValue::Word(drive.to_owned()));
-            cell
-        };
-        let (then, now) = ([on("a", 64), on("a", 32)], [on("b", 32), on("b", 64)]);
-        let paired = super::paired(&then, &now, true);
-        assert!(
-            paired.pairs.len() == 2
-                && paired.pairs.iter().all(|(one, other)| { one.number("file_bytes") == other.number("file_bytes") })
-        );
-    }
-
-    #[test]
-    fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
-        let rates = [100, 101, 99, 100, 102];
-        let then = cell("a", "read", 1, &rates);
-        let why = |then: &Cell, now: &Cell| match one(then, now).is_slower_by(0.05) {
-            Outcome::Unguarded(why) => why,
-            other => format!("{other:?}"),
-        };
-        assert_eq!(why(&then, &then), "Well");
-        let marked = |code: MarkCode| {
-            let mark = Mark { code, value: None, text: String::new() };
-            Cell { marks: vec![mark], ..then.clone() }
-        };
-        assert_eq!(why(&then, &marked(MarkCode::Cache)), "its rate now is not what it says (cache)");
-        assert_eq!(why(&marked(MarkCode::Lower), &then), "its rate then is not what it says (lower)");
-        assert_eq!(why(&then, &marked(MarkCode::Noise)), "Well");
-        assert_eq!(why(&then, &cell("a", "read", 2, &rates)), "file_bytes differs");
-        let mut warm = then.clone();
-        warm.state.cache = CacheState::Warm;
-        assert_eq!(why(&then, &warm), "the state of the cache differs");
-        let mut durable = then.clone();
-        durable.state.clock = ClockKind::DataDurable;
-        durable.rounds.iter_mut().for_each(|round| round.data_durable_s = Some(1.0));
-        assert_eq!(why(&then, &durable), "the clock stopped at something else");
-        let found = found(&then, &then, true);
-        assert_eq!(guard::obstacle(&then, &then, found.as_ref(), true).as_deref(), Some("now was interrupted"));
-    }
 }

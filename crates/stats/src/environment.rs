@@ -15,6 +15,7 @@ use units::Bytes;
 use crate::cell::{CacheState, Cell, ClockKind, ParameterValue};
 use crate::compared::is_of_ground;
 use crate::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
+use crate::marks::{Mark, MarkCode};
 
 /// Something that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -73,6 +74,28 @@ pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     let noise = |run: &RunInfo| Some(run.noise.as_ref().map_or("none seen".to_owned(), |noise| noise.text.clone()));
     changes.told("noise", noise(then), noise(now));
     changes.all
+}
+
+/// What every rate depends on, whatever is measured.
+const OF_EVERY_RATE: [&str; 7] =
+    ["kernel", "file system", "mount options", "device", "device model", "scheduler", "tuning"];
+
+/// So many changes are named in a mark; all stand above the table.
+const NAMED: usize = 3;
+
+/// What is wrong with every ratio where such a setting differs.
+pub fn suspicion(changes: &[Change]) -> Option<Mark> {
+    let mut names: Vec<&str> = Vec::new();
+    for change in changes.iter().filter(|change| OF_EVERY_RATE.contains(&change.what.as_str())) {
+        if !names.contains(&change.what.as_str()) {
+            names.push(&change.what);
+        }
+    }
+    let rest = names.len().saturating_sub(NAMED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let named = names[..names.len() - rest].join(", ");
+    let text = format!("changed between the runs: {named}{more}");
+    (!names.is_empty()).then_some(Mark { code: MarkCode::Env, value: None, text })
 }
 
 /// The seed where it differs: it decides what is simulated.

@@ -92,7 +92,7 @@ fn kind(site: &Site) -> &'static str {
 fn traits(target: &Target) -> Vec<Trait> {
     let mut traits = match &target.site {
         Site::Directory { path, place } => {
-            let mut traits = vec![at(path)];
+            let mut traits = vec![asked("path", format!("in {}", path.display()))];
             traits.extend(place.file_system.iter().map(|name| asked(FILE_SYSTEM, name.clone())));
             traits.extend(place.device.as_ref().map(on));
             let found = |option: &String| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };

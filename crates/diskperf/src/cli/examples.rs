@@ -69,11 +69,11 @@ pub const COMPARE_EXAMPLES: &str = "Examples: is it still as fast as last month?
 
 In CI: keep one run as the one to measure by, and fail where anything is slower
   diskperf run quick . --size 64MiB --rounds 8 --json -o base.json
-  diskperf run quick . --size 64MiB --rounds 8
-  diskperf compare base.json last --fail-if slower:5%
+  diskperf run quick . --size 64MiB --rounds 8 --json -o now.json &&
+    diskperf compare base.json now.json --fail-if slower:5%
 
 More leave to one program than to the others
-  diskperf compare base.json last --fail-if commit:slower:20%,read:slower:5%";
+  diskperf compare base.json now.json --fail-if commit:slower:20%,read:slower:5%";
 
 /// Of `history`.
 pub const HISTORY_EXAMPLES: &str = "Examples:

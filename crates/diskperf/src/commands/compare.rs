@@ -7,13 +7,14 @@
 //!   3. one that may be slower by as much, and may not be slower at all, does neither; it is named;
 //!   4. a run is not guarded by itself.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
 use report::compared;
 use report::plain::line;
 use stats::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
-use stats::{Document, Provenance};
+use stats::{Cell, Document, Provenance};
 
 use super::choose::parse_margin;
 use crate::choose::matching;
@@ -199,7 +200,23 @@ fn nothing_shared(runs: [(&str, &Document); 2]) -> DocumentFault {
             (_, rest) => format!("{} and {rest} more", names.join(", ")),
         }
     });
-    DocumentFault::NothingShared { names: runs.map(|(name, _)| name.to_owned()), have }
+    let differs = differs(runs[0].1, runs[1].1).unwrap_or_default();
+    DocumentFault::NothingShared { names: runs.map(|(name, _)| name.to_owned()), have, differs }
+}
+
+/// In what the first program of one name is not the same program.
+fn differs(then: &Document, now: &Document) -> Option<String> {
+    let is_alike = |(one, other): &(&Cell, &Cell)| {
+        [&one.preset, &one.program, &one.phase] == [&other.preset, &other.program, &other.phase]
+    };
+    let all = then.cells.iter().flat_map(|one| now.cells.iter().map(move |other| (one, other)));
+    let (one, other) = all.into_iter().find(is_alike)?;
+    let keys: BTreeSet<&String> = one.parameters.keys().chain(other.parameters.keys()).collect();
+    let keys = keys.into_iter().filter(|key| one.parameters.get(*key) != other.parameters.get(*key));
+    let value = |cell: &Cell, key: &str| cell.parameters.get(key).map_or("none".to_owned(), ToString::to_string);
+    let settings: Vec<String> =
+        keys.map(|key| format!("{key} ({} and {})", value(one, key), value(other, key))).collect();
+    (!settings.is_empty()).then(|| format!("; {} differs in {}", one.program, settings.join(", ")))
 }
 
 /// So many programs of a run are named; more would be a list.

@@ -152,7 +152,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a setting changed between the rounds",
         says: "The rounds of the cell did not all run under the same settings: scheduler, read-ahead, write cache, \
                mount options and the like.",
-        when: "Any of those that were noted differs between two rounds.",
+        when: "Any of those that were noted differs between two rounds, or between two runs that compare holds against each \
+               other.",
         advice: "Find who changes it (a power daemon, udev, another administrator) and run it again.",
     },
     Entry {
