@@ -43,6 +43,10 @@ pub enum DocumentFault {
     NoSuchCell { name: String, words: String, near: Vec<String> },
     #[error("{0} is read and would be overwritten")]
     Overwrites(String),
+    #[error("{0} is a file, and charts go into a folder")]
+    NoFolder(String),
+    #[error("{0} is there, and no chart that diskperf wrote")]
+    NotAChart(String),
     #[error("{} and {} share no program: {} has {}; {} has {}{differs}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
     NothingShared { names: [String; 2], have: [String; 2], differs: String },
     #[error("{} and {} are one run, which cannot be slower than itself", .names[0], .names[1])]

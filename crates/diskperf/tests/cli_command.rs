@@ -88,7 +88,7 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
     assert_eq!(names_in(folder.path()), [""; 0]);
 
     let ended = diskperf(folder.path(), &line.iter().fold(vec!["run"], |all, word| [&all[..], &[*word]].concat()));
-    for words in [" dd ", "s/run", "a run until durable; each took", "of CPU time"] {
+    for words in [" dd ", "s/run", "a run until durable (", " rounds); each took", "of CPU time"] {
         assert!(ended.out.contains(words), "{words}: {}", ended.out);
     }
     assert!(ended.err.contains("writes what the command writes in ."), "{}", ended.err);

@@ -114,6 +114,12 @@ fn a_simulated_machine_stands_beside_what_was_published() {
     let page = well(folder.path(), &["report"]).out;
     assert!(page.contains("<h2>Published beside simulated</h2>") && page.contains("<b>560 (70%)</b>"), "{page}");
     assert!(page.contains("simulated</h1>"));
+    // However the machine is named.
+    for target in ["sim:vax780-sc780", "mine=sim:vax780-sc780"] {
+        well(folder.path(), &["run", "classic1983", target, "--only", "read_8192", "--rounds", "1"]);
+        let page = well(folder.path(), &["report"]).out;
+        assert!(page.contains("<h2>Published beside simulated</h2>"), "{target}");
+    }
     well(folder.path(), &["simulate", "vax780-sc780", "--phases", "2", "--set", "drive.rpm=1800"]);
     let page = well(folder.path(), &["report"]).out;
     assert!(!page.contains("<h2>Published beside simulated</h2>"));
@@ -131,9 +137,69 @@ fn charts_are_files_of_their_own() {
         let drawing = read(&folder.path().join("charts"), name);
         assert!(drawing.starts_with("<?xml") && drawing.contains("<svg "), "{name}: {drawing}");
     }
+    // Markdown that is asked for is printed.
+    let comment = well(folder.path(), &["report", "last", "--svg", "charts", "--format", "markdown"]);
+    assert!(comment.out.starts_with("## "), "{}", comment.out);
     // Beside a page, and over what was drawn before.
     well(folder.path(), &["report", "last", "--svg", "charts", "-o", "report.html"]);
     assert_eq!(names_in(&folder.path().join("charts")), names);
+}
+
+/// A folder may hold anything: what is no chart stays as it is, and nothing is written beside it.
+#[test]
+fn only_charts_are_drawn_over() {
+    let folder = measured();
+    let run = well(folder.path(), &["show", "last", "--json"]).out;
+    let refused = |words: &str| {
+        let ended = diskperf(folder.path(), &["report", "rates-1.svg", "--svg", "."]);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{}", ended.err);
+        assert!(ended.err.contains(words) && ended.err.contains("hint:"), "{}", ended.err);
+        assert!(!folder.path().join("choice-1.svg").exists(), "all is looked at first");
+    };
+    fs::write(folder.path().join("rates-1.svg"), &run).expect("a file");
+    refused("rates-1.svg is read and would be overwritten");
+    assert_eq!(read(folder.path(), "rates-1.svg"), run);
+
+    let draw = |folder: &Path| diskperf(folder, &["report", "last", "--svg", "."]);
+    let ended = draw(folder.path());
+    assert_eq!(ended.status, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("rates-1.svg is there, and no chart"), "{}", ended.err);
+    assert_eq!(read(folder.path(), "rates-1.svg"), run);
+    // Through a link even a chart would be written somewhere else.
+    fs::remove_file(folder.path().join("rates-1.svg")).expect("it is removed");
+    fs::write(folder.path().join("mine"), "mine").expect("a file");
+    std::os::unix::fs::symlink("mine", folder.path().join("rates-1.svg")).expect("a link");
+    assert_eq!(draw(folder.path()).status, Some(3));
+    assert_eq!(read(folder.path(), "mine"), "mine");
+}
+
+/// The page of many targets leaves out what it can, and where that is not enough it says so.
+#[test]
+fn a_large_page_is_made_smaller_or_it_is_said() {
+    let folder = scratch();
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/quick.json");
+    let text = fs::read_to_string(recorded).expect("the recorded run");
+    let mut document: Value = serde_json::from_str(&text).expect("a document");
+    let repeated = |values: &Value, field: &str| {
+        let of_target = |number: usize| {
+            let mut values = values.as_array().expect("a list").clone();
+            values.iter_mut().for_each(|value| value[field] = format!("t{number}").into());
+            values
+        };
+        Value::Array((0..10).flat_map(of_target).collect())
+    };
+    document["run"]["targets"] = repeated(&document["run"]["targets"], "name");
+    document["cells"] = repeated(&document["cells"], "target");
+    fs::write(folder.path().join("many.json"), document.to_string()).expect("a file");
+    let ended = well(folder.path(), &["report", "many.json", "-o", "many.html"]);
+    let page = read(folder.path(), "many.html");
+    assert!(!page.contains("aria-label=\"The rate of each round\""), "{} bytes", page.len());
+    assert_eq!(page.len() > 300_000, ended.err.contains("the page is of "), "{} bytes: {}", page.len(), ended.err);
+    assert!(page.len() < 600_000, "{} bytes", page.len());
+    // What is saved of a document in part says so by its name.
+    if !documents(&page).is_empty() {
+        assert!(page.contains("data-name=\"diskperf-many-without-rounds.json\""), "{}", page.len());
+    }
 }
 
 #[test]
@@ -143,7 +209,7 @@ fn a_comment_for_a_pull_request_begins_with_the_verdict() {
         let text = well(folder.path(), &[words, &["--format", "markdown"]].concat()).out;
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         assert!(lines[0].starts_with("## ") && lines[1].starts_with("**") && lines[1].ends_with("**"), "{text}");
-        assert!(lines[1].contains("fast is faster in 2"), "{text}");
+        assert!(lines[1].contains("fast is faster in 2: ") && lines[1].contains("x ("), "{text}");
         let (before, folded) = text.split_once("<details>").expect("what is folded");
         assert!(before.contains("| verdict |") && !before.contains("limited by"), "{text}");
         assert!(folded.contains("limited by") && folded.contains("```shell\ndiskperf choose "), "{text}");
@@ -167,7 +233,8 @@ fn what_cannot_be_reported_is_said() {
     refused(&["other.json", "-o", "x.html"], 2, &["is of the version diskperf/2", "hint: read it with"]);
     refused(&["-o", "nowhere/x.html"], 2, &["there is no nowhere"]);
     refused(&["-o", "."], 2, &["is a directory"]);
-    refused(&["--svg", "other.json"], 1, &["other.json"]);
+    refused(&["--svg", "other.json"], 2, &["other.json is a file, and charts", "hint:"]);
+    refused(&["--svg", "nowhere/charts"], 2, &["there is no nowhere", "hint:"]);
     fs::write(folder.path().join("run.json"), well(folder.path(), &["show", "last", "--json"]).out).expect("a file");
     refused(&["run.json", "-o", "run.json"], 3, &["would be overwritten"]);
     assert!(!folder.path().join("x.html").exists());

@@ -98,12 +98,14 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
     if all == 0 {
         return format!("{first} and {second} were never measured in the same round.");
     }
-    let of_all = if all == 1 { "Of one program".to_owned() } else { format!("Of {all} programs") };
+    if let [pair] = pairs {
+        return only(choice, pair);
+    }
     let margin = percent(choice.margin);
     let mut parts: Vec<String> = Vec::new();
     for (name, count) in [(first, faster(first)), (second, faster(second))] {
         if count > 0 {
-            parts.push(format!("{name} is faster in {count}"));
+            parts.push(format!("{name} is faster in {count}: {}", amounts(name, pairs)));
         }
     }
     for (count, words) in [
@@ -125,7 +127,48 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
         (all, count) if all == count => "",
         (some, _) => &format!("; surely by more than {margin} in {some}"),
     };
-    format!("{of_all} {who}{}{reason}.", parts.join(", "))
+    format!("Of {all} programs {who}{}{reason}.", parts.join("; "))
+}
+
+/// So many programs are named in a sentence; how many more there are is said.
+const NAMED: usize = 4;
+
+/// `read_8192 1.62x (1.61-1.64), commit 1.17x (1.12-1.23), and 2 more`: in how much it is faster, the largest first.
+fn amounts(name: &str, pairs: &[&Comparison]) -> String {
+    let mut own: Vec<&Comparison> = pairs.iter().copied().filter(|pair| pair.faster.as_deref() == Some(name)).collect();
+    let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    own.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let mut said: Vec<String> =
+        own.iter().take(NAMED).map(|pair| format!("{} {}", pair.program, ratio(pair))).collect();
+    if own.len() > NAMED {
+        said.push(format!("and {} more", own.len() - NAMED));
+    }
+    said.join(", ")
+}
+
+/// What is to be said where there is one program: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
+fn only(choice: &Choice, pair: &Comparison) -> String {
+    let Comparison { program, first, second, .. } = pair;
+    let other = if pair.faster.as_ref() == Some(first) { second } else { first };
+    let margin = percent(choice.margin);
+    match (pair.verdict, &pair.faster) {
+        (Verdict::Faster, Some(faster)) => {
+            let perhaps = if pair.matters {
+                String::new()
+            } else {
+                format!("; by less than {margin} perhaps, so that it is no reason to choose")
+            };
+            format!("{program}: {faster} is {} as fast as {other}{perhaps}.", ratio(pair))
+        }
+        (Verdict::Same, _) => {
+            format!("{program}: {first} and {second} are the same within {margin} {}.", interval(pair))
+        }
+        _ => {
+            let interval = interval(pair);
+            let interval = if interval.is_empty() { interval } else { format!(" {interval}") };
+            format!("{program}: {first} or {second} is not decided{interval}{}.", more(choice, pair))
+        }
+    }
 }
 
 /// `xfs 1.17x (1.12-1.23) as fast as ext4`, of a pair.
@@ -196,6 +239,11 @@ pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
 /// A row per program: its rate on each target, and what is to be said of them.
 pub(crate) fn grid(document: &Document, choice: &Choice) -> Grid {
     if choice.stages.is_empty() { of_every_two(document, choice) } else { stages::grid(document, choice) }
+}
+
+/// The same for a page whose lines end nowhere.
+pub(crate) fn page_grid(document: &Document, choice: &Choice) -> Grid {
+    if choice.stages.is_empty() { of_every_two(document, choice) } else { stages::page_grid(document, choice) }
 }
 
 /// A row per program: its rate on each target with what it took of a processor, and what is to be said of every two.
@@ -411,10 +459,19 @@ pub(crate) mod tests {
             let choice = choice(pairs);
             counted(&choice, "ext4", "xfs", &choice.comparisons.iter().collect::<Vec<_>>())
         };
-        assert_eq!(said(vec![faster(), same()]), "Of 2 programs xfs is faster in 1, the same within 5 % in 1.");
-        assert_eq!(said(vec![same()]), "Of one program ext4 and xfs are the same within 5 % in 1.");
+        assert_eq!(
+            said(vec![faster(), same()]),
+            "Of 2 programs xfs is faster in 1: commit 1.17x (1.12-1.23); the same within 5 % in 1."
+        );
+        assert_eq!(said(vec![same()]), "commit: ext4 and xfs are the same within 5 % (0.98-1.02).");
         let little = pair(Verdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
-        assert!(said(vec![little]).ends_with("so that none is a reason to choose."));
+        assert!(said(vec![little.clone()]).ends_with("so that it is no reason to choose."));
+        assert!(said(vec![little.clone(), little]).ends_with("so that none is a reason to choose."));
+        let open = pair(Verdict::Undecided, None, [0.4, 1.03, 8.12]);
+        assert!(said(vec![open]).starts_with("commit: ext4 or xfs is not decided (0.40-8.12), about 34 rounds more"));
+        let many = said((0..6).map(|_| faster()).collect());
+        assert_eq!(many.matches("1.17x (1.12-1.23)").count(), NAMED);
+        assert!(many.ends_with(", and 2 more."), "{many}");
         assert!(said(Vec::new()).contains("never"));
     }
 

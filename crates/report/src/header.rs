@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stats::summary::CONFIDENCE;
-use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Provenance, Rate, TargetInfo};
+use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Rate, TargetInfo};
 use units::Bytes;
 
 use crate::device::conditioned;
@@ -182,8 +182,16 @@ pub fn how(document: &Document) -> String {
         }
         (1, 1) => "1 round".to_owned(),
         (done, planned) if done < planned => format!("{done} of {planned} rounds"),
-        (_, planned) => format!("{planned} rounds, each in an order of its own"),
+        (_, planned) => {
+            let is_discarded = |cell: &Cell| cell.rounds.first().is_some_and(|round| round.discarded);
+            let discarded = if document.cells.iter().any(is_discarded) { ", the first discarded" } else { "" };
+            format!("{planned} rounds{discarded}, each in an order of its own")
+        }
     };
+    // Nothing has an order where nothing was run.
+    if done == 0 && run.phases.is_none() {
+        return if run.interrupted { "Interrupted before anything was measured" } else { "Nothing was run" }.to_owned();
+    }
     let mut text = format!("{rounds} (seed {})", run.seed);
     if run.interrupted {
         text += "; interrupted";
@@ -199,6 +207,35 @@ pub fn how(document: &Document) -> String {
         text += &format!(". {}", costs.join("; "));
     }
     text
+}
+
+/// That a run was not finished, and what it lacks: to be said before all else.
+pub fn interrupted(document: &Document) -> Option<String> {
+    let run = &document.run;
+    if !run.interrupted {
+        return None;
+    }
+    let done = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    let missing =
+        document.cells.iter().filter(|cell| !cell.measured && cell.provenance != Provenance::Published).count();
+    let are = if missing == 1 { "is" } else { "are" };
+    let missing = if missing == 0 { String::new() } else { format!("; {missing} row{} {are} n.m.", s(missing)) };
+    let planned = run.rounds as usize;
+    let text = format!("Interrupted after {done} of {planned} round{}{missing}", s(planned));
+    Some(text.trim_end_matches('.').to_owned() + ".")
+}
+
+/// Where something went wrong: `sh on tgt: `, with the phase where that says more than the program.
+pub fn place(problem: &Problem) -> String {
+    let phase = problem.phase.as_ref().filter(|phase| problem.program.as_ref() != Some(*phase));
+    let what: Vec<&str> = [problem.program.as_ref(), phase].into_iter().flatten().map(String::as_str).collect();
+    match (what.join(" "), &problem.target) {
+        (what, Some(target)) if what.is_empty() => format!("{target}:"),
+        (what, Some(target)) => format!("{what} on {target}:"),
+        (what, None) if what.is_empty() => what,
+        (what, None) => format!("{what}:"),
+    }
 }
 
 /// Each mark that a cell has, and what it means here.

@@ -2,7 +2,7 @@
 
 use stats::Document;
 
-use crate::grid::{Grid, Line};
+use crate::grid::Grid;
 use crate::html::shell_line;
 use crate::{choice, header, rows};
 
@@ -15,6 +15,9 @@ pub fn markdown(name: &str, document: &Document) -> String {
         Some(choice) => choice::verdict(document, choice) + "\n" + &choice::not_asked(&document.run.targets),
         None => run.findings.join("\n"),
     };
+    if let Some(interrupted) = header::interrupted(document) {
+        text += &format!("**{}**\n\n", escaped(&interrupted));
+    }
     for (place, line) in found.lines().enumerate() {
         let words = escaped(line.trim_start());
         text += &if place == 0 { format!("**{words}**\n\n") } else { format!("- {words}\n") };
@@ -24,16 +27,18 @@ pub fn markdown(name: &str, document: &Document) -> String {
     }
     text += if text.ends_with("\n\n") { "" } else { "\n" };
     let all = cells(document);
-    text += &run.choice.as_ref().map_or_else(|| all.clone(), |choice| of_grid(&choice::grid(document, choice)));
+    let chosen = run.choice.as_ref().filter(|_| !document.cells.is_empty());
+    text += &chosen.map_or_else(|| all.clone(), |choice| choice::page_grid(document, choice).markdown());
     text += "\n";
     for line in header::footnotes(document).lines().filter(|line| !line.is_empty()) {
-        text += &format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
+        // Escaped, the star before a mark makes no list.
+        text += &format!("- {}\n", escaped(line));
     }
     text += "\n<details><summary>Machine, figures, command</summary>\n\n";
     for line in header::lines(document).lines() {
         text += &format!("- {}\n", escaped(line));
     }
-    if run.choice.is_some() {
+    if run.choice.is_some() && !all.is_empty() {
         text += &format!("\n{all}");
     }
     text + &format!("\n{}\n</details>\n", fenced("shell", &shell_line(&run.command)))
@@ -42,32 +47,20 @@ pub fn markdown(name: &str, document: &Document) -> String {
 /// What went wrong, a line each.
 fn run_problems(document: &Document) -> Vec<String> {
     let line = |problem: &stats::Problem| {
-        let place = [&problem.program, &problem.phase, &problem.target].into_iter().flatten();
-        let words: Vec<&str> = place.map(String::as_str).chain([problem.message.as_str()]).collect();
-        format!("error: {}", words.join(" "))
+        format!("error: {} {}", header::place(problem), problem.message).replacen("  ", " ", 1)
     };
     document.errors.iter().map(line).collect()
 }
 
-/// A row for each cell, in the columns that say anything.
+/// A row for each cell, in the columns that say anything; nothing where there is none.
 fn cells(document: &Document) -> String {
+    if document.cells.is_empty() {
+        return String::new();
+    }
     let columns = rows::columns(document);
     let mut grid = Grid::new(columns);
     document.cells.iter().for_each(|cell| grid.row(rows::row(document, cell)));
-    of_grid(&grid)
-}
-
-fn of_grid(grid: &Grid) -> String {
-    let (columns, lines) = grid.contents();
-    let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));
-    let mut text = line(columns.iter().map(|column| escaped(column.heading())).collect());
-    text += &line(columns.iter().map(|column| if column.is_right() { "---:" } else { "---" }.to_owned()).collect());
-    for one in &lines {
-        if let Line::Row(row) = one {
-            text += &line(row.iter().map(|word| escaped(word)).collect());
-        }
-    }
-    text
+    grid.markdown()
 }
 
 /// Text as it is, between fences that are longer than any in it.
@@ -77,14 +70,18 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
-/// What Markdown would take for its own is said to be none.
+/// What Markdown would take for its own is said to be none. Behind `@` and `://` stands a joint of no width: no page that
+/// shows this makes a mention of a name, or a link of an address, that somebody wrote into a run.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
-        if "\\`*_[]<>|".contains(character) {
+        if "\\`*_[]<>|&~$#".contains(character) {
             escaped.push('\\');
         }
         escaped.push(if character == '\n' { ' ' } else { character });
+        if character == '@' || escaped.ends_with("://") {
+            escaped.push('\u{2060}');
+        }
     }
     escaped
 }
@@ -100,6 +97,8 @@ mod tests {
 
     #[test]
     fn what_is_markdowns_own_is_escaped() {
+        assert_eq!(escaped("&lt; ~~a~~ $b$ #3"), "\\&lt; \\~\\~a\\~\\~ \\$b\\$ \\#3");
+        assert_eq!(escaped("@who https://a.b"), "@\u{2060}who https://\u{2060}a.b");
         assert_eq!(escaped("a|b *c* read_8192\n<d>"), "a\\|b \\*c\\* read\\_8192 \\<d\\>");
     }
 }

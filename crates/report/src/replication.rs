@@ -69,6 +69,7 @@ pub(crate) fn difference(cell: &Comparison) -> String {
     let how = match cell.error_percent {
         _ if cell.published.suspect => "healthy,".to_owned(),
         None => "predicted,".to_owned(),
+        Some(error) if error.abs() < 0.5 => "0 %".to_owned(),
         Some(error) => format!("{error:+.0} %"),
     };
     format!("{how} {}", cell.limited_by)

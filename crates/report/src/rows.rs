@@ -208,7 +208,7 @@ pub(crate) fn rate(cell: &Cell) -> String {
 }
 
 /// Half the width of the interval, in percent of the rate.
-fn interval(cell: &Cell) -> String {
+pub(crate) fn interval(cell: &Cell) -> String {
     let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
     match cell.rate.as_ref().and_then(half) {
         // The interval reaches down to nothing.

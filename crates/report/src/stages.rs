@@ -135,19 +135,59 @@ pub fn grid(document: &Document, choice: &Choice) -> Grid {
     grid
 }
 
+/// A row for each program, on a page that breaks lines by itself: what each stage reached, and what it gave beside it.
+pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
+    let stages = &choice.stages;
+    let names: Vec<&str> = stages.iter().map(|stage| stage.target.as_str()).collect();
+    let heading = |(place, stage)| {
+        let [number, settings @ ..] = &headings(document, place, stage)[..] else { return String::new() };
+        [number.clone()]
+            .into_iter()
+            .chain(Some(settings.join(", ")).filter(|text| !text.is_empty()))
+            .collect::<Vec<_>>()
+            .join(": ")
+    };
+    let mut columns = vec![Column::words("")];
+    columns.extend(stages.iter().enumerate().map(heading).map(Column::figures));
+    columns.push(Column::figures(TOGETHER));
+    let mut grid = Grid::new(columns);
+    for row in rows(&document.cells, &names) {
+        let Some(any) = row.cells.iter().flatten().next() else { continue };
+        let name = rows::name(any, &document.cells);
+        let step = |(_, pair)| {
+            let of_row = of_pair(choice, &choice.comparisons, pair).into_iter().find(|pair| pair.program == name);
+            of_row.map(short)
+        };
+        let mut gave: Vec<Option<String>> = [None].into_iter().chain(steps(stages.len()).map(step)).collect();
+        let all = gave.pop().flatten().unwrap_or_default();
+        let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!(", {}", rate.unit));
+        let joined =
+            row.cells.iter().zip(gave).map(|(cell, gave)| {
+                [Some(reached(*cell)), gave].into_iter().flatten().collect::<Vec<String>>().join(", ")
+            });
+        grid.row([format!("{name}{unit}")].into_iter().chain(joined).chain([all]));
+    }
+    grid
+}
+
 /// What a stage is, and what changed at it, below its number.
 fn heading(document: &Document, place: usize, stage: &Stage) -> String {
+    headings(document, place, stage).iter().flat_map(|line| broken(line)).collect::<Vec<String>>().join("\n")
+}
+
+/// Its number, its name, and each setting that changed.
+fn headings(document: &Document, place: usize, stage: &Stage) -> Vec<String> {
     let info = document.run.targets.iter().find(|info| info.name == stage.target);
     let is_named = info.is_some_and(|info| info.argument != info.name);
     let mut lines = vec![(place + 1).to_string()];
     if place == 0 || is_named {
-        lines.extend(broken(&stage.target));
+        lines.push(stage.target.clone());
     }
     if place > 0 {
-        lines.extend(stage.changed.iter().flat_map(|changed| broken(changed)));
+        lines.extend(stage.changed.iter().cloned());
         lines.extend(stage.changed.is_empty().then(|| NOTHING.to_owned()));
     }
-    lines.join("\n")
+    lines
 }
 
 /// Columns of a heading: `tune=read_ahead_kb:4096` stands in one line.

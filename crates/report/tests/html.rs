@@ -39,7 +39,7 @@ fn json(document: &Document, detail: Detail) -> String {
         Detail::WithoutIntervals => {
             rounds(&mut document, |rounds| rounds.iter_mut().for_each(|round| round.intervals.clear()));
         }
-        Detail::WithoutRounds | Detail::Nothing => rounds(&mut document, Vec::clear),
+        Detail::WithoutRounds | Detail::WithoutRates | Detail::Nothing => rounds(&mut document, Vec::clear),
     }
     serde_json::to_string(&document).expect("plain data")
 }

@@ -1,7 +1,8 @@
 //! `diskperf report [RUN|FILE]... -o report.html`: runs as a page for a browser, as Markdown for a pull request, and their
 //! charts as files.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -11,9 +12,10 @@ use report::plain::line;
 use serde_json::Value;
 use stats::Document;
 use stats::replication::PaperDocument;
+use units::Bytes;
 
-use crate::commands::paper;
-use crate::document;
+use crate::commands::{given, paper};
+use crate::document::{self, DocumentFault};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::dense;
@@ -64,7 +66,8 @@ struct Reported {
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
-    let is_page = arguments.file.is_some() || arguments.svg.is_none();
+    // Charts may be all that is wanted; who asks for Markdown by name wants that too.
+    let is_page = arguments.file.is_some() || arguments.svg.is_none() || arguments.format == ReportFormat::Markdown;
     if is_page && arguments.file.is_none() && arguments.format == ReportFormat::Html && output::page().columns.is_some()
     {
         return Err(Error::PageOnTerminal);
@@ -80,7 +83,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     let is_drawn = arguments.svg.is_some() || arguments.format == ReportFormat::Html;
     let paper = (arguments.paper && is_drawn).then(paper::all_tables).transpose()?;
     if let Some(folder) = &arguments.svg {
-        draw(&runs, paper.as_ref(), folder)?;
+        draw(&runs, paper.as_ref(), folder, named)?;
     }
     if is_page {
         let text = match arguments.format {
@@ -92,6 +95,12 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
             }
         };
         output::deliver(&text, arguments.file.as_deref())?;
+        if arguments.format == ReportFormat::Html && text.len() > html::LARGEST {
+            let (bytes, most) = (Bytes(text.len() as u64), Bytes(html::LARGEST as u64));
+            remark!(
+                "the page is of {bytes}, more than the {most} that are easily sent: fewer runs or targets make it less"
+            );
+        }
         if let Some(path) = &arguments.file {
             remark!("wrote {}", path.display());
         }
@@ -134,7 +143,7 @@ fn embedded(document: &Document, detail: Detail) -> String {
             Detail::WithoutIntervals => rounds.iter_mut().filter_map(Value::as_object_mut).for_each(|round| {
                 round.remove("intervals");
             }),
-            Detail::WithoutRounds | Detail::Nothing => rounds.clear(),
+            Detail::WithoutRounds | Detail::WithoutRates | Detail::Nothing => rounds.clear(),
         }
     }
     dense(&value)
@@ -154,17 +163,26 @@ const fn word(subject: Subject) -> &'static str {
     }
 }
 
-/// Writes the charts of all runs into the folder, which is made where it is not there; each is looked at first.
-fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path) -> Result<(), Error> {
-    let fault = |path: &Path, source| Error::Output { to: path.display().to_string(), source };
-    if !folder.is_dir() {
-        fs::create_dir(folder).map_err(|source| fault(folder, source))?;
-    }
+/// What every chart in a file begins with.
+const BEGINNING: &str =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart";
+
+/// Writes the charts of all runs into the folder, which is made where it is not there; every place is looked at before the
+/// first is written. Only what is a chart already is overwritten.
+fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
+    // Without the slash that may stand behind its name: it may not be there yet.
+    let folder = &folder.components().collect::<PathBuf>();
+    let is_there = match given::creatable(folder)? {
+        Some(metadata) if !metadata.is_dir() => {
+            return Err(DocumentFault::NoFolder(folder.display().to_string()).into());
+        }
+        known => known.is_some(),
+    };
     let of_run = |run: &Reported| [chart::charts(&run.shown), chart::paper(&published_beside(&run.shown))].concat();
     let mut sets: Vec<Vec<Chart>> = runs.iter().map(of_run).collect();
     sets.extend(paper.map(|paper| chart::paper(&paper.cells)));
     let is_one = sets.len() == 1;
-    let mut drawn = 0;
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
     for (number, charts) in sets.into_iter().enumerate() {
         let before = if is_one { String::new() } else { format!("{}-", number + 1) };
         let mut subjects: Vec<Subject> = Vec::new();
@@ -172,14 +190,42 @@ fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path) -> Resu
             subjects.push(chart.subject);
             let count = subjects.iter().filter(|subject| **subject == chart.subject).count();
             let path = folder.join(format!("{before}{}-{count}.svg", word(chart.subject)));
-            output::check(Some(&path))?;
-            output::deliver(&chart::standalone(&chart), Some(&path))?;
-            remark!("wrote {}", path.display());
-            drawn += 1;
+            files.push((path, chart::standalone(&chart)));
         }
     }
-    if drawn == 0 {
+    if files.is_empty() {
         remark!("nothing was measured that could be drawn");
+        return Ok(());
+    }
+    if is_there {
+        for (path, _) in &files {
+            read.iter().try_for_each(|run| document::spared(run, Some(path)))?;
+            may_be_drawn(path)?;
+        }
+    } else {
+        fs::create_dir(folder).map_err(|source| Error::Output { to: folder.display().to_string(), source })?;
+    }
+    for (path, drawing) in &files {
+        output::deliver(drawing, Some(path))?;
+        remark!("wrote {}", path.display());
     }
     Ok(())
+}
+
+/// Refuses what is no chart of diskperf: a link to one too, which would be written somewhere else.
+fn may_be_drawn(path: &Path) -> Result<(), Error> {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return output::check(Some(path)) };
+    if !metadata.is_symlink() {
+        output::check(Some(path))?;
+    }
+    let mut beginning = Vec::new();
+    if metadata.is_file() {
+        let most = BEGINNING.len() as u64;
+        let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut beginning));
+        read.map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+    }
+    if beginning == BEGINNING.as_bytes() {
+        return Ok(());
+    }
+    Err(DocumentFault::NotAChart(path.display().to_string()).into())
 }

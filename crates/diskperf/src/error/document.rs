@@ -6,7 +6,7 @@ use crate::exit::Exit;
 /// The exit status this stands for.
 pub fn exit(fault: &DocumentFault) -> Exit {
     match fault {
-        DocumentFault::Overwrites(_) => Exit::Refused,
+        DocumentFault::Overwrites(_) | DocumentFault::NotAChart(_) => Exit::Refused,
         DocumentFault::NoCells { .. } => Exit::Failed,
         _ => Exit::Usage,
     }
@@ -33,7 +33,9 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
             format!("it was changed, or written by another build: by diskperf{}; this is {ours}", by(written_by))
         }
         DocumentFault::NoSuchCell { near, .. } => format!("there are: {}", near.join(", ")),
-        DocumentFault::Overwrites(_) => "name another file with -o".to_owned(),
+        DocumentFault::Overwrites(_) => "name another file with -o, or another folder with --svg".to_owned(),
+        DocumentFault::NoFolder(_) => "name a folder, there or not, as in --svg charts".to_owned(),
+        DocumentFault::NotAChart(_) => "name another folder with --svg, or move it away".to_owned(),
         DocumentFault::NothingShared { .. } => {
             "runs of one preset share theirs, on targets of one name, or on one target each; diskperf list shows them"
                 .to_owned()

@@ -44,11 +44,19 @@ fn experiments(tables: &[&str]) -> Vec<Experiment> {
 /// What the paper prints beside the cells of a run that simulated one of its machines, where that was as it stands: with no
 /// part and no number changed. From the first table that prints it.
 pub fn published_beside(document: &Document) -> Vec<Comparison> {
-    document.cells.iter().filter_map(published_of).collect()
+    document.cells.iter().filter_map(|cell| published_of(cell, machine(document, cell))).collect()
 }
 
-fn published_of(cell: &Cell) -> Option<Comparison> {
-    let column = Column::all().find(|column| column.machine == cell.target && column.judges())?;
+/// What was simulated: as the target was given, without the name that it was called by.
+fn machine<'a>(document: &'a Document, cell: &'a Cell) -> &'a str {
+    let info = document.run.targets.iter().find(|info| info.name == cell.target);
+    let given = info.map_or(cell.target.as_str(), |info| info.argument.as_str());
+    let own = given.strip_prefix(&cell.target).and_then(|given| given.strip_prefix('=')).unwrap_or(given);
+    own.strip_prefix("sim:").unwrap_or(own)
+}
+
+fn published_of(cell: &Cell, machine: &str) -> Option<Comparison> {
+    let column = Column::all().find(|column| column.machine == machine && column.judges())?;
     let is_as_it_stands = cell.parameters.keys().all(|key| OF_EVERY_CELL.contains(&key.as_str()))
         && cell.number("file_bytes") == Some(FILE_BYTES);
     let half = FILE_SYSTEMS.iter().position(|name| cell.word("file_system") == Some(name))?;

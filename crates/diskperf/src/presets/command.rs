@@ -60,9 +60,12 @@ fn told(cell: &Cell) -> Option<String> {
     let elapsed = || kept.iter().map(|round| round.elapsed_s(ClockKind::Durable));
     let (shortest, longest) = (elapsed().fold(f64::INFINITY, f64::min), elapsed().fold(0.0, f64::max));
     let elapsed = match kept.len() {
-        1 => time(longest).to_string(),
-        _ => format!("{} to {}", time(shortest), time(longest)),
+        1 => String::new(),
+        all => format!(" ({} to {} in {all} rounds)", time(shortest), time(longest)),
     };
+    // As the rate in the table.
+    let each = cell.rate.as_ref().map_or(longest, |rate| 1.0 / rate.per_second);
+    let each = time(each);
     let cpu = time(kept.iter().map(|round| round.cpu_s.process).sum::<f64>() / runs);
     let device = match cell.io {
         Some(io) => {
@@ -74,7 +77,7 @@ fn told(cell: &Cell) -> Option<String> {
         None => "and what a device did cannot be seen here".to_owned(),
     };
     Some(format!(
-        "{} on {}: {elapsed} a run until durable; each took {cpu} of CPU time, {device}",
+        "{} on {}: {each} a run until durable{elapsed}; each took {cpu} of CPU time, {device}",
         cell.program, cell.target
     ))
 }

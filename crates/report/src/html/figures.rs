@@ -1,5 +1,7 @@
 //! All cells as a table, and what is said below it: what the marks mean, and the words that stand in it.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use stats::{Cell, Document, MarkCode, Provenance};
 
@@ -49,7 +51,7 @@ pub fn table(document: &Document, place: Place) -> Markup {
             thead {
                 tr {
                     @for &column in &shown {
-                        th scope="col" class=[side(columns[column].is_right())] { (columns[column].heading().replace("+-", "±")) }
+                        th scope="col" class=[side(columns[column].is_right())] { (heading(columns[column].heading())) }
                     }
                     @if has_marks { th scope="col" { "marks" } }
                 }
@@ -65,7 +67,12 @@ pub fn table(document: &Document, place: Place) -> Markup {
             }
         }
     };
-    wide("All figures", inside)
+    html! { div id=(place.id("figures")) { (wide("All figures", inside)) } }
+}
+
+/// A heading for the ear too: what a terminal leaves empty above the names has one.
+fn heading(heading: &str) -> String {
+    if heading.is_empty() { "program".to_owned() } else { heading.replace("+-", "±") }
 }
 
 /// For so many rows the name of this one stands: those of that name from here on; nothing where it stood before.
@@ -123,9 +130,10 @@ pub fn notes(document: &Document, place: Place) -> Markup {
     }
 }
 
-/// What the words in the columns `state` and `limited by` mean.
+/// What the words in the columns `state` and `limited by` mean, and the owners of time in the charts.
 fn words(document: &Document) -> Markup {
     let mut words: Vec<&'static Entry> = Vec::new();
+    let mut owners: BTreeSet<&str> = BTreeSet::new();
     for cell in &document.cells {
         let state = rows::state(cell);
         let limit = cell.limited_by.as_ref().map_or("", |limit| limit.what.as_str());
@@ -134,6 +142,14 @@ fn words(document: &Document) -> Markup {
             if !words.iter().any(|known| known.word == entry.word) {
                 words.push(entry);
             }
+        }
+        // As the charts: of simulated machines the kinds of owners are drawn, which are plain words.
+        let time = cell.time.as_ref().filter(|_| cell.breakdown.is_none() && cell.provenance != Provenance::Published);
+        owners.extend(time.into_iter().flatten().filter(|(_, nanos)| **nanos > 0).map(|(owner, _)| owner.as_str()));
+    }
+    for entry in owners.into_iter().filter_map(|owner| Topic::Owner.entry(owner)) {
+        if !words.iter().any(|known| known.word == entry.word) {
+            words.push(entry);
         }
     }
     html! {

@@ -13,6 +13,7 @@ mod run;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use stats::Document;
 use stats::replication::PaperDocument;
+use units::Civil;
 
 use crate::chart;
 
@@ -40,12 +41,29 @@ pub enum Detail {
     WithoutIntervals,
     /// Without the rounds, whose rates stand in the page as a table.
     WithoutRounds,
+    /// Without the rounds, whose rates do not stand in the page either.
+    WithoutRates,
     /// Nothing of it.
     Nothing,
 }
 
 impl Detail {
-    const ALL: [Detail; 4] = [Detail::Whole, Detail::WithoutIntervals, Detail::WithoutRounds, Detail::Nothing];
+    const ALL: [Detail; 5] =
+        [Detail::Whole, Detail::WithoutIntervals, Detail::WithoutRounds, Detail::WithoutRates, Detail::Nothing];
+
+    /// Whether the rate of each round stands in the page as a table.
+    const fn has_rates(self) -> bool {
+        !matches!(self, Detail::WithoutRates | Detail::Nothing)
+    }
+
+    /// What the name of a saved document says of what it lacks.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Detail::WithoutIntervals => "-without-intervals",
+            Detail::WithoutRounds | Detail::WithoutRates => "-without-rounds",
+            Detail::Whole | Detail::Nothing => "",
+        }
+    }
 
     /// What is said of what is left out.
     const fn remark(self) -> &'static str {
@@ -57,7 +75,10 @@ impl Detail {
             Detail::WithoutRounds => {
                 "Left out of it, so that the page stays small: the rounds, whose rates the table above has. "
             }
-            Detail::Nothing => "So that the page stays small, the document does not stand in it. ",
+            Detail::WithoutRates => "Left out of it and of the tables, so that the page stays small: the rounds. ",
+            Detail::Nothing => {
+                "So that the page stays small, neither the document nor the rate of each round stands in it. "
+            }
         }
     }
 }
@@ -68,26 +89,46 @@ pub const LARGEST: usize = 300_000;
 
 /// The page: a section for each run, and one for the tables of the paper where they are wanted.
 pub fn page(runs: &[Run], paper: Option<&PaperDocument>) -> String {
-    let titles: Vec<String> = runs.iter().map(|run| run::title(run.document)).collect();
+    let titles = titles(runs);
     let is_one = runs.len() + usize::from(paper.is_some()) == 1;
-    let mut sections: Vec<Markup> = Vec::new();
-    for (place, (run, title)) in runs.iter().zip(&titles).enumerate() {
-        sections.push(run::section(run, title, parts::Place { number: place + 1, is_one }));
-    }
-    if let Some(paper) = paper {
-        sections.push(replicated::section(paper, parts::Place { number: runs.len() + 1, is_one }));
-    }
+    let sections = |has_rates: bool| {
+        let places = (1..).map(|number| parts::Place { number, is_one });
+        let of_run = |((run, title), place): ((&Run, &String), _)| run::section(run, title, place, has_rates);
+        let mut sections: Vec<Markup> = runs.iter().zip(&titles).zip(places).map(of_run).collect();
+        let place = parts::Place { number: runs.len() + 1, is_one };
+        sections.extend(paper.map(|paper| replicated::section(paper, place)));
+        sections
+    };
+    let (whole, short) = (sections(true), sections(false));
     let title = match (&titles[..], paper) {
         ([title], None) => title.clone(),
         ([], _) => replicated::TITLE.to_owned(),
         (_, None) => format!("{} runs", runs.len()),
         (_, Some(_)) => format!("{} and the paper of 1983", if runs.len() == 1 { "A run" } else { "Runs" }),
     };
-    let page = |documents: Markup| framed(&title, is_one, &titles, paper.is_some(), &sections, documents).into_string();
-    let rest = page(html! {}).len();
-    let with = |detail: Detail| raw::documents(runs, detail);
-    let fits = |documents: &Markup| rest + documents.0.len() <= LARGEST;
-    page(Detail::ALL.into_iter().map(with).find(fits).unwrap_or_else(|| with(Detail::Nothing)))
+    let page = |sections: &[Markup], documents| {
+        framed(&title, is_one, &titles, paper.is_some(), sections, documents).into_string()
+    };
+    let length = |sections: &[Markup]| sections.iter().map(|section| section.0.len()).sum::<usize>();
+    let frame = page(&[], html! {}).len();
+    let with = |detail: Detail| (if detail.has_rates() { &whole } else { &short }, raw::documents(runs, detail));
+    let fits = |(sections, documents): &(&Vec<Markup>, Markup)| frame + length(sections) + documents.0.len() <= LARGEST;
+    let (sections, documents) = Detail::ALL.into_iter().map(with).find(fits).unwrap_or_else(|| with(Detail::Nothing));
+    page(sections, documents)
+}
+
+/// What each section is called: runs that would be called the same, by their ids and when they began too.
+fn titles(runs: &[Run]) -> Vec<String> {
+    let titles: Vec<String> = runs.iter().map(|run| run::title(run.document)).collect();
+    let is_one_of_many = |title: &String| titles.iter().filter(|other| *other == title).count() > 1;
+    let unique = runs.iter().zip(&titles).map(|(run, title)| {
+        if is_one_of_many(title) {
+            format!("{title}: {}, {} UTC", run.name, Civil::from_unix(run.document.run.started_unix_s))
+        } else {
+            title.clone()
+        }
+    });
+    unique.collect()
 }
 
 /// What stands around the sections.
@@ -99,6 +140,9 @@ fn framed(
     sections: &[Markup],
     documents: Markup,
 ) -> Markup {
+    // Of the paper the figures are the page.
+    let figures = sections.first().filter(|section| section.0.contains("id=\"r1-figures\""));
+    let figures = figures.map_or("#page", |_| "#r1-figures");
     // What the page says of colours comes last, and holds.
     let style = [chart::STYLE, include_str!("style.css")].concat();
     html! {
@@ -116,7 +160,7 @@ fn framed(
                 style { (PreEscaped(style)) }
             }
             body {
-                a class="skip" href="#page" { "To the figures" }
+                a class="skip" href=(figures) { "To the figures" }
                 main id="page" {
                     @if !is_one {
                         h1 { (title) }

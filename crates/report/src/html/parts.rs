@@ -61,7 +61,7 @@ pub fn table(label: &str, grid: &Grid) -> Markup {
     };
     let inside = html! {
         table {
-            thead { tr { @for column in &columns { th scope="col" class=[side(column.is_right())] { (column.heading()) } } } }
+            thead { tr { @for column in &columns { th scope="col" class=[side(column.is_right())] { @if column.heading().is_empty() { "program" } @else { (column.heading()) } } } } }
             tbody {
                 @for line in &lines {
                     @match line {

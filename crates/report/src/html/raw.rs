@@ -9,14 +9,14 @@ use crate::numbers::{plain, significant};
 use crate::rows;
 
 /// What is known of each cell and stands in no other table, then the rate of each of its rounds.
-pub fn rounds(document: &Document) -> Markup {
+pub fn rounds(document: &Document, has_rates: bool) -> Markup {
     let several = document.run.targets.len() > 1;
     let most = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     let cells = html! {
         table class="raw" {
             thead {
                 tr {
-                    th scope="col" { "" }
+                    th scope="col" { "program" }
                     @if several { th scope="col" { "target" } }
                     @for heading in HEADINGS { th scope="col" class="n" { (heading) } }
                 }
@@ -36,7 +36,7 @@ pub fn rounds(document: &Document) -> Markup {
         table class="raw" {
             thead {
                 tr {
-                    th scope="col" { "" }
+                    th scope="col" { "program" }
                     @if several { th scope="col" { "target" } }
                     th scope="col" { "a second" }
                     @for round in 1..=most { th scope="col" class="n" { (round) } }
@@ -66,10 +66,13 @@ pub fn rounds(document: &Document) -> Markup {
     };
     html! {
         details {
-            summary { "Raw cells, and the rate of each round" }
-            p class="why" { "Rates are bytes, files or operations per second, times are nanoseconds, bytes are those of all kept rounds. An empty field is n.m. Of the rounds those in parentheses were discarded." }
+            summary { @if has_rates { "Raw cells, and the rate of each round" } @else { "Raw cells" } }
+            p class="why" {
+                "Rates are bytes, files or operations per second, times are nanoseconds, bytes are those of all kept rounds. An empty field is n.m."
+                @if has_rates { " Of the rounds those in parentheses were discarded." }
+            }
             (wide("Raw cells", cells))
-            (wide("The rate of each round", rounds))
+            @if has_rates { (wide("The rate of each round", rounds)) }
         }
     }
 }
@@ -126,11 +129,14 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
     html! {
         @for (place, run) in runs.iter().enumerate() {
             @let id = if place == 0 { "document".to_owned() } else { format!("document-{}", place + 1) };
+            @let file = run.name.trim_end_matches(".json");
             @let has_it = detail != Detail::Nothing;
-            p class="document" data-for=[has_it.then_some(&id)] data-name={ "diskperf-" (run.name) ".json" } {
+            p class="document" data-for=[has_it.then_some(&id)] data-name={ "diskperf-" (file) (detail.suffix()) ".json" } {
                 @if has_it { "The document of " (run.name) " stands in this page as JSON. " }
                 @if detail != Detail::Whole {
-                    (detail.remark()) code { "diskperf show " (one_run::word(run.name)) " --format json" } " has it all."
+                    (detail.remark()) code { "diskperf show " (one_run::word(run.name)) " --format json" } " has it all"
+                    @if has_it { "; what is saved here is called " code { "diskperf-" (file) (detail.suffix()) ".json" } }
+                    "."
                 }
             }
             @if has_it {

@@ -17,7 +17,7 @@ pub fn section(paper: &PaperDocument, place: Place) -> Markup {
             (place.title(TITLE))
             p class="when" { "Kridle and McKusick, Performance Effects of Disk Subsystem Choices for VAX Systems Running 4.2BSD UNIX, 1983." }
             @if let Some(errors) = &paper.summary {
-                div class="verdict" { @for line in summary(errors).lines() { p { "Simulated against printed, " (line) "." } } }
+                div class="verdict" { @for line in summary(errors).lines() { p { "Simulated differs from printed: " (line) "." } } }
             }
             (tables(&paper.cells))
             @for drive in &paper.drives { (drive_table(drive)) }

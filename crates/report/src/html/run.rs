@@ -32,6 +32,9 @@ pub fn title(document: &Document) -> String {
         [one] => (*one).to_owned(),
         [first @ .., last] => format!("{} {word} {last}", first.join(", ")),
     };
+    if document.cells.is_empty() && document.errors.is_empty() {
+        return "Nothing was run".to_owned();
+    }
     if let Some(choice) = choice {
         return if choice.stages.is_empty() { format!("{}?", listed("or")) } else { names.join(", then ") };
     }
@@ -42,7 +45,7 @@ pub fn title(document: &Document) -> String {
 }
 
 /// All of a run.
-pub fn section(run: &Run, title: &str, place: Place) -> Markup {
+pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup {
     let document = run.document;
     let all = chart::charts(document);
     let layout = layout(document);
@@ -56,7 +59,7 @@ pub fn section(run: &Run, title: &str, place: Place) -> Markup {
             @if let Some(choice) = &document.run.choice {
                 (place.heading("Which is faster"))
                 (charts(&all, Subject::Choice))
-                (table("Which is faster", &choice::grid(document, choice)))
+                (table("Which is faster", &choice::page_grid(document, choice)))
                 @for line in stages::reasons(choice) { p class="why" { (line) } }
             }
             @for (subject, heading) in &SUBJECTS {
@@ -82,8 +85,8 @@ pub fn section(run: &Run, title: &str, place: Place) -> Markup {
             (place.heading("Notes"))
             (figures::notes(document, place))
             (place.heading("The same again"))
-            (commands(&document.run))
-            @if !document.cells.is_empty() { (raw::rounds(document)) }
+            (commands(&document.run, !document.cells.is_empty()))
+            @if !document.cells.is_empty() { (raw::rounds(document, has_rates)) }
         }
     }
 }
@@ -95,7 +98,11 @@ fn verdict(document: &Document, place: Place) -> Markup {
         Some(choice) => choice::verdict(document, choice),
         None => run.findings.join("\n"),
     };
+    let is_together = document.cells.iter().any(|cell| cell.together);
     html! {
+        @if let Some(interrupted) = header::interrupted(document) {
+            p class="verdict" { b { (interrupted) } }
+        }
         @if !said.is_empty() {
             div class="verdict" {
                 @for line in said.lines() {
@@ -104,7 +111,9 @@ fn verdict(document: &Document, place: Place) -> Markup {
                 @if run.choice.is_some() { p class="why" { (choice::not_asked(&run.targets)) } }
             }
         } @else if run.targets.len() > 1 {
-            p class="verdict" { "Measured in turn. Which is faster, and how sure that is, was not asked: " code { "diskperf choose" } " says it." }
+            p class="verdict" { @if is_together { "Measured alone and together." } @else { "Measured in turn." } " Which is faster, and how sure that is, was not asked: " code { "diskperf choose" } " says it." }
+        } @else if run.preset.as_deref() == Some("smoke") {
+            p class="verdict" { "Every program ran at its smallest: that shows that they work here, and not how fast anything is." }
         } @else {
             (headlines(document, place))
         }
@@ -112,7 +121,7 @@ fn verdict(document: &Document, place: Place) -> Markup {
             ul class="wrong" {
                 @for problem in &document.errors {
                     li {
-                        b { @for word in [&problem.program, &problem.phase, &problem.target].into_iter().flatten() { (word) " " } }
+                        b { (header::place(problem)) " " }
                         (problem.message)
                         @if let Some(hint) = &problem.hint { span class="why" { " " (hint) } }
                     }
@@ -139,11 +148,17 @@ fn headlines(document: &Document, place: Place) -> Markup {
         @if !cells.is_empty() {
             ul class="headlines" {
                 @for cell in cells {
-                    li { b { (rows::rate(cell).trim_end_matches('*')) (star(cell, place)) } " " span { (rows::name(cell, &document.cells)) ", " (rows::state(cell)) } }
+                    li { b { (rows::rate(cell).trim_end_matches('*')) (star(cell, place)) } (plus_minus(cell)) " " span { (rows::name(cell, &document.cells)) ", " (rows::state(cell)) } }
                 }
             }
         }
     }
+}
+
+/// Half the width of its interval, as the table has it.
+fn plus_minus(cell: &Cell) -> Markup {
+    let half = rows::interval(cell);
+    html! { @if !half.is_empty() { span { "± " (half) } } }
 }
 
 /// A line about a target, which begins with its name.
@@ -175,10 +190,10 @@ fn layout(document: &Document) -> Option<String> {
 }
 
 /// What to type to have it again, and the job file where it was one.
-fn commands(run: &RunInfo) -> Markup {
+fn commands(run: &RunInfo, has_order: bool) -> Markup {
     html! {
         div class="command" { pre { code { (line(&run.command)) } } }
-        p class="why" { "The seed of every order was " (run.seed) "; --seed " (run.seed) " takes it again." }
+        @if has_order { p class="why" { "The seed of every order was " (run.seed) "; --seed " (run.seed) " takes it again." } }
         @if let Some(job) = &run.job {
             details { summary { "Its job file" } pre { (job) } }
         }
