@@ -13,10 +13,10 @@
 
 use std::path::Path;
 
+use report::plain::SAID;
 use serde_json::Value;
 use stats::{Document, ParameterValue, TargetInfo};
 
-use crate::cells::SAID;
 use crate::document::read_again;
 use crate::presets::COMMAND;
 

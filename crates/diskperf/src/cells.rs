@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use report::plain::SAID;
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
     MarkCode, ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State,
@@ -98,9 +99,6 @@ impl History {
         failed.or_else(|| self.broken.clone())
     }
 }
-
-/// What stands before what a command said that failed.
-pub const SAID: &str = "; it said: ";
 
 /// What all cells of a run have in common.
 #[derive(Clone, Copy, Debug)]
@@ -268,7 +266,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
         io: measured.then(|| io(&kept_runs, phase)).flatten(),
-        time: measured.then(|| limits::where_it_went(&used)),
+        time: (measured && !used.several).then(|| limits::where_it_went(&used)),
         breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
         limited_by: measured.then(|| limits::limited_by(&used)),
         state: State {

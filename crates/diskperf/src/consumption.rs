@@ -3,7 +3,7 @@
 use stats::ClockKind;
 use stats::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
-use workload::{Issue, Layer, Phase, Steps, Witness};
+use workload::{Issue, Layer, OpKind, Phase, Steps, Witness};
 
 use crate::runner::{Part, PhaseRun};
 
@@ -19,8 +19,11 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
     let device = device(runs, is_simulated);
     let nothing = is_simulated.then_some(Nanos::ZERO);
     let writes = phase.changes() || runs.iter().any(|run| run.tally().bytes_written > 0);
+    let is_command = phase.unit.first == OpKind::Run;
+    let computed = parts().map(|part| part.cpu.total).sum::<Nanos>();
     Consumption {
         elapsed,
+        several: is_command && (computed > elapsed || runs.iter().any(|run| run.witness.several)),
         programs: runs.iter().map(|run| run.parts.len()).max().unwrap_or(1) as u32,
         depth: depth(phase),
         writes,

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use kernel::tuning::{Tuned, Tuning};
-use kernel::{Posix, Station};
+use kernel::{Left, Posix, Station};
 use simulator::{Chance, Machine};
 use stats::TargetInfo;
 use units::Nanos;
-use workload::{Program, Reason};
+use workload::programs::command::MEASURED;
+use workload::{Failure, Op, Program, Reason};
 
 use crate::deadline::since;
 use crate::error::Error;
@@ -17,7 +18,7 @@ use crate::events::Event;
 use crate::forecast::Trial;
 use crate::ground::{Ground, Renewal, in_its_turn};
 use crate::plan::{Alternative, Before, Plan, Raw};
-use crate::runner::{self, Broken, Claim, How, Performance, PhaseRun};
+use crate::runner::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
 use crate::signals::Stop;
 use crate::target::Target;
 
@@ -259,10 +260,8 @@ impl AnyWorld {
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
                 world.lacks().iter().for_each(|lack| remark!("{}: {lack}", program.name));
-                if let Some(left) = world.left_running() {
-                    let processes = if left == 1 { "a process" } else { "processes" };
-                    remark!("{} left {processes} running, ended outside the clock; so in every round", program.name);
-                }
+                let left = world.left();
+                say_what_was_left(&left, program.name);
                 let said = world.said();
                 // Whatever became of it: who stands there is in the way of the next.
                 if !renewals.is_empty() {
@@ -273,7 +272,8 @@ impl AnyWorld {
                     .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(Error::from(fault)) })?;
                 let phase = runner::last_phase(program);
                 restored.map_err(|fault| Broken { phase, fault: Box::new(Error::from(fault)) })?;
-                Ok(Performance { said: said.filter(|_| performance.stopped.is_some()), ..performance })
+                let stopped = performance.stopped.or_else(|| stopped_by(left.unending?.0, phase));
+                Ok(Performance { said: said.filter(|_| performance.stopped.is_some()), stopped, ..performance })
             }
             AnyWorld::Simulated(world) => {
                 let Ok(performance) = runner::perform(&mut **world, program, how);
@@ -303,4 +303,22 @@ impl AnyWorld {
         };
         finished.map(calls).map(|calls| Trial { all, calls })
     }
+}
+
+/// Says what commands have left running; what was ended of it, once of each.
+fn say_what_was_left(left: &Left, name: &str) {
+    let who = |command: u8| if command == MEASURED { name } else { "what --prepare runs" };
+    let some = |count: u32| if count == 1 { "a process" } else { "processes" };
+    for (&command, &count) in &left.ended {
+        remark!("{} left {} running, ended outside the clock; this is said once", who(command), some(count));
+    }
+    if let Some((command, count)) = left.unending {
+        remark!("{} left {} running that may not be ended: another user's", who(command), some(count));
+    }
+}
+
+/// What a round is that somebody still works in: none. While that was made ready, it is no phase's.
+fn stopped_by(command: u8, phase: Option<usize>) -> Option<Stopped> {
+    let failure = Failure { op: Op::Run { command }, reason: Reason::Unkillable };
+    Some(Stopped { program: 0, phase: phase.filter(|_| command == MEASURED), failure })
 }

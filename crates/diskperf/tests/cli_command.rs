@@ -5,7 +5,7 @@ mod common {
 }
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -95,16 +95,29 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
 }
 
 #[test]
-fn the_cpu_time_of_grandchildren_counts() {
-    let folder = scratch();
-    let cpu = |command: &[&str]| {
-        let cell = cell(folder.path(), &[&[".", "--rounds", "2", "--"], command].concat());
-        number(&kept(&cell)[0]["cpu_s"]["process"])
+fn the_cpu_time_of_grandchildren_counts_and_of_orphans_once() {
+    let (folder, outside) = (scratch(), scratch());
+    let own = outside.path().join("times");
+    let work = "dd if=/dev/zero of=/dev/null bs=1M count=1000 status=none";
+    let cell = |line: &str| cell(folder.path(), &[".", "--rounds", "2", "--", "sh", "-c", line]);
+    let cpu = |cell: &Value| number(&kept(cell)[0]["cpu_s"]["process"]);
+    let below = cell(&format!("({work}; true); times > {}", text(&own)));
+    // What the shell has by its own account, and its children, in the round that counts.
+    let told = fs::read_to_string(own).expect("its times");
+    let seconds = |time: &str| {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
     };
-    let alone = cpu(&["dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=1000", "status=none"]);
-    let below = cpu(&["sh", "-c", "(dd if=/dev/zero of=/dev/null bs=1M count=1000 status=none; true); true"]);
-    let little = cpu(&["sh", "-c", "(true); true"]);
-    assert!(below > alone / 3.0 && below > 3.0 * little, "{alone} {below} {little}");
+    let told: f64 = told.split_whitespace().map(|time| seconds(time).expect("a time")).sum();
+    let measured = cpu(&below);
+    assert!(told > 0.01 && (0.7 * told..1.5 * told + 0.05).contains(&measured), "{told} {measured}");
+    // Its parent has ended before it: it is waited for by nobody but us.
+    let orphan = cell(&format!("(sh -c '{work}; echo > done' &); until test -e done; do sleep 0.05; done"));
+    assert!(cpu(&orphan) > measured / 3.0, "{} {measured}", cpu(&orphan));
+    for cell in [below, orphan] {
+        assert_eq!((&cell["limited_by"]["what"], &cell["time"]), (&"n.m.".into(), &Value::Null), "{cell:#}");
+    }
+    assert!(measured > 3.0 * cpu(&self::cell(folder.path(), &[".", "--rounds", "2", "--", "true"])));
 }
 
 #[test]
@@ -112,10 +125,103 @@ fn what_is_left_running_is_ended_and_said() {
     let folder = scratch();
     let seconds = seconds(folder.path());
     let line = format!("sleep {seconds} & setsid sleep {seconds} & exit 0");
-    let ended = diskperf(folder.path(), &["run", ".", "--rounds", "2", "--", "sh", "-c", &line]);
-    assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
-    assert_eq!(ended.err.matches("sh left processes running, ended outside the clock").count(), 1, "{}", ended.err);
-    assert!(!runs(&seconds));
+    let said = |arguments: &[&str]| {
+        let ended = diskperf(folder.path(), &[&["run", ".", "--rounds", "2"], arguments].concat());
+        assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
+        assert!(!runs(&seconds));
+        ended.err
+    };
+    let err = said(&["--", "sh", "-c", &line]);
+    assert_eq!(err.matches("sh left processes running, ended outside the clock").count(), 1, "{err}");
+    let err = said(&["--prepare", &format!("sh -c '{line}'"), "--", "true"]);
+    assert_eq!(err.matches("what --prepare runs left processes running").count(), 1, "{err}");
+    assert!(!err.contains("true left"), "{err}");
+}
+
+#[test]
+fn what_was_there_before_goes_on_and_what_the_command_leaves_does_not() {
+    let (folder, outside) = (scratch(), scratch());
+    let (seconds, others) = (seconds(folder.path()), seconds(outside.path()));
+    // A job of the shell that becomes diskperf, in its session, and a child of that job in one of its own.
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let line = format!(
+        "sleep {others} & echo $!; exec {} run . --rounds 1 --json -- sh -c 'setsid sleep {seconds} & exit 0'",
+        text(&program)
+    );
+    let mut shell = testkit::command(Path::new("/bin/sh"));
+    let shell = shell.args(["-c", &line]).current_dir(folder.path()).stdin(Stdio::null());
+    let mut running = Running(shell.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a shell"));
+    let mut out = BufReader::new(running.0.stdout.take().expect("its output"));
+    let mut job = String::new();
+    out.read_line(&mut job).expect("the number of its job");
+    let ended = running.0.wait().expect("its end");
+    let goes_on = runs(&others);
+    let job = job.trim().parse().ok().and_then(Pid::from_raw).expect("a number");
+    let _ = kill_process(job, Signal::KILL);
+    assert!(ended.success() && goes_on && !runs(&seconds), "{ended} {goes_on}");
+}
+
+#[test]
+fn a_failure_of_many_words_is_cut_for_people_alone() {
+    let folder = scratch();
+    let line = "printf '%0900d why' 0 >&2; exit 1";
+    let words = ["run", ".", "--rounds", "1", "--", "sh", "-c", line];
+    let ended = diskperf(folder.path(), &words);
+    let zeros = |text: &str| text.split(|c| c != '0').map(str::len).max();
+    assert!((100..250).contains(&zeros(&ended.out).unwrap_or(0)), "{}", ended.out);
+    assert!((100..250).contains(&zeros(&ended.err).unwrap_or(0)) && ended.err.contains("why"), "{}", ended.err);
+    let ended = diskperf(folder.path(), &[&["run", "--json"], &words[1..]].concat());
+    assert_eq!(zeros(document(&ended)["cells"][0]["reason"].as_str().expect("a reason")), Some(900));
+}
+
+#[test]
+fn what_becomes_another_user_and_cannot_be_ended_is_let_go() {
+    if !testkit::is_root() {
+        return testkit::skip!("only root can give rights up, and have a program take them back");
+    }
+    use std::os::unix::fs::PermissionsExt;
+    let folder = scratch();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("open to all");
+    let place = folder.path().join("target");
+    fs::create_dir(&place).expect("a folder");
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o777)).expect("open to all");
+    let (program, root) = (folder.path().join("diskperf"), folder.path().join("root"));
+    fs::copy(testkit::program(env!("CARGO_BIN_EXE_diskperf")), &program).expect("a copy that others reach");
+    fs::copy("/usr/bin/setpriv", &root).expect("a copy");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("for all");
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o4755)).expect("root's, whoever starts it");
+    // Who has only come to root's rights may still be ended by whoever started it.
+    let seconds = seconds(folder.path());
+    let by_another = |line: &[&str]| {
+        let mut command = testkit::command(Path::new("/usr/bin/setpriv"));
+        command
+            .args(["--reuid", "12345", "--regid", "12345", "--clear-groups"])
+            .arg(&program)
+            .args(["run", text(&place)]);
+        command.args(line).stdin(Stdio::null()).env("HOME", folder.path());
+        let ended = command.current_dir(&place).output().expect("setpriv");
+        (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    };
+    let sleeper = [text(&root), "--reuid", "0", "--regid", "0", "--clear-groups", "sleep", &seconds];
+    let timeout = by_another(&[&["--rounds", "2", "--timeout", "50ms", "--"], &sleeper[..]].concat());
+    let line = format!("{} & sleep 0.3", sleeper.join(" "));
+    let left = by_another(&["--rounds", "2", "--", "sh", "-c", &line]);
+    let all_ended = end_all(&seconds);
+    for (status, err) in [timeout, left] {
+        assert_eq!(status, Some(1), "{err}");
+        assert!(err.contains("may not be ended: it runs as another user"), "{err}");
+    }
+    assert!(all_ended >= 1);
+}
+
+/// Ends the processes that have this word, which nobody else has; says how many they were.
+fn end_all(word: &str) -> usize {
+    let numbers = fs::read_dir("/proc").expect("/proc").flatten().filter_map(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        line.split(|byte| *byte == 0).any(|other| other == word.as_bytes()).then_some(())?;
+        Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)
+    });
+    numbers.filter(|pid| kill_process(*pid, Signal::KILL).is_ok()).count()
 }
 
 #[test]
@@ -175,6 +281,8 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
         (&["run", "command", "."], &["no command is named"]),
         (&["run", ".", "--prepare", "no-such-command", "--", "true"], &["no-such-command"]),
         (&["run", ".", "--prepare", "cp 'a", "--", "true"], &["no line of words: cp 'a", "quotes"]),
+        (&["run", ".", "--timeout", "0", "--", "true"], &["no command ends in no time"]),
+        (&["run", ".", "--timeout", "-1s", "--", "true"], &["no time is less than none"]),
         (&["run", "smoke", ".", "--prepare", "true"], &["--prepare", "COMMAND"]),
         (&["run", "sim:flat", "--", "true"], &["sim:flat is a simulated machine", "name a directory"]),
         (&["run", "file:text", "--", "true"], &["a file that is only read"]),

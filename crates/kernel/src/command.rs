@@ -2,19 +2,22 @@
 //! what it leaves running ended.
 //!
 //! Policy:
-//!   1. no shell: the words are those that were given, and `{}` in any of them is the folder;
+//!   1. no shell: the words are those that were given, and `{}` in any of them is the folder, `{{}}` is `{}` itself;
 //!   2. it runs as whoever types it would run it: their environment, rights and limits. It reads nothing, what it says on
 //!      standard output goes nowhere, and of standard error the end is kept, for where it fails;
 //!   3. it has a session of its own: keys of a terminal reach us alone, and who asks for a password there is refused and
 //!      does not wait. None of our open files reaches it;
 //!   4. the clock holds its start and its end, seen by a descriptor that the kernel wakes us by. What follows is outside:
 //!      its status is taken, whoever it left running is ended, and their CPU time is added to its own;
-//!   5. told to stop, or overdue, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are killed, it is too.
+//!   5. told to stop, or overdue, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are killed, it
+//!      is too; what it has started in the background is not, and goes on;
+//!   6. who runs as another user may not be ended: nobody waits for it, and there is no figure.
 //!
 //! What it started and did not wait for becomes our child when its parent ends (`PR_SET_CHILD_SUBREAPER`), and so is found
 //! and waited for. A child that its parent ignores (SIGCHLD) tells nobody of its CPU time. Where this process was started
-//! with children, whose own may come to be ours too, only those of the command's session are taken for the command's.
+//! with children, these are left alone, and so are all of their sessions, who may come to be ours too: no command is in one.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::mem::MaybeUninit;
@@ -43,6 +46,9 @@ use crate::process::reason;
 /// What stands for the folder.
 const FOLDER: &[u8] = b"{}";
 
+/// And for that itself.
+const LITERAL: &[u8] = b"{{}}";
+
 /// How long it may take to end when it is asked to. Guess: who writes something down then takes less.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -65,6 +71,8 @@ const MOST_LEFT: u32 = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     program: PathBuf,
+    /// Whether its path holds the folder's.
+    is_inside: bool,
     /// All words, the first as it was typed.
     words: Vec<OsString>,
     /// How long it may take, where that was said.
@@ -90,10 +98,12 @@ impl Command {
     /// whose path begins in the folder (`{}`) may come to be there, and is not looked for.
     pub fn find(words: &[OsString]) -> Result<Command, NoCommand> {
         let name = words.first().filter(|name| !name.is_empty()).ok_or(NoCommand::Nothing)?;
-        let found = |program: PathBuf| Ok(Command { program, words: words.to_vec(), within: None });
-        if holds_folder(name) {
+        let is_inside = holds_folder(name);
+        let found = |program: PathBuf| Ok(Command { program, is_inside, words: words.to_vec(), within: None });
+        if is_inside {
             return found(PathBuf::from(name));
         }
+        let name = &with_folder(name, Path::new(""));
         if name.as_bytes().contains(&b'/') {
             // It will stand elsewhere.
             let program = path::absolute(name).map_err(|_| NoCommand::Missing(name.clone()))?;
@@ -122,7 +132,9 @@ impl Command {
     /// It, ready to be started in the folder.
     fn in_folder(&self, folder: &Path) -> process::Command {
         let word = |word: &OsString| with_folder(word, folder);
-        let mut command = process::Command::new(with_folder(self.program.as_os_str(), folder));
+        let program = self.program.as_os_str();
+        let program = if self.is_inside { with_folder(program, folder) } else { program.to_owned() };
+        let mut command = process::Command::new(program);
         command.arg0(word(&self.words[0])).args(self.words[1..].iter().map(word)).current_dir(folder);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let ours = getpid();
@@ -137,18 +149,24 @@ fn is_executable(path: &Path) -> bool {
 }
 
 fn holds_folder(word: &OsStr) -> bool {
-    word.as_bytes().windows(FOLDER.len()).any(|part| part == FOLDER)
+    with_folder(word, Path::new("")) != with_folder(word, Path::new("/"))
 }
 
 /// The word, with the path in every place of the folder's.
 fn with_folder(word: &OsStr, folder: &Path) -> OsString {
     let (mut rest, mut filled) = (word.as_bytes(), Vec::new());
-    while let Some(at) = rest.windows(FOLDER.len()).position(|part| part == FOLDER) {
-        filled.extend_from_slice(&rest[..at]);
-        filled.extend_from_slice(folder.as_os_str().as_bytes());
-        rest = &rest[at + FOLDER.len()..];
+    while let Some((first, others)) = rest.split_first() {
+        if let Some(behind) = rest.strip_prefix(LITERAL) {
+            filled.extend_from_slice(FOLDER);
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix(FOLDER) {
+            filled.extend_from_slice(folder.as_os_str().as_bytes());
+            rest = behind;
+        } else {
+            filled.push(*first);
+            rest = others;
+        }
     }
-    filled.extend_from_slice(rest);
     OsString::from_vec(filled)
 }
 
@@ -170,12 +188,33 @@ fn detach(parent: Pid) -> std::io::Result<()> {
 pub(crate) struct Commands {
     list: Arc<[Command]>,
     stop: Arc<AtomicBool>,
-    /// Whether this process has children that are none of theirs.
-    has_others: bool,
+    /// Children of this process that were there before, and the sessions that they have been seen in.
+    others: (Vec<Identity>, Vec<Pid>),
     /// Has ended, or was never more than started, and is to be waited for.
-    ran: Option<Pid>,
+    ran: Option<Ran>,
     said: Tail,
-    left_running: u32,
+    left: Left,
+    /// Who may not be ended.
+    unending: Vec<Identity>,
+    several: bool,
+}
+
+/// One that was started.
+#[derive(Clone, Copy)]
+struct Ran {
+    command: u8,
+    pid: Pid,
+    /// Whether it ended by itself, so that what it left was left by it.
+    by_itself: bool,
+}
+
+/// What commands left running, which was found since it was asked for last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// How many processes were ended, by the command.
+    pub ended: BTreeMap<u8, u32>,
+    /// The command that left some which may not be ended, and how many.
+    pub unending: Option<(u8, u32)>,
 }
 
 impl Commands {
@@ -184,22 +223,23 @@ impl Commands {
         // Whoever started us may have ignored the end of children, and nobody would hear of one.
         // SAFETY: it puts no function of ours in place.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
-        let has_others = !children().is_empty();
+        let others = children().into_iter().map(|child| (child.identity, child.session)).unzip();
         // Where that is not allowed, what has left its parent is nobody's to find.
         let _ = set_child_subreaper(Some(getpid()));
-        Commands { list, stop, has_others, ran: None, said: Tail::default(), left_running: 0 }
+        let (ran, left, unending, several) = (None, Left::default(), Vec::new(), false);
+        Commands { list, stop, others, ran, said: Tail::default(), left, unending, several }
     }
 
     /// Runs one of them to its end, in this folder.
-    pub(crate) fn run(&mut self, command: u8, folder: &Path) -> Result<u32, Reason> {
-        let command = self.list.get(usize::from(command)).ok_or(Reason::NotFound)?;
+    pub(crate) fn run(&mut self, number: u8, folder: &Path) -> Result<u32, Reason> {
+        let command = self.list.get(usize::from(number)).ok_or(Reason::NotFound)?;
         self.said = Tail::default();
         let mut child = command
             .in_folder(folder)
             .spawn()
             .map_err(|error| reason(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         let pid = Pid::from_child(&child);
-        self.ran = Some(pid);
+        let ran = self.ran.insert(Ran { command: number, pid, by_itself: true });
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
         let mut started = Started { pid, handle, errors: child.stderr.take() };
         let began = Instant::now();
@@ -209,8 +249,10 @@ impl Commands {
                 Some(within) if began.elapsed() > within => Reason::Overdue,
                 _ => continue,
             };
-            started.end(&mut self.said);
-            return Err(reason);
+            ran.by_itself = false;
+            // Told to stop it is no failure of the command's, whatever becomes of it.
+            let has_ended = started.end(&mut self.said);
+            return Err(if has_ended || reason == Reason::Interrupted { reason } else { Reason::Unkillable });
         }
         // It stays what it is until its status is taken, so that its number is nobody else's.
         let ended = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).map_err(reason)?;
@@ -224,7 +266,7 @@ impl Commands {
     }
 
     /// Ends what was left running of the one that ran, waits for all of it, and says how much CPU time they took together;
-    /// nothing where none ran.
+    /// nothing where none ran. Who may not be ended is not waited for.
     pub(crate) fn end(&mut self) -> Option<CpuTime> {
         let ran = self.ran.take()?;
         let mut all = CpuTime::default();
@@ -232,24 +274,53 @@ impl Commands {
             all.total += cpu.total;
             all.user += cpu.user;
         };
-        wait(ran, 0).into_iter().for_each(&mut add);
+        self.several = has_waited(ran.pid);
+        if let Waited::Ended(cpu) = wait(ran.pid, libc::WNOHANG) {
+            add(cpu);
+        }
         for _ in 0..MOST_LEFT {
-            let left = children().into_iter().filter(|(_, session)| !self.has_others || *session == ran);
-            let left: Vec<(Pid, Pid)> = left.collect();
+            let left = if has_children() { self.left_by_it() } else { Vec::new() };
             if left.is_empty() {
                 break;
             }
-            for (pid, _) in left {
+            for child in left {
+                let pid = child.identity.pid;
+                let mut waited = wait(pid, libc::WNOHANG);
                 // What had ended by itself is no more than not waited for.
-                let cpu = wait(pid, libc::WNOHANG).or_else(|| {
-                    self.left_running += 1;
-                    kill_process(pid, Signal::KILL).ok()?;
-                    wait(pid, 0)
-                });
-                cpu.into_iter().for_each(&mut add);
+                if let Waited::NotEnded = waited {
+                    if kill_process(pid, Signal::KILL) == Err(Errno::PERM) {
+                        self.unending.push(child.identity);
+                        self.left.unending = Some((ran.command, self.left.unending.map_or(0, |(_, count)| count) + 1));
+                        continue;
+                    }
+                    if ran.by_itself {
+                        *self.left.ended.entry(ran.command).or_default() += 1;
+                    }
+                    waited = wait(pid, 0);
+                }
+                if let Waited::Ended(cpu) = waited {
+                    self.several = true;
+                    add(cpu);
+                }
             }
         }
         Some(all)
+    }
+
+    /// The children that the one that ran has left to us, but for who may not be ended.
+    fn left_by_it(&mut self) -> Vec<Child> {
+        let mut left = children();
+        let (others, sessions) = &mut self.others;
+        for child in &left {
+            if others.contains(&child.identity) && !sessions.contains(&child.session) {
+                sessions.push(child.session);
+            }
+        }
+        left.retain(|child| {
+            let is_others = others.contains(&child.identity) || sessions.contains(&child.session);
+            !is_others && !self.unending.contains(&child.identity)
+        });
+        left
     }
 
     /// The end of what the one that ran last said on standard error, in a line; nothing where it said nothing.
@@ -257,9 +328,14 @@ impl Commands {
         self.said.in_a_line()
     }
 
-    /// How many processes were left running and ended, since this was asked last.
-    pub(crate) fn left_running(&mut self) -> u32 {
-        std::mem::take(&mut self.left_running)
+    /// What was left running, since this was asked last.
+    pub(crate) fn left(&mut self) -> Left {
+        std::mem::take(&mut self.left)
+    }
+
+    /// Whether the one that ran last was seen to be more than one process.
+    pub(crate) fn were_several(&self) -> bool {
+        self.several
     }
 }
 
@@ -320,17 +396,23 @@ impl Started {
         }
     }
 
-    /// Has it end, with all of its group.
-    fn end(&mut self, said: &mut Tail) {
+    /// Has it end, with all of its group. No where that is not allowed.
+    fn end(&mut self, said: &mut Tail) -> bool {
         let _ = kill_process_group(self.pid, Signal::TERM);
         let asked = Instant::now();
         while asked.elapsed() < GRACE {
             if self.wait_a_little(said) {
-                return;
+                return true;
             }
         }
         let _ = kill_process_group(self.pid, Signal::KILL);
-        while !self.wait_a_little(said) {}
+        // Of a group it is enough that one may be ended. It may have become another user's, and ours again.
+        while !self.wait_a_little(said) {
+            if kill_process(self.pid, Signal::KILL) == Err(Errno::PERM) {
+                return self.has_ended();
+            }
+        }
+        true
     }
 }
 
@@ -354,8 +436,16 @@ impl Tail {
     }
 }
 
-/// Waits for a child: the CPU time of it and of all that it waited for. Nothing where it has not ended, or is no child.
-fn wait(pid: Pid, options: i32) -> Option<CpuTime> {
+/// What came of waiting for a child.
+enum Waited {
+    /// The CPU time of it and of all that it waited for.
+    Ended(CpuTime),
+    NotEnded,
+    /// It is none, or none any more.
+    NoChild,
+}
+
+fn wait(pid: Pid, options: i32) -> Waited {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     loop {
         // SAFETY: `usage` is writable and of the size the call expects; it is read only where a child was waited for.
@@ -364,28 +454,71 @@ fn wait(pid: Pid, options: i32) -> Option<CpuTime> {
         match waited {
             -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
             // SAFETY: the call has filled it.
-            child if child > 0 => return Some(cpu_of(unsafe { usage.assume_init_ref() })),
-            _ => return None,
+            child if child > 0 => return Waited::Ended(cpu_of(unsafe { usage.assume_init_ref() })),
+            0 => return Waited::NotEnded,
+            _ => return Waited::NoChild,
         }
     }
 }
 
-/// All children of this process, and their sessions.
-fn children() -> Vec<(Pid, Pid)> {
+/// Whether this process has any child. It is asked within a clock: to look at all processes takes longer.
+fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    waitid(WaitId::All, options).err() != Some(Errno::CHILD)
+}
+
+/// A process, which no later one is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    pid: Pid,
+    /// When it began, in ticks since the machine did.
+    began: u64,
+}
+
+/// A child of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Child {
+    identity: Identity,
+    session: Pid,
+}
+
+/// All children of this process.
+fn children() -> Vec<Child> {
     let child = |entry: fs::DirEntry| {
         let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
-        let stat = bounded::of_the_kernel(entry.path().join("stat")).ok()?;
-        let (parent, session) = parent_and_session(&stat)?;
-        (parent == getpid()).then_some((pid, session))
+        let stat = Stat::read(&bounded::of_the_kernel(entry.path().join("stat")).ok()?)?;
+        let child = Child { identity: Identity { pid, began: stat.began }, session: stat.session };
+        (stat.parent == getpid()).then_some(child)
     };
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(child).collect()
 }
 
-/// Of what proc(5) says of a process in stat: number, name in brackets, which may hold anything, state, parent, group,
-/// session.
-fn parent_and_session(stat: &str) -> Option<(Pid, Pid)> {
-    let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(1).map(|word| Pid::from_raw(word.parse().ok()?));
-    Some((numbers.next()??, numbers.nth(1)??))
+/// Whether a child that has ended had waited for children of its own: no process ends without a page that it had to be
+/// given.
+fn has_waited(pid: Pid) -> bool {
+    let stat = bounded::of_the_kernel(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
+    stat.and_then(|stat| Stat::read(&stat)).is_some_and(|stat| stat.faults_of_children > 0)
+}
+
+/// Some of what proc(5) says of a process in stat.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    parent: Pid,
+    session: Pid,
+    faults_of_children: u64,
+    began: u64,
+}
+
+impl Stat {
+    /// The fields: number, name in brackets, which may hold anything, state, parent (4), group, session (6); minor faults of
+    /// those that it waited for (11); its beginning (22).
+    fn read(text: &str) -> Option<Stat> {
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3);
+        let pid = |number: usize| Pid::from_raw(field(number)?.parse().ok()?);
+        let count = |number: usize| field(number)?.parse().ok();
+        Some(Stat { parent: pid(4)?, session: pid(6)?, faults_of_children: count(11)?, began: count(22)? })
+    }
 }
 
 #[cfg(test)]
@@ -412,18 +545,29 @@ mod tests {
     #[test]
     fn the_folder_stands_wherever_it_is_named() {
         let folder = Path::new("/a b");
-        for (word, filled) in [("{}", "/a b"), ("of={}/x", "of=/a b/x"), ("{}{}", "/a b/a b"), ("{ }", "{ }"), ("", "")]
-        {
+        for (word, filled) in [
+            ("{}", "/a b"),
+            ("of={}/x", "of=/a b/x"),
+            ("{}{}", "/a b/a b"),
+            ("{ }", "{ }"),
+            ("", ""),
+            ("{{}}", "{}"),
+            ("{}{{}}", "/a b{}"),
+            ("{{{}}}", "{{}}"),
+            ("{{}", "{/a b"),
+        ] {
             assert_eq!(with_folder(OsStr::new(word), folder), filled);
         }
     }
 
     #[test]
-    fn parent_and_session_are_found_behind_any_name() {
-        let pair = |parent, session| Pid::from_raw(parent).zip(Pid::from_raw(session));
-        assert_eq!(parent_and_session("12 (a) S 3) R 7 12 11 0"), pair(7, 11));
-        assert_eq!(parent_and_session("12 (a) S 7 12"), None);
-        assert_eq!(parent_and_session("12 (a"), None);
+    fn a_process_is_told_behind_any_name() {
+        let pid = |number| Pid::from_raw(number).expect("a number");
+        let text = "12 (a) S 3) R 7 12 11 0 -1 4 100 55 0 0 1 2 3 4 20 0 1 0 9876 1";
+        let stat = Stat { parent: pid(7), session: pid(11), faults_of_children: 55, began: 9876 };
+        assert_eq!(Stat::read(text), Some(stat));
+        assert_eq!(Stat::read("12 (a) S 7 12"), None);
+        assert_eq!(Stat::read("12 (a"), None);
     }
 
     #[test]

@@ -67,7 +67,7 @@ mod workspace;
 
 pub use caches::Means;
 pub use clocks::now;
-pub use command::{Command, NoCommand};
+pub use command::{Command, Left, NoCommand};
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use elevated::is_elevated;
 pub use fault::Fault;

@@ -14,7 +14,7 @@ use workload::{
 
 use crate::caches::{self, Means, Patience};
 use crate::clocks::{cpu_between, now, thread_cpu, worker_cpu};
-use crate::command::{Command, Commands};
+use crate::command::{Command, Commands, Left};
 use crate::content;
 use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
@@ -46,8 +46,8 @@ pub struct Posix {
     patience: Patience,
     /// What rings had to do without, each once, and how many of these were told.
     lacks: (Vec<Lack>, usize),
-    /// Whether it was told that commands leave processes running.
-    told_of_left: bool,
+    /// Of which commands it was told that they leave processes running.
+    told_of_left: Vec<u8>,
 }
 
 impl Posix {
@@ -86,7 +86,7 @@ impl Posix {
             means: Means::default(),
             patience: Patience::default(),
             lacks: (Vec::new(), 0),
-            told_of_left: false,
+            told_of_left: Vec::new(),
         })
     }
 
@@ -121,13 +121,17 @@ impl Posix {
         self.programs.iter_mut().find_map(|program| program.process.commands()?.said())
     }
 
-    /// How many processes commands had left running, which were ended; told once.
-    pub fn left_running(&mut self) -> Option<u32> {
-        let commands = self.programs.iter_mut().filter_map(|program| program.process.commands());
-        let left = commands.map(Commands::left_running).sum();
-        let is_new = left > 0 && !self.told_of_left;
-        self.told_of_left |= is_new;
-        is_new.then_some(left)
+    /// What commands have left running since this was asked last; of those whose processes were ended, each is told once.
+    pub fn left(&mut self) -> Left {
+        let mut all = Left::default();
+        for commands in self.programs.iter_mut().filter_map(|program| program.process.commands()) {
+            let left = commands.left();
+            all.unending = all.unending.or(left.unending);
+            all.ended.extend(left.ended);
+        }
+        all.ended.retain(|command, _| !self.told_of_left.contains(command));
+        self.told_of_left.extend(all.ended.keys());
+        all
     }
 
     /// Has it say from now on what lies behind the bytes of files, for which they are opened once more.
@@ -287,7 +291,9 @@ impl World for Posix {
         let seen = Snapshot::after(&self.source, &self.devices()).since(before);
         // What only some of the programs moved is no measure of what all of them wrote.
         let stand_on_devices = self.programs.iter().all(|program| program.tops().next().is_some());
-        Ok(Witness { device: seen.device.filter(|_| stand_on_devices), ..seen })
+        let several = self.programs.iter_mut().filter_map(|program| program.process.commands());
+        let several = several.fold(false, |all, commands| all | commands.were_several());
+        Ok(Witness { device: seen.device.filter(|_| stand_on_devices), several, ..seen })
     }
 
     fn surroundings(&mut self) -> Surroundings {

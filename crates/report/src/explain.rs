@@ -15,7 +15,7 @@ use crate::grid::Page;
 use crate::markdown::escaped;
 use crate::numbers::{figure, whole};
 use crate::wrap::wrapped;
-use crate::{header, rows};
+use crate::{header, plain, rows};
 
 /// How many characters stand for all of the time.
 const BAR: usize = 30;
@@ -258,7 +258,7 @@ fn mismatch(cell: &Cell) -> Option<String> {
 /// What limited the cell, with the figures that tell.
 fn sentence(cell: &Cell) -> String {
     if !cell.measured {
-        return format!("n.m.: {}", cell.reason.as_deref().unwrap_or("nobody said why"));
+        return format!("n.m.: {}", plain::brief(cell.reason.as_deref().unwrap_or("nobody said why")));
     }
     match &cell.limited_by {
         Some(limit) if limit.what == "n.m." => format!("limited by: n.m. ({})", limit.evidence),

@@ -8,7 +8,7 @@ use units::Bytes;
 
 use crate::device::conditioned;
 use crate::numbers::{significant, whole};
-use crate::rows;
+use crate::{plain, rows};
 
 /// A line per target, and one about the machine.
 pub fn lines(document: &Document) -> String {
@@ -143,6 +143,7 @@ fn footnote(document: &Document, code: MarkCode, marks: &[(&Mark, &Cell)]) -> St
     let Some((most, cell)) = marks.iter().max_by(|(a, _), (b, _)| size(a).total_cmp(&size(b))) else {
         return String::new();
     };
+    let text = plain::brief(&most.text);
     if marks.iter().all(|(mark, _)| mark.text == most.text) {
         let mut programs: Vec<&str> = Vec::new();
         for (_, cell) in marks {
@@ -150,13 +151,13 @@ fn footnote(document: &Document, code: MarkCode, marks: &[(&Mark, &Cell)]) -> St
                 programs.push(&cell.program);
             }
         }
-        return format!("{} ({})", most.text, programs.join(", "));
+        return format!("{text} ({})", programs.join(", "));
     }
     let others = match marks.len() - 1 {
         1 => "1 more cell is".to_owned(),
         others => format!("{others} more cells are"),
     };
-    format!("{} ({}); {others} marked so", most.text, name(document, cell))
+    format!("{text} ({}); {others} marked so", name(document, cell))
 }
 
 /// How it was run, what the stars mean, and what went wrong.

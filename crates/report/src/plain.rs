@@ -37,9 +37,31 @@ fn without(text: &str, is_command: fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
+/// What stands before what a command said that failed.
+pub const SAID: &str = "; it said: ";
+
+/// Of what it said people are shown so many characters: two lines of a terminal and a half.
+const LONGEST_SAID: usize = 200;
+
+/// The same, with the end only of what a failed command said at length: what it says last tells why.
+pub fn brief(text: &str) -> Cow<'_, str> {
+    let Some((before, said)) = text.split_once(SAID) else { return Cow::Borrowed(text) };
+    match said.char_indices().rev().nth(LONGEST_SAID - 1) {
+        Some((at, _)) if at > 0 => Cow::Owned(format!("{before}{SAID}...{}", &said[at..])),
+        _ => Cow::Borrowed(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_saying_the_end_is_shown() {
+        assert_eq!(brief("short; it said: why"), "short; it said: why");
+        let long = format!("short{SAID}{}why", "é".repeat(300));
+        assert_eq!(brief(&long), format!("short{SAID}...{}why", "é".repeat(197)));
+    }
 
     #[test]
     fn what_a_terminal_obeys_is_shown_instead() {

@@ -18,6 +18,8 @@ pub struct Consumption {
     pub programs: u32,
     /// How many operations each had under way at most.
     pub depth: u32,
+    /// Whether it was several processes or threads, so that their times are no parts of the elapsed time.
+    pub several: bool,
     /// Whether it changed anything.
     pub writes: bool,
     /// CPU time in the programs themselves.
@@ -345,7 +347,7 @@ const LARGE: u64 = 128 * 1024;
 const SMALL: u64 = 32 * 1024;
 
 /// What limited a phase, and the figures that tell. Rather `n.m.` than wrong:
-///   1. too short a time tells nothing;
+///   1. too short a time tells nothing, nor do several processes of one program: one may compute while another waits;
 ///   2. a quota that was felt or nearly used up;
 ///   3. memory, where half of what was read had been there before and waiting for it was felt; where that is
 ///      only suspected, or somebody else may be short of memory, nothing else is named;
@@ -368,6 +370,9 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     // 1
     if used.elapsed < LEAST {
         return (Limit::NotMeasured, format!("only {} in all", used.elapsed));
+    }
+    if used.several {
+        return (Limit::NotMeasured, "several processes at once".to_owned());
     }
     // 2
     let quota = share(used.quota.unwrap_or_default().min(owners.quota));

@@ -275,6 +275,14 @@ fn too_short_a_time_tells_nothing() {
 }
 
 #[test]
+fn of_several_processes_no_owner_is_named() {
+    let alone = Consumption { elapsed: ms(1000), user: ms(950), ..reader() };
+    assert_eq!(limited_by(&alone).what, "cpu");
+    let verdict = limited_by(&Consumption { several: true, ..alone });
+    assert_eq!((verdict.what.as_str(), verdict.evidence.as_str()), ("n.m.", "several processes at once"));
+}
+
+#[test]
 fn two_programs_wait_for_each_others_requests() {
     let used = two_on_one_device();
     let Owners { device_service, device_queue, rest, .. } = owners(&used);
@@ -344,6 +352,7 @@ fn anything() -> impl Strategy<Value = Consumption> {
             elapsed,
             programs,
             depth: 1,
+            several: false,
             writes,
             user,
             system,

@@ -325,6 +325,8 @@ pub enum Reason {
     Killed(i32),
     /// The command had not ended when it was to.
     Overdue,
+    /// The command had not ended when it was to, or left others running, and may not be ended.
+    Unkillable,
     /// Any other error number of the kernel.
     Errno(i32),
 }
@@ -369,6 +371,7 @@ impl fmt::Display for Reason {
             Reason::Exited(status) => write!(f, "it ended with exit status {status}"),
             Reason::Killed(signal) => write!(f, "signal {signal} ended it"),
             Reason::Overdue => f.write_str("it had not ended in time, and was ended"),
+            Reason::Unkillable => f.write_str("it may not be ended: it runs as another user"),
             Reason::Errno(number) => match WORDS.iter().find(|(known, _)| known == number) {
                 Some((_, words)) => f.write_str(words),
                 None => write!(f, "error number {number}"),

@@ -37,6 +37,9 @@ pub struct Witness {
     /// Where all of the time went, where a world knows it.
     #[serde(default)]
     pub breakdown: Option<Breakdown>,
+    /// Whether a program was seen to be several processes.
+    #[serde(default)]
+    pub several: bool,
 }
 
 impl Witness {

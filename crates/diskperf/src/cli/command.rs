@@ -17,18 +17,21 @@ use crate::shell;
 #[derive(Clone, Debug, Default, Args)]
 pub struct CommandArguments {
     /// Run this before each execution of the COMMAND, in the same folder. It is not measured, and durable before what is
-    /// measured begins. One word, split as a shell splits words, as in 'cp -r /usr/include include'.
+    /// measured begins; what it leaves running is ended. One word, split as a shell splits words, as in
+    /// 'cp -r /usr/include include'.
     #[arg(long, value_name = "COMMAND", requires = "command")]
     prepare: Option<String>,
     /// End the COMMAND, or what --prepare runs, that takes longer than this; it has failed then.
-    #[arg(long, value_name = "TIME", requires = "command", allow_negative_numbers = true, value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", requires = "command", allow_hyphen_values = true, value_parser = parse_timeout)]
     timeout: Option<Nanos>,
     /// Measure this command of your own in the place of a preset.
     ///
     /// It stands in a private folder of the target, empty but for what --prepare made, and {} in any of its words is the
-    /// path of that. No shell is run; sh -c 'LINE' is a command too. Of each run the time, until it returned and until all
-    /// is durable, the CPU time of all its processes, and what the device did are measured. A command that fails has no
-    /// figure; what it leaves running is ended.
+    /// path of that, {{}} is {} itself. No shell is run; sh -c 'LINE' is a command too. Of each run the time, until it
+    /// returned and until all is durable, the CPU time of all its processes, and what the device did are measured. Durable
+    /// is what syncfs(2) makes so: the whole file system, with what others left unwritten there. A command that fails has
+    /// no figure. What it leaves running is ended; where diskperf itself is killed (kill -9), what runs in the background
+    /// goes on.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -42,6 +45,15 @@ pub struct OwnCommand {
     pub all: Arc<[Command]>,
 }
 
+impl OwnCommand {
+    /// Says what is missing where only files of its folder are to leave memory, and nothing makes one.
+    pub fn say_of_cold(&self, is_cold: bool) {
+        if is_cold && self.program.preparation.is_none() {
+            remark!("--cold finds no file in an empty folder: --prepare is missing, which makes those that are read");
+        }
+    }
+}
+
 impl CommandArguments {
     /// Finds what was named, where something was. Of each command line that is read, its words stay for good.
     pub fn find(&self) -> Result<Option<OwnCommand>, Error> {
@@ -49,10 +61,13 @@ impl CommandArguments {
         let found = |words: &[OsString]| Command::find(words).map_err(CommandFault::from);
         let find = |words: &[OsString]| found(words).map(|command| command.within(self.timeout));
         let mut all = vec![find(&self.command)?];
+        say_of_braces(&self.command);
         if let Some(line) = &self.prepare {
             let words = shlex::split(line).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| CommandFault::NoLine(line.clone()))?;
-            all.push(find(&words.into_iter().map(OsString::from).collect::<Vec<OsString>>())?);
+            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+            all.push(find(&words)?);
+            say_of_braces(&words);
         }
         let program = command::Command {
             name: name_of(first).leak(),
@@ -61,6 +76,32 @@ impl CommandArguments {
         };
         Ok(Some(OwnCommand { program, all: all.into() }))
     }
+}
+
+/// How long a command may take.
+fn parse_timeout(text: &str) -> Result<Nanos, String> {
+    if text.starts_with('-') {
+        return Err("no time is less than none".to_owned());
+    }
+    match parse_time(if text == "0" { "0s" } else { text }) {
+        Ok(Nanos::ZERO) => Err("no command ends in no time; without --timeout it takes as long as it takes".to_owned()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Says what {} is, where another command may have been meant to see it.
+fn say_of_braces(words: &[OsString]) {
+    if let Some(word) = braces_of_another(words) {
+        remark!("{{}} is the folder here, behind {word} too: write {{{{}}}} for {{}} itself");
+    }
+}
+
+/// The word by which find or xargs is told of {}, where {} stands unescaped.
+fn braces_of_another(words: &[OsString]) -> Option<&str> {
+    let mut words = words.iter().filter_map(|word| word.to_str());
+    let word = words.find(|word| ["-exec", "-execdir", "-ok", "-okdir", "-I", "-I{}", "-i"].contains(word))?;
+    (word == "-I{}" || words.any(|word| word.replace("{{}}", "").contains("{}"))).then_some(word)
 }
 
 /// Longer names make a table wide.
@@ -91,6 +132,20 @@ mod tests {
             assert_eq!(name_of(OsStr::new(word)), name);
         }
         assert_eq!(name_of(OsStr::new(&"x".repeat(100))).len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn braces_for_another_command_are_noticed() {
+        for (line, word) in [
+            ("find . -exec cat {} ;", Some("-exec")),
+            ("xargs -I{} cat {}", Some("-I{}")),
+            ("xargs -I {} cat {}", Some("-I")),
+            ("find . -exec cat {{}} ;", None),
+            ("find {} -type f", None),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(braces_of_another(&words), word, "{line}");
+        }
     }
 
     #[test]

@@ -192,6 +192,7 @@ impl RunArguments {
     pub(super) fn complete(mut self, stored: Option<&str>, mix: Option<&str>) -> Result<RunArguments, Error> {
         self.mix = self.mixing.mix(self.preset(), mix)?;
         self.own = self.command.find()?;
+        self.own.iter().for_each(|own| own.say_of_cold(self.cold && !self.drop_caches));
         if self.own.is_none() && self.preset().name == presets::COMMAND.name {
             return Err(CommandFault::from(NoCommand::Nothing).into());
         }
@@ -236,6 +237,7 @@ impl RunArguments {
         let (goal, budget) = (Some(choice.goal()?), Some(choice.budget));
         let own = choice.command.find()?;
         let preset = if own.is_some() { presets::COMMAND } else { choice.preset };
+        own.iter().for_each(|own| own.say_of_cold(choice.cold));
         let ChooseArguments { targets, only, rounds, size, wear, seed, cold, dry_run, consent, .. } = choice;
         let main_job = RunArguments::main_job(choice.store, choice.output);
         Ok(RunArguments {

@@ -1,6 +1,7 @@
 //! How a run ends: what is shown of it, what is said of what failed, and the exit status.
 
 use report::choice::enough;
+use report::plain;
 use stats::{Document, Problem};
 
 use crate::error::Error;
@@ -53,7 +54,7 @@ fn say_what_failed(problems: &[Problem]) {
     for (Problem { target, phase, message, .. }, program) in failed.clone().take(SAID) {
         let target = target.as_deref().unwrap_or_default();
         let phase = phase.as_ref().map_or_else(String::new, |phase| format!(", {phase}"));
-        remark!("error: {program}{phase} on {target}: {message}");
+        remark!("error: {program}{phase} on {target}: {}", plain::brief(message));
     }
     let count = failed.clone().count();
     if count > SAID {

@@ -35,6 +35,7 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         | Reason::Exited(_)
         | Reason::Killed(_)
         | Reason::Overdue
+        | Reason::Unkillable
         | Reason::Interrupted => {
             return None;
         }
@@ -46,9 +47,12 @@ fn of_command(reason: Reason) -> Option<&'static str> {
     Some(match reason {
         Reason::Exited(_) => {
             "try it by hand in an empty folder: it stands in a private one of the target ({}), so name other files by paths \
-             from the root; where the target is too small, give it a size="
+             from the root; where an image: is too small for it, give that a size="
         }
         Reason::Killed(_) => "dmesg says so where the kernel ended it for want of memory",
+        Reason::Unkillable => {
+            "end it yourself, as its user, and measure no command that becomes another one (sudo, su)"
+        }
         Reason::Overdue => "give it a longer --timeout, or less to do",
         Reason::NotFound => "it was there when the run began, or --prepare was to make it",
         Reason::Denied => "chmod +x makes a file of yours executable; a file system mounted noexec runs none",

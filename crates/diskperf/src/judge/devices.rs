@@ -175,13 +175,16 @@ fn amplified(case: &Case) -> Option<Mark> {
     marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
-/// Of a command nobody knows what it does, but that a device which moved nothing had no part in it.
+/// Of a command nobody knows what it does, but that a device had no part in it which moved nothing, or nothing of what the
+/// command's own account has. The device is used by others too, but for one under a file system of ours.
 fn untouched(case: &Case) -> Option<Mark> {
     if case.phase.unit.first != OpKind::Run {
         return None;
     }
+    let is_ours = case.places.is_empty();
     let moved = case.runs.iter().map(|run| run.witness.device.map(|device| device.read + device.written));
-    contents::untouched(moved.sum::<Option<u64>>()?)
+    let own = case.runs.iter().map(|run| run.witness.accounts.map(|own| own.fetched + own.dirtied));
+    contents::untouched(moved.sum::<Option<u64>>()?, own.sum::<Option<u64>>().filter(|_| !is_ours))
 }
 
 /// How many writes went on where the one before ended; none where some did not.

@@ -72,12 +72,14 @@ fn told(cell: &Cell) -> Option<String> {
             let each = |bytes: u64| Bytes((bytes as f64 / runs) as u64);
             let (read, written) = (each(io.device_read), each(io.device_written));
             let flushes = significant(io.flushes as f64 / runs, 2);
-            format!("and the device read {read}, wrote {written} and was flushed {flushes} times")
+            format!(
+                "meanwhile the device, also for others, read {read}, wrote {written} and was flushed {flushes} times"
+            )
         }
-        None => "and what a device did cannot be seen here".to_owned(),
+        None => "what a device did cannot be seen here".to_owned(),
     };
     Some(format!(
-        "{} on {}: {each} a run until durable{elapsed}; each took {cpu} of CPU time, {device}",
+        "{} on {}: {each} a run until durable{elapsed}; each took {cpu} of CPU time; {device}",
         cell.program, cell.target
     ))
 }

@@ -198,7 +198,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a command that never came to the device",
         says: "The command wrote nothing that had to be made durable and read nothing that was not in memory: its time is that \
                of the processor, and the same on any target.",
-        when: "A command of your own, where the device under the target moved no byte in any round.",
+        when: "A command of your own, where in every round the device under the target moved no byte, or the command, by the \
+               kernel's account of it, neither fetched nor changed one. Names that it makes or removes are not in that account.",
         advice: "Let it write where it stands; {} in its words is that folder. --cold has what --prepare made read from the \
                  device.",
     },

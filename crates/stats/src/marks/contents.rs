@@ -70,13 +70,18 @@ pub fn amplify(device: u64, program: u64, calls: u64) -> Option<Mark> {
     })
 }
 
-/// What is wrong with a command while which the devices under its target moved so many bytes in all rounds together.
-pub fn untouched(moved: u64) -> Option<Mark> {
-    (moved == 0).then(|| Mark {
-        code: MarkCode::Untouched,
-        value: None,
-        text: "it neither wrote to the device nor read from it: the figure tells nothing of this target".to_owned(),
-    })
+/// What is wrong with a command while which the devices under its target moved so many bytes in all rounds together, and
+/// whose own account has so many, where others use the devices too. Names that are made and removed are in no account.
+pub fn untouched(device: u64, own: Option<u64>) -> Option<Mark> {
+    let text = match own {
+        _ if device == 0 => "it neither wrote to the device nor read from it: the figure tells nothing of this target",
+        Some(0) => {
+            "it neither read from the device nor changed a byte of a file: unless it makes or removes names, the figure \
+             tells nothing of this target"
+        }
+        _ => return None,
+    };
+    Some(Mark { code: MarkCode::Untouched, value: None, text: text.to_owned() })
 }
 
 #[cfg(test)]
@@ -104,7 +109,11 @@ mod tests {
 
     #[test]
     fn a_single_byte_touches() {
-        assert_eq!([untouched(0).is_some(), untouched(1).is_some()], [true, false]);
+        for (device, own, is_marked) in
+            [(0, None, true), (1, None, false), (1, Some(0), true), (1, Some(1), false), (0, Some(1), true)]
+        {
+            assert_eq!(untouched(device, own).is_some(), is_marked, "{device} {own:?}");
+        }
     }
 
     #[test]
