@@ -83,11 +83,10 @@ fn parse_timeout(text: &str) -> Result<Nanos, String> {
     if text.starts_with('-') {
         return Err("no time is less than none".to_owned());
     }
-    match parse_time(if text == "0" { "0s" } else { text }) {
-        Ok(Nanos::ZERO) => Err("no command ends in no time; without --timeout it takes as long as it takes".to_owned()),
-        Ok(time) => Ok(time),
-        Err(error) => Err(error.to_string()),
+    if text == "0" {
+        return Err("no command ends in no time; without --timeout it takes as long as it takes".to_owned());
     }
+    parse_time(text).map_err(|error| error.to_string())
 }
 
 /// Says what {} is, where another command may have been meant to see it.
