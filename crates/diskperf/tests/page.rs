@@ -27,6 +27,9 @@ const HOSTILE: [&str; 2] = [
     "\u{1b}[31m'\"><b onmouseover=window.hacked=3>\u{7}\u{202e}and-a-name-that-is-much-longer-than-a-telephone-is-wide&amp;",
 ];
 
+/// The pages of two targets, whose charts have a series for each.
+const OF_TWO: [&str; 2] = ["choose", "two"];
+
 /// A page, and what the test calls it.
 struct Page {
     name: &'static str,
@@ -78,7 +81,32 @@ fn pages(folder: &Path) -> Vec<Page> {
     let hostile = renamed(recorded("two.json"), &[("ext4", HOSTILE[0]), ("xfs", HOSTILE[1]), ("HOST", HOSTILE[0])]);
     fs::write(folder.join("hostile-two.json"), hostile.to_string()).expect("it is written");
 
-    let reports: [(&'static str, &[&str]); 7] = [
+    diskperf(
+        folder,
+        &["run", ".", "--rounds", "2", "--json", "-o", "command.json", "--", "sh", "-c", "echo done > file"],
+    );
+    let stages = ["choose", "--stages", drives[0], drives[1], "--preset", "smoke", "--only", "read_8192"];
+    diskperf(folder, &[&stages[..], &["--json", "-o", "stages.json"]].concat());
+    // What nobody can wait for: a run that was stopped, and one that failed.
+    let smoke = fs::read_to_string(folder.join("smoke.json")).expect("it was written");
+    let smoke: Value = serde_json::from_str(&smoke).expect("a document");
+    let mut interrupted = smoke.clone();
+    interrupted["run"]["interrupted"] = true.into();
+    interrupted["run"]["rounds"] = 5.into();
+    fs::write(folder.join("interrupted.json"), interrupted.to_string()).expect("it is written");
+    let mut failed = smoke;
+    failed["cells"] = Value::Array(Vec::new());
+    failed["errors"] = serde_json::json!([{
+        "program": "sh", "phase": "sh", "target": ".", "message": "the command ended with exit status 1",
+        "hint": "run it by itself first"
+    }]);
+    fs::write(folder.join("failed.json"), failed.to_string()).expect("it is written");
+
+    let reports: [(&'static str, &[&str]); 11] = [
+        ("command", &["command.json"]),
+        ("stages", &["stages.json"]),
+        ("interrupted", &["interrupted.json"]),
+        ("failed", &["failed.json"]),
         ("smoke", &["smoke.json"]),
         ("io", &["io.json"]),
         ("together", &["together.json"]),
@@ -196,6 +224,7 @@ fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
 /// Tab comes to every button, box and link, and to nothing else; Enter switches a series off and on; the keys of a chart
 /// show what its marks say, and Escape takes that away.
 fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
+    // Who reads with a keyboard would not come to the end of more.
     const LONGEST: usize = 400;
     let place = format!("{name}, keyboard");
     browser.show(View { width: 1280, height: HEIGHT, medium: Medium::Light })?;
@@ -213,6 +242,15 @@ fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
         let missed = browser.run(&missed, &[])?;
         let missed = missed.as_array().into_iter().flatten().map(|one| format!("Tab does not come to {one}"));
         faults.add(&place, missed);
+    }
+    faults.unless(count < LONGEST, &place, &format!("Tab has {LONGEST} stops or more"));
+
+    // Without its script a page would have neither.
+    if OF_TWO.contains(&name) {
+        let has_buttons = holds(browser, "return !!document.querySelector('.legend button')")?;
+        faults.unless(has_buttons, &place, "no name of a series is a button");
+        let has_tips = holds(browser, "return !!document.querySelector('[tabindex=\"0\"] svg .tip')")?;
+        faults.unless(has_tips, &place, "no mark of a chart has a tip");
     }
 
     // The first name of a legend.
