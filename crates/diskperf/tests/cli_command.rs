@@ -136,6 +136,11 @@ fn what_is_left_running_is_ended_and_said() {
     let err = said(&["--prepare", &format!("sh -c '{line}'"), "--", "true"]);
     assert_eq!(err.matches("what --prepare runs left processes running").count(), 1, "{err}");
     assert!(!err.contains("true left"), "{err}");
+    // What is ended with it was not left by it.
+    let line = format!("setsid sleep {seconds} & sleep {seconds}");
+    let ended = diskperf(folder.path(), &["run", ".", "--timeout", "50ms", "--", "sh", "-c", &line]);
+    assert!(ended.status == Some(1) && !ended.err.contains(" left "), "{}", ended.err);
+    assert!(!runs(&seconds));
 }
 
 #[test]
@@ -298,6 +303,11 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
     }
     let ended = diskperf(folder.path(), &["run", ".", "--dry-run", "--", "touch", "text2"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), "touch on .\n"));
+    let ended =
+        diskperf(folder.path(), &["run", ".", "--dry-run", "--cold", "--", "find", ".", "-exec", "cat", "{}", ";"]);
+    for words in ["--prepare is missing", "{} is the folder here, behind -exec too: write {{}} for {} itself"] {
+        assert!(ended.err.contains(words), "{}", ended.err);
+    }
     assert_eq!(names_in(folder.path()), ["text"]);
 }
 
