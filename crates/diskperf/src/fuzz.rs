@@ -293,7 +293,7 @@ const BREAKDOWN: &str = r#"{
 
 /// A run of few cells, of each layout.
 fn documents() -> Vec<Vec<u8>> {
-    let measured = [include_str!("../../../docs/quick.json"), include_str!("../../../docs/two.json")];
+    let measured = [include_str!("../../../docs/quick.json"), include_str!("../../../docs/tuned.json")];
     let mut all = Vec::new();
     for (text, preset) in
         measured.iter().flat_map(|text| ["quick", "classic1983", "lfs", "tlpi"].map(|preset| (text, preset)))

@@ -71,15 +71,16 @@ fn pages(folder: &Path) -> Vec<Page> {
     diskperf(folder, &["run", "smoke", "a=sim:flat", "b=sim:flat", "--together", "--json", "-o", "together.json"]);
     let choose = ["choose", drives[0], drives[1], "--preset", "smoke", "--only", "read_8192", "--only", "write_8192"];
     diskperf(folder, &[&choose[..], &["--json", "-o", "choose.json"]].concat());
-    for name in ["quick.json", "two.json"] {
+    for name in ["quick.json", "tuned.json"] {
         fs::write(folder.join(name), recorded(name).to_string()).expect("it is written");
     }
     let chosen = fs::read_to_string(folder.join("choose.json")).expect("it was written");
     let chosen: Value = serde_json::from_str(&chosen).expect("a document");
     let hostile = renamed(chosen, &[("slow", HOSTILE[0]), ("fast", HOSTILE[1])]);
     fs::write(folder.join("hostile-choose.json"), hostile.to_string()).expect("it is written");
-    let hostile = renamed(recorded("two.json"), &[("ext4", HOSTILE[0]), ("xfs", HOSTILE[1]), ("HOST", HOSTILE[0])]);
-    fs::write(folder.join("hostile-two.json"), hostile.to_string()).expect("it is written");
+    let hostile =
+        renamed(recorded("tuned.json"), &[("usual", HOSTILE[0]), ("ahead", HOSTILE[1]), ("HOST", HOSTILE[0])]);
+    fs::write(folder.join("hostile-tuned.json"), hostile.to_string()).expect("it is written");
 
     diskperf(
         folder,
@@ -112,8 +113,8 @@ fn pages(folder: &Path) -> Vec<Page> {
         ("together", &["together.json"]),
         ("choose", &["choose.json"]),
         ("quick", &["quick.json"]),
-        ("two", &["two.json"]),
-        ("hostile", &["hostile-two.json", "hostile-choose.json"]),
+        ("tuned", &["tuned.json"]),
+        ("hostile", &["hostile-tuned.json", "hostile-choose.json"]),
     ];
     reports.map(|(name, documents)| page(folder, name, documents)).into()
 }
