@@ -136,17 +136,17 @@ impl Grid {
 
     /// The table in Markdown: all columns that say anything.
     pub fn markdown(&self) -> String {
-        let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
+        let (columns, lines) = self.contents();
         let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));
-        let ruler = |column: &Column| if column.is_right { "---:" } else { "---" }.to_owned();
-        let mut text = line(shown.iter().map(|&column| escaped(&self.columns[column].heading)).collect());
-        text += &line(shown.iter().map(|&column| ruler(&self.columns[column])).collect());
-        for row in &self.lines {
+        let ruler = |column: &&Column| if column.is_right { "---:" } else { "---" }.to_owned();
+        let mut text = line(columns.iter().map(|column| escaped(&column.heading)).collect());
+        text += &line(columns.iter().map(ruler).collect());
+        for row in &lines {
             text += &match row {
-                Line::Row(row) => line(shown.iter().map(|&column| escaped(&row[column])).collect()),
+                Line::Row(row) => line(row.iter().map(|word| escaped(word)).collect()),
                 // In the first column of a row of its own.
                 Line::Title(title) => {
-                    line(std::iter::once(escaped(title)).chain(shown.iter().skip(1).map(|_| String::new())).collect())
+                    line(std::iter::once(escaped(title)).chain(columns.iter().skip(1).map(|_| String::new())).collect())
                 }
             };
         }
