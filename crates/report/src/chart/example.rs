@@ -3,25 +3,16 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    CacheState, Cell, Choice, ClockKind, Comparison, CpuSeconds, Document, Environment, Interval, Latency, LatencyKind,
-    Mark, MarkCode, ParameterValue, Provenance, Rate, RateBase, Round, State, Steadiness, TargetInfo, Verdict,
+    Cell, Choice, Comparison, CpuSeconds, Document, Interval, Latency, LatencyKind, Mark, MarkCode, ParameterValue,
+    Provenance, Rate, RateBase, Round, TargetInfo, Verdict,
 };
 
 /// A cell of so many rounds, each of two seconds, with these numbers of operations.
 pub(super) fn cell(program: &str, target: &str, ops: &[u64]) -> Cell {
     let mean = ops.iter().sum::<u64>() as f64 / ops.len().max(1) as f64 / 2.0;
     Cell {
-        provenance: Provenance::Measured,
-        preset: "quick".to_owned(),
-        program: program.to_owned(),
-        phase: program.to_owned(),
-        target: target.to_owned(),
         parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(1 << 20))]),
-        together: false,
-        targets: 1,
-        overlap: None,
         measured: true,
-        reason: None,
         rate: Some(Rate {
             per_second: mean,
             base: RateBase::Ops,
@@ -43,21 +34,8 @@ pub(super) fn cell(program: &str, target: &str, ops: &[u64]) -> Cell {
             max: 4_000_000,
             kind: LatencyKind::Service,
         }),
-        io: None,
         time: Some(BTreeMap::from([("system".to_owned(), 3_000), ("device_service".to_owned(), 7_000)])),
-        breakdown: None,
-        limited_by: None,
-        state: State {
-            cache: CacheState::Unknown,
-            cache_reason: None,
-            lower_cache: None,
-            clock: ClockKind::Returned,
-            steadiness: Steadiness::NotMeasured,
-            steadiness_reason: None,
-            environment: Environment::NotMeasured,
-        },
-        marks: Vec::new(),
-        effect: None,
+        ..Cell::named(Provenance::Measured, "quick", program, program, target)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is said of made cells.
 
 use super::*;
-use crate::cell::{CacheState, ClockKind, Environment, State, Steadiness};
+use crate::cell::{CacheState, ClockKind};
 use crate::round::{CpuSeconds, Round};
 
 /// A cell whose rounds did so many units of 4 KiB, each round in one second.
@@ -32,36 +32,11 @@ fn cell(target: &str, program: &str, file_bytes: u64, rates: &[u64]) -> Cell {
         rounds: rates.len() as u32,
     };
     Cell {
-        provenance: Provenance::Measured,
-        preset: "quick".to_owned(),
-        program: program.to_owned(),
-        phase: program.to_owned(),
-        target: target.to_owned(),
         parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(file_bytes))]),
-        together: false,
-        targets: 1,
-        overlap: None,
         measured: true,
-        reason: None,
         rate: Some(rate).filter(|_| !rates.is_empty()),
         rounds: rates.iter().enumerate().map(round).collect(),
-        cpu_percent: None,
-        latency_ns: None,
-        io: None,
-        time: None,
-        breakdown: None,
-        limited_by: None,
-        state: State {
-            cache: CacheState::Unknown,
-            cache_reason: None,
-            lower_cache: None,
-            clock: ClockKind::Returned,
-            steadiness: Steadiness::NotMeasured,
-            steadiness_reason: None,
-            environment: Environment::NotMeasured,
-        },
-        marks: Vec::new(),
-        effect: None,
+        ..Cell::named(Provenance::Measured, "quick", program, program, target)
     }
 }
 
