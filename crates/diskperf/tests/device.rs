@@ -163,7 +163,7 @@ fn a_limit_that_changes_in_the_middle_is_marked_step_and_unsteady() {
     let document = document(&ended);
     let cell = &cells(&document)[0];
     let text = mark(cell, "step").unwrap_or_else(|| panic!("no step: {cell:#}"));
-    assert!(text.starts_with("it fell from ") && text.contains("MiB/s in round 3"), "{text}");
+    assert!(text.starts_with("it fell from ") && text.contains("iB/s in round 3"), "{text}");
     assert!(mark(cell, "unsteady").is_some(), "{cell:#}");
     assert_eq!(cell["state"]["steadiness"], "transient");
     // What a person reads.
