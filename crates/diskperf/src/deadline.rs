@@ -23,6 +23,16 @@ impl Deadline {
         self.holds_after(since(self.started), span)
     }
 
+    /// Whether what takes so long ends in time if it begins now: what is of use and no more is not begun to end late.
+    pub fn fits(self, span: Nanos) -> bool {
+        span <= self.rest()
+    }
+
+    /// How much of its time is left.
+    pub fn rest(self) -> Nanos {
+        self.time.saturating_sub(since(self.started))
+    }
+
     fn holds_after(self, spent: Nanos, span: Nanos) -> bool {
         spent + span <= Nanos(self.time.0 / 10 * 11)
     }
@@ -53,7 +63,8 @@ mod tests {
         let holds = |spent, span| deadline.holds_after(Nanos::from_secs(spent), Nanos::from_secs(span));
         assert!(holds(50, 10) && holds(60, 6) && holds(66, 0));
         assert!(!holds(50, 17) && !holds(67, 0));
-        assert!(deadline.left() <= Nanos::from_secs(70));
+        assert!(deadline.left() <= Nanos::from_secs(70) && deadline.rest() <= Nanos::from_secs(60));
+        assert!(deadline.fits(Nanos::from_secs(30)) && !deadline.fits(Nanos::from_secs(61)));
         assert_eq!(Deadline::new(Instant::now(), Nanos::ZERO).left(), Nanos::ZERO);
     }
 }

@@ -78,12 +78,18 @@ impl<'a> Conductor<'a> {
     fn allowed(&self, before: u32) -> Option<u32> {
         let ran = self.ran.get();
         let left = match (self.deadline, self.budget) {
-            (Some(deadline), _) => deadline.left(),
+            (Some(deadline), _) => deadline.rest(),
             (None, Some(budget)) => budget.saturating_sub(since(self.began)),
             (None, None) => return None,
         };
         let each = if ran == 0 { return None } else { mean(self.began, ran).0.max(1) };
         Some(before.saturating_add((left.0 / each).try_into().unwrap_or(u32::MAX)))
+    }
+
+    /// Whether there is time for one round more, after so many that took so long on average: one that nothing can be
+    /// decided without may end a little late.
+    pub fn affords(&self, deadline: Deadline, ran: u32, each: Nanos) -> bool {
+        if ran < self.least { deadline.holds(each) } else { deadline.fits(each) }
     }
 
     /// Refuses to go on where the first round shows that there is no time for as many as decide anything, and nobody made

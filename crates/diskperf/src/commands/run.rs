@@ -476,7 +476,11 @@ fn run_rounds(
     let mut ran = 0;
     for round in 1..=plan.rounds {
         let affords = match deadline {
-            Some(deadline) => ran == 0 || deadline.holds(mean(began, ran)),
+            Some(_) if ran == 0 => true,
+            Some(deadline) => {
+                let each = mean(began, ran);
+                conductor.as_ref().map_or_else(|| deadline.holds(each), |one| one.affords(deadline, ran, each))
+            }
             None => affords(plan, ran, began),
         };
         let mut those = plan.alternatives.iter().zip(&*histories);
