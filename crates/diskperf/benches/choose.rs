@@ -1,18 +1,25 @@
 //! `diskperf choose` where the right answer is known, and once where nobody knows it. Prints a line of JSON for what was
 //! asked: `cargo bench --bench choose -- limits|tasks|equal|file-systems`, all four where none is named.
 //!
-//!   - *limits*: two disks of so many MiB/s;
-//!   - *tasks*: twenty such pairs from a seed, equal ones among them, which whoever runs the command does not know;
+//!   - *limits*: two disks of so many MiB/s, by control groups;
+//!   - *tasks*: twenty pairs of disks of our own from a seed, equal ones among them, which whoever runs the command does
+//!     not know;
 //!   - *equal*: two equal images, forty times;
 //!   - *file-systems*: what a person asks who has five minutes.
 
+#[allow(dead_code, reason = "what other tests share")]
+#[path = "../tests/made/ground.rs"]
+mod ground;
 #[path = "../tests/throttle/mod.rs"]
 mod throttle;
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use ground::Ground;
 use serde_json::{Value, json};
+use testkit::fuse::{Knobs, Queue};
 use throttle::{Limits, SLOW, SlowDisks};
 use units::{Bytes, Prng};
 
@@ -51,16 +58,15 @@ fn comparisons(document: &Value) -> &Vec<Value> {
 }
 
 /// The one comparison of two disks that let through so many MiB a second.
-fn between(first: u64, second: u64, seed: u64) -> (Value, Value) {
+fn between(first: u64, second: u64) -> (Value, Value) {
     // Bytes are what is scarce.
     let limits = [first, second].map(|bytes| Limits { bytes: bytes << 20, operations: 20 * SLOW.operations });
     let disks = SlowDisks::new(Bytes::mib(512), &limits);
     let named = |(path, name): (&Path, &str)| format!("{name}={}", path.display());
     let targets: Vec<String> = disks.paths().into_iter().zip(["a", "b"]).map(named).collect();
-    let seed = seed.to_string();
     // In its first second a limited device lets through what it was not asked for before: files of several seconds.
     // What is read is charged to who reads; what is written in the background to nobody, and not limited.
-    let words = ["--only", "read_8192", "--size", "64MiB", "--budget", "10min", "--json", "--seed", &seed];
+    let words = ["--only", "read_8192", "--size", "64MiB", "--budget", "10min", "--json", "--seed", "1"];
     let words: Vec<&str> = ["choose"].into_iter().chain(targets.iter().map(String::as_str)).chain(words).collect();
     let document = disks.document(Path::new(env!("CARGO_BIN_EXE_diskperf")), &words);
     (comparisons(&document)[0].clone(), document)
@@ -68,7 +74,7 @@ fn between(first: u64, second: u64, seed: u64) -> (Value, Value) {
 
 fn limits() {
     for (first, second) in PAIRS {
-        let (pair, document) = between(first, second, 1);
+        let (pair, document) = between(first, second);
         let figure = |name: &str| pair[name].clone();
         println!(
             "{}",
@@ -87,6 +93,16 @@ fn limits() {
     }
 }
 
+/// A disk that answers one request after the other, each of which takes as long as 128 KiB at so many MiB/s, half as long,
+/// one and a half times as long, or anything between, as chance has it; it reads ahead, so that what whoever asks does in
+/// between is no part of that. A limit of a control group has no such truth: it lets through in slices of 100 ms, and gives
+/// a file of seconds up to some percent more than it says.
+fn disk(mib: u64, chance: Prng) -> Ground {
+    let service = Duration::from_nanos(1_000_000_000 / 8 / mib);
+    let knobs = Knobs { service, varying: Some(chance), queue: Queue::ReadsAhead, ..Knobs::default() };
+    Ground::new(knobs).unwrap_or_else(|reason| panic!("no disk: {reason}"))
+}
+
 /// A quarter of the pairs are equal; others differ by a tenth or more, either way.
 fn tasks() {
     let (mut right, mut both) = (0, 0);
@@ -99,7 +115,14 @@ fn tasks() {
             1 => (more, first),
             _ => (first, more),
         };
-        let (pair, _) = between(first, second, seed);
+        let disks = [first, second].map(|mib| disk(mib, Prng::new(chance.next_u64())));
+        let [a, b] =
+            [("a", &disks[0]), ("b", &disks[1])].map(|(name, disk)| format!("{name}={}", disk.point().display()));
+        let seed = seed.to_string();
+        let words = ["--only", "read_8192", "--size", "32MiB", "--budget", "10min", "--json", "--seed", &seed];
+        let words = [&["choose", &a, &b], &words[..]].concat();
+        let document = document(disks[0].point(), &words);
+        let pair = &comparisons(&document)[0];
         let truth = second as f64 / first as f64;
         let end = |name: &str| pair[name].as_f64().unwrap_or(f64::NAN);
         let is_inside = (end("low")..=end("high")).contains(&truth);
@@ -115,6 +138,13 @@ fn tasks() {
     println!("{}", json!({"tasks": TASKS, "right": right, "right_and_inside": both}));
 }
 
+/// What the program prints, told this.
+fn document(folder: &Path, words: &[&str]) -> Value {
+    let ended = testkit::run(&program(), folder, words);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    serde_json::from_str(&ended.out).expect("one document")
+}
+
 fn equal() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let (mut wrong, mut all, mut rounds) = (0, 0, 0);
@@ -123,9 +153,7 @@ fn equal() {
         let words = "choose a=image:ext4,size=400MiB b=image:ext4,size=400MiB --only read_8192 --only commit \
                      --only smallfb --size 8MiB --rounds 8 --json --seed";
         let words: Vec<&str> = words.split_whitespace().chain([seed.as_str()]).collect();
-        let ended = testkit::run(&program(), folder.path(), &words);
-        assert_eq!(ended.status, Some(0), "{}", ended.err);
-        let document: Value = serde_json::from_str(&ended.out).expect("one document");
+        let document = document(folder.path(), &words);
         let faster = comparisons(&document).iter().filter(|pair| pair["verdict"] == "faster");
         faster.clone().for_each(|pair| eprintln!("seed {seed}: {pair}"));
         wrong += u64::from(faster.count() > 0);
@@ -139,9 +167,7 @@ fn file_systems() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let words = "choose ext4=image:ext4,size=1GiB xfs=image:xfs,size=1GiB btrfs=image:btrfs,size=1GiB --json";
     let words: Vec<&str> = words.split_whitespace().collect();
-    let ended = testkit::run(&program(), folder.path(), &words);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
-    let document: Value = serde_json::from_str(&ended.out).expect("one document");
+    let document = document(folder.path(), &words);
     let all = comparisons(&document);
     let said = |verdict: &str| all.iter().filter(|pair| pair["verdict"] == verdict).count();
     println!(

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
+use units::Prng;
 
 use crate::power::{SECTOR, Settled, WriteCache};
 
@@ -47,6 +48,19 @@ pub enum Bad {
     Lost,
 }
 
+/// How reads and writes wait for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queue {
+    /// Not at all, up to four at once.
+    #[default]
+    None,
+    /// One after the other, as on a disk with one arm: a queue with a single server.
+    OneArm,
+    /// The same, and after a request the arm goes on by itself with what it believes comes next, until it has that: a short
+    /// pause of whoever asks costs nothing, as in front of a disk with a buffer for a track.
+    ReadsAhead,
+}
+
 /// What is wrong with the disk.
 #[derive(Clone, Debug, Default)]
 pub struct Knobs {
@@ -58,9 +72,18 @@ pub struct Knobs {
     pub bad: Option<(Range<u64>, Bad)>,
     /// How long each read and each write takes.
     pub service: Duration,
-    /// Whether they take it one after the other, as on a disk with one arm: a queue with a single server. Else up to
-    /// four at once.
-    pub one_at_a_time: bool,
+    /// Chance, which makes that anything from a half to one and a half times as long, for each anew.
+    pub varying: Option<Prng>,
+    /// How they wait for each other.
+    pub queue: Queue,
+}
+
+impl Knobs {
+    /// How long the next read or write takes.
+    pub fn next_service(&mut self) -> Duration {
+        let share = self.varying.as_mut().map_or(1.0, |chance| 0.5 + chance.below(1001) as f64 / 1000.0);
+        self.service.mul_f64(share)
+    }
 }
 
 /// The mounted file system; dropping it unmounts it. Whoever holds its file (a loop device) goes first.
@@ -378,18 +401,26 @@ impl Disk {
         if self.knobs().pulled_after.is_some_and(|most| fsyncs > most) { Err(Errno::IO) } else { Ok(()) }
     }
 
-    /// Joins the queue for the arm; says when it is done.
-    fn queue(&self, service: Duration) -> Instant {
+    /// Joins the queue for the arm, which could begin then at the earliest; says when it is done.
+    fn join(&self, earliest: Instant, service: Duration) -> Instant {
         let mut free = self.arm.lock().unwrap_or_else(PoisonError::into_inner);
-        *free = Instant::now().max(*free) + service;
+        *free = earliest.max(*free) + service;
         *free
     }
 
     /// Takes the time that a request takes, and fails where it must; says what else becomes of it.
     fn check(&self, range: &Range<u64>) -> Result<Option<Bad>, Errno> {
-        let Knobs { bad, service, one_at_a_time, .. } = self.knobs().clone();
+        let (bad, service, queue) = {
+            let mut knobs = self.knobs();
+            (knobs.bad.clone(), knobs.next_service(), knobs.queue)
+        };
         if !service.is_zero() {
-            let done = if one_at_a_time { self.queue(service) } else { Instant::now() + service };
+            let now = Instant::now();
+            let done = match queue {
+                Queue::None => now + service,
+                Queue::OneArm => self.join(now, service),
+                Queue::ReadsAhead => self.join(now - service, service),
+            };
             thread::sleep(done.saturating_duration_since(Instant::now()));
         }
         self.is_there()?;

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use tempfile::TempDir;
 use testkit::disk::LoopDisk;
-use testkit::fuse::{Bad, Fsync, Knobs, OneFile};
+use testkit::fuse::{Bad, Fsync, Knobs, OneFile, Queue};
 use testkit::power::{Moment, WriteCache};
 use testkit::skip;
+use units::Prng;
 
 const BYTES: u64 = 1 << 20;
 
@@ -48,6 +49,29 @@ fn what_is_written_can_be_read_and_lies_below() {
     (&file).read_to_end(&mut all).expect("all of it");
     assert_eq!((all.len() as u64, all[4999], all[5000]), (BYTES, 0, 7));
     assert!(File::open(folder.path().join("point/other")).is_err());
+}
+
+#[test]
+fn requests_take_what_chance_gives_them_one_after_the_other() {
+    if !can_mount() {
+        return skip!("needs root and /dev/fuse");
+    }
+    let (folder, below) = ground();
+    let mut knobs = Knobs {
+        service: Duration::from_millis(4),
+        varying: Some(Prng::new(3)),
+        queue: Queue::OneArm,
+        ..Knobs::default()
+    };
+    let fuse = OneFile::mount(&folder.path().join("point"), below, knobs.clone()).expect("a mount");
+    let file = OpenOptions::new().write(true).open(fuse.file()).expect("the one file");
+    let began = Instant::now();
+    (0..10).for_each(|index| file.write_all_at(&[7; 512], index * 4096).expect("a write"));
+    let took = began.elapsed();
+    let each: Vec<Duration> = (0..10).map(|_| knobs.next_service()).collect();
+    assert!(took >= each.iter().sum(), "{took:?} of {each:?}");
+    let [least, most] = [each.iter().min(), each.iter().max()].map(|end| *end.expect("ten"));
+    assert!(Duration::from_millis(2) <= least && least < most && most <= Duration::from_millis(6), "{each:?}");
 }
 
 #[test]

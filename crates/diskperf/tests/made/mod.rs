@@ -12,7 +12,7 @@ use ground::Ground;
 use serde_json::Value;
 use testkit::Running;
 use testkit::disk::LoopDisk;
-use testkit::fuse::{Fsync, Knobs};
+use testkit::fuse::{Fsync, Knobs, Queue};
 use testkit::group::{Group, run_in};
 
 /// A bottleneck that can be made.
@@ -72,7 +72,7 @@ fn fast() -> Result<Ground, String> {
 
 /// A disk that takes so long for each request, one after the other.
 fn slow(service: Duration) -> Result<Ground, String> {
-    Ground::new(Knobs { service, one_at_a_time: true, ..Knobs::default() })
+    Ground::new(Knobs { service, queue: Queue::OneArm, ..Knobs::default() })
 }
 
 /// The cell of one phase of a run in these groups, in the folder.

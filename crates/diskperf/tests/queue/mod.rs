@@ -11,7 +11,7 @@ use kernel::PrivateMounts;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::disk::{LoopDisk, Mounted};
-use testkit::fuse::{Knobs, OneFile};
+use testkit::fuse::{Knobs, OneFile, Queue};
 
 /// How long the server takes for each request.
 pub const SERVICE: Duration = Duration::from_micros(200);
@@ -54,7 +54,7 @@ impl LawDisk {
         let disk = LawDisk { mounted, _device: device, _fuse: fuse, _folder: folder, _mounts: mounts };
         fs::write(disk.file(), incompressible(FILE)).expect("the file");
         File::open(disk.file()).and_then(|file| file.sync_all()).expect("durable");
-        disk._fuse.turn(Knobs { service: SERVICE, one_at_a_time: true, ..Knobs::default() });
+        disk._fuse.turn(Knobs { service: SERVICE, queue: Queue::OneArm, ..Knobs::default() });
         disk
     }
 
