@@ -190,13 +190,12 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let mut jobs = results.jobs(&path, |test| !is_alone(test));
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     // 1
-    let (later, beside) = thread::scope(|scope| {
-        let later = scope.spawn(|| {
-            give_way();
-            build_later()
-        });
+    let (instructions, made, beside) = thread::scope(|scope| {
+        // Each for itself: either compiles our crates one after the other.
+        let instructions = scope.spawn(|| in_the_gaps(build_instructions));
+        let made = scope.spawn(|| in_the_gaps(make_dist));
         let beside = results.run(jobs, at_once);
-        (later.join(), beside)
+        (instructions.join(), made.join(), beside)
     });
     // 2
     let alone = results.run(results.jobs(&path, is_alone), 1);
@@ -205,7 +204,9 @@ fn tests(results: &mut Results) -> Result<(), String> {
         results.skipped(Scope::Files(repetition.files()), &repetition.skips()?);
     }
     // 3
-    let later = later.unwrap_or_else(|_| Err("what is handed out could not be built".to_owned()));
+    let instructions = instructions.unwrap_or_else(|_| Err("the release build could not be made".to_owned()));
+    let made = made.unwrap_or_else(|_| Err("what is handed out could not be made".to_owned()));
+    let later = instructions.and_then(|instructions| Ok(Later { instructions, made: made? }));
     let later = later.map(|later| results.later = Some(later));
     let failed: Vec<String> = [beside, alone, later, skipped].into_iter().filter_map(Result::err).collect();
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
@@ -229,25 +230,30 @@ fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
     results.built.as_ref().map(Repetition::of).transpose()
 }
 
-/// Has what this thread starts from now on compute only when nobody else wants to: tests that take part of their time from
-/// a clock are not to wait for a compiler.
-fn give_way() {
-    // The highest number there is. Where it is refused, the builds are in the way a little more.
+/// Does this so that what it starts computes only when nobody else wants to: tests that take part of their time from a
+/// clock are not to wait for a compiler.
+fn in_the_gaps<T>(work: fn() -> T) -> T {
+    // Of this thread, and the highest number there is. Where it is refused, the builds are in the way a little more.
     let _ = rustix::process::nice(19);
+    work()
 }
 
-fn build_later() -> Result<Later, String> {
+/// The program in release, and the tests that count its instructions.
+fn build_instructions() -> Result<Vec<TestFile>, String> {
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
-    let instructions = built::tests(&arguments)?.tests;
-    let made = match dist::possible() {
-        Ok(()) => Some(dist::make()?),
+    Ok(built::tests(&arguments)?.tests)
+}
+
+/// What is handed out, where it can be made.
+fn make_dist() -> Result<Option<Made>, String> {
+    match dist::possible() {
+        Ok(()) => dist::make().map(Some),
         Err(reason) => {
             println!("what is handed out cannot be made here: {reason}");
-            None
+            Ok(None)
         }
-    };
-    Ok(Later { instructions, made })
+    }
 }
 
 /// Its tests skip themselves above, where there is none yet: what was not run here was not run at all.

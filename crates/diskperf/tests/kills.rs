@@ -17,7 +17,7 @@ use units::Prng;
 const KILLS: &str = "DISKPERF_KILLS";
 
 /// How often, if nobody says.
-const USUAL: u64 = 12;
+const USUAL: u64 = 8;
 
 /// Rounds of the preset `smoke`.
 const ROUNDS: usize = 2;
