@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("diskperf", &["units", "workload", "simulator", "kernel", "stats", "report", "store"]),
     ("overhead", &["units", "workload", "kernel", "stats", "diskperf"]),
     ("calibration", &["stats", "diskperf"]),
-    ("testkit", &[]),
+    ("testkit", &["units"]),
     ("xtask", &[FOR_TESTS]),
 ];
 
