@@ -1,6 +1,6 @@
 //! The table of `device`: the steady rate, and beside it what the first round gave.
 
-use stats::{Cell, Conditioned, Document, Round, Steadiness, steady, summary};
+use stats::{Cell, Conditioned, Document, Round, Steadiness, steady};
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
@@ -35,7 +35,7 @@ fn fresh(cell: &Cell) -> String {
 }
 
 fn per_second(cell: &Cell, round: &Round) -> Option<f64> {
-    summary::round_rate(round, cell.together, cell.rate.as_ref()?.base, cell.state.clock)
+    cell.rate_of(round, cell.rate.as_ref()?.base)
 }
 
 /// From which round on it is steady.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::breakdown::Breakdown;
 use crate::marks::{Mark, MarkCode};
 use crate::round::Round;
+use crate::summary::round_rate;
 
 /// One printed figure and all that makes it believable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,6 +102,11 @@ impl Cell {
     /// The rounds that count.
     pub fn kept(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.discarded)
+    }
+
+    /// The rate of one of its rounds by its own clock, in this base per second.
+    pub fn rate_of(&self, round: &Round, base: RateBase) -> Option<f64> {
+        round_rate(round, self.together, base, self.state.clock)
     }
 
     /// Whether the figure has a star. That its file system lies on an image is true of all cells of a target:

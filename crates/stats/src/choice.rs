@@ -18,7 +18,6 @@ use crate::cell::{Cell, Provenance};
 use crate::comparison::{Decision, Judged, Pairs, judge};
 use crate::marks::MarkCode;
 use crate::stages::Stage;
-use crate::summary::round_rate;
 
 /// What a comparison of targets came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -158,12 +157,8 @@ pub fn every_two(count: usize) -> impl Iterator<Item = (usize, usize)> {
 
 /// The rates of a cell by round, of the rounds that count.
 fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
-    let base = cell.rate.as_ref().map(|rate| rate.base);
-    let rate = |base| {
-        cell.kept()
-            .filter_map(move |round| Some((round.round, round_rate(round, cell.together, base, cell.state.clock)?)))
-    };
-    base.map(|base| rate(base).collect()).unwrap_or_default()
+    let Some(rate) = &cell.rate else { return BTreeMap::new() };
+    cell.kept().filter_map(|round| Some((round.round, cell.rate_of(round, rate.base)?))).collect()
 }
 
 /// The logarithms of the ratio of two cells' rates, by round; no number where one did nothing.

@@ -28,7 +28,7 @@ use crate::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_e
 use crate::document::{Document, RunInfo, TargetInfo};
 use crate::environment::{self, Change};
 use crate::marks::{Mark, MarkCode};
-use crate::summary::{mean_and_half_width, round_rate};
+use crate::summary::mean_and_half_width;
 
 pub use guard::{Guarded, Outcome, Unguarded};
 
@@ -386,7 +386,7 @@ pub fn is_simulated(cell: &Cell) -> bool {
 }
 
 fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {
-    cell.kept().filter_map(move |round| round_rate(round, cell.together, base, cell.state.clock))
+    cell.kept().filter_map(move |round| cell.rate_of(round, base))
 }
 
 /// The rate of a cell in the unit of another rate. One that counts something else is computed anew: rounds know both.

@@ -2,7 +2,7 @@
 //! 2.0.1): rounds of a fixed time until the rate is steady. It is only read, or all of it overwritten.
 
 use stats::summary::RateUnit;
-use stats::{Cell, ParameterValue, Round, Steadiness, steady, summary};
+use stats::{Cell, ParameterValue, Round, Steadiness, steady};
 use units::{Bytes, Nanos};
 use workload::Program;
 use workload::programs::{device, load};
@@ -112,7 +112,7 @@ fn settled(cell: &Cell) -> Option<String> {
     let name = format!("{}{depth} on {}", cell.program, cell.target);
     let rounds: Vec<u32> = cell.kept().map(|round| round.round).collect();
     let (first, last) = (rounds.first()?, rounds.last()?);
-    let per_second = |round: &Round| summary::round_rate(round, cell.together, rate.base, cell.state.clock);
+    let per_second = |round: &Round| cell.rate_of(round, rate.base);
     let fresh = cell.rounds.first().and_then(per_second)? * rate.value / rate.per_second;
     let unit = &rate.unit;
     let fresh = format!("fresh {} {unit}", report::significant(fresh, 3));

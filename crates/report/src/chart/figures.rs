@@ -1,6 +1,6 @@
 //! What charts say of a cell in words, and in which order they name targets.
 
-use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate, summary};
+use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::words::listed;
 use crate::numbers::{RUNS, figure, significant, supported_digits, time_each};
@@ -144,7 +144,7 @@ pub(super) fn in_unit(rate: &Rate, per_second: f64) -> f64 {
 /// The rate of every round that counts, in the unit of the rate.
 fn rounds(cell: &Cell) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
-    let of_round = |round| summary::round_rate(round, cell.together, rate.base, cell.state.clock);
+    let of_round = |round| cell.rate_of(round, rate.base);
     cell.kept().filter_map(of_round).map(|per_second| in_unit(rate, per_second)).collect()
 }
 

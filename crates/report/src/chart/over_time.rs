@@ -270,7 +270,7 @@ impl Program<'_> {
             let of_cell = |cell: &&Cell| {
                 let round = self.rounds(cell).find(|round| round.round == *number)?;
                 let rate = cell.rate.as_ref()?;
-                let per_second = stats::summary::round_rate(round, cell.together, rate.base, cell.state.clock)?;
+                let per_second = cell.rate_of(round, rate.base)?;
                 let figure = match rate.unit.as_str() {
                     RUNS => format!("{}/run", time_each(per_second, 3)),
                     unit => format!("{} {unit}", significant(figures::in_unit(rate, per_second), 3)),

@@ -1,7 +1,7 @@
 //! What all figures come from: the rounds as a table, and the documents for other programs.
 
 use maud::{Markup, PreEscaped, html};
-use stats::{Cell, Document, summary};
+use stats::{Cell, Document};
 
 use super::parts::wide;
 use super::{Detail, Run, run as one_run};
@@ -51,7 +51,7 @@ pub fn rounds(document: &Document, has_rates: bool) -> Markup {
                         td { (rate.map_or("n.m.", |rate| rate.unit.as_str())) }
                         @for round in &cell.rounds {
                             @let value = rate.and_then(|rate| {
-                                let of_round = summary::round_rate(round, cell.together, rate.base, cell.state.clock)?;
+                                let of_round = cell.rate_of(round, rate.base)?;
                                 Some(significant(of_round * rate.value / rate.per_second, 4))
                             });
                             td class="n" {
