@@ -23,7 +23,7 @@ impl Deadline {
         self.holds_after(since(self.started), span)
     }
 
-    /// Whether what takes so long ends in time if it begins now: what is of use and no more is not begun to end late.
+    /// Whether what takes so long ends in its time if it begins now.
     pub fn fits(self, span: Nanos) -> bool {
         span <= self.rest()
     }

@@ -86,10 +86,9 @@ impl<'a> Conductor<'a> {
         Some(before.saturating_add((left.0 / each).try_into().unwrap_or(u32::MAX)))
     }
 
-    /// Whether there is time for one round more, after so many that took so long on average: one that nothing can be
-    /// decided without may end a little late.
-    pub fn affords(&self, deadline: Deadline, ran: u32, each: Nanos) -> bool {
-        if ran < self.least { deadline.holds(each) } else { deadline.fits(each) }
+    /// Whether so many rounds are enough to decide anything.
+    pub fn has_enough(&self, ran: u32) -> bool {
+        ran >= self.least
     }
 
     /// Refuses to go on where the first round shows that there is no time for as many as decide anything, and nobody made

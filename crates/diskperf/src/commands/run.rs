@@ -477,10 +477,11 @@ fn run_rounds(
     for round in 1..=plan.rounds {
         let affords = match deadline {
             Some(_) if ran == 0 => true,
-            Some(deadline) => {
-                let each = mean(began, ran);
-                conductor.as_ref().map_or_else(|| deadline.holds(each), |one| one.affords(deadline, ran, each))
+            // A round that is of use and no more is not worth to be late for.
+            Some(deadline) if conductor.as_ref().is_some_and(|conductor| conductor.has_enough(ran)) => {
+                deadline.fits(mean(began, ran))
             }
+            Some(deadline) => deadline.holds(mean(began, ran)),
             None => affords(plan, ran, began),
         };
         let mut those = plan.alternatives.iter().zip(&*histories);
