@@ -66,7 +66,7 @@ fn tasks(line: &Value) -> Option<Figure> {
     let (all, right) = (line["tasks"].as_u64()?, line["right"].as_u64()?);
     let both = line["right_and_inside"].as_u64()?;
     Some(Figure {
-        what: format!("`choose` between two limited disks, {all} pairs from a seed"),
+        what: format!("`choose` between two disks of unknown speed, {all} pairs from a seed"),
         asked: "right answer and true size inside the interval in 19 of 20".to_owned(),
         measured: format!("{right} right, {both} with the true size inside"),
         reached: all >= 20 && both * 20 >= all * 19,
