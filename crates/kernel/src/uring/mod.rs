@@ -4,7 +4,9 @@
 //! begins; afterwards nothing of it holds a file. What is no read or write at a place of its own is a plain call, made
 //! while nothing is under way.
 
+mod memory;
 mod setup;
+mod slots;
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,20 +17,18 @@ use io_uring::squeue::{Entry, Flags, SubmissionQueue};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, Submitter, opcode};
 use rustix::io::Errno;
-use units::{Bytes, Host, Moment, Nanos};
+use units::{Host, Moment, Nanos};
 use workload::{HANDLES, Handle, Op, Overlap, Place, Reason, Recorder, Step, Steps};
 
 use crate::clocks::now;
-use crate::data::{Draw, Pages};
 use crate::fault::Fault;
 use crate::in_turn::{failed, sleep_until};
-use crate::posix::RING_BYTES;
 use crate::process::{Process, reason, whole};
 
+use memory::Memory;
+pub use memory::ring_memory;
 pub use setup::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
-
-/// Where memory begins and ends that calls work on.
-const PAGE: usize = 4096;
+use slots::FreeSlots;
 
 /// A ring, with all that is under way in it.
 pub(crate) struct Uring {
@@ -47,21 +47,12 @@ const MOST_REFUSED: u32 = 1000;
 struct Work {
     memory: Memory,
     slots: Vec<Slot>,
-    free: Free,
+    free: FreeSlots,
     /// The descriptor that is registered for each handle; below zero, none.
     files: [RawFd; HANDLES],
     registers_files: bool,
     registers_memory: bool,
     overlap: Overlap,
-}
-
-/// The slots under which nothing is under way. The one that has been free longest is taken next, so that what all slots
-/// hold is written before any of it is again, however few are under way.
-struct Free {
-    /// As many as there are slots: a ring, of which `count` from `first` on are free.
-    slots: Vec<u32>,
-    first: usize,
-    count: usize,
 }
 
 /// A read or a write that is under way, or room for one.
@@ -71,20 +62,6 @@ struct Slot {
     issued: Moment<Host>,
     /// Where its last write began in the slot's part of the data.
     at: u32,
-}
-
-/// What ops work on: for each slot, data to be written, of which a call begins anywhere in the first part, and room
-/// for what is read.
-struct Memory {
-    pages: Pages,
-    /// Where the pages begin, and how many bytes they are.
-    base: *mut u8,
-    bytes: usize,
-    /// Bytes of a slot's first part in which a write may begin: a power of two, or zero.
-    starts: u32,
-    /// Bytes of its data, and of all of it.
-    data: usize,
-    slot: usize,
 }
 
 /// What comes next where it must wait until nothing is under way.
@@ -119,7 +96,7 @@ impl Uring {
         let work = Work {
             memory,
             slots: vec![Slot { place: nothing, issued: Moment::ZERO, at: 0 }; overlap.depth as usize],
-            free: Free::all(overlap.depth),
+            free: FreeSlots::all(overlap.depth),
             files: [-1; HANDLES],
             registers_files: false,
             registers_memory: false,
@@ -212,7 +189,7 @@ impl Uring {
                     None => {}
                 }
             }
-            if self.work.under_way() == 0 {
+            if self.work.in_flight() == 0 {
                 match held.take() {
                     Some(Held::Op(op, issued)) => {
                         self.forget(&op);
@@ -358,45 +335,9 @@ pub(crate) fn trial() -> Result<Vec<Lack>, String> {
     }
 }
 
-impl Free {
-    /// So many, all of them free.
-    fn all(slots: u32) -> Free {
-        Free { slots: (0..slots).collect(), first: 0, count: slots as usize }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    #[inline(always)]
-    fn first(&self) -> Option<u32> {
-        if self.count > 0 { Some(self.slots[self.first]) } else { None }
-    }
-
-    #[inline(always)]
-    fn take_first(&mut self) {
-        self.first = self.beyond(1);
-        self.count -= 1;
-    }
-
-    #[inline(always)]
-    fn give_back(&mut self, slot: u32) {
-        let last = self.beyond(self.count);
-        self.slots[last] = slot;
-        self.count += 1;
-    }
-
-    /// So many beyond the first, no more than there are.
-    #[inline(always)]
-    fn beyond(&self, count: usize) -> usize {
-        let at = self.first + count;
-        if at < self.slots.len() { at } else { at - self.slots.len() }
-    }
-}
-
 impl Work {
-    fn under_way(&self) -> usize {
-        self.slots.len() - self.free.count
+    fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.count() as usize
     }
 
     /// The file of a handle. It is registered where that is possible.
@@ -461,67 +402,10 @@ impl Drop for Uring {
         // The kernel lets go of a ring's files some time after the ring is gone, and a file system that has open files
         // cannot be unmounted.
         let _ = self.ring.submitter().unregister_files();
-        if self.work.under_way() > 0 {
+        if self.work.in_flight() > 0 {
             // The world has failed, or a recorder panicked: the kernel may still write to this memory.
             std::mem::forget(std::mem::take(&mut self.work.memory.pages));
         }
-    }
-}
-
-/// How a ring's memory is divided.
-struct Layout {
-    starts: u32,
-    data: usize,
-    slot: usize,
-}
-
-impl Layout {
-    fn of(Overlap { depth, largest, writes, .. }: Overlap) -> Layout {
-        let room = (largest as usize).next_multiple_of(PAGE);
-        let starts = if writes { (RING_BYTES / depth.max(1)).next_power_of_two() } else { 0 };
-        let data = if writes { (starts as usize).next_multiple_of(PAGE) + room } else { 0 };
-        Layout { starts, data, slot: data + room }
-    }
-}
-
-/// Memory that a ring works on for so much under way.
-pub fn ring_memory(overlap: Overlap) -> Bytes {
-    Bytes(Layout::of(overlap).slot as u64 * u64::from(overlap.depth))
-}
-
-impl Memory {
-    fn new(overlap: Overlap, process: &Process) -> Result<Memory, Fault> {
-        let Layout { starts, data, slot } = Layout::of(overlap);
-        let mut pages = Pages::zeroed(slot * overlap.depth as usize)?;
-        if overlap.writes {
-            process.fill(pages.bytes_mut());
-        }
-        let bytes = pages.bytes_mut();
-        let (base, bytes) = (bytes.as_mut_ptr(), bytes.len());
-        Ok(Memory { pages, base, bytes, starts, data, slot })
-    }
-
-    /// The next data of a slot, of which the kernel only reads, stamped for `offset` of the file `identity`.
-    #[inline]
-    fn data(&mut self, slot: u32, at: &mut u32, length: u32, identity: u64, offset: u64) -> *mut u8 {
-        let (starts, bytes) = (self.starts, self.data);
-        Draw::from(self.part(slot, 0, bytes), starts, at, length).next(identity, offset).as_ptr().cast_mut()
-    }
-
-    /// A slot's room for what is read.
-    #[inline]
-    fn room(&mut self, slot: u32, length: u32) -> *mut u8 {
-        self.part(slot, self.data, length as usize).as_mut_ptr()
-    }
-
-    /// Bytes of a slot under which nothing is under way. Others are the kernel's meanwhile.
-    #[inline]
-    fn part(&mut self, slot: u32, from: usize, bytes: usize) -> &mut [u8] {
-        let begin = slot as usize * self.slot + from;
-        assert!(begin + bytes <= self.bytes, "a slot beyond the memory");
-        // SAFETY: in bounds of the memory, as asserted. Of this slot nothing is under way, so that nobody else has these
-        // bytes, and no reference to the rest is made.
-        unsafe { std::slice::from_raw_parts_mut(self.base.add(begin), bytes) }
     }
 }
 
@@ -548,27 +432,4 @@ fn place_of(op: &Op) -> Option<Place> {
 fn interrupt<S: Steps, R: Recorder<Host>>(stream: &mut S, recorder: &mut R, now: Moment<Host>) {
     let op = stream.find_map(|step| if let Step::Op(op) = step { Some(op) } else { None });
     op.iter().for_each(|op| recorder.record(op, now, now, Err(Reason::Interrupted)));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_slot_that_has_been_free_longest_is_taken_next() {
-        let mut free = Free::all(3);
-        let taken: Vec<u32> = (0..7)
-            .map(|_| {
-                let slot = free.first().expect("a free one");
-                free.take_first();
-                free.give_back(slot);
-                slot
-            })
-            .collect();
-        assert_eq!(taken, [0, 1, 2, 0, 1, 2, 0]);
-        (0..3).for_each(|_| free.take_first());
-        assert!(free.is_empty() && free.first().is_none());
-        [2, 0].into_iter().for_each(|slot| free.give_back(slot));
-        assert_eq!((free.first(), free.count), (Some(2), 2));
-    }
 }
