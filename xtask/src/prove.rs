@@ -9,6 +9,7 @@
 //!   3. the table says for each figure what was asked, what was measured, and by which command.
 
 mod comparisons;
+mod depth;
 mod figures;
 mod fio;
 mod law;
@@ -50,7 +51,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 20] = [
+const EXPERIMENTS: [Experiment; 21] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -59,6 +60,7 @@ const EXPERIMENTS: [Experiment; 20] = [
     throttled::EXPERIMENT,
     law::EXPERIMENT,
     fio::EXPERIMENT,
+    depth::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],

@@ -43,6 +43,12 @@ pub(crate) struct Uring {
 /// second or more. Chosen: longer than it takes to free memory, shorter than somebody waits who has told it to stop.
 const MOST_REFUSED: u32 = 1000;
 
+/// Completions that are handled after a wait before their slots are filled and submitted again; each following batch is
+/// twice as large. A device that returns a whole queue at once, as virtio disks do, would be idle until all of it were
+/// handled and submitted again. Measured on a virtio disk at depth 32: 8, then 16, cost as few instructions as one batch
+/// of 32 did, and reached the rate of a submission per completion.
+const FIRST_BATCH: usize = 8;
+
 /// What is under way in a ring, and what it works with.
 struct Work {
     memory: Memory,
@@ -50,6 +56,8 @@ struct Work {
     free: FreeSlots,
     /// The descriptor that is registered for each handle; below zero, none.
     files: [RawFd; HANDLES],
+    /// The file of the last entries, until a handle changes its file.
+    known: Option<Target>,
     registers_files: bool,
     registers_memory: bool,
     overlap: Overlap,
@@ -98,6 +106,7 @@ impl Uring {
             slots: vec![Slot { place: nothing, issued: Moment::ZERO, at: 0 }; overlap.depth as usize],
             free: FreeSlots::all(overlap.depth),
             files: [-1; HANDLES],
+            known: None,
             registers_files: false,
             registers_memory: false,
             overlap,
@@ -150,6 +159,7 @@ impl Uring {
         // The intended start of the next op.
         let mut due: Option<Moment<Host>> = None;
         let mut is_over = false;
+        let mut batch = FIRST_BATCH;
         loop {
             if held.is_none() && !is_over && !self.work.free.is_empty() {
                 let issued = if due.is_some() { now() } else { moment() };
@@ -206,8 +216,9 @@ impl Uring {
                 }
                 continue;
             }
-            self.wait(due.filter(|_| held.is_none() && !is_over && !self.work.free.is_empty()))?;
-            if self.hear(recorder, moment()) {
+            let has_waited = self.enter(due.filter(|_| held.is_none() && !is_over && !self.work.free.is_empty()))?;
+            batch = if has_waited { FIRST_BATCH } else { (2 * batch).min(self.work.slots.len()) };
+            if self.hear(recorder, moment(), batch) {
                 // What was to come next does not.
                 is_over = true;
                 held = None;
@@ -229,13 +240,16 @@ impl Uring {
     ) -> Option<(Place, NotIssued)> {
         let (submitter, mut queue, _) = self.ring.split();
         let work = &mut self.work;
-        let mut known: Option<Target> = None;
+        let mut known = work.known;
         while let Some(slot) = work.free.first() {
             let place = stream.place()?;
             let target = match known {
                 Some(target) if target.handle == place.handle => target,
                 _ => match work.target(process, &submitter, place.handle) {
-                    Ok(target) => *known.insert(target),
+                    Ok(target) => {
+                        work.known = Some(target);
+                        *known.insert(target)
+                    }
                     Err(reason) => return Some((place, NotIssued::Refused(reason))),
                 },
             };
@@ -258,12 +272,12 @@ impl Uring {
         Ok(())
     }
 
-    /// Tells the recorder of all that has returned; says whether anything failed.
+    /// Passes up to `batch` completions to the recorder, and returns whether an operation failed.
     #[inline(never)]
-    fn hear<R: Recorder<Host>>(&mut self, recorder: &mut R, returned: Moment<Host>) -> bool {
+    fn hear<R: Recorder<Host>>(&mut self, recorder: &mut R, returned: Moment<Host>, batch: usize) -> bool {
         let Work { slots, free, .. } = &mut self.work;
         let mut has_failed = false;
-        for completion in self.ring.completion() {
+        for completion in self.ring.completion().take(batch) {
             let slot = completion.user_data() as u32;
             free.give_back(slot);
             let Slot { place, issued, .. } = slots[slot as usize];
@@ -285,6 +299,7 @@ impl Uring {
     /// The op will change which file a handle is, so that its number may come to mean another one.
     fn forget(&mut self, op: &Op) {
         if let Op::Open { handle, .. } | Op::Create { handle, .. } | Op::Close { handle } = op {
+            self.work.known = None;
             let index = usize::from(handle.0) % HANDLES;
             if self.work.files[index] >= 0 {
                 self.work.set_file(&self.ring.submitter(), index, -1);
@@ -292,30 +307,32 @@ impl Uring {
         }
     }
 
-    /// Issues what is in the ring, and waits until something has returned, or until then.
-    #[inline]
-    fn wait(&mut self, until: Option<Moment<Host>>) -> Result<(), Fault> {
+    /// Submits the new entries. If the ring has no completion yet, waits for one, or until then. Returns whether it
+    /// waited.
+    #[inline(always)]
+    fn enter(&mut self, until: Option<Moment<Host>>) -> Result<bool, Fault> {
+        let is_waiting = self.ring.completion().is_empty();
         let submitter = self.ring.submitter();
-        let waited = match until {
-            None => submitter.submit_and_wait(1),
-            Some(until) => {
+        let entered = match until {
+            Some(until) if is_waiting => {
                 let left = until.since_zero().saturating_sub(now().since_zero()).0;
                 let left = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
                 submitter.submit_with_args(1, &SubmitArgs::new().timespec(&left))
             }
+            _ => submitter.submit_and_wait(usize::from(is_waiting)),
         };
-        match waited {
+        match entered {
             Ok(_) => {
                 self.refused = 0;
-                Ok(())
+                Ok(is_waiting)
             }
             // A signal, the time, or too much at once: what has returned is there all the same.
             Err(error) => match error.raw_os_error() {
-                Some(libc::EINTR | libc::ETIME) => Ok(()),
+                Some(libc::EINTR | libc::ETIME) => Ok(is_waiting),
                 Some(libc::EAGAIN | libc::EBUSY) if self.refused < MOST_REFUSED => {
                     self.refused += 1;
                     thread::sleep(Duration::from_millis(1));
-                    Ok(())
+                    Ok(is_waiting)
                 }
                 _ => Err(Fault::Issue(error)),
             },
