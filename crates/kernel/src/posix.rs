@@ -1,7 +1,7 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,6 +20,7 @@ use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
 use crate::extents;
 use crate::fault::Fault;
+use crate::guard::Given;
 use crate::in_turn::{Calls, Nowhere, run_one};
 use crate::mapped::Mapped;
 use crate::process::Process;
@@ -53,30 +54,24 @@ pub struct Posix {
 impl Posix {
     /// One program at each station. A program ends early, as interrupted, once `stop` is set.
     pub fn new(stations: Vec<Station>, largest_call: u32, seed: u64, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
-        let mut world = Posix::with_ring(stations, RING_BYTES, largest_call, seed, stop)?;
+        // No two write the same.
+        let at = |(index, station)| Program::at(station, RING_BYTES, largest_call, seed ^ index);
+        let mut world = Posix::of((0..).zip(stations).map(at).collect::<Result<_, Fault>>()?, stop);
         world.programs.iter_mut().for_each(Program::look_behind_given);
         world.waiting_at_first = world.source.dirtiness().map(|dirtiness| dirtiness.pages);
         Ok(world)
     }
 
-    /// One program that stands in no folder of ours and works on the paths that the user gave, with one
+    /// One program that stands in no folder of ours and works on the files that the user named, with one
     /// buffer of the size of its calls. No device is watched: to look for one takes longer than such a
     /// program does.
-    pub fn on_given(given: Vec<PathBuf>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
-        Posix::with_ring(vec![Station { workspace: None, given }], 0, largest_call, 0, stop)
+    pub fn on_given(given: Vec<Given>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
+        Ok(Posix::of(vec![Program::on(None, given, 0, largest_call, 0)?], stop))
     }
 
-    fn with_ring(
-        stations: Vec<Station>,
-        ring_bytes: u32,
-        largest_call: u32,
-        seed: u64,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Posix, Fault> {
-        // No two write the same.
-        let at = |(index, station)| Program::at(station, ring_bytes, largest_call, seed ^ index);
-        Ok(Posix {
-            programs: (0..).zip(stations).map(at).collect::<Result<_, Fault>>()?,
+    fn of(programs: Vec<Program>, stop: Arc<AtomicBool>) -> Posix {
+        Posix {
+            programs,
             stop,
             held: Arc::default(),
             watched_since: None,
@@ -87,7 +82,7 @@ impl Posix {
             patience: Patience::default(),
             lacks: (Vec::new(), 0),
             told_of_left: Vec::new(),
-        })
+        }
     }
 
     /// By what means files may be removed from memory, from now on; fails where one cannot be used here.

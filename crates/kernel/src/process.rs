@@ -13,6 +13,7 @@ use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, P
 use crate::command::Commands;
 use crate::data::{self, Pages, Ring};
 use crate::fault::Fault;
+use crate::guard::Given;
 use crate::raw::RawDevice;
 
 /// The rights of `creat(path, 0666)`, less the umask.
@@ -51,12 +52,13 @@ struct OpenFile {
 }
 
 impl Process {
-    /// A program that stands in `root`, or in no folder of ours; `given` are the paths that the user gave.
+    /// A program that stands in `root`, or in no folder of ours; `given` are the files that the user named, each with the
+    /// path that it is opened by.
     /// Incompressible data are made ready that come again after `ring_bytes`, and room for calls of
     /// `largest_call` bytes.
     pub(crate) fn new(
         root: Option<OwnedFd>,
-        given: Vec<CString>,
+        given: Vec<(CString, Given)>,
         ring_bytes: u32,
         largest_call: u32,
         seed: u64,
@@ -301,6 +303,8 @@ impl Process {
                 return Err(Reason::Denied);
             }
             _ => {
+                let flags =
+                    if is_given { self.names.given(name)?.1.flags(flags).ok_or(Reason::Denied)? } else { flags };
                 let mut buffer = NameBuffer::default();
                 let (directory, path) = self.names.resolve(name, &mut buffer)?;
                 rustix::fs::openat(directory, path, flags, FILE_RIGHTS).map_err(reason)?
@@ -322,18 +326,21 @@ struct Names {
     root: Option<OwnedFd>,
     /// Directory `n` of the tree is the entry at `n`, opened when first used.
     directories: Vec<Option<OwnedFd>>,
-    given: Vec<CString>,
+    given: Vec<(CString, Given)>,
 }
 
 impl Names {
     #[inline]
     fn resolve<'a>(&'a mut self, name: Name, buffer: &'a mut NameBuffer) -> Result<(BorrowedFd<'a>, &'a CStr), Reason> {
         if name.directory == Directory::GIVEN {
-            let path = self.given.get(name.number as usize).ok_or(Reason::NotFound)?;
-            return Ok((CWD, path));
+            return Ok((CWD, &self.given(name)?.0));
         }
         let path = buffer.write(b'f', name.number);
         Ok((self.directory(name.directory)?, path))
+    }
+
+    fn given(&self, name: Name) -> Result<&(CString, Given), Reason> {
+        self.given.get(name.number as usize).ok_or(Reason::NotFound)
     }
 
     #[inline]

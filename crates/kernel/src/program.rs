@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::caches::Sight;
 use crate::devices::Device;
 use crate::fault::Fault;
+use crate::guard::Given;
 use crate::place::{self, Place};
 use crate::process::{GivenDevice, Process};
 use crate::stack;
@@ -19,7 +20,8 @@ use crate::workspace::Workspace;
 pub struct Station {
     /// Its folder; none for a program that only works on given paths.
     pub workspace: Option<Workspace>,
-    /// The paths that its given names stand for.
+    /// The files that its given names stand for. They are only read; a device that is to be written is given by
+    /// [`crate::Posix::overwrite`].
     pub given: Vec<PathBuf>,
 }
 
@@ -44,14 +46,40 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) fn at(station: Station, ring_bytes: u32, largest_call: u32, seed: u64) -> Result<Program, Fault> {
         let Station { workspace, given } = station;
-        let paths = given
+        let given = given.into_iter().map(Given::Read).collect();
+        Program::on(workspace, given, ring_bytes, largest_call, seed)
+    }
+
+    /// The same with files that may be written.
+    pub(crate) fn on(
+        workspace: Option<Workspace>,
+        given: Vec<Given>,
+        ring_bytes: u32,
+        largest_call: u32,
+        seed: u64,
+    ) -> Result<Program, Fault> {
+        let paths: Vec<PathBuf> = given.iter().map(Given::path).collect();
+        let named = paths
             .iter()
-            .map(|path| CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone())))
-            .collect::<Result<_, _>>()?;
+            .zip(given)
+            .map(|(path, given)| {
+                let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Fault::Path(path.clone()))?;
+                Ok((path, given))
+            })
+            .collect::<Result<_, Fault>>()?;
         let root = workspace.as_ref().map(Workspace::open).transpose()?;
-        let process = Process::new(root, paths, ring_bytes, largest_call, seed)?;
+        let process = Process::new(root, named, ring_bytes, largest_call, seed)?;
         let devices = workspace.as_ref().map(devices_under).unwrap_or_default();
-        Ok(Program { process, workspace, given, devices, sight: None, sees_unwritten: None, remount: None, left: None })
+        Ok(Program {
+            process,
+            workspace,
+            given: paths,
+            devices,
+            sight: None,
+            sees_unwritten: None,
+            remount: None,
+            left: None,
+        })
     }
 
     /// The devices directly under its folder.

@@ -6,6 +6,7 @@ use std::slice;
 use std::sync::Arc;
 
 use kernel::Posix;
+use kernel::guard::{Found, Given};
 use workload::{Access, Handle, Issue, Mode, Name, Op, Reason, Step, Steps, Tally, World};
 
 const FILE: Handle = Handle(0);
@@ -63,7 +64,8 @@ fn run(op: impl Fn(u64) -> Op, to: u64) -> (Tally, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("file");
     fs::write(&path, vec![7; 2 * PAGE as usize]).expect("a file");
-    let mut world = Posix::on_given(vec![path.clone()], PAGE as u32, Arc::default()).expect("a world");
+    let found = Found::at(&path).expect("it can be looked at").expect("it is there");
+    let mut world = Posix::on_given(vec![Given::Write(found)], PAGE as u32, Arc::default()).expect("a world");
     let mut tally = Tally::default();
     let stream = Cut::new(path.clone(), op, to);
     world.run(&mut [stream], slice::from_mut(&mut tally)).expect("it runs");

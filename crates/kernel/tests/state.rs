@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
+use kernel::guard::Given;
 use kernel::{Means, Posix};
 use testkit::skip;
 use workload::programs::mckusick::Classic;
@@ -137,7 +138,7 @@ fn a_given_file_is_evicted_only_when_that_is_allowed() {
     let path = parent.path().join("given");
     let mut file = File::create(&path).expect("a file");
     file.write_all(&vec![1; BYTES as usize]).expect("room");
-    let mut world = Posix::on_given(vec![path], 8192, Arc::default()).expect("a world");
+    let mut world = Posix::on_given(vec![Given::Read(path)], 8192, Arc::default()).expect("a world");
     assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NotOurs));
     world.allow(Means { given: true, drop_caches: false }).expect("no rights needed");
     assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);

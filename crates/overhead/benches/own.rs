@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use diskperf::calibrate::own_ns;
 use diskperf::runner;
+use kernel::guard::Given;
 use kernel::{Posix, now};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
@@ -72,7 +73,7 @@ struct Sides {
 
 fn measure(path: &Path, pairs: usize, reads: u64) -> Vec<Sides> {
     std::fs::write(path, vec![1; (BLOCKS * u64::from(BLOCK)) as usize]).expect("a file");
-    let mut world = Posix::on_given(vec![path.to_owned()], BLOCK, Arc::default()).expect("a world");
+    let mut world = Posix::on_given(vec![Given::Read(path.to_owned())], BLOCK, Arc::default()).expect("a world");
     let phase = phase(reads);
     let file = OwnedFd::from(File::open(path).expect("the file"));
     let pair = |number: usize| {

@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 37] = [
+const PLACES: [(&str, &[Deed], &str); 39] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -78,6 +78,7 @@ const PLACES: [(&str, &[Deed], &str); 37] = [
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/command.rs", &[Run], "the command that a person gave as the load"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
+    ("crates/kernel/src/guard/file.rs", &[Hold], "a new file, so that one that is there is not emptied"),
     ("crates/kernel/src/guard/mod.rs", &[Hold], "whether somebody else holds a device; for reading, let go at once"),
     ("crates/kernel/src/bounded.rs", &[Read], "so much of a file and no more"),
     ("crates/kernel/src/image/file.rs", &[Read], "its unit tests, what they have made"),
@@ -92,6 +93,7 @@ const PLACES: [(&str, &[Deed], &str); 37] = [
     ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
     ("crates/kernel/src/tuning/tests.rs", &[Read, Scratch], "a queue of plain files"),
     ("crates/kernel/src/workspace.rs", &[Delete], "the private folder that programs stand in"),
+    ("crates/kernel/tests/given.rs", &[Delete], "names in the test's own folder"),
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
     ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),

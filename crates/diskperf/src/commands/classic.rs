@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kernel::Posix;
+use kernel::guard::Given;
 use kernel::place::free_bytes;
 use units::Bytes;
 use workload::programs::mckusick::{BYTES_1983, Classic};
@@ -18,9 +19,12 @@ use crate::exit::Exit;
 
 pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
     let path = Path::new(file);
-    check(classic, path)?;
+    let given = match classic {
+        Classic::Read8192 => to_read(classic, path)?,
+        _ => to_write(classic, path)?,
+    };
     // Nobody sets the flag: Ctrl-C ends this program as it ended the original, and leaves the file.
-    let mut world = Posix::on_given(vec![path.to_owned()], classic.call_bytes(), Arc::default())?;
+    let mut world = Posix::on_given(vec![given], classic.call_bytes(), Arc::default())?;
     let mut tally = Tally::default();
     world.run(&mut [classic.steps(Name::given(0), BYTES_1983)], std::slice::from_mut(&mut tally))?;
     match tally.failure {
@@ -29,29 +33,42 @@ pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
     }
 }
 
-/// What the originals did not look at: a name under /dev is a typing error and would be created, a device
-/// would be overwritten, and a short file "reads" 8 MB in no time.
-fn check(classic: Classic, path: &Path) -> Result<(), Error> {
-    let needs_file = matches!(classic, Classic::Read8192 | Classic::Rewrite8192);
-    let metadata = if needs_file { Some(given::existing(path)?) } else { given::creatable(path)? };
-    let Some(metadata) = metadata else { return check_room(path, 0) };
+/// What the original did not look at: a short file is read in no time.
+fn to_read(classic: Classic, path: &Path) -> Result<Given, Error> {
+    let metadata = given::existing(path)?;
     if metadata.is_dir() {
         return Err(Error::IsADirectory(path.to_owned()));
     }
-    if given::is_device(&metadata) && classic != Classic::Read8192 {
-        return Err(Error::WouldOverwrite(path.to_owned()));
-    }
-    if classic != Classic::Read8192 {
-        given::shown_by_no_device(path)?;
-    }
-    if !metadata.is_file() && !given::is_device(&metadata) {
+    if metadata.is_file() {
+        check_length(classic, path, metadata.len())?;
+    } else if !given::is_device(&metadata) {
         return Err(Error::NotAFile(path.to_owned()));
     }
-    if metadata.is_file() && needs_file && metadata.len() < BYTES_1983 {
-        let (holds, needs) = (Bytes(metadata.len()), Bytes(BYTES_1983));
-        return Err(Error::TooShort { path: path.to_owned(), program: classic.name(), holds, needs });
+    Ok(Given::Read(path.to_owned()))
+}
+
+/// What the originals did not look at: a name under /dev is a typing error and would be created, and a device would be
+/// overwritten. The file is found once, judged, and opened as it was found: its name may lead elsewhere by then.
+fn to_write(classic: Classic, path: &Path) -> Result<Given, Error> {
+    let found = given::writable(path)?;
+    let metadata = found.as_ref().map(|found| found.metadata()).transpose();
+    let metadata = metadata.map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+    if classic == Classic::Rewrite8192 {
+        let bytes = metadata.map(|metadata| metadata.len()).ok_or_else(|| Error::Missing(path.to_owned()))?;
+        check_length(classic, path, bytes)?;
+    } else {
+        check_room(path, metadata.map_or(0, |metadata| metadata.blocks() * 512))?;
     }
-    if needs_file { Ok(()) } else { check_room(path, metadata.blocks() * 512) }
+    Ok(found.map_or_else(|| Given::Create(path.to_owned()), Given::Write))
+}
+
+/// Refuses a file with less than eight megabytes.
+fn check_length(classic: Classic, path: &Path, bytes: u64) -> Result<(), Error> {
+    if bytes >= BYTES_1983 {
+        return Ok(());
+    }
+    let (holds, needs) = (Bytes(bytes), Bytes(BYTES_1983));
+    Err(Error::TooShort { path: path.to_owned(), program: classic.name(), holds, needs })
 }
 
 /// Refuses where eight megabytes have no room; what an old file of that name takes up will be free.

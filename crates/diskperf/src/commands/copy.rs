@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use kernel::Posix;
+use kernel::guard::Given;
 use kernel::place::Place;
 use stats::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Nanos, per_second};
@@ -81,9 +82,9 @@ struct Copying {
 
 /// Runs the command.
 pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
-    let copying = check(Path::new(&arguments.old), Path::new(&arguments.new))?;
+    let (copying, target) = check(Path::new(&arguments.old), Path::new(&arguments.new))?;
     let stop = Stop::on_signals()?;
-    let given = vec![copying.old.clone(), copying.new.clone()];
+    let given = vec![Given::Read(copying.old.clone()), target];
     let mut world = Posix::on_given(given, arguments.buffer, stop.flag())?;
     world.heed_holding(stop.held());
     let (old, new) = (Name::given(0), Name::given(1));
@@ -104,23 +105,19 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
 
 /// What the original does not look at, before anything is touched:
 ///   1. OLD is a regular file, whose size is known;
-///   2. NEW is no directory, no device, no file that one shows and not OLD itself, by whatever name;
+///   2. NEW is a regular file that no loop device shows, and not OLD itself, by whatever name; it is opened as it was
+///      found, whatever its name leads to by then;
 ///   3. there is room for the copy, counting what an old NEW gives back.
-fn check(old: &Path, new: &Path) -> Result<Copying, Error> {
+fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
     // 1.
     let source = given::existing(old)?;
     regular(old, &source)?;
     // 2.
-    let target = given::creatable(new)?;
-    if let Some(target) = &target {
-        if given::is_device(target) {
-            return Err(Error::WouldOverwrite(new.to_owned()));
-        }
-        given::shown_by_no_device(new)?;
-        regular(new, target)?;
-        if (source.dev(), source.ino()) == (target.dev(), target.ino()) {
-            return Err(Error::SameFile { old: old.to_owned(), new: new.to_owned() });
-        }
+    let found = given::writable(new)?;
+    let target = found.as_ref().map(|found| found.metadata()).transpose();
+    let target = target.map_err(|source| Error::Unreadable { path: new.to_owned(), source })?;
+    if target.as_ref().is_some_and(|target| (source.dev(), source.ino()) == (target.dev(), target.ino())) {
+        return Err(Error::SameFile { old: old.to_owned(), new: new.to_owned() });
     }
     // 3.
     let bytes = source.len();
@@ -134,7 +131,8 @@ fn check(old: &Path, new: &Path) -> Result<Copying, Error> {
     if free < bytes {
         return Err(Error::NoRoom { path: folder.to_owned(), free: Bytes(free), needed: Bytes(bytes) });
     }
-    Ok(Copying { old: old.to_owned(), new: new.to_owned(), bytes, is_made: target.is_none() })
+    let copying = Copying { old: old.to_owned(), new: new.to_owned(), bytes, is_made: target.is_none() };
+    Ok((copying, found.map_or_else(|| Given::Create(new.to_owned()), Given::Write)))
 }
 
 fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use kernel::bounded;
-use kernel::guard::shown_by;
+use kernel::guard::{Found, Refusal, judge, shown_by};
 use kernel::place::is_under_dev;
 use units::Bytes;
 
@@ -65,11 +65,35 @@ pub fn is_device(metadata: &Metadata) -> bool {
     kind.is_block_device() || kind.is_char_device()
 }
 
+/// The regular file at the path, found and judged before it may be emptied; none if a file can be created there, as
+/// [`creatable`] says. Directories, devices, FIFOs and files that a loop device shows are refused.
+pub fn writable(path: &Path) -> Result<Option<Found>, Error> {
+    let found = Found::at(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+    match &found {
+        Some(found) => judge(found).map_err(|refusal| refused(path, refusal))?,
+        // What appears in between is not touched: the file is created, or not opened at all.
+        None => drop(creatable(path)?),
+    }
+    Ok(found)
+}
+
 /// Refuses a file that a loop device shows, as a device of its own or as what is mounted from it.
 pub fn shown_by_no_device(path: &Path) -> Result<(), Error> {
     match shown_by(path).into_iter().next() {
         Some(device) => Err(Error::WouldOverwriteLoop { path: path.to_owned(), device }),
         None => Ok(()),
+    }
+}
+
+/// Why a file is not written, as an error of the command.
+pub fn refused(path: &Path, refusal: Refusal) -> Error {
+    let path = path.to_owned();
+    match refusal {
+        Refusal::Directory => Error::IsADirectory(path),
+        Refusal::BlockDevice | Refusal::CharacterDevice { .. } => Error::WouldOverwrite(path),
+        Refusal::Shown(device) => Error::WouldOverwriteLoop { path, device },
+        Refusal::Unseen(errno) => Error::Unreadable { path, source: errno },
+        Refusal::Fifo | Refusal::Socket | Refusal::Link | Refusal::Unknown => Error::NotAFile(path),
     }
 }
 

@@ -13,6 +13,7 @@
 mod cleared;
 mod decide;
 mod fault;
+mod file;
 mod machine;
 mod signatures;
 mod uuid;
@@ -34,14 +35,14 @@ pub use cleared::Cleared;
 pub(crate) use decide::tests::fuzzed_reasons;
 pub use decide::{Kinship, Reason, Relative, Use};
 pub use fault::GuardFault;
+pub use file::{Found, Given, Refusal, judge};
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;
 pub use uuid::Uuid;
 
 use crate::devices::Device;
-use crate::loops::{backing, backing_at};
+use crate::loops::backing_at;
 use crate::place;
-use crate::stack::{folders, number_in};
 use decide::Seen;
 use machine::{Machine, Number};
 use signatures::OfFile;
@@ -227,13 +228,7 @@ pub(crate) fn is_of(reason: &Reason, uuid: Uuid) -> bool {
 
 /// The names of loop devices that show this file: writing to it would change them.
 pub fn shown_by(file: &Path) -> Vec<String> {
-    let Some(wanted) = backing_at(file) else { return Vec::new() };
-    let folders = folders(Path::new("/sys/block")).into_iter();
-    let devices = folders.filter_map(|folder| number_in(&folder)).filter_map(|(major, minor)| {
-        // Only those that lie on something: this is asked by programs that must start as fast as those of 1983.
-        Device::numbered(major, minor).filter(Device::is_file)
-    });
-    devices.filter(|device| backing(device).as_ref() == Some(&wanted)).map(|device| device.name).collect()
+    backing_at(file).map(|wanted| file::devices_showing(&wanted)).unwrap_or_default()
 }
 
 /// Looks at an open device. `is_ours` says that we have it exclusively; else that is tried where nothing else

@@ -1,0 +1,230 @@
+//! Files that a user names for writing. A name is resolved once. The file is then judged by its descriptor and opened
+//! through that descriptor, so that a name that changes meanwhile leads to no other file, and nothing is truncated before
+//! it was judged.
+
+use std::fmt::{self, Display};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::devices::Device;
+use crate::loops::{Backing, backing};
+use crate::stack::{folders, number_in};
+
+/// How a program creates a file that was not there when its name was looked at: an existing one is not opened, and a link
+/// is not followed.
+pub(crate) const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL);
+
+/// Why a file must not be written like a regular file.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It is a directory.
+    Directory,
+    /// It is a block device, which writing would overwrite.
+    BlockDevice,
+    /// It is a character device of this number: a terminal, /dev/null, or a device that writing changes.
+    CharacterDevice {
+        /// The major number.
+        major: u32,
+        /// The minor number.
+        minor: u32,
+    },
+    /// It is a FIFO.
+    Fifo,
+    /// It is a socket.
+    Socket,
+    /// It is a symbolic link, and the caller follows none.
+    Link,
+    /// It is something that this program does not know.
+    Unknown,
+    /// This loop device shows it, as a device and as what is mounted from it.
+    Shown(String),
+    /// The kernel does not say what it is.
+    Unseen(io::Error),
+}
+
+impl Display for Refusal {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Directory => to.write_str("it is a directory"),
+            Refusal::BlockDevice => to.write_str("it is a block device"),
+            Refusal::CharacterDevice { major, minor } => write!(to, "it is the character device {major}:{minor}"),
+            Refusal::Fifo => to.write_str("it is a FIFO"),
+            Refusal::Socket => to.write_str("it is a socket"),
+            Refusal::Link => to.write_str("it is a symbolic link"),
+            Refusal::Unknown => to.write_str("it is not a regular file"),
+            Refusal::Shown(device) => write!(to, "{device} shows it"),
+            Refusal::Unseen(error) => write!(to, "it cannot be looked at: {error}"),
+        }
+    }
+}
+
+/// Judges an open file: whether it may be emptied and written.
+///   1. It must be a regular file.
+///   2. No loop device may show it: writing would change the device, and what is mounted from it. Compared are the file's
+///      device and inode, as the descriptor gives them, whatever its names are.
+///
+/// A loop device that is attached to the file after this is not seen: nothing in Linux prevents that.
+pub fn judge(file: impl AsFd) -> Result<(), Refusal> {
+    let stat = rustix::fs::fstat(file).map_err(|errno| Refusal::Unseen(errno.into()))?;
+    // 1
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Directory => return Err(Refusal::Directory),
+        FileType::BlockDevice => return Err(Refusal::BlockDevice),
+        FileType::CharacterDevice => {
+            let (major, minor) = (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
+            return Err(Refusal::CharacterDevice { major, minor });
+        }
+        FileType::Fifo => return Err(Refusal::Fifo),
+        FileType::Socket => return Err(Refusal::Socket),
+        FileType::Symlink => return Err(Refusal::Link),
+        FileType::Unknown => return Err(Refusal::Unknown),
+    }
+    // 2
+    match devices_showing(&Backing::File { device: stat.st_dev, inode: stat.st_ino }).into_iter().next() {
+        Some(device) => Err(Refusal::Shown(device)),
+        None => Ok(()),
+    }
+}
+
+/// The names of the loop devices that show this.
+pub(super) fn devices_showing(wanted: &Backing) -> Vec<String> {
+    let folders = folders(Path::new("/sys/block")).into_iter();
+    let devices = folders.filter_map(|folder| number_in(&folder)).filter_map(|(major, minor)| {
+        // Only those that lie on something: this is asked by programs that must start as fast as those of 1983.
+        Device::numbered(major, minor).filter(Device::is_file)
+    });
+    devices.filter(|device| backing(device).as_ref() == Some(wanted)).map(|device| device.name).collect()
+}
+
+/// A file that a name led to. It is held by a descriptor that opens no device, does not wait for the other end of a FIFO,
+/// and cannot be read or written (`O_PATH`).
+#[derive(Debug)]
+pub struct Found {
+    file: File,
+}
+
+impl Found {
+    /// The file at the path, or at the end of the links that are there; none if no file has this name.
+    pub fn at(path: &Path) -> io::Result<Option<Found>> {
+        match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(file) => Ok(Some(Found { file: file.into() })),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// The same for a name in an open folder. A link is not followed.
+    pub(crate) fn in_folder(folder: BorrowedFd, name: &Path) -> io::Result<Option<Found>> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+            Ok(file) => Ok(Some(Found { file: file.into() })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// What the file is, and how large.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
+    /// A path that leads to this very file as long as it is held.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    }
+
+    /// Opens the file itself. It is not created, and a terminal does not become this process's own.
+    pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+        Ok(rustix::fs::open(self.path(), flags, Mode::empty())?.into())
+    }
+}
+
+impl AsFd for Found {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// A file that a user names, as a program opens it.
+#[derive(Debug)]
+pub enum Given {
+    /// It is only read.
+    Read(PathBuf),
+    /// It was found and judged, and may be emptied and written.
+    Write(Found),
+    /// There was none, and the program creates it. A file that has the name by then is not touched.
+    Create(PathBuf),
+}
+
+impl Given {
+    /// The path that a program opens.
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            Given::Read(path) | Given::Create(path) => path.clone(),
+            Given::Write(found) => found.path(),
+        }
+    }
+
+    /// How a program may open it that wants to open it so; none if it may not.
+    pub(crate) fn flags(&self, wanted: OFlags) -> Option<OFlags> {
+        match self {
+            Given::Read(_) if wanted.intersects(OFlags::WRONLY | OFlags::RDWR) => None,
+            Given::Create(_) if wanted.contains(OFlags::CREATE) => Some(wanted - OFlags::TRUNC | NEW),
+            Given::Read(_) | Given::Write(_) | Given::Create(_) => Some(wanted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn judged(path: &str) -> Result<(), Refusal> {
+        judge(Found::at(Path::new(path)).expect("it can be looked at").expect("it is there"))
+    }
+
+    #[test]
+    fn only_regular_files_are_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("plain words").to_owned();
+        fs::write(path("file"), "text").expect("a file");
+        symlink("file", path("link")).expect("a link");
+        let (kind, rights) = (FileType::Fifo, Mode::RUSR | Mode::WUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, path("fifo"), kind, rights, 0).expect("a FIFO");
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).expect("a socket");
+        assert!(judged(&path("file")).is_ok() && judged(&path("link")).is_ok());
+        assert!(matches!(judged(&path("fifo")), Err(Refusal::Fifo)));
+        assert!(matches!(judged(&path("socket")), Err(Refusal::Socket)));
+        assert!(matches!(judged(&path(".")), Err(Refusal::Directory)));
+        assert!(matches!(judged("/dev/null"), Err(Refusal::CharacterDevice { major: 1, minor: 3 })));
+        let folder = File::open(folder.path()).expect("the folder");
+        let link = Found::in_folder(folder.as_fd(), Path::new("link")).expect("it can be looked at");
+        assert!(matches!(judge(link.expect("it is there")), Err(Refusal::Link)));
+    }
+
+    #[test]
+    fn a_file_that_is_only_read_is_never_opened_for_writing() {
+        let given = Given::Read(PathBuf::from("file"));
+        assert_eq!(given.flags(OFlags::RDONLY), Some(OFlags::RDONLY));
+        for flags in [OFlags::RDWR, OFlags::WRONLY, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC] {
+            assert_eq!(given.flags(flags), None);
+        }
+    }
+
+    #[test]
+    fn a_new_file_takes_the_place_of_no_other() {
+        let given = Given::Create(PathBuf::from("file"));
+        let flags = given.flags(OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::DSYNC);
+        assert_eq!(flags, Some(NEW | OFlags::DSYNC));
+    }
+}
