@@ -166,6 +166,10 @@ pub enum Error {
     World(#[from] kernel::Fault),
     #[error("cannot write {to}: {source}")]
     Output { to: String, source: io::Error },
+    #[error("{0} is not a descriptor that diskperf was started with and may write to")]
+    NotOpen(PathBuf),
+    #[error("stopped before a program read all of {0}")]
+    NoReader(PathBuf),
     #[error("it was held still by a signal while it was measured, so that the time is not its own")]
     Held,
     #[error("cannot make records durable in {path}: {source}")]
@@ -202,6 +206,7 @@ impl Error {
         match self {
             Error::Missing(_)
             | Error::MissingDevice(_)
+            | Error::NotOpen(_)
             | Error::NotADirectory(_)
             | Error::IsADevice(_)
             | Error::NoDevice(_)
@@ -273,6 +278,7 @@ impl Error {
                 Exit::Refused
             }
             Error::World(kernel::Fault::Memory(_)) => Exit::Refused,
+            Error::NoReader(_) => Exit::Interrupted,
             Error::Document(fault) => document::exit(fault),
             Error::Store(error) => store::exit(error),
             Error::Image(fault) => image::exit(fault),
@@ -446,8 +452,12 @@ impl Error {
             Error::World(kernel::Fault::Thread(_)) => {
                 "ulimit -u, and the control groups of this process, say how many threads it may have".to_owned()
             }
-            Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source))
-            | Error::Output { source, .. } => return failure::of_system(source).map(str::to_owned),
+            Error::Output { source, .. } => return failure::of_output(source).map(str::to_owned),
+            Error::NotOpen(_) => "open one in the shell, as in diskperf list -o /dev/fd/3 3> FILE".to_owned(),
+            Error::NoReader(path) => format!("start the reader first, as in cat {}", shell::word(path)),
+            Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source)) => {
+                return failure::of_system(source).map(str::to_owned);
+            }
             Error::Load(fault) => fault.hint.clone(),
             Error::NoRing(_) => "leave out --engine uring: then one operation is under way at a time".to_owned(),
             Error::Op { failure, .. } => match failure.reason {

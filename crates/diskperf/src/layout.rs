@@ -27,7 +27,7 @@ pub struct OutputArguments<L: Layout = Format> {
     /// The same as --format json.
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Write the results to FILE.
+    /// Write the results to FILE; - is standard output.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub file: Option<PathBuf>,
 }
@@ -40,10 +40,7 @@ impl<L: Layout> OutputArguments<L> {
 
     /// What they are printed on: as wide as the terminal, where it is one.
     pub fn page(&self) -> Page {
-        match self.file {
-            Some(_) => Page::ENDLESS,
-            None => output::page(),
-        }
+        output::page_of(self.file.as_deref())
     }
 
     /// Refuses a file that could not be written later.

@@ -82,7 +82,7 @@ pub fn main(mut words: Vec<OsString>) -> ExitCode {
     }
     let ended = match classic_call(&words) {
         Some((classic, file)) => commands::classic::run(classic, file.as_ref()),
-        None => cli::run(words),
+        None => signals::outlive_file_limit().and_then(|()| cli::run(words)),
     };
     match ended {
         Ok(exit) => exit.into(),

@@ -1,18 +1,17 @@
 //! Standard output and files. A closed pipe is success: whoever read has seen enough.
 
 use std::borrow::Cow;
-use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use kernel::place::may_write;
+use kernel::{Links, Outlet, OutletFault};
 use report::{Page, plain};
 
 use units::Bytes;
 
 use crate::commands::given;
 use crate::error::Error;
+use crate::signals;
 
 /// So much of a message is said; what is quoted in it may be a file of any size.
 const LONGEST: usize = 4096;
@@ -37,6 +36,16 @@ pub fn page() -> Page {
     Page { columns: kernel::terminal::columns(io::stdout()) }
 }
 
+/// The same of where results go.
+pub fn page_of(to: Option<&Path>) -> Page {
+    if is_printed(to) { page() } else { Page::ENDLESS }
+}
+
+/// Whether results go to standard output, and not to a file.
+pub fn is_printed(to: Option<&Path>) -> bool {
+    to.is_none_or(|path| path == Path::new("-"))
+}
+
 /// Says a line on standard error. Nobody may be left to hear it, and that stops nothing.
 pub fn remark(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", shortened(&plain::line(text)));
@@ -56,26 +65,52 @@ macro_rules! remark {
     };
 }
 
-/// Refuses a file that could not be written later, when hours of measuring would be lost with it. A disk is
-/// no file to print to.
+/// Refuses a file that could not be written later, when hours of measuring would be lost with it: a directory, a disk, a
+/// file that a loop device shows, a folder that is not there.
 pub fn check(to: Option<&Path>) -> Result<(), Error> {
-    let Some(path) = to else { return Ok(()) };
-    let known = given::creatable(path)?;
-    match &known {
-        Some(metadata) if metadata.is_dir() => return Err(Error::IsADirectory(path.to_owned())),
-        Some(metadata) if metadata.file_type().is_block_device() => return Err(Error::WouldOverwrite(path.to_owned())),
-        Some(_) => given::shown_by_no_device(path)?,
-        None => {}
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let touched = if known.is_some() { path } else { parent };
-    may_write(touched).map_err(|source| Error::Output { to: path.display().to_string(), source })
+    to.map_or(Ok(()), |path| check_file(path, Links::Followed))
+}
+
+/// The same for a name that must not be a link, which would be written somewhere else.
+pub fn check_name(path: &Path) -> Result<(), Error> {
+    check_file(path, Links::Refused)
+}
+
+fn check_file(path: &Path, links: Links) -> Result<(), Error> {
+    Outlet::at(path, links).and_then(|outlet| outlet.check()).map_err(|fault| unwritable(path, fault))
 }
 
 /// Writes a file, or prints where none is named.
 pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
-    let Some(path) = to else { return print(text) };
-    fs::write(path, &*plain::lines(text)).map_err(|source| Error::Output { to: path.display().to_string(), source })
+    match to {
+        Some(path) => write(path, text, Links::Followed),
+        None => print(text),
+    }
+}
+
+/// Writes a file of this name, which must not be a link.
+pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
+    write(name, text, Links::Refused)
+}
+
+/// The one place from which files that the user names are written: see [`Outlet`] for what is replaced, what is a stream,
+/// and what is refused.
+fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
+    let text = plain::lines(text);
+    let written = Outlet::at(path, links).and_then(|outlet| outlet.write(text.as_bytes(), &signals::told_to_stop));
+    written.map_err(|fault| unwritable(path, fault))
+}
+
+fn unwritable(path: &Path, fault: OutletFault) -> Error {
+    let to = path.display().to_string();
+    match fault {
+        OutletFault::Refused(refusal) => given::refused(path, refusal),
+        OutletFault::NoFolder(folder) => Error::Missing(folder),
+        OutletFault::NoDevice(device) => Error::MissingDevice(device),
+        OutletFault::NotOpen => Error::NotOpen(path.to_owned()),
+        OutletFault::NoReader => Error::NoReader(path.to_owned()),
+        OutletFault::Failed(source) => Error::Output { to, source },
+    }
 }
 
 #[cfg(test)]

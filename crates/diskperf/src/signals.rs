@@ -1,9 +1,9 @@
 //! Being told to stop: the signals set a flag that programs look at before every op. And being held still, which sets
 //! another.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +11,20 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use units::Nanos;
 
 use crate::error::Error;
+
+/// Set by the signals that stop a command, in a command that listens to them.
+static TOLD: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Whether a signal told this process to stop. A command that does not listen is ended by the signal itself.
+pub fn told_to_stop() -> bool {
+    TOLD.load(Ordering::Relaxed)
+}
+
+/// Makes a file that would be larger than allowed (`ulimit -f`) an error of that call, and not the end of this process. Of
+/// the programs that it starts, it is the end as before.
+pub fn outlive_file_limit() -> Result<(), Error> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(Error::Signals)
+}
 
 /// Stops a run that takes too long; dropped, it does not.
 #[derive(Debug)]
@@ -30,8 +44,7 @@ impl Stop {
     ///      shells do for what a script runs in the background;
     ///   2. a second Ctrl-C ends it at once, as it would have without us. The others are sent twice by those who mean
     ///      one: `timeout` sends to the program and to its group, a terminal that closes and its shell both hang up;
-    ///   3. whoever holds it still (SIGSTOP, Ctrl-Z) lets it go on by SIGCONT, and that is noted;
-    ///   4. a file that would be larger than allowed (`ulimit -f`) is an error of that call, and not the end.
+    ///   3. whoever holds it still (SIGSTOP, Ctrl-Z) lets it go on by SIGCONT, and that is noted.
     pub fn on_signals() -> Result<Stop, Error> {
         let stop = Stop::default();
         let ignored = kernel::ignored_signals();
@@ -43,11 +56,10 @@ impl Stop {
                 signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(Error::Signals)?;
             }
             signal_hook::flag::register(signal, stop.flag()).map_err(Error::Signals)?;
+            signal_hook::flag::register(signal, Arc::clone(&TOLD)).map_err(Error::Signals)?;
         }
         // 3.
         signal_hook::flag::register(SIGCONT, stop.held()).map_err(Error::Signals)?;
-        // 4.
-        signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(Error::Signals)?;
         Ok(stop)
     }
 

@@ -15,6 +15,7 @@
 //!   tuning: attributes of a device's queue, changed for a while
 //!   abilities: what this user can do here and what this kernel shows, tried out
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
+//!   outlet: files that results are written to, whole or not at all
 //!   terminal: how wide the one is that somebody looks at
 //!   bounded: how everything is read that others wrote
 //! ```
@@ -48,6 +49,7 @@ mod mapped;
 mod memory;
 mod memory_limit;
 mod notes;
+mod outlet;
 pub mod place;
 mod posix;
 mod process;
@@ -78,6 +80,7 @@ pub use inherited::ignored_signals;
 pub use memory::check_memory;
 pub use memory_limit::{LimitError, MemoryLimit};
 pub use notes::hidden_notes;
+pub use outlet::{Links, Outlet, OutletFault};
 pub use posix::Posix;
 pub use program::{Remount, Station};
 pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};

@@ -32,6 +32,9 @@ pub const IO_URING_REGISTER: Calls = Calls::These(&[libc::SYS_io_uring_register]
 /// What has an io_uring issue what it was given.
 pub const IO_URING_ENTER: Calls = Calls::These(&[libc::SYS_io_uring_enter]);
 
+/// Opening a file that has no name, since Linux 3.11; some file systems cannot.
+pub const TMPFILE: Calls = Calls::Opens(libc::O_TMPFILE);
+
 /// What gives a process namespaces of its own.
 pub const UNSHARE: Calls = Calls::These(&[libc::SYS_unshare]);
 
@@ -60,6 +63,9 @@ pub const NO_MEMORY: i32 = libc::ENOMEM;
 /// What the kernel says to a request that it does not have.
 pub const INVALID: i32 = libc::EINVAL;
 
+/// What a file system says to an operation that it does not have.
+pub const NOT_SUPPORTED: i32 = libc::EOPNOTSUPP;
+
 /// What the kernel says that can do it later, maybe.
 pub const NOT_NOW: i32 = libc::EAGAIN;
 
@@ -73,6 +79,8 @@ pub enum Calls<'a> {
     Since(c_long),
     /// `ioctl` with this request.
     Ioctl(u32),
+    /// `openat` with all of these flags.
+    Opens(i32),
 }
 
 /// The highest number that is asked of the filter: some way above what Linux 6.18 has.
@@ -102,6 +110,13 @@ fn filter(calls: Calls, errno: i32) -> BpfProgram {
             let is_it = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, u64::from(request));
             let rule = is_it.and_then(|condition| SeccompRule::new(vec![condition])).expect("a rule");
             BTreeMap::from([(libc::SYS_ioctl, vec![rule])])
+        }
+        Calls::Opens(flags) => {
+            let flags = flags as u64;
+            let has_them = SeccompCmpOp::MaskedEq(flags);
+            let condition = SeccompCondition::new(2, SeccompCmpArgLen::Dword, has_them, flags);
+            let rule = condition.and_then(|condition| SeccompRule::new(vec![condition])).expect("a rule");
+            BTreeMap::from([(libc::SYS_openat, vec![rule])])
         }
     };
     let architecture = TargetArch::try_from(ARCH).expect("an architecture that filters are known for");

@@ -170,6 +170,12 @@ impl Mounted {
         Mounted(folder.to_owned())
     }
 
+    /// Mounts a file system in memory on the folder.
+    pub fn tmpfs(folder: &Path, options: &str) -> Mounted {
+        use_tool("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &folder.to_string_lossy()]);
+        Mounted(folder.to_owned())
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.0

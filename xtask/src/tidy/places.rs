@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 39] = [
+const PLACES: [(&str, &[Deed], &str); 42] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -74,6 +74,9 @@ const PLACES: [(&str, &[Deed], &str); 39] = [
         &[Delete],
         "records that it wrote in a folder of its own, and takes back",
     ),
+    ("crates/diskperf/tests/output/mod.rs", &[Delete], "a name in the test's own folder"),
+    ("crates/diskperf/tests/output/races.rs", &[Delete], "names in the test's own folder"),
+    ("crates/diskperf/tests/output_files.rs", &[Delete], "names in the test's own folder"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/command.rs", &[Run], "the command that a person gave as the load"),

@@ -24,7 +24,11 @@ pub fn conclude(
         ended?;
         return Ok(Exit::Failed);
     } else {
-        shown.deliver(&shown.text(document))?;
+        shown.deliver(&shown.text(document)).inspect_err(|_| {
+            if let Some(stored) = &document.run.store {
+                remark!("the results are stored; {} prints them", on_store(&format!("show {}", stored.run)));
+            }
+        })?;
     }
     ended?;
     if document.run.interrupted {

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use kernel::bounded;
-use kernel::guard::{Found, Refusal, judge, shown_by};
+use kernel::guard::{Found, Refusal, judge};
 use kernel::place::is_under_dev;
 use units::Bytes;
 
@@ -72,17 +72,11 @@ pub fn writable(path: &Path) -> Result<Option<Found>, Error> {
     match &found {
         Some(found) => judge(found).map_err(|refusal| refused(path, refusal))?,
         // What appears in between is not touched: the file is created, or not opened at all.
-        None => drop(creatable(path)?),
+        None => {
+            creatable(path)?;
+        }
     }
     Ok(found)
-}
-
-/// Refuses a file that a loop device shows, as a device of its own or as what is mounted from it.
-pub fn shown_by_no_device(path: &Path) -> Result<(), Error> {
-    match shown_by(path).into_iter().next() {
-        Some(device) => Err(Error::WouldOverwriteLoop { path: path.to_owned(), device }),
-        None => Ok(()),
-    }
 }
 
 /// Why a file is not written, as an error of the command.

@@ -15,7 +15,7 @@ pub struct ImportArguments {
     /// The job of fio; - is standard input.
     #[arg(value_name = "JOB.fio")]
     job: PathBuf,
-    /// Write the job file to FILE.
+    /// Write the job file to FILE, which is replaced as a whole; - is standard output.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: Option<PathBuf>,
 }

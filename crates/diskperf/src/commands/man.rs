@@ -1,7 +1,6 @@
 //! `diskperf man [--out DIR]`: the manual pages, made of the same help and the same words.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -60,18 +59,14 @@ fn make(directory: &Path) -> Result<(), Error> {
     match given::existing(directory) {
         Ok(metadata) if !metadata.is_dir() => Err(Error::NotADirectory(directory.to_owned())),
         Ok(_) => Ok(()),
-        Err(Error::Missing(_)) => fs::create_dir_all(directory).map_err(|source| failed(directory, source)),
+        Err(Error::Missing(_)) => fs::create_dir_all(directory)
+            .map_err(|source| Error::Output { to: directory.display().to_string(), source }),
         Err(other) => Err(other),
     }
 }
 
 fn write(directory: &Path, name: &str, text: &str) -> Result<(), Error> {
-    let path = directory.join(name);
-    fs::write(&path, text).map_err(|source| failed(&path, source))
-}
-
-fn failed(path: &Path, source: io::Error) -> Error {
-    Error::Output { to: path.display().to_string(), source }
+    output::deliver(text, Some(&directory.join(name)))
 }
 
 /// The page of one command: what its help says, the words that belong to it, the exit status.

@@ -36,7 +36,7 @@ pub struct ReportArguments {
     /// What to make of them.
     #[arg(long, value_enum, default_value_t)]
     format: ReportFormat,
-    /// Write the page to FILE; to a pipe, where not given.
+    /// Write the page to FILE, which is replaced as a whole; without it, or for -, to standard output.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: Option<PathBuf>,
     /// Write each chart to FOLDER, as an SVG file of its own.
@@ -68,8 +68,8 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
     // Charts may be all that is wanted; who asks for Markdown by name wants that too.
     let is_page = arguments.file.is_some() || arguments.svg.is_none() || arguments.format == ReportFormat::Markdown;
-    if is_page && arguments.file.is_none() && arguments.format == ReportFormat::Html && output::page().columns.is_some()
-    {
+    let is_printed = output::is_printed(arguments.file.as_deref());
+    if is_page && is_printed && arguments.format == ReportFormat::Html && output::page().columns.is_some() {
         return Err(Error::PageOnTerminal);
     }
     let latest = [PathBuf::from("last")];
@@ -101,7 +101,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
                 "the page is of {bytes}, more than the {most} that are easily sent: fewer runs or targets make it less"
             );
         }
-        if let Some(path) = &arguments.file {
+        if let Some(path) = arguments.file.as_ref().filter(|_| !is_printed) {
             remark!("wrote {}", path.display());
         }
     }
@@ -206,7 +206,7 @@ fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &
         fs::create_dir(folder).map_err(|source| Error::Output { to: folder.display().to_string(), source })?;
     }
     for (path, drawing) in &files {
-        output::deliver(drawing, Some(path))?;
+        output::deliver_as(path, drawing)?;
         remark!("wrote {}", path.display());
     }
     Ok(())
@@ -214,9 +214,9 @@ fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &
 
 /// Refuses what is no chart of diskperf: a link to one too, which would be written somewhere else.
 fn may_be_drawn(path: &Path) -> Result<(), Error> {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return output::check(Some(path)) };
+    let Ok(metadata) = fs::symlink_metadata(path) else { return output::check_name(path) };
     if !metadata.is_symlink() {
-        output::check(Some(path))?;
+        output::check_name(path)?;
     }
     let mut beginning = [0; BEGINNING.len()];
     // What is shorter is no chart, and what cannot be read is not known to be one.

@@ -65,6 +65,19 @@ pub fn of_system(error: &io::Error) -> Option<&'static str> {
     of_number(error.raw_os_error()?)
 }
 
+/// What to try after results could not be written to a file.
+pub fn of_output(error: &io::Error) -> Option<&'static str> {
+    // By number in Linux (asm-generic/errno.h): EPERM and EACCES, EBUSY, ENOTDIR, ENAMETOOLONG, ELOOP.
+    Some(match error.raw_os_error()? {
+        1 | 13 => "name a file and a folder that you may write to, as in -o /tmp/results",
+        16 => "name another file, as in -o /tmp/results",
+        20 => "a folder in this path is a file; name a folder that is there, as in -o /tmp/results",
+        36 => "a name has at most 255 bytes and a path 4095; name a shorter one",
+        40 => "its links lead in a circle; name the file itself",
+        number => return of_number(number),
+    })
+}
+
 /// What goes away under a run.
 pub const GONE: &str = "the target was removed or unmounted while it was measured";
 

@@ -176,7 +176,7 @@ impl Given {
     pub(crate) fn flags(&self, wanted: OFlags) -> Option<OFlags> {
         match self {
             Given::Read(_) if wanted.intersects(OFlags::WRONLY | OFlags::RDWR) => None,
-            Given::Create(_) if wanted.contains(OFlags::CREATE) => Some(wanted - OFlags::TRUNC | NEW),
+            Given::Create(_) if wanted.contains(OFlags::CREATE) => Some((wanted - OFlags::TRUNC) | NEW),
             Given::Read(_) | Given::Write(_) | Given::Create(_) => Some(wanted),
         }
     }

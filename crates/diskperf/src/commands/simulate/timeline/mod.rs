@@ -5,12 +5,12 @@ mod svg;
 mod trace;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use simulator::{Activity, Mark, Track};
 
 use crate::error::Error;
+use crate::output;
 
 /// A line of the drawing: a part, or what of a drive is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +108,7 @@ pub fn write(path: &Path, title: &str, marks: &[Mark]) -> Result<(), Error> {
         Format::Trace => trace::trace(title, &lanes),
         Format::Svg => svg::svg(title, &lanes),
     };
-    fs::write(path, text).map_err(|source| Error::Output { to: path.display().to_string(), source })
+    output::deliver(&text, Some(path))
 }
 
 #[cfg(test)]

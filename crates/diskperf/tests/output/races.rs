@@ -1,0 +1,136 @@
+//! Names that change while diskperf runs: from its first look to the last byte, no device is written, and no file that one
+//! shows.
+
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use testkit::disk::LoopDisk;
+use testkit::{Running, names_in, need_disk, soon};
+
+use super::{Decoy, OLD, SMOKE, diskperf, program, replace, scratch};
+
+/// How often the program is started while a name changes; the 2,000 tries that cost less are in
+/// `crates/kernel/tests/given.rs`. `DISKPERF_RACES` sets another number.
+const TRIES: usize = 200;
+
+/// Starts an import that has looked at its output file, and waits for its input.
+fn import_to(folder: &Path, name: &str) -> (Running, std::process::ChildStdin) {
+    let mut command = testkit::command(&program());
+    command.args(["import", "-", "-o", name]).current_dir(folder);
+    let streams = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = streams.spawn().expect("diskperf starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"[global]\n").expect("the beginning of a job");
+    // What is read, is read after the look.
+    soon("it reads", || rustix::io::ioctl_fionread(&input).expect("a pipe") == 0);
+    (Running(child), input)
+}
+
+/// Gives it the rest of its input, and hears what it says.
+fn finish(mut running: Running, mut input: std::process::ChildStdin) -> (Option<i32>, String) {
+    input.write_all(b"size=1mib\n[a]\nrw=write\nbs=4kib\n").expect("the rest of a job");
+    drop(input);
+    let child: &mut Child = &mut running.0;
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().expect("a pipe"), &mut said).expect("what it says");
+    (child.wait().expect("its end").code(), said)
+}
+
+#[test]
+fn a_name_that_leads_to_a_device_by_the_end_is_refused_then() {
+    need_disk!();
+    let decoy = Decoy::new();
+    for way in 0..decoy.ways() {
+        fs::write(decoy.folder().join("old"), OLD).expect("a file");
+        replace(&decoy.folder().join("old"), &decoy.folder().join("out"));
+        let (running, input) = import_to(decoy.folder(), "out");
+        decoy.lead(way, "out");
+        let (status, said) = finish(running, input);
+        assert_eq!(status, Some(3), "{way}: {said}");
+        assert!(said.contains(decoy.says(way)), "{said}");
+        decoy.assert_unchanged();
+        assert!(names_in(decoy.folder()).iter().all(|name| !name.starts_with('.')));
+    }
+}
+
+#[test]
+fn a_file_that_a_device_shows_by_the_end_is_refused_then() {
+    need_disk!();
+    let folder = scratch();
+    let out = folder.path().join("out");
+    fs::write(&out, [7; 8192]).expect("a file");
+    let (running, input) = import_to(folder.path(), "out");
+    let device = LoopDisk::attach(&out).expect("a loop device");
+    let (status, said) = finish(running, input);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("shows, and this would overwrite it"), "{said}");
+    assert_eq!(fs::read(&out).expect("the file"), [7; 8192]);
+    drop(device);
+}
+
+#[test]
+fn a_folder_or_a_new_file_that_comes_in_between_is_heeded() {
+    let folder = scratch();
+    let out = folder.path().join("out");
+    let (running, input) = import_to(folder.path(), "out");
+    fs::create_dir(&out).expect("a folder in its place");
+    let (status, said) = finish(running, input);
+    assert_eq!((status, said.contains("out is a directory")), (Some(2), true), "{said}");
+    fs::remove_dir(&out).expect("removed");
+    // Another file is replaced, as one would be that had been there.
+    let (running, input) = import_to(folder.path(), "out");
+    fs::write(&out, OLD).expect("another file");
+    fs::hard_link(&out, folder.path().join("other")).expect("another name");
+    let (status, said) = finish(running, input);
+    assert_eq!(status, Some(0), "{said}");
+    assert_ne!(fs::read_to_string(&out).expect("the job"), OLD);
+    assert_eq!(fs::read_to_string(folder.path().join("other")).expect("the file"), OLD);
+    assert_eq!(names_in(folder.path()), ["other", "out"]);
+}
+
+/// Ends a thread, also if the test fails meanwhile.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
+    need_disk!();
+    let decoy = Decoy::new();
+    let path = |name: &str| decoy.folder().join(name);
+    fs::write(path("old"), OLD).expect("a file");
+    let tries = env::var("DISKPERF_RACES").map_or(TRIES, |number| number.parse().expect("a number of tries"));
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut way = 0;
+            while !ended.load(Ordering::Relaxed) {
+                // A file of its own each time: a regular one may be written.
+                fs::write(path("regular"), OLD).expect("a file");
+                replace(&path("regular"), &path("out"));
+                decoy.lead(way % decoy.ways(), "out");
+                if way % 5 == 4 {
+                    rustix::fs::unlink(path("out")).expect("the name is free");
+                }
+                way += 1;
+            }
+        });
+        let _ending = Ending(&ended);
+        let smoke = [&SMOKE[..], &["-o", "out"]].concat();
+        let commands = [&["write_4096", "out"][..], &["copy", "old", "out"], &["simulate", "-o", "out"], &smoke];
+        for number in 0..tries {
+            let ended = diskperf(decoy.folder(), commands[number % commands.len()]);
+            assert!(ended.status.is_some(), "it was killed: {}", ended.err);
+        }
+    });
+    decoy.assert_unchanged();
+}

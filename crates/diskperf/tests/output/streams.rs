@@ -1,0 +1,200 @@
+//! Results that go to what is no regular file, or to a descriptor that the shell opened: they are written there as they
+//! come, and nothing is replaced.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+
+use rustix::fs::{CWD, FileType, Mode};
+use rustix::process::{Pid, Signal, kill_process};
+use testkit::{Running, names_in, need_disk, soon};
+
+use super::{Decoy, OLD, SMOKE, diskperf, program, scratch, shell, smoke_to, text};
+
+#[test]
+fn a_dash_is_standard_output() {
+    let folder = scratch();
+    let printed = diskperf(folder.path(), &["simulate"]);
+    for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"] {
+        let ended = diskperf(folder.path(), &["simulate", "-o", name]);
+        assert_eq!((ended.status, &ended.out), (Some(0), &printed.out), "{name}: {}", ended.err);
+    }
+    let ended = diskperf(folder.path(), &["simulate", "-o", "/dev/stderr"]);
+    assert_eq!((ended.status, ended.out.as_str(), &ended.err), (Some(0), "", &printed.out));
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn what_a_shell_opened_is_written_where_it_stands() {
+    let folder = scratch();
+    let printed = diskperf(folder.path(), &["simulate"]).out;
+    let log = folder.path().join("log");
+    std::os::unix::fs::symlink("/dev/fd/3", folder.path().join("link")).expect("a link");
+    for script in [
+        "exec \"$0\" simulate -o /dev/stdout >> log",
+        "exec \"$0\" simulate -o - >> log",
+        "exec \"$0\" simulate -o /dev/fd/3 3>> log",
+        "exec \"$0\" simulate -o /proc/self/fd/3 3>> log",
+        "exec \"$0\" simulate -o link 3>> log",
+        "exec 3> log; echo old results >&3; exec \"$0\" simulate -o /dev/fd/3",
+    ] {
+        fs::write(&log, OLD).expect("a file");
+        let ended = shell(folder.path(), script);
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{script}");
+        assert_eq!(fs::read_to_string(&log).expect("the log"), format!("{OLD}{printed}"), "{script}");
+    }
+    assert_eq!(names_in(folder.path()), ["link", "log"]);
+}
+
+#[test]
+fn a_descriptor_that_was_not_given_is_refused() {
+    let folder = scratch();
+    fs::write(folder.path().join("old"), OLD).expect("a file");
+    for script in ["exec \"$0\" simulate -o /dev/fd/3", "exec \"$0\" simulate -o /dev/fd/3 3< old"] {
+        let ended = shell(folder.path(), script);
+        assert_eq!(ended.status, Some(2), "{}", ended.err);
+        assert!(ended.err.contains("/dev/fd/3 is not a descriptor that diskperf was started with"), "{}", ended.err);
+        assert!(ended.err.contains("hint: open one in the shell"), "{}", ended.err);
+    }
+    // What diskperf opens itself has some number too: its database among others.
+    for number in 3..40 {
+        let (store, name) = (folder.path().join("store.sqlite"), format!("/dev/fd/{number}"));
+        let words = [&SMOKE[..], &["--store", text(&store), "-o", &name]].concat();
+        assert_eq!(diskperf(folder.path(), &words).status, Some(2), "{number}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("old")).expect("the file"), OLD);
+}
+
+#[test]
+fn a_descriptor_of_a_device_or_of_what_one_shows_is_refused() {
+    need_disk!();
+    let decoy = Decoy::new();
+    for way in 0..decoy.ways() {
+        decoy.lead(way, "out");
+        for script in ["exec \"$0\" simulate -o /dev/fd/3 3<> out", "exec \"$0\" simulate -o /dev/stdout 1<> out"] {
+            let ended = shell(decoy.folder(), script);
+            assert_eq!(ended.status, Some(3), "{script}: {}", ended.err);
+            assert!(ended.err.contains(decoy.says(way)), "{}", ended.err);
+        }
+        decoy.assert_unchanged();
+    }
+}
+
+#[test]
+fn a_socket_is_written_to() {
+    let folder = scratch();
+    let (ours, mut theirs) = UnixStream::pair().expect("sockets");
+    let mut command = testkit::command(&program());
+    command.args(["simulate", "-o", "/dev/stdout"]).stdout(OwnedFd::from(ours)).current_dir(folder.path());
+    assert!(command.status().expect("diskperf starts").success());
+    drop(command);
+    let mut read = String::new();
+    theirs.read_to_string(&mut read).expect("all of it");
+    assert_eq!(read, diskperf(folder.path(), &["simulate"]).out);
+}
+
+fn fifo(folder: &Path) {
+    rustix::fs::mknodat(CWD, folder.join("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+}
+
+#[test]
+fn a_fifo_gets_all_of_it_and_stays() {
+    let folder = scratch();
+    fifo(folder.path());
+    let path = folder.path().join("fifo");
+    let reader = thread::spawn(move || fs::read_to_string(path).expect("results"));
+    let ended = smoke_to(folder.path(), "fifo");
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document: serde_json::Value = serde_json::from_str(&reader.join().expect("read")).expect("a document");
+    assert!(document["cells"].is_array());
+    assert_eq!(names_in(folder.path()), ["fifo"]);
+}
+
+#[test]
+fn a_reader_of_a_fifo_who_has_seen_enough_is_no_error() {
+    let folder = scratch();
+    fifo(folder.path());
+    let path = folder.path().join("fifo");
+    // The first bytes, of more than a pipe holds.
+    let reader = thread::spawn(move || File::open(path).and_then(|mut fifo| fifo.read_exact(&mut [0; 10])));
+    let ended = smoke_to(folder.path(), "fifo");
+    assert_eq!((ended.status, ended.err.contains("error")), (Some(0), false), "{}", ended.err);
+    reader.join().expect("it ends").expect("it reads");
+}
+
+/// Starts a command, and sends it the signal once it catches that and has the FIFO as what it waits for.
+fn told_to_stop(folder: &Path, arguments: &[&str], catches: bool, signal: Signal) -> (Option<i32>, Option<i32>) {
+    let mut command = testkit::command(&program());
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = Running(command.spawn().expect("diskperf starts"));
+    let process = Pid::from_child(&running.0);
+    let proc = Path::new("/proc").join(process.to_string());
+    let is_waiting = || {
+        let status = fs::read_to_string(proc.join("status")).expect("it runs");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("what it catches");
+        let caught = u64::from_str_radix(caught.trim(), 16).expect("a bit for each");
+        let mut open = fs::read_dir(proc.join("fd")).expect("it runs").flatten();
+        let has_it = open.any(|one| fs::read_link(one.path()).is_ok_and(|path| path == folder.join("fifo")));
+        (!catches || caught >> (signal.as_raw() - 1) & 1 == 1) && has_it
+    };
+    soon("it waits for a reader", is_waiting);
+    kill_process(process, signal).expect("it runs");
+    let ended = std::cell::Cell::new(None);
+    let running = std::cell::RefCell::new(&mut running.0);
+    soon("it ends", || {
+        ended.set(running.borrow_mut().try_wait().expect("whether it ended"));
+        ended.get().is_some()
+    });
+    let status = ended.get().expect("it ended");
+    (status.code(), status.signal())
+}
+
+#[test]
+fn waiting_for_a_reader_ends_by_a_signal() {
+    let folder = scratch();
+    fifo(folder.path());
+    let run = [&SMOKE[..], &["-o", "fifo"]].concat();
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        assert_eq!(told_to_stop(folder.path(), &run, true, signal), (Some(4), None));
+    }
+    // A command that has nothing to tidy up does not listen.
+    let list = ["simulate", "-o", "fifo"];
+    assert_eq!(told_to_stop(folder.path(), &list, false, Signal::TERM), (None, Some(Signal::TERM.as_raw())));
+}
+
+#[test]
+fn a_reader_who_reads_nothing_holds_up_no_signal() {
+    let folder = scratch();
+    fifo(folder.path());
+    let mut full = File::options();
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let mut full =
+        full.read(true).write(true).custom_flags(nonblocking).open(folder.path().join("fifo")).expect("open");
+    while full.write(&[b'x'; 4096]).is_ok() {}
+    let run = [&SMOKE[..], &["-o", "fifo"]].concat();
+    assert_eq!(told_to_stop(folder.path(), &run, true, Signal::TERM), (Some(4), None));
+}
+
+#[test]
+fn a_run_that_was_told_to_stop_says_what_its_results_wait_for() {
+    let folder = scratch();
+    fifo(folder.path());
+    let store = folder.path().join("store.sqlite");
+    let script = format!(
+        "\"$0\" {} --store {} -o fifo 2> said & until [ -e store.sqlite ] && ls -l /proc/$!/fd 2> /dev/null | grep -q fifo; \
+         do sleep 0.01; done; kill -TERM $!; wait $!",
+        SMOKE.join(" "),
+        text(&store)
+    );
+    let ended = shell(folder.path(), &script);
+    let said = fs::read_to_string(folder.path().join("said")).expect("what it said");
+    assert_eq!(ended.status, Some(4), "{said}");
+    assert!(said.contains("stopped before a program read all of fifo"), "{said}");
+    assert!(said.contains("hint: start the reader first, as in cat fifo"), "{said}");
+}

@@ -1,0 +1,409 @@
+//! Files that results are written to: replaced whole or not at all, and never a device.
+
+mod output;
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use output::{Decoy, OLD, SMOKE, assert_whole, diskperf, program, refuses, scratch, shell, smoke_to, text};
+use testkit::calls::{NOT_SUPPORTED, TMPFILE, run_answered};
+use testkit::disk::{Disk, Mounted};
+use testkit::{names_in, need_disk, skip};
+
+#[test]
+fn a_new_file_has_the_rights_that_the_umask_leaves() {
+    for (umask, rights) in [("022", 0o644), ("077", 0o600)] {
+        let folder = scratch();
+        let ended = shell(folder.path(), &format!("umask {umask}; exec \"$0\" simulate -o new"));
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+        assert_eq!(fs::metadata(folder.path().join("new")).expect("the file").mode() & 0o7777, rights);
+        let printed = diskperf(folder.path(), &["simulate"]).out;
+        assert_eq!(fs::read_to_string(folder.path().join("new")).expect("the file"), printed);
+        assert_eq!(names_in(folder.path()), ["new"]);
+    }
+}
+
+#[test]
+fn an_old_file_is_replaced_and_its_rights_and_owner_stay() {
+    let folder = scratch();
+    let path = folder.path().join("out");
+    fs::write(&path, OLD).expect("a file");
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o604)).expect("rights");
+    if testkit::is_root() {
+        std::os::unix::fs::chown(&path, Some(54321), Some(54322)).expect("given away");
+    }
+    let before = fs::metadata(&path).expect("the file");
+    assert_eq!(smoke_to(folder.path(), "out").status, Some(0));
+    let after = fs::metadata(&path).expect("the file");
+    assert_ne!(after.ino(), before.ino(), "it was written in place");
+    assert_eq!((after.mode(), after.uid(), after.gid()), (before.mode(), before.uid(), before.gid()));
+    assert_whole(&path, true);
+    assert_eq!(names_in(folder.path()), ["out"]);
+}
+
+/// Every option that writes a file shares the writer: another name of the old file keeps its content.
+#[test]
+fn other_names_of_an_old_file_keep_its_content() {
+    let folder = scratch();
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jobs/log.fio");
+    let (run, job) = (folder.path().join("run.json"), job.to_str().expect("plain words"));
+    assert_eq!(smoke_to(folder.path(), "run.json").status, Some(0));
+    let run = run.to_str().expect("plain words");
+    for (name, arguments) in [
+        ("out", &["simulate", "-o", "out"][..]),
+        ("table", &["show", run, "-o", "table"]),
+        ("job.toml", &["import", job, "-o", "job.toml"]),
+        ("page.html", &["report", run, "-o", "page.html"]),
+        ("line.json", &["simulate", "vax750-sc750", "smoke", "--timeline", "line.json"]),
+        ("diskperf.1", &["man", "--out", "."]),
+    ] {
+        fs::write(folder.path().join(name), OLD).expect("a file");
+        fs::hard_link(folder.path().join(name), folder.path().join("other")).expect("another name");
+        let ended = diskperf(folder.path(), arguments);
+        assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
+        assert_eq!(fs::read_to_string(folder.path().join("other")).expect("the old file"), OLD, "{arguments:?}");
+        assert!(fs::metadata(folder.path().join(name)).expect("the new file").len() > 500, "{arguments:?}");
+        rustix::fs::unlink(folder.path().join("other")).expect("a name less");
+    }
+    assert!(names_in(folder.path()).iter().all(|name| !name.starts_with('.')), "{:?}", names_in(folder.path()));
+}
+
+#[test]
+fn a_link_stays_and_its_target_is_replaced() {
+    let folder = scratch();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("below")).expect("a folder");
+    symlink("below", path("way")).expect("a link");
+    symlink("../target", path("below/second")).expect("a link");
+    symlink("way/second", path("first")).expect("a link");
+    // First the end of the links is missing, then it is there.
+    for _ in 0..2 {
+        assert_eq!(smoke_to(folder.path(), "first").status, Some(0));
+        assert_whole(&path("target"), true);
+        assert_eq!(names_in(folder.path()), ["below", "first", "target", "way"]);
+        assert_eq!(names_in(&path("below")), ["second"]);
+        assert!(path("first").is_symlink() && path("below/second").is_symlink());
+        fs::write(path("target"), OLD).expect("an old file");
+    }
+    symlink("round", path("around")).expect("a link");
+    symlink("around", path("round")).expect("a link");
+    let ended = diskperf(folder.path(), &["simulate", "-o", "round"]);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("hint: its links lead in a circle"), "{}", ended.err);
+}
+
+#[test]
+fn names_that_cannot_be_written_are_refused_with_a_hint() {
+    let folder = scratch();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("below")).expect("a folder");
+    fs::write(path("file"), OLD).expect("a file");
+    symlink("/dev/diskperf-no-such-device", path("astray")).expect("a link");
+    symlink("none/file", path("nowhere")).expect("a link");
+    let _socket = std::os::unix::net::UnixListener::bind(path("socket")).expect("a socket");
+    let long = "x".repeat(256);
+    let before = names_in(folder.path());
+    for (name, status, says) in [
+        ("below", 2, "below is a directory"),
+        ("below/", 2, "below/ is a directory"),
+        ("new/", 2, "there is no new/"),
+        ("none/file", 2, "there is no none"),
+        ("nowhere", 2, "there is no none"),
+        ("file/below", 1, "cannot write file/below: Not a directory"),
+        ("/dev/diskperf-no-such-device", 2, "there is no device /dev/diskperf-no-such-device; nothing was created"),
+        ("astray", 2, "there is no device /dev/diskperf-no-such-device; nothing was created"),
+        ("socket", 2, "socket is no regular file"),
+        (&long, 1, "File name too long"),
+    ] {
+        let ended = diskperf(folder.path(), &["simulate", "-o", name]);
+        assert_eq!(ended.status, Some(status), "{name}: {}", ended.err);
+        assert!(ended.err.contains(says) && ended.err.contains("\nhint: "), "{name}: {}", ended.err);
+        assert_eq!(names_in(folder.path()), before, "{name}");
+    }
+    assert!(!Path::new("/dev/diskperf-no-such-device").exists());
+    // A temporary name is not made of the name that is written.
+    for _ in 0..2 {
+        assert_eq!(smoke_to(folder.path(), &"x".repeat(255)).status, Some(0));
+        assert_whole(&path(&"x".repeat(255)), true);
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_whole() {
+    need_disk!("mount", "umount");
+    let folder = scratch();
+    let mounted = Mounted::tmpfs(folder.path(), "size=128k");
+    let out = mounted.path().join("out");
+    fs::write(&out, OLD).expect("room");
+    // Enough for the beginning of the results, not for all.
+    fs::write(mounted.path().join("filler"), vec![1; 96 << 10]).expect("room");
+    for name in ["out", "new"] {
+        let ended = smoke_to(mounted.path(), name);
+        assert_eq!(ended.status, Some(1), "{}", ended.err);
+        assert!(ended.err.contains("No space left") && ended.err.contains("hint: free some space"), "{}", ended.err);
+        assert_eq!(fs::read_to_string(&out).expect("the old file"), OLD);
+        assert_eq!(names_in(mounted.path()), ["filler", "out"]);
+    }
+}
+
+#[test]
+fn a_limit_on_files_is_an_error_and_leaves_the_old_file_whole() {
+    let folder = scratch();
+    fs::write(folder.path().join("out"), OLD).expect("a file");
+    // In blocks of 512 bytes, as POSIX has it, or of 1024; the results have some 80,000 bytes.
+    for name in ["out", "new"] {
+        let ended = shell(folder.path(), &format!("ulimit -f 8; exec \"$0\" {} -o {name}", SMOKE.join(" ")));
+        assert_eq!(ended.status, Some(1), "{}", ended.err);
+        assert!(ended.err.contains("File too large") && ended.err.contains("hint: ulimit -f"), "{}", ended.err);
+        assert_eq!(fs::read_to_string(folder.path().join("out")).expect("the old file"), OLD);
+        assert_eq!(names_in(folder.path()), ["out"]);
+    }
+    let ended = shell(folder.path(), "ulimit -f 0; exec \"$0\" simulate > out");
+    assert_eq!(ended.status, Some(1), "a stream: {}", ended.err);
+    assert!(ended.err.contains("File too large"), "{}", ended.err);
+}
+
+/// The call at which the process is killed, and whether the results have their name by then.
+#[test]
+fn kill_9_while_the_file_is_written_leaves_it_whole() {
+    let folder = scratch();
+    let Some(strace) = testkit::tool("strace") else { return skip!("strace is not installed") };
+    let may = testkit::run(&strace, folder.path(), &["true"]);
+    if may.status != Some(0) {
+        return skip!("strace may not trace here: {}", may.err.trim());
+    }
+    let out = folder.path().join("out");
+    for (calls, name) in [
+        ("fchmod", "out"),
+        ("fsync", "out"),
+        ("linkat", "out"),
+        ("rename,renameat,renameat2", "out"),
+        ("linkat", "new"),
+    ] {
+        fs::write(&out, OLD).expect("a file");
+        let program = program();
+        let inject = format!("inject={calls}:signal=SIGKILL");
+        let traced = ["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}"), "-e", &inject, text(&program)];
+        let ended = testkit::run(&strace, folder.path(), &[&traced[..], &SMOKE, &["-o", name]].concat());
+        assert_eq!(ended.status, None, "{calls} was never called: {}", ended.err);
+        let names = names_in(folder.path());
+        // Between the two calls that give it the name it has another one.
+        let is_between = calls.starts_with("rename");
+        let others = names.iter().filter(|name| *name != "out" && *name != "new").count();
+        assert!(others == 0 || is_between && others == 1, "{calls}: {names:?}");
+        for name in names {
+            assert_whole(&folder.path().join(&name), name != "out");
+            rustix::fs::unlink(folder.path().join(name)).expect("removed");
+        }
+    }
+}
+
+#[test]
+fn a_file_system_without_unnamed_files_is_served_too() {
+    let folder = scratch();
+    let program = program();
+    for (name, is_there) in [("new", false), ("out", true)] {
+        let path = folder.path().join(name);
+        if is_there {
+            fs::write(&path, OLD).expect("a file");
+            fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("rights");
+            fs::hard_link(&path, folder.path().join("other")).expect("another name");
+        }
+        let arguments = [&SMOKE[..], &["-o", name]].concat();
+        let ended = run_answered(TMPFILE, NOT_SUPPORTED, &program, folder.path(), &arguments);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert_whole(&path, true);
+        assert!(!is_there || fs::metadata(&path).expect("the file").mode() & 0o777 == 0o640);
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("other")).expect("the old file"), OLD);
+    assert_eq!(names_in(folder.path()), ["new", "other", "out"]);
+    // A failure removes what was begun.
+    let limited = format!("ulimit -f 8; exec \"$0\" {} -o new", SMOKE.join(" "));
+    let words = ["-c", &limited, text(&program)];
+    let ended = run_answered(TMPFILE, NOT_SUPPORTED, Path::new("/bin/sh"), folder.path(), &words);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert_whole(&folder.path().join("new"), true);
+    assert_eq!(names_in(folder.path()), ["new", "other", "out"]);
+}
+
+/// A user who may write a file expects it to be written, also if the folder is another's.
+#[test]
+fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
+    need_disk!("setpriv");
+    let folder = scratch();
+    let copy = folder.path().join("diskperf");
+    testkit::copy_of_program(&program(), &copy);
+    let path = |name: &str| folder.path().join(name);
+    for (name, rights) in [("out", 0o666), ("long", 0o666), ("locked", 0o644)] {
+        fs::write(path(name), OLD).expect("a file");
+        fs::set_permissions(path(name), PermissionsExt::from_mode(rights)).expect("rights");
+    }
+    fs::write(path("long"), vec![b'x'; 1 << 20]).expect("a longer file");
+    for path in [copy.as_path(), folder.path()] {
+        fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("rights");
+    }
+    let user = ["--reuid=54321", "--regid=54321", "--clear-groups", "--no-new-privs", text(&copy)];
+    let run =
+        |name: &str| testkit::run(Path::new("setpriv"), folder.path(), &[&user[..], &SMOKE, &["-o", name]].concat());
+    for name in ["out", "long"] {
+        let before = fs::metadata(path(name)).expect("the file").ino();
+        let ended = run(name);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert_whole(&path(name), true);
+        assert_eq!(fs::metadata(path(name)).expect("the file").ino(), before);
+    }
+    for name in ["locked", "new"] {
+        let ended = run(name);
+        assert_eq!(ended.status, Some(1), "{}", ended.err);
+        assert!(ended.err.contains("Permission denied"), "{}", ended.err);
+        assert!(ended.err.contains("hint: name a file and a folder that you may write to"), "{}", ended.err);
+    }
+    assert_eq!(fs::read_to_string(path("locked")).expect("the file"), OLD);
+    assert_eq!(names_in(folder.path()), ["diskperf", "locked", "long", "out"]);
+}
+
+#[test]
+fn a_file_that_is_mounted_by_itself_is_written_in_place() {
+    need_disk!("mount", "umount");
+    let folder = scratch();
+    let (out, outside) = (folder.path().join("out"), folder.path().join("outside"));
+    for path in [&out, &outside] {
+        fs::write(path, OLD).expect("a file");
+    }
+    let mounted = Mounted::at(&outside, &out, "bind");
+    let ended = smoke_to(folder.path(), "out");
+    drop(mounted);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_whole(&outside, true);
+    assert_eq!(fs::read_to_string(&out).expect("the file below"), OLD);
+    assert_eq!(names_in(folder.path()), ["out", "outside"]);
+}
+
+#[test]
+fn a_full_disk_leaves_a_file_whole_that_is_written_in_place() {
+    need_disk!("mount", "umount", "setpriv");
+    let (folder, tools) = (scratch(), scratch());
+    let copy = tools.path().join("diskperf");
+    testkit::copy_of_program(&program(), &copy);
+    let full = Mounted::tmpfs(folder.path(), "size=128k,mode=755");
+    let out = full.path().join("out");
+    fs::write(&out, OLD).expect("a file");
+    fs::write(full.path().join("filler"), vec![1; 96 << 10]).expect("room");
+    for (path, rights) in [(tools.path(), 0o755), (&copy, 0o755), (&out, 0o666)] {
+        fs::set_permissions(path, PermissionsExt::from_mode(rights)).expect("rights");
+    }
+    let user = ["--reuid=54321", "--regid=54321", "--clear-groups", "--no-new-privs", text(&copy)];
+    let words = [&user[..], &SMOKE, &["-o", "out"]].concat();
+    let ended = testkit::run(Path::new("setpriv"), full.path(), &words);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("No space left"), "{}", ended.err);
+    assert_whole(&out, false);
+}
+
+/// A new file would have no access list, and its group the rights that the list gives to others.
+#[test]
+fn an_access_list_stays() {
+    let folder = scratch();
+    let out = folder.path().join("out");
+    fs::write(&out, OLD).expect("a file");
+    // Version 2 (linux/posix_acl_xattr.h), then tag, rights and number: owner, user 54321, group, mask, others.
+    let entries = [(0x01_u16, 6_u16, u32::MAX), (0x02, 6, 54321), (0x04, 0, u32::MAX), (0x10, 6, u32::MAX)];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, number) in entries.into_iter().chain([(0x20, 0, u32::MAX)]) {
+        list.extend(tag.to_le_bytes().into_iter().chain(rights.to_le_bytes()).chain(number.to_le_bytes()));
+    }
+    let name = "system.posix_acl_access";
+    if let Err(errno) = rustix::fs::setxattr(&out, name, &list, rustix::fs::XattrFlags::empty()) {
+        return skip!("the temporary folder takes no access lists: {errno}");
+    }
+    assert_eq!(smoke_to(folder.path(), "out").status, Some(0));
+    assert_whole(&out, true);
+    let mut now = vec![0; 256];
+    let bytes = rustix::fs::getxattr(&out, name, &mut now[..]).expect("its list");
+    assert_eq!(now[..bytes], list);
+}
+
+#[test]
+fn devices_and_files_that_one_shows_are_refused_by_every_option() {
+    need_disk!();
+    let decoy = Decoy::new();
+    let folder = decoy.folder();
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jobs/log.fio");
+    assert_eq!(smoke_to(folder, "run.json").status, Some(0));
+    for way in 0..decoy.ways() {
+        for (end, before) in [
+            ("out", &["simulate", "-o"][..]),
+            ("out", &["run", "smoke", "sim:flat", "-o"]),
+            ("out", &["show", "run.json", "-o"]),
+            ("out", &["explain", "run.json", "commit", "-o"]),
+            ("out", &["doctor", "-o"]),
+            ("out", &["import", text(&job), "-o"]),
+            ("out.html", &["report", "run.json", "-o"]),
+            ("line.svg", &["simulate", "vax750-sc750", "smoke", "--timeline"]),
+            ("line.json", &["simulate", "vax750-sc750", "smoke", "--timeline"]),
+        ] {
+            decoy.lead(way, end);
+            refuses(folder, &[before, &[end]].concat(), decoy.says(way));
+        }
+        for (folder_name, end, before) in [
+            ("charts", "charts/rates-1.svg", &["report", "run.json", "--svg"][..]),
+            ("pages", "pages/diskperf.1", &["man", "--out"]),
+        ] {
+            fs::create_dir_all(folder.join(folder_name)).expect("a folder");
+            decoy.lead(way, end);
+            let ended = diskperf(folder, &[before, &[folder_name]].concat());
+            assert!(matches!(ended.status, Some(2 | 3)), "{way} {before:?}: {:?} {}", ended.status, ended.err);
+        }
+        decoy.assert_unchanged();
+    }
+}
+
+#[test]
+fn the_programs_that_write_a_file_refuse_them_too() {
+    need_disk!();
+    let decoy = Decoy::new();
+    fs::write(decoy.folder().join("old"), OLD).expect("a file");
+    for way in 0..decoy.ways() {
+        decoy.lead(way, "out");
+        for program in ["write_8192", "write_4096", "rewrite_8192"] {
+            refuses(decoy.folder(), &[program, "out"], decoy.says(way));
+        }
+        refuses(decoy.folder(), &["copy", "old", "out"], decoy.says(way));
+        decoy.assert_unchanged();
+    }
+}
+
+/// Judged by its number: it is not opened, which a tape would feel.
+#[test]
+fn a_character_device_is_written_only_if_it_keeps_nothing() {
+    need_disk!();
+    let folder = scratch();
+    let node = |name: &str, major: u32, minor: u32| {
+        let (kind, rights) = (rustix::fs::FileType::CharacterDevice, rustix::fs::Mode::from_raw_mode(0o600));
+        let number = rustix::fs::makedev(major, minor);
+        rustix::fs::mknodat(rustix::fs::CWD, folder.path().join(name), kind, rights, number).expect("a node");
+    };
+    // Memory itself, a tape, flash memory, and one that is for experiments (admin-guide/devices.txt).
+    for (major, minor) in [(1, 1), (9, 0), (90, 0), (60, 0)] {
+        node("device", major, minor);
+        refuses(folder.path(), &["simulate", "-o", "device"], "is a device, and this would overwrite it");
+        rustix::fs::unlink(folder.path().join("device")).expect("removed");
+    }
+    assert_eq!(diskperf(folder.path(), &["simulate", "-o", "/dev/null"]).status, Some(0));
+    let full = diskperf(folder.path(), &["simulate", "-o", "/dev/full"]);
+    assert_eq!(full.status, Some(1), "{}", full.err);
+    assert!(full.err.contains("cannot write /dev/full: No space left"), "{}", full.err);
+}
+
+#[test]
+fn a_disk_is_refused_before_anything_is_measured() {
+    need_disk!();
+    let disk = Disk::new(1 << 20);
+    let log = File::create_new(disk.folder.path().join("log")).expect("a file");
+    let mut run = testkit::command(&program());
+    run.args(["run", ".", "-o", disk.text(), "--", "touch", "measured"]).current_dir(disk.folder.path());
+    let status = run.stderr(log).status().expect("diskperf starts");
+    assert_eq!(status.code(), Some(3));
+    assert_eq!(names_in(disk.folder.path()), ["disk", "log"]);
+}

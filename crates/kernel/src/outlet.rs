@@ -1,0 +1,449 @@
+//! Files that results are written to. A regular file is replaced as a whole; a FIFO, a terminal or a descriptor of this
+//! process is a stream.
+//!
+//! Policy:
+//!   1. links are followed by hand, so that the folder is known in which the file itself is;
+//!   2. `-` and names of this process's descriptors (/dev/stdout, /dev/fd/3) are streams: what a shell opened to append is
+//!      appended to;
+//!   3. FIFOs, terminals and /dev/null are streams;
+//!   4. other devices, directories, and files that a loop device shows are refused when they are looked at, and again when
+//!      they are written;
+//!   5. a regular file is written unnamed into its folder and synced, and then takes the name. A full disk, a limit or a
+//!      kill leaves the old file whole and no other file beside it. Other names of the old file keep its old content;
+//!   6. the old file is written in place if only that keeps its owner and its access list, or if its folder takes no new
+//!      file: a user who may write a file expects that it is written. Room for all of it is reserved first.
+
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, PROC_SUPER_MAGIC};
+use rustix::io::{Errno, FdFlags};
+use rustix::process::{Resource, getrlimit};
+use tempfile::Builder;
+
+use crate::guard::{Found, Refusal, judge};
+use crate::place::{is_under_dev, may_write};
+
+/// How many links the kernel follows before it takes them for a circle (linux/namei.h, MAXSYMLINKS).
+const LINKS: usize = 40;
+
+/// How a temporary file's name begins. With what follows it is shorter than any name that a file system refuses.
+const PREFIX: &str = ".diskperf-output-";
+
+/// Between two looks whether somebody reads. Guess: short for a person, long for a processor.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Character devices that a stream may go to, by major number: /dev/null, /dev/zero and /dev/full; terminals
+/// (Documentation/admin-guide/devices.txt).
+const MEMORY: (u32, [u32; 3]) = (1, [3, 5, 7]);
+const TERMINALS: [u32; 4] = [4, 5, 204, 229];
+const PSEUDO_TERMINALS: std::ops::RangeInclusive<u32> = 136..=143;
+
+/// Whether a link at the end of a path is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// The file at its end is written; the link stays.
+    Followed,
+    /// It is refused.
+    Refused,
+}
+
+/// Why results cannot be written to a file.
+#[derive(Debug)]
+pub enum OutletFault {
+    /// What is there is not written.
+    Refused(Refusal),
+    /// There is no such folder.
+    NoFolder(PathBuf),
+    /// There is no such device, and none is created under /dev.
+    NoDevice(PathBuf),
+    /// This process was given no descriptor of that number that is open for writing.
+    NotOpen,
+    /// The process was told to stop before another one had opened the FIFO and read everything.
+    NoReader,
+    /// The kernel refused it.
+    Failed(io::Error),
+}
+
+impl From<io::Error> for OutletFault {
+    fn from(error: io::Error) -> OutletFault {
+        OutletFault::Failed(error)
+    }
+}
+
+impl From<Errno> for OutletFault {
+    fn from(errno: Errno) -> OutletFault {
+        OutletFault::Failed(errno.into())
+    }
+}
+
+/// What a path for results leads to.
+#[derive(Debug)]
+pub struct Outlet {
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// A descriptor that this process was started with.
+    Descriptor(File),
+    /// A FIFO, a terminal, /dev/null.
+    Stream(Found),
+    /// A name in a folder, and the regular file that has it.
+    Name { folder: File, name: PathBuf, old: Option<Found> },
+    /// A regular file without a name here: a descriptor of another process.
+    Nameless(Found),
+}
+
+impl Outlet {
+    /// Looks at what the path leads to, and judges it. Nothing is created or written.
+    pub fn at(path: &Path, links: Links) -> Result<Outlet, OutletFault> {
+        if path == Path::new("-") {
+            return Ok(Outlet { way: descriptor(1)? });
+        }
+        let mut path = path.to_owned();
+        // 1
+        for _ in 0..LINKS {
+            let name = match path.file_name() {
+                Some(name) if !path.as_os_str().as_bytes().ends_with(b"/") => PathBuf::from(name),
+                _ => return Err(no_file(path)),
+            };
+            let parent = path.parent().unwrap_or(Path::new(""));
+            let folder = open_folder(parent, &path)?;
+            if let Some(number) = own_descriptor(&folder, &name) {
+                return Ok(Outlet { way: descriptor(number)? });
+            }
+            let way = match Found::in_folder(folder.as_fd(), &name)? {
+                None if is_under_dev(&path) => return Err(OutletFault::NoDevice(path)),
+                None => Way::Name { folder, name, old: None },
+                Some(found) if !found.metadata()?.is_symlink() => way_to(found, Some((folder, name)))?,
+                Some(_) if links == Links::Refused => return Err(OutletFault::Refused(Refusal::Link)),
+                Some(_) if rustix::fs::fstatfs(&folder)?.f_type as u64 == PROC_SUPER_MAGIC as u64 => {
+                    way_to(Found::at(&path)?.ok_or(Errno::NOENT)?, None)?
+                }
+                Some(link) => {
+                    let to = rustix::fs::readlinkat(&link, c"", Vec::new())?;
+                    path = parent.join(std::ffi::OsString::from_vec(to.into_bytes()));
+                    continue;
+                }
+            };
+            return Ok(Outlet { way });
+        }
+        Err(Errno::LOOP.into())
+    }
+
+    /// Refuses what this user may not write.
+    pub fn check(&self) -> Result<(), OutletFault> {
+        let path = match &self.way {
+            Way::Descriptor(_) => return Ok(()),
+            Way::Stream(found) | Way::Nameless(found) | Way::Name { old: Some(found), .. } => found.path(),
+            Way::Name { folder, old: None, .. } => through(folder),
+        };
+        Ok(may_write(&path)?)
+    }
+
+    /// Writes all of it. Waits for somebody who reads a FIFO, unless it is to stop. A reader who closes it has seen enough.
+    pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+        match &self.way {
+            Way::Descriptor(file) => stream(file, bytes, is_to_stop),
+            Way::Stream(found) => stream(&open_stream(found, is_to_stop)?, bytes, is_to_stop),
+            Way::Name { folder, name, old } => {
+                self.check()?;
+                check_limit(bytes)?;
+                match (replace(folder, name, old.as_ref(), bytes)?, old) {
+                    (false, Some(old)) => write_in_place(old, bytes),
+                    _ => Ok(()),
+                }
+            }
+            Way::Nameless(found) => {
+                check_limit(bytes)?;
+                write_in_place(found, bytes)
+            }
+        }
+    }
+}
+
+/// Opens the folder of a file.
+fn open_folder(folder: &Path, path: &Path) -> Result<File, OutletFault> {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match rustix::fs::open(here, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(open) => Ok(open.into()),
+        Err(Errno::NOENT) if is_under_dev(path) => Err(OutletFault::NoDevice(path.to_owned())),
+        Err(Errno::NOENT) => Err(OutletFault::NoFolder(folder.to_owned())),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Why a path that ends as only a directory's does is refused.
+fn no_file(path: PathBuf) -> OutletFault {
+    match Found::at(&path) {
+        Ok(Some(_)) => OutletFault::Refused(Refusal::Directory),
+        Ok(None) => OutletFault::NoFolder(path),
+        Err(error) => error.into(),
+    }
+}
+
+/// The number of a descriptor of this process, if that is what the name in this folder stands for.
+fn own_descriptor(folder: &File, name: &Path) -> Option<RawFd> {
+    let number: RawFd = name.to_str()?.parse().ok().filter(|number| *number >= 0)?;
+    let folder = std::fs::read_link(through(folder)).ok()?;
+    let own = Path::new("/proc").join(std::fs::read_link("/proc/self").ok()?);
+    let is_own = folder == own.join("fd") || folder.starts_with(own.join("task")) && folder.ends_with("fd");
+    is_own.then_some(number)
+}
+
+/// A descriptor that this process was started with. Its own ones, a database for instance, are closed when it starts
+/// another program; those that it was given are not.
+fn descriptor(number: RawFd) -> Result<Way, OutletFault> {
+    // SAFETY: the number is only asked about: where nothing is open under it, the kernel says so.
+    let given = unsafe { BorrowedFd::borrow_raw(number) };
+    let is_ours = |flags: FdFlags| flags.contains(FdFlags::CLOEXEC);
+    if rustix::io::fcntl_getfd(given).map_or(true, is_ours) {
+        return Err(OutletFault::NotOpen);
+    }
+    let flags = rustix::fs::fcntl_getfl(given)?;
+    if flags.contains(OFlags::PATH) || flags & OFlags::ACCMODE == OFlags::RDONLY {
+        return Err(OutletFault::NotOpen);
+    }
+    // 4
+    match judge(given) {
+        Err(refusal) if !is_stream(&refusal) => Err(OutletFault::Refused(refusal)),
+        _ => Ok(Way::Descriptor(rustix::io::fcntl_dupfd_cloexec(given, 0)?.into())),
+    }
+}
+
+/// How a file is written that was found.
+fn way_to(found: Found, place: Option<(File, PathBuf)>) -> Result<Way, OutletFault> {
+    match judge(&found) {
+        Ok(()) => Ok(match place {
+            Some((folder, name)) => Way::Name { folder, name, old: Some(found) },
+            None => Way::Nameless(found),
+        }),
+        // A socket has a descriptor, but none that its name can be opened by.
+        Err(refusal) if is_stream(&refusal) && !matches!(refusal, Refusal::Socket) => Ok(Way::Stream(found)),
+        Err(refusal) => Err(OutletFault::Refused(refusal)),
+    }
+}
+
+/// Whether what is no regular file takes text and keeps nothing.
+fn is_stream(refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::Fifo | Refusal::Socket => true,
+        Refusal::CharacterDevice { major, minor } => {
+            (*major == MEMORY.0 && MEMORY.1.contains(minor))
+                || TERMINALS.contains(major)
+                || PSEUDO_TERMINALS.contains(major)
+        }
+        _ => false,
+    }
+}
+
+/// Opens a stream so that no call waits: a FIFO only once somebody reads it.
+fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, OutletFault> {
+    loop {
+        match found.open(OFlags::WRONLY | OFlags::NONBLOCK) {
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => wait(is_to_stop)?,
+            opened => return Ok(opened?),
+        }
+    }
+}
+
+fn stream(mut to: &File, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+    while !bytes.is_empty() {
+        match to.write(bytes) {
+            Ok(0) => return Err(io::Error::from(ErrorKind::WriteZero).into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => wait(is_to_stop)?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn wait(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+    if is_to_stop() {
+        return Err(OutletFault::NoReader);
+    }
+    thread::sleep(PAUSE);
+    Ok(())
+}
+
+/// Refuses more than `ulimit -f` allows, before the kernel ends the process by a signal.
+fn check_limit(bytes: &[u8]) -> Result<(), OutletFault> {
+    match getrlimit(Resource::Fsize).current {
+        Some(most) if bytes.len() as u64 > most => Err(Errno::FBIG.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Replaces the file of that name. False if the old one must be written in place; then nothing has changed.
+fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Result<bool, OutletFault> {
+    let kept = old.map(Found::metadata).transpose()?;
+    if old.is_some_and(has_access_list) {
+        return Ok(false);
+    }
+    // 6
+    let in_place = |error: io::Error| if old.is_some() && is_denied(&error) { Ok(false) } else { Err(error.into()) };
+    let temporary = match Temporary::in_folder(folder, kept.is_some()) {
+        Ok(temporary) => temporary,
+        Err(error) => return in_place(error),
+    };
+    let mut file = temporary.file();
+    file.write_all(bytes)?;
+    if let Some(kept) = &kept
+        && let Err(error) = keep_rights(file, kept)
+    {
+        return in_place(error);
+    }
+    file.sync_all()?;
+    // 4: the name may have another file by now.
+    let now = Found::in_folder(folder.as_fd(), name)?;
+    if let Some(now) = &now {
+        judge(now).map_err(OutletFault::Refused)?;
+    }
+    let file = file.try_clone()?;
+    match temporary.take_name(folder, name, now.is_none()) {
+        Ok(()) => {}
+        Err(error) => return in_place(error),
+    }
+    sync_folder(folder, &file)?;
+    Ok(true)
+}
+
+/// A file that does not have its name yet. It is gone when it is dropped.
+enum Temporary {
+    /// Without any name, so that it is gone too if the process is killed.
+    Unnamed(File),
+    /// Under a name of ours, on file systems that have no unnamed files.
+    Named(tempfile::NamedTempFile<File>),
+}
+
+impl Temporary {
+    /// Another user cannot open one that is to replace an old file: that may be for fewer eyes than a new one.
+    fn in_folder(folder: &File, replaces: bool) -> io::Result<Temporary> {
+        let rights = if replaces { 0o600 } else { 0o666 };
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        match rustix::fs::openat(folder, ".", flags, Mode::from_raw_mode(rights)) {
+            Ok(file) => Ok(Temporary::Unnamed(file.into())),
+            // Kernels before 3.11 take the flag for that of a directory.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+                let open = |path: &Path| File::options().write(true).create_new(true).mode(rights).open(path);
+                Ok(Temporary::Named(Builder::new().prefix(PREFIX).make_in(through(folder), open)?))
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Temporary::Unnamed(file) => file,
+            Temporary::Named(named) => named.as_file(),
+        }
+    }
+
+    /// Takes the name in the folder, which is free or another file's.
+    fn take_name(self, folder: &File, name: &Path, is_free: bool) -> io::Result<()> {
+        let path = through(folder).join(name);
+        let file = match self {
+            Temporary::Named(named) => return named.into_temp_path().persist(path).map_err(|failed| failed.error),
+            Temporary::Unnamed(file) => file,
+        };
+        let link = |to: &Path| rustix::fs::linkat(CWD, through(&file), CWD, to, AtFlags::SYMLINK_FOLLOW);
+        if is_free {
+            match link(&path) {
+                Err(Errno::EXIST) => {}
+                linked => return Ok(linked?),
+            }
+        }
+        // A link takes no name that is another's, a rename does.
+        let named = Builder::new().prefix(PREFIX).make_in(through(folder), |path| Ok(link(path)?))?;
+        named.into_temp_path().persist(path).map_err(|failed| failed.error)
+    }
+}
+
+/// Gives a new file the owner and the rights of the old one.
+fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    let changed = |old: u32, new: u32| (old != new).then_some(old);
+    let (user, group) = (changed(old.uid(), new.uid()), changed(old.gid(), new.gid()));
+    if user.is_some() || group.is_some() {
+        fchown(file, user, group)?;
+    }
+    file.set_permissions(PermissionsExt::from_mode(old.mode() & 0o777))
+}
+
+/// Whether others than its owner and its group have rights of their own to a file, which a new file would not have.
+fn has_access_list(file: &Found) -> bool {
+    match rustix::fs::getxattr(file.path(), c"system.posix_acl_access", &mut [0; 256]) {
+        Ok(bytes) => bytes > 0,
+        Err(errno) => errno == Errno::RANGE,
+    }
+}
+
+/// Whether the folder, and not the disk, is why a file cannot be replaced: its rights, those of a sticky folder, a file that
+/// is mounted there.
+fn is_denied(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::BUSY))
+}
+
+/// Writes over an old file. Room for all of it comes first, so that a full disk changes nothing.
+fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
+    judge(old).map_err(OutletFault::Refused)?;
+    let file = old.open(OFlags::WRONLY)?;
+    let reserved = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes.len() as u64);
+    // Not every file system can reserve room.
+    if let Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) = reserved {
+        return Err(errno.into());
+    }
+    file.write_all_at(bytes, 0)?;
+    file.set_len(bytes.len() as u64)?;
+    Ok(file.sync_all()?)
+}
+
+/// Makes a name durable. A folder that cannot be read cannot be synced either: then its whole file system is.
+fn sync_folder(folder: &File, file: &File) -> Result<(), OutletFault> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::openat(folder, ".", flags, Mode::empty()).and_then(rustix::fs::fsync) {
+        Err(Errno::ACCESS | Errno::INVAL) => Ok(rustix::fs::syncfs(file)?),
+        synced => Ok(synced?),
+    }
+}
+
+/// A path that leads to what is open.
+fn through(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_keeps_nothing_is_a_stream() {
+        let device = |major, minor| Refusal::CharacterDevice { major, minor };
+        for stream in [Refusal::Fifo, Refusal::Socket, device(1, 3), device(1, 7), device(5, 0), device(136, 9)] {
+            assert!(is_stream(&stream), "{stream}");
+        }
+        // Memory, its ports, a tape, flash memory, a SCSI device.
+        let others = [device(1, 1), device(1, 4), device(9, 0), device(90, 0), device(21, 0)];
+        for other in others.into_iter().chain([Refusal::Directory, Refusal::BlockDevice, Refusal::Link]) {
+            assert!(!is_stream(&other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_no_reason_to_write_in_place() {
+        let denied = |errno: Errno| is_denied(&errno.into());
+        assert!(denied(Errno::ACCESS) && denied(Errno::PERM) && denied(Errno::BUSY));
+        assert!(!denied(Errno::NOSPC) && !denied(Errno::DQUOT) && !denied(Errno::FBIG) && !denied(Errno::IO));
+    }
+}
