@@ -246,6 +246,13 @@ fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
     let user = ["--reuid=54321", "--regid=54321", "--clear-groups", "--no-new-privs", text(&copy)];
     let run =
         |name: &str| testkit::run(Path::new("setpriv"), folder.path(), &[&user[..], &SMOKE, &["-o", name]].concat());
+    // A limit is known before the first byte: what is written in place would be cut off.
+    let limited = format!("ulimit -f 8; exec {} {} -o out", text(&copy), SMOKE.join(" "));
+    let words = [&user[..4], &["/bin/sh", "-c", &limited]].concat();
+    let ended = testkit::run(Path::new("setpriv"), folder.path(), &words);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("File too large"), "{}", ended.err);
+    assert_whole(&path("out"), false);
     for name in ["out", "long"] {
         let before = fs::metadata(path(name)).expect("the file").ino();
         let ended = run(name);
@@ -402,7 +409,8 @@ fn a_disk_is_refused_before_anything_is_measured() {
     let disk = Disk::new(1 << 20);
     let log = File::create_new(disk.folder.path().join("log")).expect("a file");
     let mut run = testkit::command(&program());
-    run.args(["run", ".", "-o", disk.text(), "--", "touch", "measured"]).current_dir(disk.folder.path());
+    let measured = disk.folder.path().join("measured");
+    run.args(["run", ".", "-o", disk.text(), "--", "touch", text(&measured)]).current_dir(disk.folder.path());
     let status = run.stderr(log).status().expect("diskperf starts");
     assert_eq!(status.code(), Some(3));
     assert_eq!(names_in(disk.folder.path()), ["disk", "log"]);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use kernel::Posix;
 use kernel::guard::{Found, Given, Refusal, judge};
+use kernel::{Links, Outlet, OutletFault, Posix};
 use testkit::disk::Disk;
 use testkit::need_disk;
 use workload::{Handle, Mode, Name, Op, Reason, Stream, Tally, World};
@@ -143,6 +143,57 @@ fn what_takes_a_name_that_was_free_is_not_written() {
         rustix::fs::unlink(&name).expect("the name is free again");
         decoy.assert_unchanged();
     }
+}
+
+/// The last look is after the results are on the disk, before they take the name: the decoy may have only that one.
+#[test]
+fn results_do_not_take_the_name_of_a_device_or_of_what_one_shows() {
+    need_disk!();
+    let decoy = Decoy::new();
+    let (name, old) = (decoy.path("name"), decoy.path("old"));
+    for is_there in [false, true] {
+        for way in 0..3 {
+            if is_there {
+                fs::write(&old, "old results").expect("a file");
+                replace(&old, &name);
+            }
+            let outlet = Outlet::at(&name, Links::Followed).expect("a place for results");
+            decoy.place(way, &name);
+            match outlet.write(b"results", &|| false) {
+                Err(OutletFault::Refused(Refusal::Link)) => assert!(way < 2),
+                Err(OutletFault::Refused(Refusal::Shown(device))) => assert!(way == 2 && device == decoy.disk.name()),
+                other => panic!("{way}: {other:?}"),
+            }
+            let leads = fs::canonicalize(&name).expect("the name");
+            assert_eq!(
+                leads,
+                if way == 0 {
+                    decoy.disk.node()
+                } else if way == 1 {
+                    &decoy.disk.file
+                } else {
+                    &name
+                }
+            );
+            decoy.assert_unchanged();
+            rustix::fs::unlink(&name).expect("the name is free again");
+            assert_eq!(testkit::names_in(decoy.disk.folder.path()), ["disk"]);
+        }
+    }
+}
+
+/// A database that this process has open has a number too, and is closed in the programs that it starts.
+#[test]
+fn a_descriptor_that_this_process_opened_is_no_place_for_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("file");
+    fs::write(&path, "text").expect("a file");
+    let file = File::options().write(true).open(&path).expect("the file");
+    let number = PathBuf::from(format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
+    assert!(matches!(Outlet::at(&number, Links::Followed), Err(OutletFault::NotOpen)));
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("as if it had been given");
+    Outlet::at(&number, Links::Followed).and_then(|given| given.write(b"TE", &|| false)).expect("written");
+    assert_eq!(fs::read_to_string(path).expect("the file"), "TExt");
 }
 
 #[test]

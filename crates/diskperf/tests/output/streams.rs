@@ -134,13 +134,14 @@ fn told_to_stop(folder: &Path, arguments: &[&str], catches: bool, signal: Signal
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut running = Running(command.spawn().expect("diskperf starts"));
     let process = Pid::from_child(&running.0);
+    let fifo = folder.canonicalize().expect("the folder").join("fifo");
     let proc = Path::new("/proc").join(process.to_string());
     let is_waiting = || {
         let status = fs::read_to_string(proc.join("status")).expect("it runs");
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("what it catches");
         let caught = u64::from_str_radix(caught.trim(), 16).expect("a bit for each");
         let mut open = fs::read_dir(proc.join("fd")).expect("it runs").flatten();
-        let has_it = open.any(|one| fs::read_link(one.path()).is_ok_and(|path| path == folder.join("fifo")));
+        let has_it = open.any(|one| fs::read_link(one.path()).is_ok_and(|path| path == fifo));
         (!catches || caught >> (signal.as_raw() - 1) & 1 == 1) && has_it
     };
     soon("it waits for a reader", is_waiting);
@@ -186,9 +187,11 @@ fn a_run_that_was_told_to_stop_says_what_its_results_wait_for() {
     let folder = scratch();
     fifo(folder.path());
     let store = folder.path().join("store.sqlite");
+    // Ten minutes at most, should it end by itself.
     let script = format!(
-        "\"$0\" {} --store {} -o fifo 2> said & until [ -e store.sqlite ] && ls -l /proc/$!/fd 2> /dev/null | grep -q fifo; \
-         do sleep 0.01; done; kill -TERM $!; wait $!",
+        "\"$0\" {} --store {} -o fifo 2> said & n=0; \
+         until [ -e store.sqlite ] && ls -l /proc/$!/fd 2> /dev/null | grep -q fifo; \
+         do n=$((n+1)); [ $n -lt 60000 ] || exit 9; sleep 0.01; done; kill -TERM $!; wait $!",
         SMOKE.join(" "),
         text(&store)
     );
