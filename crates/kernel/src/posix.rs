@@ -8,8 +8,8 @@ use std::thread;
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Failure, Issue, Laid, Recorder, Residency, Span,
-    Steps, Surroundings, Witness, World,
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Failure, Handle, Issue, Laid, Recorder,
+    Residency, Span, Steps, Surroundings, Witness, World,
 };
 
 use crate::caches::{self, Means, Patience};
@@ -20,7 +20,7 @@ use crate::counters::{Snapshot, Source, ready_time};
 use crate::devices::Device;
 use crate::extents;
 use crate::fault::Fault;
-use crate::guard::Given;
+use crate::guard::{Found, Given};
 use crate::in_turn::{Calls, Nowhere, run_one};
 use crate::mapped::Mapped;
 use crate::process::Process;
@@ -67,6 +67,12 @@ impl Posix {
     /// program does.
     pub fn on_given(given: Vec<Given>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
         Ok(Posix::of(vec![Program::on(None, given, 0, largest_call, 0)?], stop))
+    }
+
+    /// Whether a name leads to the file that the first program has open under the handle; a link is not followed.
+    pub fn has_open(&self, handle: Handle, name: &Path) -> bool {
+        let found = Found::named(name).ok().flatten();
+        self.programs.first().zip(found).is_some_and(|(program, found)| program.process.has_open(handle, &found))
     }
 
     fn of(programs: Vec<Program>, stop: Arc<AtomicBool>) -> Posix {

@@ -13,7 +13,7 @@ use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, P
 use crate::command::Commands;
 use crate::data::{self, Pages, Ring};
 use crate::fault::Fault;
-use crate::guard::Given;
+use crate::guard::{Found, Given};
 use crate::raw::RawDevice;
 
 /// The rights of `creat(path, 0666)`, less the umask.
@@ -110,6 +110,11 @@ impl Process {
     pub(crate) fn descriptor(&self, handle: Handle) -> Result<(RawFd, u64), Reason> {
         let file = self.files[usize::from(handle.0) % HANDLES].as_ref().ok_or(Reason::BadHandle)?;
         Ok((file.descriptor.as_raw_fd(), file.identity))
+    }
+
+    /// Whether a file is the one that is open under the handle.
+    pub(crate) fn has_open(&self, handle: Handle, file: &Found) -> bool {
+        self.files[usize::from(handle.0) % HANDLES].as_ref().is_some_and(|open| file.is(&open.descriptor))
     }
 
     /// What the stamps of its files are made of, besides their names.

@@ -99,7 +99,7 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
             }
             Ok(Exit::Done)
         }
-        Some(failure) => give_up(copying, failure, &tally),
+        Some(failure) => give_up(copying, failure, &tally, &world),
     }
 }
 
@@ -142,12 +142,15 @@ fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {
     if metadata.is_file() { Ok(()) } else { Err(Error::NotAFile(path.to_owned())) }
 }
 
-/// After a failure, or Ctrl-C: an unfinished copy that was not there before is removed.
-fn give_up(copying: Copying, failure: Failure, tally: &Tally) -> Result<Exit, Error> {
+/// After a failure, or Ctrl-C: an unfinished copy that was not there before is removed, if its name still leads to it.
+fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> Result<Exit, Error> {
     let Copying { old, new, bytes, is_made } = copying;
     let was_opened = tally.count(OpKind::Create) > 0;
     let left = match (was_opened, is_made) {
         (false, _) => format!("{} was not touched", new.display()),
+        (true, true) if !world.has_open(book::NEW, &new) => {
+            format!("{} stays: it may be another file than the copy", new.display())
+        }
         (true, true) => match fs::remove_file(&new) {
             Ok(()) => format!("the unfinished {} is removed", new.display()),
             Err(error) => format!("the unfinished {} is still there: {error}", new.display()),

@@ -93,6 +93,31 @@ fn a_folder_or_a_new_file_that_comes_in_between_is_heeded() {
     assert_eq!(names_in(folder.path()), ["other", "out"]);
 }
 
+#[test]
+fn an_unfinished_copy_is_removed_and_no_file_that_took_its_name() {
+    for is_replaced in [false, true] {
+        let folder = scratch();
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        // Minutes of one-byte calls.
+        fs::File::create_new(old).and_then(|old| old.set_len(200_000_000)).expect("a sparse file");
+        let mut command = testkit::command(&program());
+        command.args(["copy", "old", "new", "--buffer", "1"]).current_dir(folder.path());
+        let mut copying = Running(command.stderr(Stdio::piped()).spawn().expect("diskperf starts"));
+        soon("it copies", || fs::metadata(&new).is_ok_and(|new| new.len() > 0));
+        if is_replaced {
+            fs::write(folder.path().join("mine"), OLD).expect("a file");
+            replace(&folder.path().join("mine"), &new);
+        }
+        let process = rustix::process::Pid::from_child(&copying.0);
+        rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
+        let mut said = String::new();
+        let mut stream = copying.0.stderr.take().expect("a pipe");
+        std::io::Read::read_to_string(&mut stream, &mut said).expect("what it says");
+        assert_eq!(copying.0.wait().expect("its end").code(), Some(4), "{said}");
+        assert_eq!(fs::read_to_string(&new).ok().as_deref(), is_replaced.then_some(OLD), "{said}");
+    }
+}
+
 /// Ends a thread, also if the test fails meanwhile.
 struct Ending<'a>(&'a AtomicBool);
 

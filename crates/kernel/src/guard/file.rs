@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::devices::Device;
@@ -119,6 +119,11 @@ impl Found {
         }
     }
 
+    /// The same of the name itself: a link is not followed.
+    pub(crate) fn named(path: &Path) -> io::Result<Option<Found>> {
+        Found::in_folder(CWD, path)
+    }
+
     /// The same for a name in an open folder. A link is not followed.
     pub(crate) fn in_folder(folder: BorrowedFd, name: &Path) -> io::Result<Option<Found>> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -132,6 +137,12 @@ impl Found {
     /// What the file is, and how large.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
+    }
+
+    /// Whether the other descriptor is of this file.
+    pub(crate) fn is(&self, other: impl AsFd) -> bool {
+        let number = |file: BorrowedFd| rustix::fs::fstat(file).map(|stat| (stat.st_dev, stat.st_ino)).ok();
+        number(self.as_fd()).is_some_and(|this| number(other.as_fd()) == Some(this))
     }
 
     /// A path that leads to this very file as long as it is held.
