@@ -373,7 +373,7 @@ impl Drop for Writing {
 }
 
 /// Bytes of a disk: an ext4 with its journal, and room for the records.
-const DISK: u64 = 32 << 20;
+const DISK: u64 = (32 << 20) + testkit::fuse::APART;
 
 /// A mounted file system, unmounted when dropped.
 struct Mounted(PathBuf);

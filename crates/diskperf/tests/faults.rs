@@ -25,7 +25,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::disk::LoopDisk;
-use testkit::fuse::{Bad, Fsync, Knobs, OneFile};
+use testkit::fuse::{APART, Bad, Fsync, Knobs, OneFile};
 use testkit::{Ended, has_tool, names_in, need_disk, skip, soon, use_tool};
 use units::Bytes;
 
@@ -122,7 +122,7 @@ struct BadDisk {
 
 impl BadDisk {
     fn new() -> BadDisk {
-        let file = BadFile::on(|file| file.set_len(64 * MIB));
+        let file = BadFile::on(|file| file.set_len(64 * MIB + APART));
         let device = LoopDisk::attach(&file.fuse.file()).expect("a loop device");
         let mount = file.folder.path().join("mount");
         fs::create_dir(&mount).expect("a folder");

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testkit::calls::{SYNCS, WELL, run_answered};
 use testkit::disk::LoopDisk;
-use testkit::fuse::{Fsync, Knobs, OneFile};
+use testkit::fuse::{APART, Fsync, Knobs, OneFile};
 use testkit::{Ended, Running, has_tool, is_in_memory, need_disk, skip};
 use units::Bytes;
 
@@ -243,7 +243,7 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
         return skip!("the temporary folder is in memory, or there is no /dev/fuse");
     }
     let ground = ground("ext4", folder.path(), Bytes::mib(192));
-    let below = full_file(&ground.path().join("below"), 128 << 20);
+    let below = full_file(&ground.path().join("below"), (128 << 20) + APART as usize);
     // What the machine still has to write of it would hide what the runs leave.
     below.sync_all().expect("written");
     fs::create_dir(folder.path().join("point")).expect("a folder");

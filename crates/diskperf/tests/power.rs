@@ -41,7 +41,7 @@ const LATER: u64 = 6;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Bytes of the disk: an ext4 with its journal, and room for the store and its log.
-const DISK: u64 = 32 << 20;
+const DISK: u64 = (32 << 20) + testkit::fuse::APART;
 
 /// The runs whose power is cut, and their rounds: one with calls of its own to the kernel, one that stores as fast as
 /// it can.

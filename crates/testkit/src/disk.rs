@@ -55,6 +55,11 @@ impl LoopDisk {
         LoopDisk::attach_with(file, "--read-only")
     }
 
+    /// Takes over a device that a test has attached in its own way, and detaches it.
+    pub fn adopt(node: PathBuf) -> LoopDisk {
+        LoopDisk { node, is_ours: true }
+    }
+
     fn attach_with(file: &Path, option: &str) -> Result<LoopDisk, String> {
         let losetup = tool("losetup").ok_or("losetup is not installed")?;
         let file = file.to_str().ok_or("a path that is no text")?;

@@ -106,6 +106,10 @@ struct Disk {
     fsyncs: AtomicU64,
 }
 
+/// Added to the size of a disk on such a file, so that no other test has a disk of that size: the guard cannot tell what a
+/// loop device on FUSE shows, and refuses devices that are as large.
+pub const APART: u64 = 37 * 4096;
+
 /// The name of the one file.
 const NAME: &str = "disk";
 

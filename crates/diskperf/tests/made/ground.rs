@@ -10,7 +10,7 @@ use testkit::fuse::{Knobs, OneFile};
 use testkit::{run, tool};
 
 /// Bytes of the disks that are made: room for a journal and the largest file of these runs.
-const DISK: u64 = 320 << 20;
+const DISK: u64 = (320 << 20) + testkit::fuse::APART;
 
 /// A file system on a disk of our own, seen by nobody else. The disk is served by this process from memory:
 /// whatever else is done on this machine, only these runs use it.

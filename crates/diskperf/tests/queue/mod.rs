@@ -17,7 +17,7 @@ use testkit::fuse::{Knobs, OneFile, Queue};
 pub const SERVICE: Duration = Duration::from_micros(200);
 
 /// Bytes of the disk.
-const DISK: u64 = 96 << 20;
+const DISK: u64 = (96 << 20) + testkit::fuse::APART;
 /// Bytes of its file.
 pub const FILE: usize = 64 << 20;
 
