@@ -72,12 +72,14 @@ pub struct ConsentArguments {
 ///   2. a device that must not be overwritten: refused, whatever is said;
 ///   3. a device that holds something: --destroy-data, and what is printed on it, given or typed. What was given is
 ///      used up by the device it names: another of the same words is not meant by it;
-///   4. a device all of which is overwritten: the same, also where it seems to hold nothing.
+///   4. a device all of which is overwritten: the same, also where it seems to hold nothing;
+///   5. a device that seems to hold nothing, if it is named all the same, after all others: its data may go too, so that
+///      nothing must be read to know that there are none.
 ///
 /// Nobody is asked where only the plan is wanted, but 2. holds, and --destroy-data is missed.
 pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Result<(), Error> {
     let mut given = said.confirm.clone();
-    for target in targets {
+    for target in targets.iter_mut() {
         match &mut target.site {
             // 1.
             Site::Directory { path, place } if !is_plan => ask_place(&said.place, path, place)?,
@@ -106,6 +108,15 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Re
                 }
             }
             _ => {}
+        }
+    }
+    // 5.
+    for target in targets.iter_mut().filter(|_| !is_plan) {
+        if let Site::Volume(volume) = &mut target.site
+            && volume.leave == Leave::None
+            && let Some(index) = given.iter().position(|words| volume.inspected.confirm(words).is_ok())
+        {
+            volume.leave = Leave::Destroy(given.remove(index));
         }
     }
     Ok(())

@@ -39,8 +39,16 @@ impl Display {
     pub fn show(&mut self, event: &Event) {
         let now = since(self.began);
         match event {
-            Event::ImageWritten { bytes, of, .. } | Event::DeviceWritten { bytes, of, .. } if bytes == of => {
+            Event::ImageWritten { bytes, of, .. }
+            | Event::DeviceWritten { bytes, of, .. }
+            | Event::DeviceRead { bytes, of, .. }
+                if bytes == of =>
+            {
                 self.line.clear();
+            }
+            Event::DeviceRead { target, bytes, of } => {
+                let percent = 100 * bytes / of.max(&1);
+                self.draw(*bytes, *of, &format!("checking that {target} is blank, {percent} % of {}", Bytes(*of)));
             }
             Event::ImageWritten { target, bytes, of } => {
                 let percent = 100 * bytes / of.max(&1);
@@ -53,6 +61,7 @@ impl Display {
                     self.draw(*bytes, *of, &format!("conditioning {target}, {percent} % of {}", Bytes(*of)));
                 }
             }
+            Event::Told(words) => self.line.aside(|| output::remark(words)),
             Event::Started(plan) => (self.began, self.progress) = (Instant::now(), Progress::of(plan)),
             Event::RoundStarted { round, rounds, standing } => {
                 self.progress.expects((rounds + 1).saturating_sub(*round));

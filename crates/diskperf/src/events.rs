@@ -13,6 +13,10 @@ pub enum Event<'a> {
     ImageWritten { target: &'a str, bytes: u64, of: u64 },
     /// So many bytes of a device are written, of those that condition it.
     DeviceWritten { target: &'a str, bytes: u64, of: u64 },
+    /// So many bytes of a device are read, and all are zero: it must be blank.
+    DeviceRead { target: &'a str, bytes: u64, of: u64 },
+    /// Something is to be told once, beside what goes on.
+    Told(&'a str),
     /// The run begins.
     Started(&'a Plan),
     /// A round begins: which of how many, as far as that is known, and what rounds before it have decided.

@@ -10,7 +10,7 @@ use kernel::guard::{GuardFault, Leave};
 use kernel::heat::Heat;
 use kernel::place::Place;
 use kernel::tuning::{Tuned, Tuning};
-use kernel::{Image, ImageSpec, PrivateMounts, RawDevice, Remount, Station, Volume, Workspace};
+use kernel::{Image, ImageSpec, PrivateMounts, RawDevice, Remount, Station, Vacated, Volume, Workspace};
 use stats::{ImageInfo, TargetInfo};
 use units::Bytes;
 
@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::events::Event;
 use crate::made::Made;
 use crate::plan::Before;
+use crate::reading::Reading;
 use crate::signals::Stop;
 use crate::target::{Site, Target, VolumeArgument};
 
@@ -39,9 +40,9 @@ pub struct Ground {
 
 impl Ground {
     /// Makes what has to be made, and tries what has to be tuned, once. The programs need so many bytes; what conditions
-    /// a device follows from the seed, or is zero.
+    /// a device follows from the seed, or is zero. Another target of this run may have left its device to this one.
     pub fn prepare(
-        target: &Target,
+        (target, vacated): (&Target, Option<Vacated>),
         needed: u64,
         data: (u64, bool),
         label: Option<&str>,
@@ -52,7 +53,10 @@ impl Ground {
             Site::Image { image, .. } => Some(make(&image.spec(needed), needed, stop, &mut |bytes, of| {
                 notify(Event::ImageWritten { target: &target.name, bytes, of });
             })?),
-            Site::Volume(volume) => Some(make_on_device(volume, needed)?),
+            Site::Volume(volume) => Some(match vacated {
+                Some(vacated) => make_on_vacated(volume, vacated, needed)?,
+                None => make_on_device(&target.name, volume, needed, stop, notify)?,
+            }),
             _ => None,
         };
         let mut conditioned = None;
@@ -89,17 +93,25 @@ impl Ground {
 
     /// Takes away what was made on a device, for another target that stands on it in turn. Nothing may stand on it any
     /// more. What is to be said about it stays.
-    pub fn vacate(&mut self) -> Result<(), Error> {
-        Ok(self.made.take().map_or(Ok(()), |made| unshared(made).finish())?)
+    pub fn vacate(&mut self) -> Result<Option<Vacated>, Error> {
+        Ok(self.made.take().map_or(Ok(None), |made| unshared(made).vacate())?)
     }
 
-    /// Makes on its device again what was taken away for others.
-    pub fn occupy(&mut self, target: &Target, needed: u64) -> Result<(), Error> {
-        if self.made.is_some() || !matches!(self.site, Site::Volume(_)) {
+    /// Makes on its device again what was taken away for others, of which one has left it.
+    pub fn occupy(
+        &mut self,
+        (target, vacated): (&Target, Option<Vacated>),
+        needed: u64,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let Site::Volume(volume) = &self.site else { return Ok(()) };
+        if self.made.is_some() {
             return Ok(());
         }
-        let Target { site: Site::Volume(volume), .. } = in_its_turn(target)? else { return Ok(()) };
-        let made = make_on_device(&volume, needed)?;
+        let made = match vacated {
+            Some(vacated) => make_on_vacated(volume, vacated, needed)?,
+            None => make_on_device(&target.name, &looked_at_again(volume)?, needed, stop, &mut |_| {})?,
+        };
         self.tuning = plan_tuning(target, Some(&made))?;
         self.made = Some(Arc::new(Mutex::new(made)));
         Ok(())
@@ -191,17 +203,15 @@ fn unshared(made: Arc<Mutex<Made>>) -> Made {
     made.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The target, whose device others of this run had before it: it is looked at anew. It must be the same device, and then
-/// holds nothing, which needs nobody's leave.
-pub fn in_its_turn(target: &Target) -> Result<Target, Error> {
-    let Site::Volume(volume) = &target.site else { return Ok(target.clone()) };
+/// The device of a target that another of this run had before it and could not leave to it. It must be the same device,
+/// and blank.
+fn looked_at_again(volume: &VolumeArgument) -> Result<VolumeArgument, Error> {
     let node = volume.inspected.node();
     let inspected = kernel::guard::inspect(&node)?;
     if inspected.identity() != volume.inspected.identity() {
         return Err(GuardFault::Changed(node, "another device has its name").into());
     }
-    let again = VolumeArgument { spec: volume.spec.clone(), inspected, leave: Leave::None };
-    Ok(Target { site: Site::Volume(Box::new(again)), ..target.clone() })
+    Ok(VolumeArgument { spec: volume.spec.clone(), inspected, leave: Leave::None })
 }
 
 /// A panic elsewhere leaves a file system as good as any other.
@@ -224,14 +234,34 @@ fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64
     Ok(Made::Image(Box::new(image)))
 }
 
-/// Makes a file system on a device, in which so many bytes have room.
-fn make_on_device(argument: &VolumeArgument, needed: u64) -> Result<Made, Error> {
+/// Makes a file system on a device, in which so many bytes have room. A device of which no person has said that its data
+/// may go is read first, which may take hours.
+fn make_on_device(
+    target: &str,
+    argument: &VolumeArgument,
+    needed: u64,
+    stop: &Stop,
+    notify: &mut dyn FnMut(Event),
+) -> Result<Made, Error> {
     let VolumeArgument { spec, inspected, leave } = argument;
-    let volume = Volume::make(spec, inspected, leave, &PrivateMounts::enter()?)?;
+    let mut reading = Reading::of(inspected);
+    let volume = Volume::make(spec, inspected, leave, &PrivateMounts::enter()?, &mut |bytes, of| {
+        reading.goes_on(target, bytes, of, notify);
+        if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    with_room(volume, needed)
+}
+
+/// The same on a device that another target of this run has left.
+fn make_on_vacated(argument: &VolumeArgument, vacated: Vacated, needed: u64) -> Result<Made, Error> {
+    with_room(Volume::make_on(&argument.spec, vacated, &PrivateMounts::enter()?)?, needed)
+}
+
+fn with_room(volume: Volume, needed: u64) -> Result<Made, Error> {
     let free = look(volume.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
     if free < needed {
-        return Err(Error::NoRoom { path: inspected.node(), free: Bytes(free), needed: Bytes(needed) });
+        return Err(Error::NoRoom { path: volume.device().node(), free: Bytes(free), needed: Bytes(needed) });
     }
     Ok(Made::Volume(Box::new(volume)))
 }

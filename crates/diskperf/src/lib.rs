@@ -46,6 +46,7 @@ mod plan;
 mod presets;
 mod progress;
 mod published;
+mod reading;
 pub mod recorder;
 pub mod runner;
 mod runs;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kernel::devices::Device;
-use kernel::{Image, ImageFault, Volume};
+use kernel::{Image, ImageFault, Vacated, Volume};
 
 /// What was made, and is gone or erased when this is.
 pub enum Made {
@@ -62,6 +62,14 @@ impl Made {
                 let node = volume.device().node();
                 volume.keep().map(|()| node)
             }
+        }
+    }
+
+    /// Takes it away, but keeps its device for another file system of this run.
+    pub fn vacate(self) -> Result<Option<Vacated>, ImageFault> {
+        match self {
+            Made::Image(_) => Ok(None),
+            Made::Volume(volume) => volume.vacate().map(Some),
         }
     }
 

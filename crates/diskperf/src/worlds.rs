@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use kernel::tuning::{Tuned, Tuning};
-use kernel::{Left, Posix, Station};
+use kernel::{Left, Posix, Station, Vacated};
 use simulator::{Chance, Machine};
 use stats::TargetInfo;
 use units::Nanos;
@@ -16,7 +16,7 @@ use crate::deadline::since;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::Trial;
-use crate::ground::{Ground, Renewal, in_its_turn};
+use crate::ground::{Ground, Renewal};
 use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::runner::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
 use crate::signals::Stop;
@@ -61,9 +61,9 @@ impl Worlds {
         let mut worlds = Worlds { worlds: Vec::new(), grounds: Vec::new() };
         let data = (plan.seed, plan.zeros);
         for (index, target) in targets.iter().enumerate() {
-            let is_shared = worlds.vacate_for(index, targets)?;
-            let target = if is_shared { &in_its_turn(target)? } else { target };
-            worlds.grounds.push(Ground::prepare(target, plan.space(index), data, label, stop, notify)?);
+            let vacated = worlds.vacate_for(index, targets)?;
+            let ground = Ground::prepare((target, vacated), plan.space(index), data, label, stop, notify)?;
+            worlds.grounds.push(ground);
         }
         for alternative in &plan.alternatives {
             worlds.open(plan, &alternative.targets, targets, stop)?;
@@ -95,8 +95,8 @@ impl Worlds {
         stop: &Stop,
     ) -> Result<&mut AnyWorld, Error> {
         for &index in busy {
-            self.vacate_for(index, targets)?;
-            self.grounds[index].occupy(&targets[index], plan.space(index))?;
+            let vacated = self.vacate_for(index, targets)?;
+            self.grounds[index].occupy((&targets[index], vacated), plan.space(index), stop)?;
         }
         let known = self.worlds.iter().position(|(those, _)| those == busy);
         let index = match known {
@@ -109,8 +109,10 @@ impl Worlds {
         Ok(&mut self.worlds[index].1)
     }
 
-    /// Has other targets leave the device that this one overwrites, where there are some; says whether there are.
-    fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<bool, Error> {
+    /// Has other targets leave the device that this one overwrites, where there are some; the one that was on it gives it
+    /// to this one.
+    fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<Option<Vacated>, Error> {
+        let mut vacated = None;
         let is_rival = |other: &usize| *other != index && targets[*other].overwrites_the_same(&targets[index]);
         let rivals: Vec<usize> = (0..self.grounds.len()).filter(is_rival).collect();
         for &rival in &rivals {
@@ -118,9 +120,9 @@ impl Worlds {
                 mem::take(&mut self.worlds).into_iter().partition(|(busy, _)| busy.contains(&rival));
             self.worlds = staying;
             leave(leaving)?;
-            self.grounds[rival].vacate()?;
+            vacated = self.grounds[rival].vacate()?.or(vacated);
         }
-        Ok(!rivals.is_empty())
+        Ok(vacated)
     }
 
     /// Takes away what was made for the targets, and says where that failed.

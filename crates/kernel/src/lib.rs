@@ -85,5 +85,5 @@ pub use posix::Posix;
 pub use program::{Remount, Station};
 pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
-pub use volume::{LeftVolume, Volume, VolumeSpec, left_volumes};
+pub use volume::{LeftVolume, Vacated, Volume, VolumeSpec, left_volumes};
 pub use workspace::{Workspace, remove_left};

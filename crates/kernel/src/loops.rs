@@ -1,11 +1,13 @@
 //! Loop devices: a file seen as a block device. One detaches itself when nobody holds it open or mounted any
 //! more, so that none outlives its process, however that ends.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -82,6 +84,14 @@ impl Info {
     };
 }
 
+/// The loop devices that this process has attached to files of its own and holds: nobody else's data are behind them.
+static OWN: Mutex<BTreeSet<(u32, u32)>> = Mutex::new(BTreeSet::new());
+
+/// Whether this process has attached the loop device of this number to a file of its own, and holds it.
+pub(crate) fn is_own(number: (u32, u32)) -> bool {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
+}
+
 /// A loop device that this process has attached.
 #[derive(Debug)]
 pub(crate) struct LoopDevice {
@@ -132,7 +142,9 @@ impl LoopDevice {
         let device = open(node(index))?;
         configure(device.as_raw_fd(), file.as_raw_fd(), sector, flags)?;
         let direct = status(device.as_raw_fd())?.flags & LO_FLAGS_DIRECT_IO != 0;
-        Ok(LoopDevice { device, index, direct })
+        let taken = LoopDevice { device, index, direct };
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).insert(taken.number());
+        Ok(taken)
     }
 
     /// Major and minor number.
@@ -155,6 +167,37 @@ impl LoopDevice {
     pub(crate) fn is_on(&self, file: &Backing) -> io::Result<bool> {
         let is_ours = self.device.metadata()?.rdev() == self.node().metadata()?.rdev();
         Ok(is_ours && Backing::said(&status(self.device.as_raw_fd())?) == *file)
+    }
+}
+
+/// Before the device detaches itself: its number may be another program's directly afterwards.
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number());
+    }
+}
+
+/// What a loop device shows: which file or device, and which part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) backing: Backing,
+    pub(crate) window: Window,
+    /// Whether the device shows other bytes than the file has: kernels before 5.16 can encrypt them.
+    pub(crate) is_encrypted: bool,
+}
+
+/// The part of its file that a loop device shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) offset: u64,
+    /// Bytes from there on; nothing if it shows all of the rest.
+    pub(crate) limit: Option<u64>,
+}
+
+impl Shown {
+    fn said(info: &Info) -> Shown {
+        let window = Window { offset: info.offset, limit: Some(info.size_limit).filter(|limit| *limit > 0) };
+        Shown { backing: Backing::said(info), window, is_encrypted: info.encrypt_type != 0 }
     }
 }
 
@@ -192,14 +235,14 @@ pub(crate) fn backing(device: &Device) -> Option<Backing> {
 /// What an attached loop device lies on, as the kernel says, whatever its file's name leads to: a path may be of
 /// another mount namespace, and lead to another file here. Nothing where it does not say, for want of a node under /dev
 /// or of the right to open it; and where the device is attached to nothing any more.
-pub(crate) fn attached_to(device: &Device) -> Option<Backing> {
+pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
     for _ in 0..LOOKS {
         let said = File::open(device.node()).and_then(|node| {
             let is_it = place::numbered(node.metadata()?.rdev()).as_ref() == Some(device);
             is_it.then(|| status(node.as_raw_fd())).transpose()
         });
         match said {
-            Ok(info) => return info.map(|info| Backing::said(&info)),
+            Ok(info) => return info.map(|info| Shown::said(&info)),
             // It is just being attached or detached.
             Err(error) if error.raw_os_error() == Some(libc::ENXIO) && device.is_file() => thread::sleep(PAUSE),
             Err(_) => return None,

@@ -99,6 +99,11 @@ fn mount_of(path: &Path) -> Option<MountInfo> {
     around.max_by_key(|mount| mount.mount_point.components().count())
 }
 
+/// The type of the file system that a path is on, by the list of mounts alone: nothing there is asked.
+pub(crate) fn file_system_at(path: &Path) -> Option<String> {
+    mount_of(path).map(|mount| mount.fs_type)
+}
+
 /// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and what is
 /// no text of one hides no other.
 pub(crate) fn mount_lines(thread: &Path) -> io::Result<String> {

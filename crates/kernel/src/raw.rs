@@ -11,15 +11,12 @@ use rustix::io::Errno;
 use crate::data::{Pages, fill, identity_of_conditioning, stamp_all};
 use crate::devices::Device;
 use crate::fault::Fault;
-use crate::guard::{Cleared, GuardFault, Inspected, Leave};
+use crate::guard::{Cleared, DISCARDED_AT_A_TIME, GuardFault, Inspected, Leave};
 use crate::posix::Posix;
 use crate::process::GivenDevice;
 
 /// Bytes of a call that conditions a device (SNIA Solid State Storage Performance Test Specification 2.0.1).
 pub const CONDITIONING_CALL: u32 = 128 << 10;
-
-/// How much is discarded at a time, so that somebody can stop it in between. Guess: a drive takes a second at most.
-const DISCARDED_AT_A_TIME: u64 = 4 << 30;
 
 /// Why a device was not discarded.
 #[derive(Debug, thiserror::Error)]

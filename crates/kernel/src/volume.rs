@@ -8,7 +8,7 @@ use std::path::Path;
 use units::Bytes;
 
 use crate::devices::Device;
-use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, are_same};
+use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, Watch, are_same};
 use crate::image::{ImageFault, PrivateMounts, Standing, UnnamedFile};
 use note::Note;
 pub use note::{LeftVolume, left_volumes};
@@ -39,6 +39,8 @@ pub struct Volume {
     bytes: Bytes,
     /// What is noted for the case that this process cannot erase it.
     note: Note,
+    /// Whether the device was blank, and is to be again.
+    was_blank: bool,
     /// How the file system is known again; nothing where mkfs has not ended.
     told_by: Option<Told>,
     /// Whether what is on the device is ours.
@@ -56,9 +58,10 @@ enum Told {
 
 impl Volume {
     /// Makes it on a device that was looked at:
-    ///   1. where the device holds something, everything once on a file in memory: an option that mkfs or the kernel does
+    ///   1. where the device may hold something, everything once on a file in memory: an option that mkfs or the kernel does
     ///      not take costs nothing yet;
-    ///   2. the leave, which is given only where nothing has changed;
+    ///   2. the leave, which is given only where nothing has changed. Without one the device is read, and must be blank:
+    ///      `told` hears how far that is, and may end it;
     ///   3. all that tells of what was there is erased, so that nothing of it comes back when ours is gone: the copy of a
     ///      partition table at the end.
     pub fn make(
@@ -66,21 +69,35 @@ impl Volume {
         inspected: &Inspected,
         leave: &Leave,
         mounts: &PrivateMounts,
+        told: Watch,
     ) -> Result<Volume, ImageFault> {
         let bytes = Bytes(inspected.bytes());
         spec.check_size(bytes)?;
         let mut standing = Standing::new(spec, mounts)?;
+        let was_blank = *leave == Leave::None;
         // 1.
-        if !inspected.reasons().is_empty() {
+        if !was_blank || !inspected.reasons().is_empty() {
             inspected.check(leave)?;
             rehearse(&mut standing, bytes.0)?;
         }
         // 2.
-        let mut cleared = Cleared::over(inspected, leave)?;
+        let mut cleared = Cleared::over_watched(inspected, leave, told)?;
         // 3.
         cleared.erase()?;
-        let note = Note::about(inspected.device(), &spec.file_system);
-        let mut volume = Volume { standing, cleared, bytes, note, told_by: None, is_made: false };
+        Volume::on(standing, &spec.file_system, Vacated { cleared, bytes, was_blank })
+    }
+
+    /// Makes it on a device that another of this process has just left, and that was held since.
+    pub fn make_on(spec: &VolumeSpec, vacated: Vacated, mounts: &PrivateMounts) -> Result<Volume, ImageFault> {
+        spec.check_size(vacated.bytes)?;
+        let standing = Standing::new(spec, mounts)?;
+        Volume::on(standing, &spec.file_system, vacated)
+    }
+
+    fn on(standing: Standing, file_system: &str, vacated: Vacated) -> Result<Volume, ImageFault> {
+        let Vacated { cleared, bytes, was_blank } = vacated;
+        let note = Note::about(cleared.device(), file_system);
+        let mut volume = Volume { standing, cleared, bytes, note, was_blank, told_by: None, is_made: false };
         volume.fresh()?;
         Ok(volume)
     }
@@ -117,9 +134,16 @@ impl Volume {
         self.mount()
     }
 
-    /// Unmounts it and erases what tells of it, so that the device is as if nothing had been made.
+    /// Unmounts it and erases what tells of it. A device that was blank is so again if it can discard; else what was
+    /// written stays on it, and nothing takes that for a file system.
     pub fn finish(mut self) -> Result<(), ImageFault> {
         self.undo()
+    }
+
+    /// The same, but that the device stays held for another file system of this process.
+    pub fn vacate(mut self) -> Result<Vacated, ImageFault> {
+        self.erase()?;
+        Ok(Vacated { cleared: self.cleared.hand_over()?, bytes: self.bytes, was_blank: self.was_blank })
     }
 
     /// Unmounts it and leaves it on the device. Its note stays too and says so, so that it is found once nobody wants it.
@@ -192,6 +216,15 @@ impl Volume {
     }
 
     fn undo(&mut self) -> Result<(), ImageFault> {
+        let is_made = self.is_made;
+        self.erase()?;
+        if is_made && self.was_blank {
+            self.cleared.discard_all();
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self) -> Result<(), ImageFault> {
         if !std::mem::take(&mut self.is_made) {
             return Ok(());
         }
@@ -202,6 +235,14 @@ impl Volume {
         self.note.remove();
         Ok(())
     }
+}
+
+/// A device that a file system of this process has left, and that is held: nobody else can have put anything on it.
+#[derive(Debug)]
+pub struct Vacated {
+    cleared: Cleared,
+    bytes: Bytes,
+    was_blank: bool,
 }
 
 /// So large is a file in memory at most that stands for a device. Its size decides little of which options are taken, and

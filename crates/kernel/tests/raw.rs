@@ -89,8 +89,7 @@ fn a_device_forgets_what_it_held() {
     // It holds something, so leave is asked for.
     let inspected = inspect(disk.node()).expect("a device");
     let leave = Leave::Destroy(inspected.identity());
-    let raw = RawDevice::over(&inspected, if inspected.reasons().is_empty() { &Leave::None } else { &leave });
-    let raw = raw.expect("leave");
+    let raw = RawDevice::over(&inspected, &leave).expect("leave");
     match raw.discard(|| ControlFlow::Continue(())) {
         Ok(()) => assert!(bytes(&disk).iter().all(|byte| *byte == 0)),
         Err(NotDiscarded::Unable(_)) => return skip!("the file system here makes no holes"),

@@ -1,6 +1,7 @@
 //! File systems on devices of somebody's, on the real kernel: made, mounted, known again, and erased at the end.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 
 use kernel::guard::{GuardFault, Leave, inspect};
@@ -20,7 +21,7 @@ fn make(disk: &Disk, file_system: &str, mkfs_options: &[&str], leave: &Leave) ->
         mount_options: Vec::new(),
         mkfs_options: mkfs_options.iter().map(|&option| option.to_owned()).collect(),
     };
-    Volume::make(&spec, &inspect(disk.node())?, leave, &PrivateMounts::enter()?)
+    Volume::make(&spec, &inspect(disk.node())?, leave, &PrivateMounts::enter()?, &mut |_, _| ControlFlow::Continue(()))
 }
 
 /// All that it holds, in words.

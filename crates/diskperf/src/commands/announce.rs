@@ -1,5 +1,6 @@
 //! What is said of a run before anything of it is done: what it writes where, and what is left of that.
 
+use kernel::guard::{Inspected, Leave};
 use units::Bytes;
 
 use crate::conditioning;
@@ -36,22 +37,43 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 );
             }
             Site::Volume(volume) => {
-                let VolumeArgument { spec, inspected, .. } = &**volume;
+                let VolumeArgument { spec, inspected, leave } = &**volume;
                 let (device, file_system) = (inspected.described(), &spec.file_system);
                 let line = spec.mkfs_line().unwrap_or_default();
                 let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
+                cannot_see(inspected);
                 if !holds.is_empty() {
                     remark!("destroys what is on {device}: {}", holds.join("; "));
                 }
                 let after = if keep { "the file system stays there" } else { "its signature is erased afterwards" };
-                remark!("makes {file_system} on {device} ({line}), then writes {writes} to it{time}; {after}");
+                let blank = if holds.is_empty() && *leave == Leave::None { ", which must be blank" } else { "" };
+                remark!("makes {file_system} on {device}{blank} ({line}), then writes {writes} to it{time}; {after}");
             }
             Site::Device(device) => match &device.overwriting {
-                Some(overwriting) => remark!("{}", conditioning::announcement(overwriting)),
+                Some(overwriting) => {
+                    cannot_see(&overwriting.inspected);
+                    remark!("{}", conditioning::announcement(overwriting));
+                }
                 None => remark!("reads {}", device.path.display()),
             },
             Site::File { path, .. } => remark!("reads {}", path.display()),
             Site::Simulated(_) => {}
         }
+    }
+}
+
+/// Processes that are named; a sandbox may have hundreds.
+const NAMED: usize = 3;
+
+/// Says which processes may have the device open for writing without showing it.
+fn cannot_see(inspected: &Inspected) {
+    let named: Vec<String> = inspected.hidden().iter().take(NAMED).map(ToString::to_string).collect();
+    let more = match inspected.hidden().len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if !named.is_empty() {
+        let device = inspected.node();
+        remark!("cannot see whether {}{more} has {} open for writing", named.join(", "), device.display());
     }
 }

@@ -20,7 +20,7 @@ pub fn exit(fault: &GuardFault) -> Exit {
         | GuardFault::NotConfirmed { .. }
         | GuardFault::Changed(..) => Exit::Refused,
         GuardFault::Failed { source, .. } if lacks_rights(source) => Exit::Refused,
-        GuardFault::Failed { .. } => Exit::Failed,
+        GuardFault::Failed { .. } | GuardFault::Stopped(_) => Exit::Failed,
     }
 }
 
@@ -56,7 +56,7 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
             format!("lsblk -o NAME,MODEL,SERIAL,SIZE shows it; give its {what} by --confirm")
         }
         GuardFault::Changed(..) => "find out who else is at work on it, and run it again".to_owned(),
-        GuardFault::Unreadable { .. } | GuardFault::Failed { .. } => return None,
+        GuardFault::Unreadable { .. } | GuardFault::Failed { .. } | GuardFault::Stopped(_) => return None,
     })
 }
 

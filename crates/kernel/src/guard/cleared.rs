@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
+use super::blank::{self, Found, Watch};
 use super::signatures::{self, OfFile, Signature};
 use super::{GuardFault, Inspected, Leave, Reason, again, forget, forget_partitions, look, open, sequence};
 use crate::devices::Device;
@@ -20,6 +22,9 @@ use crate::place;
 /// How often what was erased is looked for again: a copy may show itself only when the first is gone. Guess; two
 /// were always enough.
 const ROUNDS: usize = 8;
+
+/// How much is discarded at a time, so that others are served in between. Guess: a drive takes a second at most.
+pub(crate) const DISCARDED_AT_A_TIME: u64 = 4 << 30;
 
 /// How long a device that was let go is waited for. Guess: a child runs its own program within milliseconds, on an
 /// overloaded machine within a second.
@@ -77,12 +82,22 @@ impl Cleared {
         Ok(cleared)
     }
 
+    /// As [`Cleared::over_watched`], for as long as it takes.
+    pub fn over(inspected: &Inspected, leave: &Leave) -> Result<Cleared, GuardFault> {
+        Cleared::over_watched(inspected, leave, &mut |_, _| ControlFlow::Continue(()))
+    }
+
     /// The device that was looked at:
     ///   1. it is opened again, and must still be the same;
     ///   2. everything is looked at again, and must be allowed; the leave lifts what a person was shown, and nothing
     ///      that has come since;
-    ///   3. it is opened exclusively, and everything is looked at once more: from here on nobody can mount it.
-    pub fn over(inspected: &Inspected, leave: &Leave) -> Result<Cleared, GuardFault> {
+    ///   3. it is opened exclusively, and everything is looked at once more: from here on no program can mount it, and none
+    ///      that can be seen has it open for writing;
+    ///   4. without a leave all of it is read, and every byte must be zero. That comes after it is held: what a program
+    ///      wrote between reading and holding would not be seen. `told` hears how far it is, and may end it;
+    ///   5. reading may take hours, so everything is looked at for the last time: a program may have opened it for writing
+    ///      meanwhile. If one wrote and closed it again, the kernel has counted that, and 4. fails.
+    pub fn over_watched(inspected: &Inspected, leave: &Leave, told: Watch) -> Result<Cleared, GuardFault> {
         let (path, node) = (&inspected.path, inspected.node());
         let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };
         // 1.
@@ -108,6 +123,23 @@ impl Cleared {
             _ => GuardFault::Failed { action: "open", device: node.clone(), source },
         })?;
         check(&look(path, &claim, true)?)?;
+        // 4.
+        if *leave == Leave::None {
+            let found = blank::look(&claim, &now.device, now.bytes, told);
+            match found.map_err(|source| GuardFault::Failed { action: "read", device: node.clone(), source })? {
+                Found::Nothing => {}
+                Found::Data(signature) => {
+                    let (device, reasons) = (now.described(), vec![Reason::Holds(signature)]);
+                    return Err(GuardFault::Refused { device, reasons, identity: now.identity() });
+                }
+                Found::Changing => {
+                    return Err(GuardFault::Changed(node, "another program wrote to it while it was read"));
+                }
+                Found::Stopped => return Err(GuardFault::Stopped(node)),
+            }
+            // 5.
+            check(&look(path, &claim, true)?)?;
+        }
         let (number, sequence, bytes) = (now.number, now.sequence, now.bytes);
         let held = Held { number, sequence, bytes, kept, claim: Some(claim) };
         let cleared = Cleared { device: now.device, holding: Holding::Other(held) };
@@ -172,6 +204,30 @@ impl Cleared {
         match &self.holding {
             Holding::Other(Held { claim: Some(claim), .. }) => super::discard(claim, at, length),
             _ => Err(io::Error::other("it is not held exclusively")),
+        }
+    }
+
+    /// The same leave for what comes after, with nothing between: the device stays held exclusively, if it is.
+    pub(crate) fn hand_over(&mut self) -> Result<Cleared, GuardFault> {
+        self.verify()?;
+        let node = self.node();
+        let Holding::Other(Held { number, sequence, bytes, kept, claim }) = &mut self.holding else {
+            return Err(GuardFault::Changed(node, "it is a file of our own"));
+        };
+        let kept = kept.try_clone().map_err(|source| GuardFault::Failed { action: "hold", device: node, source })?;
+        let held = Held { number: *number, sequence: *sequence, bytes: *bytes, kept, claim: claim.take() };
+        Ok(Cleared { device: self.device.clone(), holding: Holding::Other(held) })
+    }
+
+    /// Has the device forget all that it holds, if it can: it is then blank for those who look at it next. A disk that
+    /// cannot keeps what was written.
+    pub(crate) fn discard_all(&self) {
+        let Holding::Other(Held { claim: Some(claim), bytes, .. }) = &self.holding else { return };
+        if self.device.takes_discard() {
+            let starts = (0..*bytes).step_by(DISCARDED_AT_A_TIME as usize);
+            let discarded = starts.map(|at| super::discard(claim, at, DISCARDED_AT_A_TIME.min(bytes - at)));
+            // What stays is data that nobody wants, and a later run asks about them.
+            let _ = discarded.collect::<io::Result<()>>();
         }
     }
 

@@ -7,6 +7,8 @@ use units::Bytes;
 
 use super::machine::{Block, Machine, Mount, Number};
 use super::signatures::Signature;
+use super::unseen::{self, Reach};
+use super::writers::Writer;
 use crate::loops::Backing;
 
 /// What was seen of a device that is to be overwritten.
@@ -32,12 +34,28 @@ pub enum Reason {
     },
     /// Another loop device shows the same file.
     SameFile(String),
+    /// It shows a file that may be the same as another of other numbers.
+    UnseenFile {
+        /// The device that shows it: this one, or one below.
+        what: Relative,
+        /// The file system that the file is on.
+        file_system: String,
+    },
+    /// Another loop device may show the same bytes: its file may be the one behind this device, and is as large.
+    MayShow {
+        /// The other device.
+        device: String,
+        /// The file system that its file is on.
+        file_system: String,
+    },
     /// It can only be read.
     ReadOnly,
     /// Somebody has it open exclusively, and nothing that can be seen says who.
     Claimed,
     /// What uses it cannot be seen.
     Unseen,
+    /// Processes may have it open for writing: so many do not show their open files to this user.
+    HiddenProcesses(usize),
     /// It holds something.
     Holds(Signature),
     /// It has partitions.
@@ -94,6 +112,25 @@ pub enum Use {
     Held(String),
     /// A loop device lies on it.
     Loop(String),
+    /// A process has it open for writing.
+    Open(Program),
+    /// A process has the file behind it open for writing.
+    FileOpen(Program),
+}
+
+/// A process that is not ours, and what the kernel calls it: the first 15 bytes of its program's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its number.
+    pub pid: i32,
+    /// What the kernel calls it.
+    pub name: String,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} ({})", self.pid, plain(std::path::Path::new(&self.name)))
+    }
 }
 
 impl Reason {
@@ -102,13 +139,18 @@ impl Reason {
         matches!(self, Reason::Holds(_) | Reason::Partitions(_))
     }
 
+    /// Whether it may be gone in a moment, with what no program keeps.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, Reason::Unseen | Reason::Used { by: Use::Open(_) | Use::FileOpen(_), .. })
+    }
+
     /// What to try.
     pub fn hint(&self) -> String {
         match self {
             Reason::Used { by: Use::Mounted { is_elsewhere: true, .. }, .. } => {
                 "a container or a service has it mounted: `findmnt --task PID` shows what a process sees".to_owned()
             }
-            Reason::Used { by: Use::Mounted { .. }, .. } => "unmount it: findmnt shows where it is mounted".to_owned(),
+            Reason::Used { by: Use::Mounted { .. }, .. } => "findmnt shows what is mounted where".to_owned(),
             Reason::Used { by: Use::Alive(_), .. } => {
                 "it was unmounted while files in it were open: end the programs that hold them".to_owned()
             }
@@ -120,6 +162,16 @@ impl Reason {
             Reason::Used { by: Use::Loop(by), .. } | Reason::SameFile(by) => {
                 format!("detach the other loop device: losetup --detach /dev/{by}")
             }
+            Reason::Used { by: Use::Open(program) | Use::FileOpen(program), .. } => {
+                format!("end that program first: ps -fp {} shows what it is", program.pid)
+            }
+            Reason::UnseenFile { .. } => {
+                "attach a loop device to a file on ext4, xfs, btrfs or tmpfs, and name that device".to_owned()
+            }
+            Reason::MayShow { device, .. } => {
+                format!("if /dev/{device} is not needed, detach it: losetup --detach /dev/{device}")
+            }
+            Reason::HiddenProcesses(_) => "run it as root, which sees the open files of all processes".to_owned(),
             Reason::ReadOnly => "lsblk shows which devices can be written (RO)".to_owned(),
             Reason::Claimed => "another program, ZFS or a mount that cannot be seen from here holds it".to_owned(),
             Reason::Unseen => {
@@ -148,7 +200,21 @@ impl fmt::Display for Reason {
                 Use::Journal => write!(f, "{what} is the journal of a file system in use"),
                 Use::Held(by) => write!(f, "{what} is part of {by}"),
                 Use::Loop(by) => write!(f, "{what} has {by} on it"),
+                Use::Open(program) => write!(f, "{what} is open for writing in {program}"),
+                Use::FileOpen(program) => write!(f, "{what} shows a file that is open for writing in {program}"),
             },
+            Reason::UnseenFile { what, file_system } => {
+                write!(f, "{what} shows a file on {}, which may be in use under another name", on(file_system))
+            }
+            Reason::MayShow { device, file_system } => {
+                write!(f, "{device} is as large and may show the same bytes: its file is on {}", on(file_system))
+            }
+            Reason::HiddenProcesses(1) => {
+                write!(f, "1 process does not show whether it has the device open for writing")
+            }
+            Reason::HiddenProcesses(count) => {
+                write!(f, "{count} processes do not show whether they have the device open for writing")
+            }
             Reason::SameFile(other) => write!(f, "{other} shows the same file"),
             Reason::ReadOnly => write!(f, "it can only be read"),
             Reason::Claimed => write!(f, "somebody has it open exclusively"),
@@ -173,6 +239,11 @@ impl fmt::Display for Relative {
     }
 }
 
+/// A file system as a sentence has it. Its name may be one that a FUSE server chose.
+fn on(file_system: &str) -> String {
+    plain(std::path::Path::new(file_system))
+}
+
 /// A path without what a terminal would take for a command.
 fn plain(path: &std::path::Path) -> String {
     path.to_string_lossy().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
@@ -180,13 +251,15 @@ fn plain(path: &std::path::Path) -> String {
 
 /// All that forbids to overwrite the device:
 ///   1. of it, of what it lies on, of what is the same disk or shares sectors with it, and of what lies on it, whatever
-///      is mounted, alive, swapped to, a member, a journal;
+///      is mounted, alive, swapped to, a member, a journal, or open for writing in another process;
 ///   2. whoever is made of it or of its partitions, and loop devices on them; of its disk too, since a partition
 ///      has that one's bytes;
-///   3. another loop device on the same file;
+///   3. another loop device on the same file, whether of this device or of a loop device below it; and if the numbers of a
+///      file do not tell which one it is, this device itself, and any other that may show its bytes by their size. Loop
+///      devices on files that this process has made show nothing else;
 ///   4. it can only be read;
-///   5. mounts cannot be seen, or what a loop device lies on, which may be any; or somebody holds it and none of these
-///      says who;
+///   5. mounts cannot be seen, or what a loop device lies on, which may be any; or, for want of rights, the open files of
+///      other processes; or somebody holds it and none of these says who;
 ///   6. what it holds, and its partitions.
 pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
     let mut reasons = Vec::new();
@@ -199,9 +272,24 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
     }
     // 3.
     let own = machine.blocks.iter().find(|block| block.number == seen.number);
-    if let Some(Block { backing: backing @ Some(Backing::File { .. }), .. }) = own {
-        let others = machine.blocks.iter().filter(|block| block.number != seen.number && block.backing == *backing);
+    let lines = || relatives.iter().filter(|one| matches!(one.kind, Kinship::Itself | Kinship::Below));
+    let is_line = |number: Number| lines().any(|one| one.block.number == number);
+    for line in lines().filter(|one| matches!(one.block.backing, Some(Backing::File { .. }))) {
+        let others =
+            machine.blocks.iter().filter(|other| !is_line(other.number) && other.backing == line.block.backing);
         reasons.extend(others.map(|other| Reason::SameFile(other.name.clone())));
+        if let Some(file_system) = line.block.unseen.clone().filter(|_| !line.block.is_own) {
+            let what = Relative { kind: line.kind, name: line.block.name.clone() };
+            reasons.push(Reason::UnseenFile { what, file_system });
+        }
+    }
+    for line in lines().filter(|one| one.block.unseen.is_none()) {
+        for (other, file_system) in unseen::may_show(machine, Reach::of(line.block), false) {
+            let said = Reason::MayShow { device: other.name.clone(), file_system: file_system.to_owned() };
+            if !is_line(other.number) && !reasons.contains(&said) {
+                reasons.push(said);
+            }
+        }
     }
     // 4.
     if seen.read_only {
@@ -211,6 +299,9 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
     let is_unknown = machine.blocks.iter().any(|block| block.is_unknown);
     if machine.mounts.is_none() || own.is_none() || is_unknown {
         reasons.push(Reason::Unseen);
+    }
+    if machine.writers.lacks_rights && !machine.writers.hidden.is_empty() {
+        reasons.push(Reason::HiddenProcesses(machine.writers.hidden.len()));
     }
     let is_explained = reasons.iter().any(|reason| matches!(reason, Reason::Used { .. }));
     if seen.is_claimed == Some(true) && !is_explained {
@@ -344,6 +435,15 @@ fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     }
     if machine.journals.contains(name) || mounts.clone().any(|mount| mount.log == Some(*number)) {
         uses.push(Use::Journal);
+    }
+    let is_it = |writer: &&Writer| writer.has(*number);
+    let programs = |of: &dyn Fn(&&Writer) -> bool| {
+        let all = machine.writers.open.iter().filter(|writer| of(writer));
+        all.map(|writer| writer.program.clone()).collect::<Vec<_>>()
+    };
+    uses.extend(programs(&is_it).into_iter().map(Use::Open));
+    if let Some(backing @ Backing::File { .. }) = &relative.block.backing {
+        uses.extend(programs(&|writer| writer.what == *backing).into_iter().map(Use::FileOpen));
     }
     if relative.shares {
         let holders = holders.iter().filter(|holder| !is_between(holder));

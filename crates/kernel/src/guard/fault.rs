@@ -45,6 +45,9 @@ pub enum GuardFault {
     /// Between the look and the use another device, or another file system, took its place.
     #[error("{0} is not what was looked at any more: {1}; it was left as it is")]
     Changed(PathBuf, &'static str),
+    /// It was told to stop while it read the device.
+    #[error("stopped while {0} was read; nothing was written to it")]
+    Stopped(PathBuf),
     /// Writing or flushing failed.
     #[error("cannot {action} {device}: {source}")]
     Failed {

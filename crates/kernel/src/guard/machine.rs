@@ -4,15 +4,19 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use procfs::process::MountInfo;
+use rustix::fs::MemfdFlags;
 
+use super::file_systems;
+use super::writers::{self, Writers};
 use crate::bounded;
 use crate::devices::Device;
-use crate::loops::{self, Backing};
+use crate::loops::{self, Backing, Shown, Window};
 use crate::place;
-use crate::stack::{folders, number_in};
+use crate::stack::{self, folders, number_in};
 
 /// The number of a device: major, minor.
 pub(crate) type Number = (u32, u32);
@@ -32,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) alive: Vec<(String, String)>,
     /// Devices that are the external journal of an ext4 in use, by name.
     pub(crate) journals: Vec<String>,
+    /// Other processes that have devices, or the files of loop devices, open for writing.
+    pub(crate) writers: Writers,
 }
 
 /// A block device, and what it has to do with others.
@@ -56,6 +62,16 @@ pub(crate) struct Block {
     pub(crate) called: Option<String>,
     /// What a loop device lies on.
     pub(crate) backing: Option<Backing>,
+    /// The name of that file, or of the folder that it was in if it has none any more.
+    pub(crate) file: Option<PathBuf>,
+    /// How large that file is, if it is on an ordinary file system and has its name.
+    pub(crate) file_bytes: Option<u64>,
+    /// Which part of its file a loop device shows.
+    pub(crate) window: Window,
+    /// The file system of a loop device's file, if the numbers of a file there do not tell it from others.
+    pub(crate) unseen: Option<String>,
+    /// Whether it is a loop device that this process has attached to a file of its own.
+    pub(crate) is_own: bool,
     /// Whether it lies on something that cannot be told, and so may lie on anything.
     pub(crate) is_unknown: bool,
 }
@@ -82,29 +98,147 @@ pub(crate) struct Eyes<'a> {
     /// The number of the block device at a path.
     pub(crate) number_of: &'a dyn Fn(&Path) -> Option<Number>,
     /// What a loop device lies on.
-    pub(crate) backing: &'a dyn Fn(&Device) -> Option<Backing>,
+    pub(crate) backing: &'a dyn Fn(&Device) -> Option<Shown>,
+    /// The number that the files in a folder, or a file, name as their device.
+    pub(crate) device_of: &'a dyn Fn(&Path) -> Option<u64>,
+    /// How many bytes a file has, if it is the one that a loop device lies on.
+    pub(crate) file_bytes: &'a dyn Fn(&Path, &Backing) -> Option<u64>,
+    /// The number that files name as their device which are only in memory and in no folder.
+    pub(crate) of_memory: Option<u64>,
+    /// Whether this process has attached the loop device.
+    pub(crate) is_own: &'a dyn Fn(Number) -> bool,
+    /// Who has devices open for writing, or one of these files.
+    pub(crate) writers: &'a dyn Fn(&[Backing]) -> Writers,
 }
 
 impl Machine {
     /// This machine.
     pub(crate) fn this() -> Machine {
-        Machine::seen_by(&Eyes {
+        Machine::with_eyes_of_this(Machine::seen_by)
+    }
+
+    fn with_eyes_of_this(see: impl Fn(&Eyes) -> Machine) -> Machine {
+        see(&Eyes {
             sys: Path::new("/sys"),
             proc: Path::new("/proc"),
             number_of: &place::block_number,
             backing: &loops::attached_to,
+            device_of: &|path| Some(path.metadata().ok()?.dev()),
+            file_bytes: &file_bytes,
+            of_memory: of_memory(),
+            is_own: &loops::is_own,
+            writers: &|files| writers::writers(Path::new("/proc"), files),
+        })
+    }
+
+    /// The loop devices of this machine and the file systems that their files are on. Nothing else is looked at.
+    pub(crate) fn of_loops() -> Machine {
+        Machine::with_eyes_of_this(|eyes| {
+            let all = folders(&eyes.sys.join("class/block"));
+            // Those who ask for a file must start as fast as the programs of 1983.
+            if !all.iter().any(|folder| folder.join("loop/backing_file").exists()) {
+                return Machine::default();
+            }
+            let spaces = spaces(eyes).unwrap_or_default();
+            Machine { blocks: with_hosts(blocks(eyes), eyes, &spaces, &alive(eyes.sys)), ..Machine::default() }
         })
     }
 
     pub(crate) fn seen_by(eyes: &Eyes) -> Machine {
+        let (spaces, alive) = (spaces(eyes), alive(eyes.sys));
+        let blocks = with_hosts(blocks(eyes), eyes, spaces.as_deref().unwrap_or_default(), &alive);
+        let files: Vec<Backing> = blocks.iter().filter_map(|block| block.backing.clone()).collect();
+        let mounts = spaces.map(|spaces| spaces.into_iter().flat_map(|space| mounts_in(eyes, space)).collect());
         Machine {
-            blocks: blocks(eyes),
-            mounts: mounts(eyes),
+            mounts,
             swaps: swaps(eyes),
             btrfs: btrfs(eyes.sys),
-            alive: alive(eyes.sys),
+            alive,
             journals: folders(&eyes.proc.join("fs/jbd2")).iter().filter_map(|folder| name(folder)).collect(),
+            writers: (eyes.writers)(&files),
+            blocks,
         }
+    }
+}
+
+/// Asks only for files of file systems that are no other machine's: the server of one may be gone.
+fn file_bytes(path: &Path, backing: &Backing) -> Option<u64> {
+    place::file_system_at(path).filter(|name| file_systems::tells_files(name))?;
+    let metadata = path.metadata().ok().filter(fs::Metadata::is_file)?;
+    let is_it = *backing == Backing::File { device: metadata.dev(), inode: metadata.ino() };
+    is_it.then(|| metadata.size())
+}
+
+/// The kernel's own tmpfs, which no list of mounts shows: it keeps the files of memfd_create(2).
+fn of_memory() -> Option<u64> {
+    let file = rustix::fs::memfd_create("diskperf", MemfdFlags::CLOEXEC).ok()?;
+    Some(rustix::fs::fstat(file).ok()?.st_dev)
+}
+
+/// Fills in which loop devices have files that their numbers do not tell.
+fn with_hosts(mut blocks: Vec<Block>, eyes: &Eyes, spaces: &[Space], alive: &[(String, String)]) -> Vec<Block> {
+    let hosts = Hosts { eyes, spaces, alive };
+    let unseen: Vec<Option<String>> = blocks.iter().map(|block| hosts.unseen(block, &blocks)).collect();
+    for (block, unseen) in blocks.iter_mut().zip(unseen) {
+        if unseen.is_none()
+            && let (Some(file), Some(backing)) = (&block.file, &block.backing)
+        {
+            block.file_bytes = (eyes.file_bytes)(file, backing);
+        }
+        block.unseen = unseen;
+    }
+    blocks
+}
+
+/// Where files are: all file systems that can be seen, and by which name each is.
+struct Hosts<'a> {
+    eyes: &'a Eyes<'a>,
+    spaces: &'a [Space],
+    alive: &'a [(String, String)],
+}
+
+impl Hosts<'_> {
+    /// The file system of a loop device's file, if the numbers of a file there do not tell it from others:
+    ///   1. the one that has the number in a list of mounts, of whichever namespace;
+    ///   2. memory of the kernel's own, which is tmpfs;
+    ///   3. a device whose file system is in use, mounted nowhere to be seen;
+    ///   4. btrfs, whose subvolumes have numbers of their own: the file's name must lead there;
+    ///   5. none that can be told, which may be any.
+    fn unseen(&self, block: &Block, blocks: &[Block]) -> Option<String> {
+        let Some(Backing::File { device, .. }) = block.backing else { return None };
+        let number = (rustix::fs::major(device), rustix::fs::minor(device));
+        let all = self.spaces.iter().flat_map(|space| &space.mounts);
+        let mounted: BTreeSet<&str> = all
+            .filter(|mount| parse_number(&mount.majmin) == Some(number))
+            .map(|mount| mount.fs_type.as_str())
+            .collect();
+        // 1.
+        if let Some(odd) = mounted.iter().find(|name| !file_systems::tells_files(name)) {
+            return Some((*odd).to_owned());
+        }
+        let is_alive = || {
+            let on = blocks.iter().find(|one| one.number == number);
+            let known = self.alive.iter().filter(|(_, name)| on.is_some_and(|on| on.name == *name));
+            known.into_iter().any(|(file_system, _)| file_systems::tells_files(file_system))
+        };
+        // 2., 3., 4.
+        let is_told =
+            !mounted.is_empty() || self.eyes.of_memory == Some(device) || is_alive() || self.is_on_btrfs(block, device);
+        // 5.
+        (!is_told).then(|| file_systems::UNKNOWN.to_owned())
+    }
+
+    fn is_on_btrfs(&self, block: &Block, device: u64) -> bool {
+        let Some(file) = &block.file else { return false };
+        self.spaces.iter().any(|space| {
+            let around = space.mounts.iter().filter(|mount| file.starts_with(&mount.mount_point));
+            let deepest = around.max_by_key(|mount| mount.mount_point.components().count());
+            // No other file system is asked: the server of one may be gone.
+            deepest.is_some_and(|mount| mount.fs_type == "btrfs") && {
+                let below = file.strip_prefix("/").unwrap_or(file);
+                (self.eyes.device_of)(&space.root.join(below)) == Some(device)
+            }
+        })
     }
 }
 
@@ -114,7 +248,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
         let number = number_in(&folder)?;
         let device = Device::in_sys(eyes.sys, number.0, number.1)?;
         let is_partition = device.is_partition();
-        let backing = device.is_file().then(|| (eyes.backing)(&device)).flatten();
+        let shown = device.is_file().then(|| (eyes.backing)(&device)).flatten();
         let numbers = |below: &str| folders(&device.sys.join(below)).iter().filter_map(|one| number_in(one)).collect();
         Some(Block {
             number,
@@ -128,20 +262,34 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
             called: bounded::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
             // Looked at once more: one that was detached meanwhile lies on nothing.
-            is_unknown: backing.is_none() && device.is_file(),
-            backing,
+            is_unknown: shown.is_none() && device.is_file(),
+            window: shown.as_ref().map(|shown| shown.window).unwrap_or_default(),
+            backing: shown.map(|shown| shown.backing),
+            file_bytes: None,
+            file: stack::backing_file(&device),
+            unseen: None,
+            is_own: (eyes.is_own)(number),
             name: device.name,
         })
     };
     all.into_iter().filter_map(block).collect()
 }
 
-/// What is mounted in the mount namespace of any thread that can be seen, our own first.
-fn mounts(eyes: &Eyes) -> Option<Vec<Mount>> {
+/// What one mount namespace shows.
+struct Space {
+    mounts: Vec<MountInfo>,
+    /// Where its root is to be seen from here.
+    root: PathBuf,
+    is_elsewhere: bool,
+}
+
+/// The mount namespaces of all threads that can be seen, our own first; nothing if not even that can be read.
+fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
     let own = eyes.proc.join("thread-self");
     let mut seen = BTreeSet::new();
     seen.extend(fs::read_link(own.join("ns/mnt")).ok());
-    let mut mounts: Vec<Mount> = mounts_in(eyes, &place::mount_lines(&own).ok()?, false)?;
+    let mounts = place::mounts_in(&place::mount_lines(&own).ok()?)?;
+    let mut spaces = vec![Space { mounts, root: PathBuf::from("/"), is_elsewhere: false }];
     let is_number = |folder: &PathBuf| name(folder).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     for process in folders(eyes.proc).into_iter().filter(is_number) {
         for thread in folders(&process.join("task")) {
@@ -152,15 +300,17 @@ fn mounts(eyes: &Eyes) -> Option<Vec<Mount>> {
             {
                 seen.insert(namespace);
                 // What cannot be understood may be of any device.
-                mounts.extend(mounts_in(eyes, &lines, true)?);
+                let mounts = place::mounts_in(&lines)?;
+                spaces.push(Space { mounts, root: thread.join("root"), is_elsewhere: true });
             }
         }
     }
-    Some(mounts)
+    Some(spaces)
 }
 
-fn mounts_in(eyes: &Eyes, lines: &str, is_elsewhere: bool) -> Option<Vec<Mount>> {
-    let infos = place::mounts_in(lines)?;
+/// The mounts of devices in a namespace.
+fn mounts_in(eyes: &Eyes, space: Space) -> Vec<Mount> {
+    let Space { mounts, is_elsewhere, .. } = space;
     let device = |path: &str| device_at(eyes, path);
     let mount = |info: MountInfo| {
         let log = info.super_options.get("logdev").and_then(|path| device(path.as_deref()?));
@@ -170,7 +320,7 @@ fn mounts_in(eyes: &Eyes, lines: &str, is_elsewhere: bool) -> Option<Vec<Mount>>
         let (at, file_system) = (info.mount_point, info.fs_type);
         (number.or(source).is_some()).then_some(Mount { number, source, log, at, file_system, is_elsewhere })
     };
-    Some(infos.into_iter().filter_map(mount).collect())
+    mounts.into_iter().filter_map(mount).collect()
 }
 
 /// The devices in `/proc/swaps`: each line begins with a path.

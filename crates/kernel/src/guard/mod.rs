@@ -4,19 +4,23 @@
 //! ```text
 //!   inspect(path) ── what it is (signatures), what its machine does with it (machine) ──> Inspected
 //!   reasons (decide) ── all that forbids to overwrite it, each with a hint; pure
-//!   Cleared::over(inspected, leave) ── held exclusively, looked at again ──> leave to write
+//!   Cleared::over(inspected, leave) ── held exclusively, looked at again, read (blank) ──> leave to write
 //! ```
 //!
 //! What is in use is never overwritten. What only holds something is, where a person says so ([`Leave`]) and names
-//! the device by what is printed on it.
+//! the device by what is printed on it. A device of which no person has said so must be blank: every byte of it is zero.
 
+mod blank;
 mod cleared;
 mod decide;
 mod fault;
 mod file;
+mod file_systems;
 mod machine;
 mod signatures;
+mod unseen;
 mod uuid;
+mod writers;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -30,14 +34,17 @@ use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
+pub use blank::Watch;
 pub use cleared::Cleared;
+pub(crate) use cleared::DISCARDED_AT_A_TIME;
 #[cfg(test)]
 pub(crate) use decide::tests::fuzzed_reasons;
-pub use decide::{Kinship, Reason, Relative, Use};
+pub use decide::{Kinship, Program, Reason, Relative, Use};
 pub use fault::GuardFault;
 pub use file::{Found, Given, Refusal, judge};
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;
+pub use unseen::may_show_file;
 pub use uuid::Uuid;
 
 use crate::devices::Device;
@@ -79,6 +86,8 @@ pub struct Inspected {
     model: Option<String>,
     serial: Option<String>,
     reasons: Vec<Reason>,
+    /// Processes of which nobody can say whether they have it open for writing.
+    hidden: Vec<Program>,
 }
 
 /// Looks at what lies at the path, which must be a block device, and at what this machine does with it.
@@ -108,12 +117,14 @@ fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
     let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
     // What cannot be seen is for want of the same rights.
-    if reasons.iter().all(|reason| reason.can_be_lifted() || *reason == Reason::Unseen) {
+    let is_unseen = |reason: &Reason| matches!(reason, Reason::Unseen | Reason::HiddenProcesses(_));
+    if reasons.iter().all(|reason| reason.can_be_lifted() || is_unseen(reason)) {
         return None;
     }
     let (bytes, model, serial) = (device.bytes().unwrap_or(0), device.model(), device.serial());
     let path = device.node();
-    let inspected = Inspected { path, device, number, sequence: None, bytes, model, serial, reasons };
+    let inspected =
+        Inspected { path, device, number, sequence: None, bytes, model, serial, reasons, hidden: Vec::new() };
     inspected.check(&Leave::None).err()
 }
 
@@ -136,6 +147,11 @@ impl Inspected {
     /// All that forbids to overwrite it.
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
+    }
+
+    /// Processes that do not show, not even to the administrator, whether they have it open for writing.
+    pub fn hidden(&self) -> &[Program] {
+        &self.hidden
     }
 
     /// Whether nothing forbids it that a person cannot lift, and something does that a person can.
@@ -189,14 +205,17 @@ impl Inspected {
         format!("{} ({})", self.node().display(), words.join(", "))
     }
 
-    /// Whether it may be overwritten: nothing forbids it, or only what the leave lifts.
+    /// Whether it may be overwritten: nothing that can be seen forbids it, or only what the leave lifts. A leave is for what
+    /// it names, also if the device seems to hold nothing: it spares reading all of it.
     pub fn check(&self, leave: &Leave) -> Result<(), GuardFault> {
-        if self.reasons.is_empty() {
-            return Ok(());
-        }
+        let is_free = self.reasons.is_empty();
         match leave {
-            Leave::Destroy(typed) if self.asks() => self.confirm(typed),
+            Leave::None if is_free => Ok(()),
+            Leave::Destroy(typed) if is_free || self.asks() => self.confirm(typed),
             Leave::Made(uuid) if self.holds_only(*uuid) => Ok(()),
+            Leave::Made(_) if is_free => {
+                Err(GuardFault::Changed(self.node(), "it does not hold the file system that was made on it"))
+            }
             _ => {
                 let (device, reasons) = (self.described(), self.reasons.clone());
                 Err(GuardFault::Refused { device, reasons, identity: self.identity() })
@@ -251,13 +270,14 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
         // The kernel writes an int, the lower half of what is read.
         read_only: ask(file, BLKROGET).map_err(unreadable)? != 0,
         is_claimed: is_ours.then_some(false),
-        signatures: signatures::find(&OfFile(file, bytes)).map_err(unreadable)?,
+        signatures: found(file, bytes).map_err(unreadable)?,
     };
     let mut machine = Machine::this();
     let mut reasons = decide::reasons(&seen, &machine);
-    // Another device that is just being attached or detached lies on nothing that can be told, for a moment.
+    // Another device that is just being attached or detached lies on nothing that can be told, for a moment. A program that
+    // only looks may have a device open for as long.
     for _ in 0..LOOKS {
-        if !reasons.contains(&Reason::Unseen) {
+        if !reasons.iter().any(Reason::may_pass) {
             break;
         }
         thread::sleep(BETWEEN);
@@ -274,7 +294,18 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
     }
     let (model, serial) = (device.model(), device.serial());
     let sequence = sequence(file);
-    Ok(Inspected { path: path.to_owned(), device, number, sequence, bytes, model, serial, reasons })
+    let (path, hidden) = (path.to_owned(), machine.writers.hidden);
+    Ok(Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden })
+}
+
+/// What the device shows of what it holds: known formats, and data where a few samples are taken. Nothing found proves
+/// nothing.
+fn found(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
+    let device = OfFile(file, bytes);
+    match signatures::find(&device)? {
+        found if found.is_empty() => Ok(signatures::sample(&device)?.into_iter().collect()),
+        found => Ok(found),
+    }
 }
 
 /// Opens what exists; never creates, never waits.
@@ -330,7 +361,17 @@ mod tests {
 
     fn inspected(device: Device, bytes: u64) -> Inspected {
         let (path, model, serial) = (device.node(), device.model(), device.serial());
-        Inspected { path, device, number: (8, 0), sequence: None, bytes, model, serial, reasons: Vec::new() }
+        Inspected {
+            path,
+            device,
+            number: (8, 0),
+            sequence: None,
+            bytes,
+            model,
+            serial,
+            reasons: Vec::new(),
+            hidden: Vec::new(),
+        }
     }
 
     #[test]

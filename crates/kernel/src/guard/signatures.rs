@@ -147,9 +147,14 @@ const UBERBLOCKS: [[u8; 8]; 2] = [0x00BA_B10C_u64.to_le_bytes(), 0x00BA_B10C_u64
 /// nobody has heard of, of a cipher without a header.
 const UNKNOWN: &str = "data of no known format";
 
-/// So far into a device data of no known format are looked for: there begin all formats of [`MAGICS`] but few, and it
-/// is read in no time.
+/// So far into a device data of no known format are looked for and erased: there begin all formats of [`MAGICS`] but few,
+/// and it is read in no time. Zeros there do not prove that the device holds nothing.
 const BEGINNING: u64 = 128 * KIB;
+
+/// Places of a device that are read to find data quickly, and bytes of each. Guess: a hard disk seeks so often in a third
+/// of a second. That they are zero proves nothing.
+const SAMPLES: u64 = 32;
+const SAMPLE: u64 = 4 * KIB;
 
 /// What can be read of a device.
 pub(crate) trait Bytes {
@@ -278,8 +283,27 @@ fn drbd(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
 fn unknown(device: &dyn Bytes) -> io::Result<Option<Signature>> {
     let length = device.bytes().min(BEGINNING) as usize;
     let is_used = piece(device, 0, length)?.is_some_and(|bytes| bytes.iter().any(|&byte| byte != 0));
-    let unknown = Signature { format: UNKNOWN, label: None, is_table: false, uuid: None, at: 0, length };
-    Ok(is_used.then_some(unknown))
+    Ok(is_used.then(|| Signature::of_unknown(0, length)))
+}
+
+/// Data of no known format at one of a few places of the device, the last of which is its end.
+pub(crate) fn sample(device: &dyn Bytes) -> io::Result<Option<Signature>> {
+    let last = device.bytes().saturating_sub(SAMPLE);
+    for index in 0..SAMPLES {
+        let at = (u128::from(last) * u128::from(index) / u128::from(SAMPLES - 1)) as u64;
+        let length = SAMPLE.min(device.bytes() - at) as usize;
+        if piece(device, at, length)?.is_some_and(|bytes| bytes.iter().any(|&byte| byte != 0)) {
+            return Ok(Some(Signature::of_unknown(at, length)));
+        }
+    }
+    Ok(None)
+}
+
+impl Signature {
+    /// Data of no known format that are there.
+    pub(crate) fn of_unknown(at: u64, length: usize) -> Signature {
+        Signature { format: UNKNOWN, label: None, is_table: false, uuid: None, at, length }
+    }
 }
 
 /// ZFS has four labels of 256 KiB, two at each end; the second half of each is a ring of uberblocks of 1 KiB or
@@ -484,6 +508,21 @@ mod tests {
     fn a_device_of_no_size_holds_nothing() {
         for bytes in [0, 1, 511, 512, 1024, 4096] {
             assert_eq!(formats(&InMemory(vec![0; bytes])), [""; 0]);
+            assert_eq!(sample(&InMemory(vec![0; bytes])).expect("readable"), None);
         }
+    }
+
+    #[test]
+    fn samples_are_all_over_the_device() {
+        for at in [0, 5000, (1 << 20) - 1] {
+            let mut device = InMemory(vec![0; 1 << 20]);
+            device.0[at..].fill(1);
+            let found = sample(&device).expect("readable").expect("it is found");
+            assert_eq!(found.format, UNKNOWN);
+            assert!(found.at + SAMPLE > at as u64 && found.at <= (1 << 20) - SAMPLE, "{found:?}");
+        }
+        let mut between = InMemory(vec![0; 1 << 20]);
+        between.0[SAMPLE as usize] = 1;
+        assert_eq!(sample(&between).expect("readable"), None, "a sample proves nothing");
     }
 }

@@ -91,7 +91,9 @@ impl LeftVolume {
         let Some((uuid, inspected)) = self.seen.as_ref().filter(|_| self.holder == Holder::Nobody) else {
             return Err(GuardFault::Changed(self.node(), "its process still runs").into());
         };
-        Cleared::over(inspected, &Leave::Made(*uuid))?.erase()?;
+        let mut cleared = Cleared::over(inspected, &Leave::Made(*uuid))?;
+        cleared.erase()?;
+        cleared.discard_all();
         forget(&self.device);
         Ok(())
     }

@@ -1,10 +1,13 @@
 //! What is decided of machines that none of ours is: their /sys and /proc, recorded.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use super::super::machine::Eyes;
+use super::super::writers::{Writer, Writers};
 use super::*;
 use crate::devices::Device;
+use crate::loops::{Shown, Window};
 use crate::recorded::Recorded;
 
 /// The root of every recorded machine, and the mount of a second disk in it.
@@ -29,17 +32,42 @@ fn number_of(path: &Path) -> Option<Number> {
     numbers.into_iter().find(|(known, _)| *known == name).map(|(_, number)| number)
 }
 
-fn backing(device: &Device) -> Option<Backing> {
-    match device.name.as_str() {
-        "loop1" | "loop2" => Some(Backing::File { device: 1, inode: 2 }),
+fn backing(device: &Device) -> Option<Shown> {
+    let file = |device, inode| Some(Backing::File { device, inode });
+    let backing = match device.name.as_str() {
+        // On the root, on an overlay, in a subvolume of a btrfs.
+        "loop1" | "loop2" => file(rustix::fs::makedev(254, 0), 2),
+        "loop4" | "loop5" => file(rustix::fs::makedev(0, 44), 2),
+        "loop6" => file(rustix::fs::makedev(0, 77), 2),
         "loop3" => Some(Backing::Device((8, 0))),
         _ => None,
-    }
+    };
+    let limit = (device.name == "loop5").then_some(1 << 20);
+    Some(Shown { backing: backing?, window: Window { offset: 0, limit }, is_encrypted: false })
+}
+
+/// In a subvolume of a btrfs, where nothing else is.
+fn device_of(path: &Path) -> Option<u64> {
+    (path == Path::new("/pool/images/a")).then_some(rustix::fs::makedev(0, 77))
+}
+
+/// A recorded machine, on which these processes write.
+fn seen(recorded: &Recorded, backing: &dyn Fn(&Device) -> Option<Shown>, writers: &dyn Fn() -> Writers) -> Machine {
+    Machine::seen_by(&Eyes {
+        sys: recorded.sys(),
+        proc: &recorded.proc(),
+        number_of: &number_of,
+        backing,
+        device_of: &device_of,
+        file_bytes: &|_, _| None,
+        of_memory: None,
+        is_own: &|_| false,
+        writers: &|_| writers(),
+    })
 }
 
 fn all(recorded: &Recorded, seen: &Seen) -> Vec<Reason> {
-    let eyes = Eyes { sys: recorded.sys(), proc: &recorded.proc(), number_of: &number_of, backing: &backing };
-    reasons(seen, &Machine::seen_by(&eyes))
+    reasons(seen, &self::seen(recorded, &backing, &Writers::default))
 }
 
 /// All that forbids to overwrite the device of that number, in words.
@@ -49,8 +77,7 @@ fn refusals(recorded: &Recorded, number: Number) -> Vec<String> {
 
 /// All that forbids to overwrite any device of the machine, and that all of it can be said.
 pub(crate) fn fuzzed_reasons(recorded: &Recorded) -> String {
-    let eyes = Eyes { sys: recorded.sys(), proc: &recorded.proc(), number_of: &number_of, backing: &backing };
-    let machine = Machine::seen_by(&eyes);
+    let machine = seen(recorded, &backing, &Writers::default);
     let mut said = Vec::new();
     for block in &machine.blocks {
         for reason in reasons(&Seen { number: block.number, ..Seen::default() }, &machine) {
@@ -221,8 +248,7 @@ fn a_loop_device_may_lie_on_any_disk_where_it_cannot_be_told_on_which() {
         let _ = std::fs::rename(&file, file.with_extension("gone"));
         backing(device)
     };
-    let eyes = Eyes { sys: recorded.sys(), proc: &recorded.proc(), number_of: &number_of, backing: &detached };
-    assert_eq!(reasons(&seen, &Machine::seen_by(&eyes)), []);
+    assert_eq!(reasons(&seen, &self::seen(&recorded, &detached, &Writers::default)), []);
 }
 
 #[test]
@@ -280,10 +306,17 @@ fn only_what_is_held_can_be_lifted_and_every_reason_has_a_hint() {
         Use::Journal,
         Use::Held("dm-0".to_owned()),
         Use::Loop("loop1".to_owned()),
+        Use::Open(Program { pid: 1, name: "\u{1b}[2J".to_owned() }),
+        Use::FileOpen(Program { pid: 1, name: "a".to_owned() }),
     ];
     let never = by.into_iter().map(|by| Reason::Used { what: what.clone(), by });
     let never: Vec<Reason> = never
         .chain([Reason::SameFile("loop1".to_owned()), Reason::ReadOnly, Reason::Claimed, Reason::Unseen])
+        .chain([
+            Reason::UnseenFile { what: what.clone(), file_system: "fuse.\u{1b}".to_owned() },
+            Reason::MayShow { device: "loop1".to_owned(), file_system: "fuse.\u{1b}".to_owned() },
+            Reason::HiddenProcesses(1),
+        ])
         .collect();
     let asked = [Reason::Holds(signature), Reason::Partitions(vec!["sda1".to_owned()])];
     assert!(never.iter().all(|reason| !reason.can_be_lifted()) && asked.iter().all(Reason::can_be_lifted));
@@ -389,4 +422,107 @@ fn a_mount_that_cannot_be_read_hides_no_other_and_may_be_of_any_device() {
     assert!(refusals(&recorded, (8, 16))[0].starts_with("it is mounted at /srv"));
     recorded.mounts("11/task/11", "mnt:[3]", &["a line of a kernel to come"]);
     assert_eq!(refusals(&recorded, (8, 16)), ["what uses it cannot be seen"]);
+}
+
+/// An overlay, and a pool of btrfs.
+const OVERLAY: &str = "5 1 0:44 / /merged rw - overlay overlay rw";
+const POOL: &str = "6 1 0:50 / /pool rw - btrfs /dev/sdb rw";
+
+#[test]
+fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size() {
+    let file = ("loop/backing_file", "/merged/img\n");
+    let recorded = machine();
+    recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, OVERLAY]);
+    recorded.add("virtual/loop4", "7:4", &[file, ("size", "1000\n")]);
+    let unseen = "it shows a file on overlay, which may be in use under another name";
+    assert_eq!(refusals(&recorded, (7, 4)), [unseen]);
+    let shown = "loop4 is as large and may show the same bytes: its file is on overlay";
+    recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/upper/img\n"), ("size", "1000\n")]);
+    assert_eq!(refusals(&recorded, (7, 1)), [shown], "it is the same size");
+    assert_eq!(refusals(&recorded, (7, 4)), [unseen], "that of an ordinary file does not hide behind another");
+    recorded.add("pci/sdb", "8:16", &[("size", "1000\n")]);
+    recorded.add("pci/sdb/sdb1", "8:17", &[("partition", "1\n"), ("size", "900\n")]);
+    assert_eq!(refusals(&recorded, (8, 17)), [shown], "its file may be the disk");
+    recorded.add("pci/sdc", "8:32", &[("size", "1001\n")]);
+    assert_eq!(refusals(&recorded, (8, 32)), [""; 0], "it has another size");
+
+    // What lies on it would be written to it.
+    recorded.add("virtual/dm-0", "253:0", &[("size", "500\n")]);
+    recorded.stack("virtual/dm-0", "virtual/loop4");
+    let below = "loop4, which it lies on, shows a file on overlay, which may be in use under another name";
+    assert_eq!(refusals(&recorded, (253, 0)), [below]);
+
+    // Of a device that shows a part of its file, the size of that is not known.
+    let recorded = machine();
+    recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, OVERLAY]);
+    recorded.add("virtual/loop5", "7:5", &[file, ("size", "1000\n")]);
+    for (name, number, size, may) in
+        [("sdb", (8, 16), "1000\n", true), ("sdc", (8, 32), "5000\n", true), ("sdd", (8, 48), "900\n", false)]
+    {
+        recorded.add(&format!("pci/{name}"), &format!("{}:{}", number.0, number.1), &[("size", size)]);
+        assert_eq!(!refusals(&recorded, number).is_empty(), may, "{name}");
+    }
+}
+
+#[test]
+fn a_loop_device_on_an_ordinary_file_system_is_seen_wherever_that_is_mounted() {
+    let file = ("loop/backing_file", "/pool/images/a\n");
+    let told = |lines: &[&str]| {
+        let recorded = machine();
+        recorded.mounts("9/task/9", "mnt:[2]", lines);
+        recorded.add("virtual/loop6", "7:6", &[file, ("size", "1000\n")]);
+        recorded
+    };
+    let unknown = "it shows a file on a file system that cannot be seen, which may be in use under another name";
+    assert_eq!(refusals(&told(&[ROOT]), (7, 6)), [unknown]);
+    // A subvolume of btrfs has a number of its own, and is told by the file's name: in no other file system.
+    let on_pool = told(&[ROOT]);
+    on_pool.write("proc/thread-self/mountinfo", &[ROOT, POOL, ""].join("\n"));
+    assert_eq!(refusals(&on_pool, (7, 6)), [""; 0]);
+    let hidden = told(&[ROOT]);
+    hidden.write(
+        "proc/thread-self/mountinfo",
+        &[ROOT, POOL, "7 6 0:60 / /pool/images rw - nfs4 there:/ rw", ""].join("\n"),
+    );
+    assert_eq!(refusals(&hidden, (7, 6)), [unknown]);
+
+    // One that is mounted nowhere any more, and alive.
+    let recorded = Recorded::new();
+    recorded.add("pci/vda", "254:0", &[]);
+    recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/images/a\n"), ("size", "1000\n")]);
+    recorded.mounts("thread-self", "mnt:[1]", &["1 0 8:0 / / rw - ext4 /dev/sda rw"]);
+    assert_eq!(refusals(&recorded, (7, 1)), [unknown]);
+    recorded.write("fs/ext4/vda/session_write_kbytes", "1\n");
+    assert_eq!(refusals(&recorded, (7, 1)), [""; 0]);
+}
+
+#[test]
+fn a_device_that_a_process_has_open_for_writing_is_in_use_and_so_is_all_that_shares_its_bytes() {
+    let recorded = machine();
+    recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/images/a\n")]);
+    let file = Backing::File { device: rustix::fs::makedev(254, 0), inode: 2 };
+    let refusals = |what: &Backing, hidden: usize, number: Number| {
+        let program = Program { pid: 12, name: "q\u{1b}mu".to_owned() };
+        let open = vec![Writer { program: program.clone(), what: what.clone() }];
+        let (lacks_rights, hidden) = (hidden != 3, vec![program; hidden]);
+        let who = Cell::new(Some(Writers { open, hidden, lacks_rights }));
+        let machine = seen(&recorded, &backing, &|| who.take().expect("asked once"));
+        let seen = Seen { number, ..Seen::default() };
+        let said: Vec<String> =
+            reasons(&seen, &machine).iter().filter(|one| !one.can_be_lifted()).map(Reason::to_string).collect();
+        said
+    };
+    let disk = Backing::Device((8, 0));
+    assert_eq!(refusals(&disk, 0, (8, 0)), ["it is open for writing in process 12 (q?mu)"]);
+    assert_eq!(refusals(&disk, 0, (8, 1)), ["sda, which it lies on, is open for writing in process 12 (q?mu)"]);
+    assert_eq!(
+        refusals(&Backing::Device((8, 2)), 0, (8, 0)),
+        ["its partition sda2 is open for writing in process 12 (q?mu)"]
+    );
+    assert_eq!(refusals(&Backing::Device((8, 2)), 0, (8, 1)), [""; 0]);
+    assert_eq!(refusals(&file, 0, (7, 1)), ["it shows a file that is open for writing in process 12 (q?mu)"]);
+    assert_eq!(refusals(&file, 0, (8, 0)), [""; 0]);
+    assert_eq!(refusals(&file, 1, (8, 0)), ["1 process does not show whether it has the device open for writing"]);
+    assert_eq!(refusals(&file, 3, (8, 0)), [""; 0], "they hide from the administrator too");
+    assert_eq!(refusals(&file, 7, (8, 0)), ["7 processes do not show whether they have the device open for writing"]);
 }

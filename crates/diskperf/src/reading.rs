@@ -1,0 +1,96 @@
+//! A device is read from its first byte to its last, because it must be blank. If that takes long, diskperf says how long,
+//! and how to do without.
+
+use std::time::Instant;
+
+use kernel::guard::Inspected;
+use units::Nanos;
+
+use crate::deadline::since;
+use crate::events::Event;
+use crate::forecast::about;
+use crate::shell;
+
+/// After so long the rest can be told. Guess: a small cache is behind then.
+const LOOK: Nanos = Nanos::from_secs(2);
+
+/// Below this nobody needs to be told how long the rest takes.
+const SHORT: Nanos = Nanos::from_secs(10);
+
+/// How far it is.
+pub struct Reading {
+    device: String,
+    identity: String,
+    began: Instant,
+    has_said: bool,
+    /// In thousandths, when it was shown last.
+    shown: Option<u64>,
+}
+
+impl Reading {
+    /// Of this device; nothing is read yet.
+    pub fn of(inspected: &Inspected) -> Reading {
+        let (device, identity) = (inspected.described(), inspected.identity());
+        Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
+    }
+
+    /// So many bytes are read of so many: what is to be shown of that. There are hundreds of calls in a second.
+    pub fn goes_on(&mut self, target: &str, bytes: u64, of: u64, notify: &mut dyn FnMut(Event)) {
+        if !self.has_said && bytes > 0 && since(self.began) >= LOOK {
+            if let Some(rest) = self.rest(since(self.began), bytes, of) {
+                notify(Event::Told(&rest));
+            }
+            self.has_said = true;
+        }
+        let now = Some((1000 * u128::from(bytes) / u128::from(of.max(1))) as u64);
+        if std::mem::replace(&mut self.shown, now) != now {
+            notify(Event::DeviceRead { target, bytes, of });
+        }
+    }
+
+    /// What is said once the rest can be told, if it is long.
+    fn rest(&self, so_far: Nanos, bytes: u64, of: u64) -> Option<String> {
+        let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);
+        let (device, identity) = (&self.device, shell::word(&self.identity));
+        let long = || {
+            format!(
+                "reading all of {device} to prove that it is blank takes about {} more; if its data may go, Ctrl-C and \
+                 --destroy-data --confirm {identity} save that time",
+                about(rest)
+            )
+        };
+        (rest >= SHORT).then(long)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading() -> Reading {
+        let (device, identity) = ("/dev/sdb (EVO, 1 TiB)".to_owned(), "EVO 1 TiB".to_owned());
+        Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
+    }
+
+    #[test]
+    fn a_long_rest_is_told_with_what_saves_it() {
+        let said = reading().rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
+        for words in ["/dev/sdb (EVO, 1 TiB)", "about 34 min more", "--destroy-data --confirm 'EVO 1 TiB'"] {
+            assert!(said.contains(words), "{said}");
+        }
+        assert_eq!(reading().rest(Nanos::from_secs(2), 1 << 30, 2 << 30), None);
+    }
+
+    #[test]
+    fn it_is_shown_a_thousand_times() {
+        let mut reading = reading();
+        let of = 1 << 40;
+        let mut shown = 0;
+        (0..=1 << 20).for_each(|mib| {
+            reading.goes_on("a", mib << 20, of, &mut |event| {
+                shown += i32::from(matches!(event, Event::DeviceRead { .. }))
+            });
+        });
+        assert_eq!(shown, 1001);
+    }
+}

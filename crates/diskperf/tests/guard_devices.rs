@@ -1,0 +1,193 @@
+//! Devices as a person meets the guard: one that only seems to be blank, one that is shown under two names, one that another
+//! program writes to, one whose name changes while it is looked at. What the guard sees of each is tested one by one in
+//! `crates/kernel/tests/`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use testkit::disk::{Disk, LoopDisk};
+use testkit::terminal::watch;
+use testkit::{Ended, need_disk, skip, soon, use_tool};
+
+const MIB: u64 = 1 << 20;
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+fn target(disk: &Disk) -> String {
+    format!("new:ext4@{}", disk.text())
+}
+
+fn run(disk: &Disk, arguments: &[&str]) -> Ended {
+    testkit::run(&program(), disk.folder.path(), arguments)
+}
+
+/// The command is refused with status 3, says these words and a hint, and leaves every byte of the file.
+fn refuses(disk: &Disk, arguments: &[&str], words: &[&str]) {
+    let before = fs::read(&disk.file).expect("its bytes");
+    let ended = run(disk, arguments);
+    assert_eq!(ended.status, Some(3), "{arguments:?}: {} {}", ended.out, ended.err);
+    for word in words.iter().chain(&["error: ", "hint: "]) {
+        assert!(ended.err.contains(word), "{arguments:?} says nothing of {word:?}: {}", ended.err);
+    }
+    assert!(fs::read(&disk.file).expect("its bytes") == before, "{arguments:?}: something was written");
+}
+
+/// The accident of this project: `new:` overwrote an ext4 that began at 1 MiB.
+#[test]
+fn a_device_that_seems_blank_at_its_beginning_needs_destroy_data() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(20 * MIB);
+    let file = disk.file.to_str().expect("a plain path");
+    use_tool("mkfs.ext4", &["-q", "-F", "-E", "offset=1048576", file, "16m"]);
+    let smoke = ["run", "smoke", &target(&disk), "--rounds", "1"];
+    let words = ["it holds data of no known format", "--destroy-data --confirm '20 MiB'"];
+    refuses(&disk, &smoke, &words);
+    // The option alone names no device.
+    refuses(&disk, &[&smoke[..], &["--destroy-data"]].concat(), &["it holds data of no known format"]);
+    refuses(&disk, &["run", "device", disk.text(), "--write"], &["--destroy-data"]);
+    let ended = run(&disk, &[&smoke[..], &["--destroy-data", "--confirm", "20 MiB"]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    // What that run left is data too.
+    refuses(&disk, &smoke, &words);
+}
+
+/// One byte where no sample is taken: only reading finds it.
+#[test]
+fn a_byte_that_no_sample_finds_needs_destroy_data_and_a_named_device_is_not_read() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::holding(20 * MIB, &[(MIB + 5 * 4096, &[1])]);
+    let smoke = ["run", "smoke", &target(&disk), "--rounds", "1"];
+    refuses(&disk, &smoke, &["it holds data of no known format", "--destroy-data --confirm '20 MiB'"]);
+    refuses(&disk, &[&smoke[..], &["--destroy-data"]].concat(), &["it holds data of no known format"]);
+    refuses(&disk, &[&smoke[..], &["--destroy-data", "--confirm", "1 TiB"]].concat(), &["it holds data"]);
+    let ended = run(&disk, &[&smoke[..], &["--destroy-data", "--confirm", "20 MiB"]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+}
+
+/// A terabyte without a name, so that all of it must be read. Nobody waits for the end of that.
+#[test]
+fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(1 << 40);
+    let file = File::open(&disk.file).expect("its file");
+    let other = disk.folder.path().join("other");
+    fs::write(&other, "other").and_then(|()| fs::rename(&other, &disk.file)).expect("it has no name any more");
+    let mut command = testkit::command(&program());
+    command.args(["run", "smoke", &target(&disk), "--rounds", "1"]).current_dir(disk.folder.path());
+    let watched = watch(command, 200);
+    let is_shown = |words: &str| soon(words, || watched.said().contains(words));
+    is_shown("which must be blank");
+    is_shown("checking that new:ext4@");
+    is_shown("--destroy-data --confirm '1 TiB'");
+    watched.interrupt();
+    let ended = watched.end();
+    assert!(ended.err.contains("stopped before anything was measured"), "{}", ended.err);
+    assert_ne!(ended.status, Some(0));
+    assert_eq!(file.metadata().expect("it").blocks(), 0, "something was written");
+}
+
+#[test]
+fn a_device_on_an_overlay_is_refused_and_so_is_one_that_it_may_show() {
+    need_disk!("mount", "umount", "unshare", "losetup", "mkfs.ext4");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    // What is mounted goes with the namespace; the devices are detached before.
+    let script = r#"
+        mount -t tmpfs layers . && cd "$PWD" && mkdir lower upper work merged || exit 99
+        mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work test merged || exit 77
+        truncate -s 16891904 upper/img && mkfs.ext4 -q -F upper/img || exit 99
+        one=$(losetup --find --show upper/img) && other=$(losetup --find --show merged/img) || exit 99
+        before=$(sha256sum <upper/img)
+        for device in $other $one; do
+            "$0" run smoke new:ext4@$device --destroy-data --confirm "16.11 MiB" --rounds 1
+            echo "status $?" >&2
+        done
+        losetup --detach $one; losetup --detach $other
+        test "$before" = "$(sha256sum <upper/img)" || exit 98
+    "#;
+    let program = program();
+    let arguments = ["--mount", "sh", "-c", script, program.to_str().expect("a plain path")];
+    let ended = testkit::run(Path::new("unshare"), folder.path(), &arguments);
+    if ended.status == Some(77) {
+        return skip!("the kernel has no overlay");
+    }
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(ended.err.matches("status 3\n").count(), 2, "{}", ended.err);
+    for words in ["shows a file on overlay, which may be in use", "is as large and may show the same bytes"] {
+        assert!(ended.err.contains(words), "{words}: {}", ended.err);
+    }
+}
+
+#[test]
+fn a_device_that_another_program_writes_to_is_refused_with_its_name() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    let node = File::options().write(true).open(disk.node()).expect("the device");
+    let mut writer = testkit::command(Path::new("sleep"))
+        .arg("3600")
+        .stdin(Stdio::null())
+        .stdout(node)
+        .spawn()
+        .expect("a program that has it open");
+    let pid = writer.id();
+    let words = [format!("it is open for writing in process {pid} (sleep)"), format!("ps -fp {pid}")];
+    let words = words.each_ref().map(String::as_str);
+    for more in [&[][..], &["--destroy-data", "--confirm", "16 MiB"]] {
+        refuses(&disk, &[&["run", "smoke", &target(&disk)], more].concat(), &words);
+        refuses(&disk, &[&["run", "device", disk.text(), "--write"], more].concat(), &words);
+    }
+    writer.kill().and_then(|()| writer.wait()).expect("its end");
+    let ended = run(&disk, &["run", "smoke", &target(&disk), "--rounds", "1"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+}
+
+/// A name that leads to the one and to the other device: what is looked at is what is written to, or nothing is.
+#[test]
+fn a_link_that_changes_leads_to_what_was_looked_at_or_to_nothing() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    let decoy = Disk::new(24 * MIB);
+    use_tool("mkfs.ext4", &["-q", "-F", decoy.text()]);
+    rustix::fs::sync();
+    let before = fs::read(&decoy.file).expect("its bytes");
+    let link = disk.folder.path().join("link");
+    symlink(disk.node(), &link).expect("a link");
+    let other = disk.folder.path().join("other");
+    symlink(decoy.node(), &other).expect("a link");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let cwd = rustix::fs::CWD;
+                let exchange = rustix::fs::RenameFlags::EXCHANGE;
+                rustix::fs::renameat_with(cwd, &link, cwd, &other, exchange).expect("exchanged");
+            }
+        });
+        let target = format!("new:ext4@{}", link.display());
+        let ended: Vec<Option<i32>> = (0..8)
+            .map(|_| {
+                let arguments = ["run", "smoke", &target, "--rounds", "1", "--destroy-data", "--confirm", "16 MiB"];
+                run(&disk, &arguments).status
+            })
+            .collect();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(ended.iter().all(|status| matches!(status, Some(0 | 3))), "{ended:?}");
+    });
+    rustix::fs::sync();
+    assert!(fs::read(&decoy.file).expect("its bytes") == before, "the decoy was written to");
+}
+
+/// What is on a device that is read only is never in danger, and none of these tests leaves a device attached.
+#[test]
+fn a_device_that_is_only_read_needs_no_leave() {
+    need_disk!();
+    let disk = Disk::attached(16 * MIB, &[(MIB, b"data")], LoopDisk::attach_read_only);
+    let ended = run(&disk, &["run", "device", disk.text(), "--time", "1s", "--rounds", "1"]);
+    assert_ne!(ended.status, Some(3), "{}", ended.err);
+    let mut data = [0; 4];
+    File::open(&disk.file).and_then(|file| file.read_exact_at(&mut data, MIB)).expect("its bytes");
+    assert_eq!(&data, b"data");
+}

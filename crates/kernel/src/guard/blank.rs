@@ -1,0 +1,197 @@
+//! Whether a device holds nothing at all. Only reading proves that, or a file system that says that the file of a loop
+//! device has no data.
+
+use std::fs::File;
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use rustix::fs::{OFlags, SeekFrom};
+use rustix::io::Errno;
+
+use super::signatures::Signature;
+use super::{again, file_systems, forget};
+use crate::bounded;
+use crate::data::Pages;
+use crate::devices::Device;
+use crate::loops::{self, Backing};
+use crate::place;
+use crate::stack;
+
+/// Bytes of one read. Guess: as much as any disk needs to be read at its full rate.
+const PIECE: usize = 1 << 20;
+
+/// Hears how many bytes of how many were read, and may end it.
+pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
+
+/// What reading a device told.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Every byte is zero.
+    Nothing,
+    /// Somewhere it is not.
+    Data(Signature),
+    /// Another program wrote to it meanwhile.
+    Changing,
+    /// It was told to end.
+    Stopped,
+}
+
+/// Looks for anything on a device that is held exclusively:
+///   1. what the page cache has not written yet is written, and the kernel's count of written sectors is noted;
+///   2. of a loop device on an ordinary file system only the data of its file are read, by SEEK_DATA; of any other device
+///      everything;
+///   3. reads go past the page cache, which may be stale and is needed by others, from the first byte to the last; the first
+///      byte that is not zero ends it;
+///   4. the count of written sectors must be the same: no program wrote where reading had been already.
+pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io::Result<Found> {
+    let written = || {
+        held.sync_all()?;
+        Ok::<_, io::Error>(device.counters().map(|counters| counters.written))
+    };
+    // 1.
+    let before = written()?;
+    // 2.
+    let ranges = match file_behind(device)? {
+        Some(file) => file.data(bytes)?,
+        None => std::iter::once(0..bytes).collect(),
+    };
+    // 3.
+    let found = read(held, bytes, &ranges, told)?;
+    // 4.
+    let is_unchanged = written()? == before;
+    Ok(match found {
+        Found::Nothing if !is_unchanged => Found::Changing,
+        found => found,
+    })
+}
+
+/// The file that a loop device shows.
+struct FileBehind {
+    file: File,
+    offset: u64,
+}
+
+/// The file of a loop device, if it is on a file system that tells its holes, and can be opened by its name; else nothing.
+fn file_behind(device: &Device) -> io::Result<Option<FileBehind>> {
+    let Some(path) = stack::backing_file(device) else { return Ok(None) };
+    let Some(shown) = loops::attached_to(device).filter(|shown| !shown.is_encrypted) else { return Ok(None) };
+    let Backing::File { device, inode } = shown.backing else { return Ok(None) };
+    // Only there is it asked for: opening a file of a network may wait for ever.
+    if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+        return Ok(None);
+    }
+    let Ok(file) = bounded::open(&path) else { return Ok(None) };
+    let metadata = file.metadata()?;
+    let is_it = metadata.is_file() && (metadata.dev(), metadata.ino()) == (device, inode);
+    let tells = is_it && file_systems::with_magic_tells_holes(rustix::fs::fstatfs(&file)?.f_type);
+    Ok(tells.then_some(FileBehind { file, offset: shown.window.offset }))
+}
+
+impl FileBehind {
+    /// The parts of the device of so many bytes that have data, after all of the file was written.
+    fn data(&self, bytes: u64) -> io::Result<Vec<Range<u64>>> {
+        self.file.sync_all()?;
+        let end = self.offset.saturating_add(bytes);
+        let next = |from| match rustix::fs::seek(&self.file, from) {
+            // Behind the last hole, and behind the last data, comes the end.
+            Err(Errno::NXIO) => Ok(end),
+            found => found.map(|at| at.min(end)),
+        };
+        let mut ranges = Vec::new();
+        let mut at = next(SeekFrom::Data(self.offset))?;
+        while at < end {
+            let hole = next(SeekFrom::Hole(at))?;
+            if hole <= at {
+                return Err(io::Error::other("a file is said to have a hole where it has data"));
+            }
+            ranges.push(at - self.offset..hole - self.offset);
+            at = next(SeekFrom::Data(hole))?;
+        }
+        Ok(ranges)
+    }
+}
+
+/// Where direct reads begin and end: on sectors, of whatever size. A device may have a part of it at its end.
+const SECTOR: u64 = 4096;
+
+/// Reads these parts of a device of so many bytes.
+fn read(held: &File, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Result<Found> {
+    let whole = |range: &Range<u64>| {
+        range.start / SECTOR * SECTOR..range.end.checked_next_multiple_of(SECTOR).map_or(bytes, |end| end.min(bytes))
+    };
+    let ranges: Vec<Range<u64>> = ranges.iter().map(whole).collect();
+    let of = ranges.iter().map(|range| range.end - range.start).sum();
+    let mut direct = again(held, OFlags::RDONLY | OFlags::DIRECT).ok();
+    let mut pages = Pages::zeroed(PIECE).map_err(io::Error::other)?;
+    let mut done = 0;
+    for range in ranges {
+        let mut at = range.start;
+        while at < range.end {
+            if told(done, of).is_break() {
+                return Ok(Found::Stopped);
+            }
+            let length = (range.end - at).min(PIECE as u64) as usize;
+            let piece = &mut pages.bytes_mut()[..length];
+            // Some drivers take direct I/O and then no read.
+            if direct.as_ref().is_none_or(|direct| direct.read_exact_at(piece, at).is_err()) {
+                direct = None;
+                forget(held)?;
+                held.read_exact_at(piece, at)?;
+            }
+            if let Some(first) = first_set(piece) {
+                return Ok(Found::Data(Signature::of_unknown(at + first as u64, 1)));
+            }
+            at += length as u64;
+            done += length as u64;
+        }
+    }
+    // The end is told too, unless there was nothing to read.
+    Ok(if of > 0 && told(of, of).is_break() { Found::Stopped } else { Found::Nothing })
+}
+
+/// The first byte that is not zero. That all are is found as fast as memory is compared.
+fn first_set(bytes: &[u8]) -> Option<usize> {
+    let is_zero = bytes.first().is_none_or(|first| *first == 0 && bytes[1..] == bytes[..bytes.len() - 1]);
+    if is_zero { None } else { bytes.iter().position(|byte| *byte != 0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_byte_that_is_not_zero_is_found() {
+        assert_eq!(first_set(&[]), None);
+        assert_eq!(first_set(&[0; 5000]), None);
+        for at in [0, 1, 4095, 4999] {
+            let mut bytes = [0; 5000];
+            bytes[at] = 7;
+            assert_eq!(first_set(&bytes), Some(at));
+        }
+        assert_eq!(first_set(&[7; 3]), Some(0));
+    }
+
+    /// Those that were written and are in the page cache only, and those that were reserved and never written.
+    #[test]
+    fn data_of_a_file_are_found_before_they_are_on_a_disk() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = scratch.path().join("file");
+        let file = File::create_new(&path).expect("a file");
+        file.set_len(8 << 20).expect("its size");
+        if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+            return testkit::skip!("temporary files are on a file system that does not tell its holes");
+        }
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 4 << 20, 2 << 20).expect("reserved");
+        let behind = |offset| FileBehind { file: File::open(&path).expect("the file"), offset };
+        assert_eq!(behind(0).data(8 << 20).expect("ranges"), []);
+        file.write_all_at(&[1; 4096], 1 << 20).and_then(|()| file.write_all_at(&[1], 5 << 20)).expect("written");
+        let holds = |offset: u64, bytes: u64, at: u64| {
+            let ranges = behind(offset).data(bytes).expect("ranges");
+            ranges.iter().any(|range| range.contains(&at))
+        };
+        assert!(holds(0, 8 << 20, 1 << 20) && holds(0, 8 << 20, 5 << 20));
+        assert!(holds(1 << 20, 1 << 20, 0), "the window begins with the data");
+        assert_eq!(behind(2 << 20).data(1 << 20).expect("ranges"), [], "the window is between the data");
+    }
+}

@@ -1,0 +1,96 @@
+//! The file systems whose word the guard takes for a file: that its numbers tell it from all other files, and that what it
+//! calls a hole holds no data.
+
+/// What is known of one file system.
+#[derive(Debug)]
+pub(crate) struct Ordinary {
+    /// As the kernel names it in a list of mounts.
+    name: &'static str,
+    /// The number that statfs(2) gives for it (linux/magic.h, or the file system's own header).
+    magic: i64,
+    /// Whether SEEK_DATA finds all data: what is only in the page cache, blocks that are not allocated yet, and
+    /// preallocated blocks that were written since.
+    tells_holes: bool,
+}
+
+/// File systems on which two different pairs of device and inode number are two different files: each keeps its files
+/// itself, on this machine alone.
+///
+/// Not on the list, because one file can have two identities there, or another machine can change it:
+///   - overlay, aufs, ecryptfs, unionfs: their files are files of other file systems, which have other numbers there;
+///   - FUSE (also fuseblk): a program chooses the numbers, and may serve any file, or a device;
+///   - NFS, SMB, ceph, AFS, Lustre, GPFS, 9p, virtiofs, vboxsf: the server has the file, which may be the disk of this very
+///     machine, or a file that it sees by another way;
+///   - gfs2, ocfs2: other machines write to the same disk;
+///   - whatever is not known here.
+///
+/// ext4, xfs, btrfs, f2fs and tmpfs look at the page cache when they are asked for data (`iomap_seek_data`,
+/// `btrfs_file_llseek`, `f2fs_seek_block`, `mapping_seek_hole_data` in Linux). ext2 and ext3 as drivers of their own call
+/// the whole file data, which is never too little. ZFS has called data that were not on the disk yet a hole (versions 2.1.4
+/// to 2.2.1), so its holes are read. Those of the others are rarely those of images, and are read too.
+const ORDINARY: [Ordinary; 21] = [
+    Ordinary { name: "ext2", magic: 0xEF53, tells_holes: true },
+    Ordinary { name: "ext3", magic: 0xEF53, tells_holes: true },
+    Ordinary { name: "ext4", magic: 0xEF53, tells_holes: true },
+    Ordinary { name: "xfs", magic: 0x5846_5342, tells_holes: true },
+    Ordinary { name: "btrfs", magic: 0x9123_683E, tells_holes: true },
+    Ordinary { name: "f2fs", magic: 0xF2F5_2010, tells_holes: true },
+    Ordinary { name: "tmpfs", magic: 0x0102_1994, tells_holes: true },
+    Ordinary { name: "devtmpfs", magic: 0x0102_1994, tells_holes: true },
+    Ordinary { name: "ramfs", magic: 0x8584_58F6, tells_holes: false },
+    Ordinary { name: "rootfs", magic: 0x8584_58F6, tells_holes: false },
+    Ordinary { name: "zfs", magic: 0x2FC1_2FC1, tells_holes: false },
+    Ordinary { name: "jfs", magic: 0x3153_464A, tells_holes: false },
+    Ordinary { name: "reiserfs", magic: 0x5265_4973, tells_holes: false },
+    Ordinary { name: "nilfs2", magic: 0x3434, tells_holes: false },
+    Ordinary { name: "vfat", magic: 0x4D44, tells_holes: false },
+    Ordinary { name: "exfat", magic: 0x2011_BAB0, tells_holes: false },
+    Ordinary { name: "ntfs3", magic: 0x7366_746E, tells_holes: false },
+    Ordinary { name: "squashfs", magic: 0x7371_7368, tells_holes: false },
+    Ordinary { name: "erofs", magic: 0xE0F5_E1E2, tells_holes: false },
+    Ordinary { name: "iso9660", magic: 0x9660, tells_holes: false },
+    Ordinary { name: "udf", magic: 0x1501_3346, tells_holes: false },
+];
+
+/// What a file system is called that no list of mounts shows.
+pub(crate) const UNKNOWN: &str = "a file system that cannot be seen";
+
+/// Whether files of the file system of this name are told by their numbers.
+pub(crate) fn tells_files(name: &str) -> bool {
+    ORDINARY.iter().any(|one| one.name == name)
+}
+
+/// Whether files of the file system with this number of statfs(2) are told by their numbers.
+pub(crate) fn with_magic_tells_files(magic: i64) -> bool {
+    ORDINARY.iter().any(|one| one.magic == magic)
+}
+
+/// Whether SEEK_DATA finds all data of files on the file system with this number of statfs(2).
+pub(crate) fn with_magic_tells_holes(magic: i64) -> bool {
+    ORDINARY.iter().any(|one| one.magic == magic && one.tells_holes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_file_systems_that_keep_their_files_themselves_tell_them() {
+        for name in ["ext4", "xfs", "btrfs", "tmpfs", "squashfs", "zfs"] {
+            assert!(tells_files(name), "{name}");
+        }
+        for name in
+            ["overlay", "fuse", "fuseblk", "fuse.sshfs", "9p", "virtiofs", "nfs", "nfs4", "cifs", "smb3", "ceph"]
+        {
+            assert!(!tells_files(name), "{name}");
+        }
+        for name in ["aufs", "ecryptfs", "gfs2", "ocfs2", "lustre", "", UNKNOWN] {
+            assert!(!tells_files(name), "{name}");
+        }
+        // OVERLAYFS_SUPER_MAGIC, FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC, V9FS_MAGIC of linux/magic.h.
+        for magic in [0x794C_7630, 0x6573_5546, 0x6969, 0x0102_1997] {
+            assert!(!with_magic_tells_files(magic) && !with_magic_tells_holes(magic), "{magic:x}");
+        }
+        assert!(with_magic_tells_holes(0xEF53) && !with_magic_tells_holes(0x2FC1_2FC1));
+    }
+}

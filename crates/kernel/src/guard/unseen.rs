@@ -1,0 +1,107 @@
+//! Loop devices whose file has no identity of its own: on overlay, FUSE or a network, two files may be one. Such a device
+//! may show any file, or disk, of its size. Pure, but for the question about an open file.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use super::file_systems;
+use super::machine::{Block, Machine};
+use crate::loops::Backing;
+
+/// Sectors in which a loop device shows its file: the kernel's, whatever its own are.
+const SECTOR: u64 = 512;
+
+/// Where the bytes of a device, or a file, end in the file that has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    end: u64,
+    /// Whether the file ends there too.
+    is_all: bool,
+}
+
+impl Reach {
+    /// Of a device; of a loop device, in its file.
+    pub(crate) fn of(block: &Block) -> Option<Reach> {
+        if let Some(bytes) = block.file_bytes {
+            return Some(Reach::of_file(bytes));
+        }
+        let end = block.window.offset.checked_add(block.bytes?)?;
+        Some(Reach { end, is_all: block.window.limit.is_none() })
+    }
+
+    /// Of a file of so many bytes, as a loop device would show it.
+    pub(crate) fn of_file(bytes: u64) -> Reach {
+        Reach { end: bytes / SECTOR * SECTOR, is_all: true }
+    }
+
+    /// Whether both may be of one file: it has the same end, or one of them shows a part of it. What has no bytes shows
+    /// none.
+    pub(crate) fn may_meet(self, other: Reach) -> bool {
+        let (one, other) = if self.is_all { (self, other) } else { (other, self) };
+        let can = match (one.is_all, other.is_all) {
+            (true, true) => one.end == other.end,
+            (true, false) => one.end >= other.end,
+            (false, _) => true,
+        };
+        can && one.end > 0 && other.end > 0
+    }
+}
+
+/// The loop devices of other programs that may show what reaches so far, and the file systems of their files. If the
+/// thing itself `is_unseen`, every loop device with a file may show it.
+pub(crate) fn may_show(machine: &Machine, reach: Option<Reach>, is_unseen: bool) -> Vec<(&Block, &str)> {
+    let meets = |block: &Block| match (reach, Reach::of(block)) {
+        (Some(one), Some(other)) => one.may_meet(other),
+        _ => true,
+    };
+    let others = machine.blocks.iter().filter(|block| !block.is_own && meets(block));
+    let may = others.filter_map(|block| match &block.unseen {
+        Some(file_system) => Some((block, file_system.as_str())),
+        None if !is_unseen => None,
+        None => matches!(block.backing, Some(Backing::File { .. })).then_some((block, "an ordinary file system")),
+    });
+    may.collect()
+}
+
+/// The names of loop devices that may show this open file, though their file has other numbers: they are of the same size,
+/// and the file system of one of the two does not tell files by their numbers. Those that this process has attached to
+/// files of its own are not among them.
+pub fn may_show_file(file: &File) -> io::Result<Vec<String>> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.size() < SECTOR {
+        return Ok(Vec::new());
+    }
+    let magic = rustix::fs::fstatfs(file)?.f_type;
+    let is_unseen = !file_systems::with_magic_tells_files(magic);
+    let reach = Some(Reach::of_file(metadata.size()));
+    let shown =
+        may_show(&Machine::of_loops(), reach, is_unseen).into_iter().map(|(block, _)| block.name.clone()).collect();
+    Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_may_show_what_ends_where_it_ends() {
+        let all = |end| Reach { end, is_all: true };
+        let part = |end| Reach { end, is_all: false };
+        for (one, other, may) in [
+            (all(4096), all(4096), true),
+            (all(4096), all(8192), false),
+            // A part of a file ends before it does.
+            (all(8192), part(4096), true),
+            (all(4096), part(8192), false),
+            (part(4096), part(8192), true),
+            // An empty one shows nothing.
+            (all(0), all(0), false),
+            (part(0), all(4096), false),
+            (Reach::of_file(4097), all(4096), true),
+            (Reach::of_file(5000), all(4608), true),
+        ] {
+            assert_eq!((one.may_meet(other), other.may_meet(one)), (may, may), "{one:?} {other:?}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A device is blank only if every byte was read as zero, or if the file of a loop device has no data there. Nothing else
+//! may be overwritten without a person's leave.
+
+use std::fs::{self, File, OpenOptions};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use kernel::guard::{GuardFault, Leave, Reason, inspect};
+use kernel::{Cleared, RawDevice};
+use rustix::fs::FallocateFlags;
+use testkit::disk::{Disk, LoopDisk};
+use testkit::{need_disk, skip, use_tool};
+
+const MIB: u64 = 1 << 20;
+
+/// Between the places that are sampled, and behind all that is read for signatures.
+const HIDDEN: u64 = MIB + 5 * 4096;
+
+const UNKNOWN: &str = "it holds data of no known format";
+
+/// Asks for leave without a person's; says how it ended, and how many bytes were to be read.
+fn ask(disk: &Disk) -> (Result<Cleared, GuardFault>, Option<u64>) {
+    let inspected = inspect(disk.node()).expect("it can be looked at");
+    let mut read = None;
+    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |_, of| {
+        read = Some(of);
+        ControlFlow::Continue(())
+    });
+    (outcome, read)
+}
+
+/// It is refused because it holds something, and that stays.
+fn is_refused(disk: &Disk, why: &str) {
+    let before = fs::read(&disk.file).expect("its bytes");
+    let (outcome, _) = ask(disk);
+    let Err(GuardFault::Refused { reasons, identity, .. }) = outcome else { panic!("{why}: {outcome:?}") };
+    assert_eq!(reasons.iter().map(Reason::to_string).collect::<Vec<_>>(), [UNKNOWN], "{why}");
+    assert!(!identity.is_empty() && reasons.iter().all(Reason::can_be_lifted));
+    assert!(fs::read(&disk.file).expect("its bytes") == before, "{why}: something was written");
+}
+
+/// A disk whose file has no name any more, so that no hole of it can be asked for: all of it is read.
+fn nameless(bytes: u64, pieces: &[(u64, &[u8])]) -> (Disk, File) {
+    let disk = Disk::holding(bytes, pieces);
+    let file = OpenOptions::new().read(true).open(&disk.file).expect("its file");
+    let other = disk.folder.path().join("other");
+    fs::write(&other, "other").and_then(|()| fs::rename(&other, &disk.file)).expect("it has no name any more");
+    (disk, file)
+}
+
+#[test]
+fn a_file_system_behind_a_beginning_of_zeros_is_not_overwritten() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    let file = disk.file.to_str().expect("a plain path");
+    use_tool("mkfs.ext4", &["-q", "-F", "-E", "offset=1048576", file, "8m"]);
+    let before = fs::read(&disk.file).expect("its bytes");
+    assert!(
+        before[..MIB as usize].iter().all(|byte| *byte == 0) && before[MIB as usize + 0x438..][..2] == [0x53, 0xEF]
+    );
+    is_refused(&disk, "an ext4 at 1 MiB");
+    let raw = RawDevice::over(&inspect(disk.node()).expect("a device"), &Leave::None);
+    assert!(matches!(&raw, Err(GuardFault::Refused { .. })), "{raw:?}");
+    assert!(fs::read(&disk.file).expect("its bytes") == before);
+    // A person may let it go, and then nothing is read.
+    let inspected = inspect(disk.node()).expect("a device");
+    let leave = Leave::Destroy(inspected.identity());
+    let cleared = Cleared::over_watched(&inspected, &leave, &mut |_, _| panic!("it is read"));
+    cleared.expect("leave");
+}
+
+#[test]
+fn one_byte_anywhere_is_found_where_no_sample_is_taken() {
+    need_disk!();
+    for at in [HIDDEN, HIDDEN + 4095, 3 * MIB - 1] {
+        let disk = Disk::holding(4 * MIB, &[(at, &[1])]);
+        assert_eq!(inspect(disk.node()).expect("a device").reasons(), [], "the samples miss it");
+        is_refused(&disk, &format!("a byte at {at}"));
+        let (disk, file) = nameless(4 * MIB, &[(at, &[1])]);
+        let (outcome, read) = ask(&disk);
+        assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
+        assert_eq!(read, Some(4 * MIB), "all of it is to be read");
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).expect("its byte");
+        assert_eq!(byte, [1]);
+    }
+    // A name for it needs no reading: what was typed must name the device all the same.
+    let disk = Disk::holding(4 * MIB, &[(HIDDEN, &[1])]);
+    let outcome = Cleared::over(&inspect(disk.node()).expect("a device"), &Leave::Destroy("8 MiB".to_owned()));
+    assert!(matches!(outcome, Err(GuardFault::NotConfirmed { .. })), "{outcome:?}");
+}
+
+#[test]
+fn a_file_without_data_is_not_read_and_one_of_zeros_is() {
+    need_disk!();
+    let disk = Disk::new(64 * MIB);
+    let (outcome, read) = ask(&disk);
+    outcome.expect("it is blank");
+    assert_eq!(read, None, "a hole proves it");
+    // Reserved and never written.
+    let disk = Disk::new(8 * MIB);
+    let file = OpenOptions::new().write(true).open(&disk.file).expect("its file");
+    if rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, 8 * MIB).is_err() {
+        return skip!("the file system of temporary files reserves no blocks");
+    }
+    drop(file);
+    let (outcome, read) = ask(&disk);
+    outcome.expect("it is blank");
+    assert_eq!(read, None, "reserved blocks have no data");
+    // Written, with zeros: only those are read.
+    let zeros = vec![0; MIB as usize];
+    let disk = Disk::holding(8 * MIB, &[(2 * MIB, &zeros)]);
+    let (outcome, read) = ask(&disk);
+    outcome.expect("it is blank");
+    assert_eq!(read, Some(MIB));
+    let (disk, _file) = nameless(8 * MIB, &[(2 * MIB, &zeros)]);
+    let (outcome, read) = ask(&disk);
+    outcome.expect("it is blank");
+    assert_eq!(read, Some(8 * MIB), "nobody can be asked for the holes of a file without a name");
+}
+
+/// Bytes that are only in memory yet: in the page cache of the device, or of its file.
+#[test]
+fn what_is_not_on_the_disk_yet_is_found() {
+    need_disk!();
+    for attach in [LoopDisk::attach, LoopDisk::attach_through_cache] {
+        let disk = Disk::attached(4 * MIB, &[], attach);
+        let device = OpenOptions::new().write(true).open(disk.node()).expect("the device");
+        device.write_all_at(&[7; 4096], HIDDEN).expect("written to its page cache");
+        let (outcome, _) = ask(&disk);
+        assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
+        drop(device);
+        let disk = Disk::attached(4 * MIB, &[], attach);
+        let file = OpenOptions::new().write(true).open(&disk.file).expect("its file");
+        file.write_all_at(&[7; 4096], HIDDEN).expect("written to its page cache");
+        drop(file);
+        let (outcome, _) = ask(&disk);
+        assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
+    }
+}
+
+/// A loop device shows a part of its file: only the data there count.
+#[test]
+fn data_outside_of_what_a_device_shows_are_not_its_own() {
+    need_disk!("losetup");
+    for (at, holds) in
+        [(HIDDEN, false), (2 * MIB - 512, false), (2 * MIB + HIDDEN, true), (4 * MIB - 1, true), (4 * MIB, false)]
+    {
+        let disk = Disk::attached(8 * MIB, &[(at, &[1])], |file| {
+            let file = file.to_str().expect("a plain path");
+            let window = ["--offset", "2097152", "--sizelimit", "2097152"];
+            let ended = testkit::run(
+                &testkit::tool("losetup").expect("it is installed"),
+                "/".as_ref(),
+                &[&["--find", "--show"], &window[..], &[file]].concat(),
+            );
+            assert_eq!(ended.status, Some(0), "{}", ended.err);
+            Ok(LoopDisk::adopt(ended.out.trim().into()))
+        });
+        let inspected = inspect(disk.node()).expect("a device");
+        assert_eq!(inspected.bytes(), 2 * MIB);
+        let (outcome, _) = ask(&disk);
+        assert_eq!(matches!(outcome, Err(GuardFault::Refused { .. })), holds, "{at}: {outcome:?}");
+        assert!(holds || outcome.is_ok(), "{at}");
+    }
+}
+
+#[test]
+fn reading_can_be_stopped_and_leaves_everything() {
+    need_disk!();
+    let (disk, file) = nameless(8 * MIB, &[]);
+    let inspected = inspect(disk.node()).expect("a device");
+    let mut heard = Vec::new();
+    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |bytes, of| {
+        heard.push((bytes, of));
+        if bytes >= 3 * MIB { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert!(matches!(&outcome, Err(GuardFault::Stopped(node)) if node == disk.node()), "{outcome:?}");
+    assert_eq!(heard, [0, 1, 2, 3].map(|mib| (mib * MIB, 8 * MIB)));
+    assert_eq!(file.metadata().expect("it").blocks(), 0, "something was written");
+    heard.clear();
+    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |bytes, of| {
+        heard.push((bytes, of));
+        ControlFlow::Continue(())
+    });
+    outcome.expect("it is blank");
+    assert_eq!(heard.last(), Some(&(8 * MIB, 8 * MIB)), "the end is told");
+}
+
+/// A program that writes where reading has been, and is gone before anybody looks for it.
+#[test]
+fn what_is_written_behind_the_reading_is_noticed() {
+    need_disk!();
+    for bytes in [&[1; 4096][..], &[0; 4096]] {
+        let (disk, file) = nameless(8 * MIB, &[]);
+        let node = disk.node().to_owned();
+        let inspected = inspect(&node).expect("a device");
+        let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |done, _| {
+            if done == 4 * MIB {
+                let device = OpenOptions::new().write(true).open(&node).expect("the device");
+                device.write_all_at(bytes, MIB).expect("written");
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
+        let mut read = vec![9; bytes.len()];
+        file.read_exact_at(&mut read, MIB).expect("its bytes");
+        assert_eq!(read, bytes);
+    }
+}

@@ -1,0 +1,109 @@
+//! A name that leads to one device and then to another, as fast as it can be changed: whatever is written goes to the device
+//! that was looked at, and never to the other.
+//!
+//! 100 tries of each kind; `DISKPERF_RACES` sets another number.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use kernel::RawDevice;
+use kernel::guard::{GuardFault, Leave, inspect};
+use rustix::fs::{CWD, FileType, Mode, RenameFlags};
+use testkit::disk::Disk;
+use testkit::{need_disk, skip};
+
+const MIB: u64 = 1 << 20;
+
+/// Tries without the variable. Each looks at all devices and processes of the machine several times.
+const TRIES: u32 = 100;
+
+/// What each try destroys, at the places where a boot sector and a label of LVM are.
+const PIECES: [(u64, &[u8]); 2] = [(510, &[0x55, 0xAA]), (512, b"LABELONE")];
+
+fn tries() -> u32 {
+    std::env::var("DISKPERF_RACES").ok().and_then(|tries| tries.parse().ok()).unwrap_or(TRIES)
+}
+
+/// What happened to the tries.
+#[derive(Debug, Default)]
+struct Tally {
+    written: u32,
+    refused: u32,
+    changed: u32,
+}
+
+/// Overwrites `disk` again and again under a name that another thread changes between it and `decoy`.
+fn race(disk: &Disk, decoy: &Disk, name: &Path, other: &Path) -> Tally {
+    let leave = Leave::Destroy(inspect(disk.node()).expect("a device").identity());
+    let before = fs::read(&decoy.file).expect("its bytes");
+    let is_over = AtomicBool::new(false);
+    let mut tally = Tally::default();
+    thread::scope(|scope| {
+        let swapper = scope.spawn(|| {
+            let mut swaps = 0_u64;
+            while !is_over.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(CWD, name, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
+                swaps += 1;
+            }
+            swaps
+        });
+        let device = File::options().write(true).open(disk.node()).expect("the device");
+        for _ in 0..tries() {
+            PIECES.iter().for_each(|(at, piece)| device.write_all_at(piece, *at).expect("written"));
+            let outcome = inspect(name).and_then(|inspected| RawDevice::over(&inspected, &leave));
+            match outcome {
+                Ok(raw) => {
+                    assert_eq!(raw.device().node(), disk.node());
+                    tally.written += 1;
+                }
+                Err(GuardFault::Changed(..)) => tally.changed += 1,
+                Err(GuardFault::Refused { .. } | GuardFault::NotConfirmed { .. }) => tally.refused += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert!(swapper.join().expect("the swapper") > 0);
+    });
+    rustix::fs::sync();
+    assert!(fs::read(&decoy.file).expect("its bytes") == before, "the decoy was written to: {tally:?}");
+    tally
+}
+
+/// A disk that may be overwritten, and one of another size that holds something, so that it is not what was named.
+fn disks() -> (Disk, Disk) {
+    let decoy = Disk::holding(6 * MIB, &[PIECES[0], PIECES[1], (3 * MIB, b"precious")]);
+    (Disk::holding(4 * MIB, &PIECES), decoy)
+}
+
+#[test]
+fn a_link_that_is_changed_in_a_tight_loop_never_leads_to_the_decoy() {
+    need_disk!();
+    let (disk, decoy) = disks();
+    let (name, other) = (disk.folder.path().join("name"), disk.folder.path().join("other"));
+    symlink(disk.node(), &name).and_then(|()| symlink(decoy.node(), &other)).expect("links");
+    let tally = race(&disk, &decoy, &name, &other);
+    println!("{tally:?}");
+    assert_eq!(tally.written + tally.refused + tally.changed, tries());
+}
+
+#[test]
+fn a_node_that_is_changed_in_a_tight_loop_never_leads_to_the_decoy() {
+    need_disk!();
+    let (disk, decoy) = disks();
+    let (name, other) = (disk.folder.path().join("name"), disk.folder.path().join("other"));
+    for (path, disk) in [(&name, &disk), (&other, &decoy)] {
+        let number = rustix::fs::stat(disk.node()).expect("the device").st_rdev;
+        if rustix::fs::mknodat(CWD, path, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, number).is_err() {
+            return skip!("no node can be made in the temporary folder");
+        }
+    }
+    if File::open(&name).is_err() {
+        return skip!("nodes in the temporary folder are not devices");
+    }
+    let tally = race(&disk, &decoy, &name, &other);
+    println!("{tally:?}");
+    assert_eq!(tally.written + tally.refused + tally.changed, tries());
+}

@@ -1,0 +1,260 @@
+//! One file under two names: on an overlay, or with a FUSE server, the numbers of a file do not tell which one it is. A loop
+//! device on such a file is never overwritten, and whatever is as large as one may be what it shows.
+//!
+//! The sizes of these disks are those of no other test: a device of the same size, in whichever test, would be refused.
+
+#[allow(dead_code, reason = "what other tests share")]
+mod common;
+
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use common::in_mounts_of_its_own;
+use kernel::guard::{GuardFault, Inspected, Leave, inspect, may_show_file};
+use kernel::{Cleared, Image, ImageSpec, PrivateMounts};
+use rustix::fs::MemfdFlags;
+use rustix::mount::MountFlags;
+use tempfile::TempDir;
+use testkit::disk::{Disk, LoopDisk, Mounted};
+use testkit::fuse::{Knobs, OneFile};
+use testkit::{need_disk, skip, use_tool};
+use units::Bytes;
+
+const MIB: u64 = 1 << 20;
+
+/// An overlay whose layers are on a tmpfs: `lower`, `upper` and `merged` in a folder. The calling thread has mounts of its
+/// own, with which it goes.
+struct Overlay {
+    folder: TempDir,
+}
+
+impl Overlay {
+    /// Nothing if the kernel has none.
+    fn mount() -> Option<Overlay> {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        rustix::mount::mount("layers", folder.path(), "tmpfs", MountFlags::empty(), c"size=64m").expect("a tmpfs");
+        let overlay = Overlay { folder };
+        for name in ["lower", "upper", "work", "merged"] {
+            fs::create_dir(overlay.path(name)).expect("a folder");
+        }
+        let layer = |name: &str| overlay.path(name).to_str().expect("a plain path").to_owned();
+        let options = format!("lowerdir={},upperdir={},workdir={}\0", layer("lower"), layer("upper"), layer("work"));
+        let options = std::ffi::CStr::from_bytes_with_nul(options.as_bytes()).expect("one zero, at the end");
+        let mounted = rustix::mount::mount("test", overlay.path("merged"), "overlay", MountFlags::empty(), options);
+        mounted.is_ok().then_some(overlay)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A file of so many bytes, all zero, in a layer; its path.
+    fn file(&self, name: &str, bytes: u64) -> PathBuf {
+        let path = self.path(name);
+        File::create_new(&path).and_then(|file| file.set_len(bytes)).expect("a file");
+        path
+    }
+}
+
+/// Before the folder is removed that it is mounted on.
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        for at in [self.path("merged"), self.folder.path().to_owned()] {
+            let _ = rustix::mount::unmount(at, rustix::mount::UnmountFlags::DETACH);
+        }
+    }
+}
+
+fn look_at(device: &LoopDisk) -> Inspected {
+    inspect(device.node()).expect("it can be looked at")
+}
+
+fn reasons(device: &LoopDisk) -> Vec<String> {
+    look_at(device).reasons().iter().map(ToString::to_string).collect()
+}
+
+fn name(device: &LoopDisk) -> String {
+    device.node().file_name().expect("a name").to_string_lossy().into_owned()
+}
+
+/// It is refused for this reason, whatever a person says, and the file keeps every byte.
+fn is_never_overwritten(device: &LoopDisk, file: &Path, reason: &str) {
+    let before = fs::read(file).expect("its bytes");
+    let inspected = look_at(device);
+    let said = reasons(device);
+    assert!(said.contains(&reason.to_owned()), "{reason:?} is not said: {said:?}");
+    for leave in [Leave::None, Leave::Destroy(inspected.identity())] {
+        let outcome = Cleared::over(&inspected, &leave);
+        assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
+    }
+    assert!(fs::read(file).expect("its bytes") == before, "{reason}: something was written");
+}
+
+const UNSEEN: &str = "it shows a file on overlay, which may be in use under another name";
+
+fn as_large(device: &LoopDisk, file_system: &str) -> String {
+    format!("{} is as large and may show the same bytes: its file is on {file_system}", name(device))
+}
+
+#[test]
+fn a_file_system_that_is_mounted_through_the_upper_file_is_not_overwritten_through_the_merged_one() {
+    need_disk!("mkfs.ext4", "mount", "umount");
+    in_mounts_of_its_own(|| {
+        let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
+        let upper = overlay.file("upper/img", 8 * MIB + 3 * 4096);
+        use_tool("mkfs.ext4", &["-q", "-F", upper.to_str().expect("a plain path")]);
+        let one = LoopDisk::attach_through_cache(&upper).expect("a loop device");
+        let folder = overlay.path("mounted");
+        fs::create_dir(&folder).expect("a folder");
+        let mounted = Mounted::at(one.node(), &folder, "rw");
+        fs::write(folder.join("precious"), "data").expect("a file");
+        rustix::fs::sync();
+        let merged = overlay.path("merged/img");
+        let other = LoopDisk::attach_through_cache(&merged).expect("a loop device");
+        is_never_overwritten(&other, &upper, UNSEEN);
+        is_never_overwritten(&one, &upper, &as_large(&other, "overlay"));
+        assert_eq!(fs::read(folder.join("precious")).expect("the file"), b"data");
+        drop(mounted);
+    })
+    .expect("mounts of our own");
+}
+
+/// The copy in the upper layer has another inode number than the file in the lower one had.
+#[test]
+fn a_file_that_was_copied_up_is_not_overwritten_by_whichever_of_its_names() {
+    need_disk!();
+    in_mounts_of_its_own(|| {
+        let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
+        overlay.file("lower/img", 8 * MIB + 5 * 4096);
+        let merged = overlay.path("merged/img");
+        // Open for writing copies it up.
+        let shown = LoopDisk::attach_through_cache(&merged).expect("a loop device");
+        let upper = overlay.path("upper/img");
+        is_never_overwritten(&shown, &upper, UNSEEN);
+        let copy = LoopDisk::attach_through_cache(&upper).expect("a loop device");
+        is_never_overwritten(&copy, &upper, &as_large(&shown, "overlay"));
+        let reader = LoopDisk::attach_read_only(&overlay.path("lower/img")).expect("a loop device");
+        assert!(reasons(&reader).contains(&as_large(&shown, "overlay")));
+        // With the device on the overlay goes what it may have shown.
+        let name_of_shown = name(&shown);
+        drop((shown, reader));
+        testkit::soon("it is detached", || !reasons(&copy).iter().any(|one| one.starts_with(&name_of_shown)));
+        assert_eq!(reasons(&copy), [""; 0]);
+        Cleared::over(&look_at(&copy), &Leave::None).expect("leave");
+    })
+    .expect("mounts of our own");
+}
+
+/// As snaps are: many, for reading only, each of its own size.
+#[test]
+fn a_device_of_another_size_hides_nothing() {
+    need_disk!();
+    in_mounts_of_its_own(|| {
+        let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
+        let disk = Disk::new(8 * MIB + 7 * 4096);
+        let snaps = [9, 11].map(|pages| {
+            let path = overlay.file(&format!("merged/{pages}"), 8 * MIB + pages * 4096);
+            LoopDisk::attach_read_only(&path).expect("a loop device")
+        });
+        assert!(snaps.iter().all(|snap| reasons(snap).contains(&UNSEEN.to_owned())));
+        assert_eq!(reasons(&disk.device), [""; 0]);
+        Cleared::over(&look_at(&disk.device), &Leave::None).expect("leave");
+        let same = LoopDisk::attach_read_only(&overlay.file("merged/same", 8 * MIB + 7 * 4096)).expect("a loop device");
+        is_never_overwritten(&disk.device, &disk.file, &as_large(&same, "overlay"));
+    })
+    .expect("mounts of our own");
+}
+
+#[test]
+fn a_file_of_a_fuse_server_may_be_any_of_its_size() {
+    need_disk!();
+    if !Path::new("/dev/fuse").exists() {
+        return skip!("needs /dev/fuse");
+    }
+    in_mounts_of_its_own(|| {
+        let bytes = 4 * MIB + 13 * 4096;
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("below");
+        let below = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        below.set_len(bytes).expect("its size");
+        let at = folder.path().join("served");
+        fs::create_dir(&at).expect("a folder");
+        let served = OneFile::mount(&at, below, Knobs::default()).expect("a file system");
+        let through = LoopDisk::attach_through_cache(&served.file()).expect("a loop device");
+        is_never_overwritten(&through, &path, "it shows a file on fuse, which may be in use under another name");
+        // The very file that the server has open: this process is the server, whose descriptors are our own.
+        let direct = LoopDisk::attach_through_cache(&path).expect("a loop device");
+        is_never_overwritten(&direct, &path, &as_large(&through, "fuse"));
+        assert!(may_show_file(&File::open(&path).expect("the file")).expect("an answer").contains(&name(&through)));
+        let other = Disk::new(bytes + 4096);
+        assert_eq!(reasons(&other.device), [""; 0]);
+        drop((through, served));
+    })
+    .expect("mounts of our own");
+}
+
+#[test]
+fn a_file_is_shown_by_devices_that_do_not_have_its_numbers() {
+    need_disk!();
+    in_mounts_of_its_own(|| {
+        let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
+        let upper = overlay.file("upper/img", 8 * MIB + 15 * 4096);
+        let merged = overlay.path("merged/img");
+        let shown = |path: &Path| may_show_file(&File::open(path).expect("the file")).expect("an answer");
+        assert_eq!((shown(&upper), shown(&merged)), (vec![], vec![]));
+        // Two ordinary files are told by their numbers, one on an overlay is not.
+        let device = LoopDisk::attach_through_cache(&upper).expect("a loop device");
+        assert_eq!((shown(&upper), shown(&merged)), (vec![], vec![name(&device)]));
+        drop(device);
+        let device = LoopDisk::attach_through_cache(&merged).expect("a loop device");
+        assert_eq!(shown(&upper), [name(&device)]);
+        assert!(shown(&merged).contains(&name(&device)));
+        // A new file, and one of another size.
+        for bytes in [0, MIB] {
+            let path = overlay.file(&format!("merged/{bytes}"), bytes);
+            assert!(!shown(&path).contains(&name(&device)), "{bytes}");
+        }
+    })
+    .expect("mounts of our own");
+}
+
+/// Files in memory that no folder and no list of mounts shows, as other programs have them.
+#[test]
+fn a_file_in_memory_is_told_by_its_numbers() {
+    need_disk!();
+    let file = File::from(rustix::fs::memfd_create("test", MemfdFlags::CLOEXEC).expect("a file in memory"));
+    file.set_len(4 * MIB + 17 * 4096).expect("its size");
+    let path = format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(&file));
+    let device = LoopDisk::attach_through_cache(Path::new(&path)).expect("a loop device");
+    assert_eq!(reasons(&device), [""; 0]);
+    Cleared::over(&look_at(&device), &Leave::None).expect("leave");
+}
+
+/// What this run has made on an overlay is no reason to refuse a device of the same size.
+#[test]
+fn an_image_of_our_own_hides_nothing() {
+    need_disk!("mkfs.ext4");
+    let ended = in_mounts_of_its_own(|| {
+        let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
+        let bytes = 8 * MIB + 19 * 4096;
+        let spec = ImageSpec {
+            file_system: "ext4".to_owned(),
+            bytes: Bytes(bytes),
+            directory: overlay.path("merged"),
+            block: None,
+            mount_options: Vec::new(),
+            mkfs_options: Vec::new(),
+        };
+        let mounts = PrivateMounts::enter().expect("mounts");
+        let image = match Image::make(&spec, &mounts, |_| ControlFlow::Continue(())) {
+            Err(kernel::ImageFault::NoUnnamed(_)) => return skip!("overlays of this kernel have no unnamed files"),
+            image => image.expect("an image"),
+        };
+        let disk = Disk::new(bytes);
+        assert_eq!(reasons(&disk.device), [""; 0]);
+        Cleared::over(&look_at(&disk.device), &Leave::None).expect("leave");
+        drop(image);
+    });
+    ended.expect("mounts of our own");
+}

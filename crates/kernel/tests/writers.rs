@@ -1,0 +1,130 @@
+//! A device that another process has open for writing is in use, and so is one whose file is.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use kernel::guard::{Leave, inspect};
+use kernel::{Cleared, guard::GuardFault};
+use rustix::process::{Pid, Signal, kill_process};
+use testkit::disk::{Disk, LoopDisk};
+use testkit::{need_disk, soon};
+
+const MIB: u64 = 1 << 20;
+
+/// A program that has something open, and that this process has not started: its parent has ended.
+struct Stranger(Pid);
+
+impl Stranger {
+    /// `redirection` is the shell's: `>`, `<`, `<>`.
+    fn with(redirection: &str, path: &Path) -> Stranger {
+        let script = format!("sleep 3600 {redirection}\"$1\" 2>/dev/null 3>&- & echo $! >&3");
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let told = folder.path().join("pid");
+        let file = std::fs::File::create(&told).expect("a file");
+        let status = testkit::command(&PathBuf::from("/bin/sh"))
+            .args(["-c", &format!("exec 3>&1 >/dev/null; {script}"), "sh", path.to_str().expect("a plain path")])
+            .stdin(Stdio::null())
+            .stdout(file)
+            .status()
+            .expect("a shell");
+        assert!(status.success());
+        let pid = std::fs::read_to_string(&told).expect("its number").trim().parse().expect("a number");
+        let stranger = Stranger(Pid::from_raw(pid).expect("a number"));
+        soon("it runs its own program", || stranger.is("sleep"));
+        stranger
+    }
+
+    fn is(&self, name: &str) -> bool {
+        let comm = std::fs::read_to_string(format!("/proc/{}/comm", self.0.as_raw_nonzero()));
+        comm.is_ok_and(|comm| comm.trim() == name)
+    }
+
+    fn said(&self) -> String {
+        format!("open for writing in process {} (sleep)", self.0.as_raw_nonzero())
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::KILL);
+    }
+}
+
+fn reasons(node: &Path) -> Vec<String> {
+    inspect(node).expect("it can be looked at").reasons().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_device_that_another_process_has_open_for_writing_is_refused_with_its_name() {
+    need_disk!();
+    for redirection in [">", "<>"] {
+        let disk = Disk::new(8 * MIB);
+        let looked = inspect(disk.node()).expect("a device");
+        let stranger = Stranger::with(redirection, disk.node());
+        assert_eq!(reasons(disk.node()), [format!("it is {}", stranger.said())]);
+        // It has come after the look, and whoever names the device does not name the process.
+        for leave in [Leave::None, Leave::Destroy(looked.identity())] {
+            let outcome = Cleared::over(&looked, &leave);
+            assert!(
+                matches!(&outcome, Err(GuardFault::Refused { reasons, .. }) if !reasons[0].can_be_lifted()),
+                "{outcome:?}"
+            );
+        }
+        drop(stranger);
+        soon("it is closed", || reasons(disk.node()).is_empty());
+        Cleared::over(&looked, &Leave::None).expect("leave");
+    }
+}
+
+#[test]
+fn who_only_reads_a_device_does_not_use_it() {
+    need_disk!();
+    let disk = Disk::new(8 * MIB);
+    let _stranger = Stranger::with("<", disk.node());
+    assert_eq!(reasons(disk.node()), [""; 0]);
+}
+
+#[test]
+fn a_device_below_one_that_is_open_for_writing_and_one_above() {
+    need_disk!();
+    let disk = Disk::new(8 * MIB);
+    let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
+    let name = |device: &Path| device.file_name().expect("a name").to_string_lossy().into_owned();
+    let stranger = Stranger::with("<>", above.node());
+    let said = reasons(disk.node());
+    assert!(said.contains(&format!("{}, which lies on it, is {}", name(above.node()), stranger.said())), "{said:?}");
+    drop(stranger);
+    soon("it is closed", || reasons(above.node()).is_empty());
+    let stranger = Stranger::with("<>", disk.node());
+    assert_eq!(reasons(above.node()), [format!("{}, which it lies on, is {}", disk.name(), stranger.said())]);
+}
+
+/// The image of a virtual machine, which runs.
+#[test]
+fn a_file_that_another_process_has_open_for_writing_is_not_overwritten_through_its_device() {
+    need_disk!();
+    let disk = Disk::new(8 * MIB);
+    let stranger = Stranger::with("<>", &disk.file);
+    let shows = format!("it shows a file that is {}", stranger.said());
+    assert_eq!(reasons(disk.node()), [shows]);
+    drop(stranger);
+    soon("it is closed", || reasons(disk.node()).is_empty());
+    let _reader = Stranger::with("<", &disk.file);
+    assert_eq!(reasons(disk.node()), [""; 0]);
+}
+
+#[test]
+fn our_own_descriptors_and_those_of_our_children_are_no_use() {
+    need_disk!();
+    let disk = Disk::new(8 * MIB);
+    let own = std::fs::File::options().write(true).open(disk.node()).expect("the device");
+    let mut child = testkit::command(&PathBuf::from("sleep"))
+        .arg("3600")
+        .stdin(Stdio::null())
+        .stdout(own.try_clone().expect("the device once more"))
+        .spawn()
+        .expect("a child");
+    let said = reasons(disk.node());
+    child.kill().and_then(|()| child.wait()).expect("its end");
+    assert_eq!(said, [""; 0]);
+}
