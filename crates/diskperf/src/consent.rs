@@ -2,6 +2,7 @@
 //! and whether a device is meant that holds something.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use clap::Args;
@@ -139,10 +140,12 @@ pub fn agrees(question: &str) -> bool {
 /// Why a benchmark is rarely meant there.
 fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if path == Path::new("/") {
+    // The same folder may be mounted elsewhere too, under any name.
+    if is_same(&path, Path::new("/")) {
         return Some("is the root of all files");
     }
-    if ["/boot", "/efi"].iter().any(|boot| path.starts_with(boot)) {
+    let is_boot = |folder: &Path| ["/boot", "/efi"].iter().any(|boot| is_same(folder, Path::new(boot)));
+    if path.ancestors().any(is_boot) {
         return Some("is what this machine starts from");
     }
     let file_system = file_system?;
@@ -151,6 +154,12 @@ fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> 
     }
     let program = file_system.strip_prefix(OF_PROGRAMS).filter(|program| !OF_PROGRAMS_HERE.contains(program));
     program.map(|_| "is kept by a program, which may have it on another machine")
+}
+
+/// Whether both paths are one folder: by name, or by its numbers.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let numbers = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    one == other || numbers(one).is_some_and(|found| Some(found) == numbers(other))
 }
 
 /// What names the device: of the words that were given and are not used up those that do, else what is typed.

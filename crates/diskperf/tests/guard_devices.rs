@@ -144,6 +144,39 @@ fn a_device_that_another_program_writes_to_is_refused_with_its_name() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
 }
 
+/// A bind mount of / is /: a question is asked, and nothing tells anybody to unmount it.
+#[test]
+fn the_root_under_another_name_is_asked_about_too() {
+    need_disk!("unshare", "mount", "mkfs.ext4");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let script = r#"mount --bind / "$1" && exec "$0" run smoke "$2$1" --size 1MiB --rounds 1"#;
+    let program = program();
+    for scheme in ["", "image:ext4,size=64MiB,dir="] {
+        let at = folder.path().to_str().expect("a plain path");
+        let arguments = ["--mount", "sh", "-c", script, program.to_str().expect("a plain path"), at, scheme];
+        let ended = testkit::run(Path::new("unshare"), Path::new("/"), &arguments);
+        assert_eq!(ended.status, Some(3), "{}", ended.err);
+        assert!(ended.err.contains("is the root of all files") && ended.err.contains("hint: "), "{}", ended.err);
+    }
+}
+
+#[test]
+fn the_disk_of_the_running_system_is_never_to_be_unmounted() {
+    need_disk!("unshare", "mount", "umount", "mkfs.ext4");
+    let disk = Disk::new(16 * MIB);
+    use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
+    // In a namespace of its own the disk is mounted below /usr, and where it may be unmounted.
+    let folder = disk.folder("mount");
+    let script = r#"mount -o ro "$1" "$2" && mount --bind "$2" /usr/share && exec "$0" run smoke "new:ext4@$1""#;
+    let program = program();
+    let arguments = ["--mount", "sh", "-c", script, program.to_str().expect("a plain path"), disk.text(), &folder];
+    let ended = testkit::run(Path::new("unshare"), disk.folder.path(), &arguments);
+    assert_eq!(ended.status, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("is mounted at /usr/share"), "{}", ended.err);
+    assert!(ended.err.contains("hint: this system uses it: choose another device"), "{}", ended.err);
+    assert!(!ended.err.contains("umount"), "{}", ended.err);
+}
+
 /// A name that leads to the one and to the other device: what is looked at is what is written to, or nothing is.
 #[test]
 fn a_link_that_changes_leads_to_what_was_looked_at_or_to_nothing() {

@@ -1,10 +1,13 @@
 //! What to make of a device that is not overwritten.
 
+use std::path::Path;
+
 use kernel::guard::{GuardFault, Reason, Use};
 use kernel::may_administer;
 
 use super::image::as_root;
 use super::lacks_rights;
+use crate::consent::is_same;
 use crate::exit::Exit;
 use crate::shell;
 
@@ -40,6 +43,10 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
             "even root may not open it here; a container must be given the device".to_owned()
         }
         GuardFault::Refused { reasons, identity, .. } => {
+            // Whatever else is mounted of the disk that the system runs from, nothing of it is to be unmounted.
+            if reasons.iter().any(is_of_the_system) {
+                return Some(ANOTHER.to_owned());
+            }
             let mut hints: Vec<String> = Vec::new();
             for hint in reasons.iter().map(of_reason) {
                 if hints.len() < SAID && !hints.contains(&hint) {
@@ -58,6 +65,27 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
         GuardFault::Changed(..) => "find out who else is at work on it, and run it again".to_owned(),
         GuardFault::Unreadable { .. } | GuardFault::Failed { .. } | GuardFault::Stopped(_) => return None,
     })
+}
+
+/// What to try if a device cannot be given up.
+const ANOTHER: &str = "this system uses it: choose another device; lsblk -o NAME,SIZE,MODEL,MOUNTPOINTS lists them";
+
+/// Folders in which a running system has its programs and their configuration (Filesystem Hierarchy Standard 3.0, and those
+/// of NixOS, Guix and OSTree). What is mounted below them belongs to it too.
+const PROGRAMS: [&str; 13] = [
+    "/bin", "/boot", "/efi", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/ostree", "/sbin", "/sysroot", "/usr",
+];
+
+/// Folders that it needs, and in which disks of any kind may be mounted.
+const STATE: [&str; 6] = ["/dev", "/home", "/root", "/run", "/srv", "/var"];
+
+/// Whether the device has the root of all files, or a folder that a running system needs. A folder may be mounted in more
+/// than one place: the root is known by its numbers too.
+fn is_of_the_system(reason: &Reason) -> bool {
+    let Reason::Used { by: Use::Mounted { at, is_elsewhere: false, .. }, .. } = reason else { return false };
+    is_same(at, Path::new("/"))
+        || PROGRAMS.iter().any(|folder| at.starts_with(folder))
+        || STATE.iter().any(|folder| at == Path::new(folder))
 }
 
 /// What to try of one reason. Where something is mounted anybody may have chosen: it is written as a shell takes it.
@@ -101,6 +129,19 @@ mod tests {
             assert_eq!(shlex::split(command), Some(vec!["umount".into(), called.into()]));
         }
         assert!(!refused(mounted("/\u{1b}[2J"), "").contains(char::is_control));
+    }
+
+    #[test]
+    fn nothing_is_unmounted_that_a_running_system_needs() {
+        for at in ["/", "/usr/local", "/boot/efi", "/var", "/proc/self/root", "/etc/hosts"] {
+            let reasons = vec![mounted("/mnt/data"), mounted(at)];
+            let hint = hint(&GuardFault::Refused { device: String::new(), reasons, identity: String::new() });
+            let hint = hint.expect("a hint");
+            assert!(hint == ANOTHER && !hint.contains("umount"), "{at}: {hint}");
+        }
+        for at in ["/mnt/data", "/run/media/me/stick", "/var/lib/data"] {
+            assert_eq!(refused(mounted(at), ""), format!("unmount it: umount {at}"));
+        }
     }
 
     #[test]
