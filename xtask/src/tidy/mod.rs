@@ -11,6 +11,7 @@ mod machines;
 mod manifests;
 mod places;
 mod published;
+mod safety;
 mod sizes;
 mod source;
 mod unsafety;
@@ -98,6 +99,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(machines::check(&files));
     findings.extend(sizes::check(&files));
     findings.extend(ignores::check(&files));
+    findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
 
     let mut skips = Vec::new();
     match bare::build()? {
