@@ -186,7 +186,7 @@ fn a_file_of_a_fuse_server_may_be_any_of_its_size() {
         // The very file that the server has open: this process is the server, whose descriptors are our own.
         let direct = LoopDisk::attach_through_cache(&path).expect("a loop device");
         is_never_overwritten(&direct, &path, &as_large(&through, "fuse"));
-        assert!(may_show_file(&File::open(&path).expect("the file")).expect("an answer").contains(&name(&through)));
+        assert!(may_show_file(File::open(&path).expect("the file")).expect("an answer").contains(&name(&through)));
         let other = Disk::new(bytes + 4096);
         assert_eq!(reasons(&other.device), [""; 0]);
         drop((through, served));
@@ -201,7 +201,7 @@ fn a_file_is_shown_by_devices_that_do_not_have_its_numbers() {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
         let upper = overlay.file("upper/img", 8 * MIB + 15 * 4096);
         let merged = overlay.path("merged/img");
-        let shown = |path: &Path| may_show_file(&File::open(path).expect("the file")).expect("an answer");
+        let shown = |path: &Path| may_show_file(File::open(path).expect("the file")).expect("an answer");
         assert_eq!((shown(&upper), shown(&merged)), (vec![], vec![]));
         // Two ordinary files are told by their numbers, one on an overlay is not.
         let device = LoopDisk::attach_through_cache(&upper).expect("a loop device");

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::unseen::may_show_file;
 use crate::devices::Device;
 use crate::loops::{Backing, backing};
 use crate::stack::{folders, number_in};
@@ -41,7 +42,7 @@ pub enum Refusal {
     Link,
     /// It is something that this program does not know.
     Unknown,
-    /// This loop device shows it, as a device and as what is mounted from it.
+    /// This loop device shows it, as a device and as what is mounted from it, or cannot be told from one that does.
     Shown(String),
     /// The kernel does not say what it is.
     Unseen(io::Error),
@@ -67,10 +68,12 @@ impl Display for Refusal {
 ///   1. It must be a regular file.
 ///   2. No loop device may show it: writing would change the device, and what is mounted from it. Compared are the file's
 ///      device and inode, as the descriptor gives them, whatever its names are.
+///   3. If those do not tell which file it is (overlay, FUSE, a network), or not which one a loop device shows, no loop
+///      device may be as large as the file. Those on files that this process has made are not asked.
 ///
 /// A loop device that is attached to the file after this is not seen: nothing in Linux prevents that.
 pub fn judge(file: impl AsFd) -> Result<(), Refusal> {
-    let stat = rustix::fs::fstat(file).map_err(|errno| Refusal::Unseen(errno.into()))?;
+    let stat = rustix::fs::fstat(&file).map_err(|errno| Refusal::Unseen(errno.into()))?;
     // 1
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
@@ -86,7 +89,12 @@ pub fn judge(file: impl AsFd) -> Result<(), Refusal> {
         FileType::Unknown => return Err(Refusal::Unknown),
     }
     // 2
-    match devices_showing(&Backing::File { device: stat.st_dev, inode: stat.st_ino }).into_iter().next() {
+    if let Some(device) = devices_showing(&Backing::File { device: stat.st_dev, inode: stat.st_ino }).into_iter().next()
+    {
+        return Err(Refusal::Shown(device));
+    }
+    // 3
+    match may_show_file(file).map_err(Refusal::Unseen)?.into_iter().next() {
         Some(device) => Err(Refusal::Shown(device)),
         None => Ok(()),
     }

@@ -1,9 +1,10 @@
 //! Loop devices whose file has no identity of its own: on overlay, FUSE or a network, two files may be one. Such a device
 //! may show any file, or disk, of its size. Pure, but for the question about an open file.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsFd;
+
+use rustix::fs::FileType;
 
 use super::file_systems;
 use super::machine::{Block, Machine};
@@ -67,14 +68,15 @@ pub(crate) fn may_show(machine: &Machine, reach: Option<Reach>, is_unseen: bool)
 /// The names of loop devices that may show this open file, though their file has other numbers: they are of the same size,
 /// and the file system of one of the two does not tell files by their numbers. Those that this process has attached to
 /// files of its own are not among them.
-pub fn may_show_file(file: &File) -> io::Result<Vec<String>> {
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.size() < SECTOR {
+pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
+    let stat = rustix::fs::fstat(&file)?;
+    let bytes = u64::try_from(stat.st_size).unwrap_or(0);
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes < SECTOR {
         return Ok(Vec::new());
     }
-    let magic = rustix::fs::fstatfs(file)?.f_type;
+    let magic = rustix::fs::fstatfs(&file)?.f_type;
     let is_unseen = !file_systems::with_magic_tells_files(magic);
-    let reach = Some(Reach::of_file(metadata.size()));
+    let reach = Some(Reach::of_file(bytes));
     let shown =
         may_show(&Machine::of_loops(), reach, is_unseen).into_iter().map(|(block, _)| block.name.clone()).collect();
     Ok(shown)
