@@ -94,30 +94,38 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
     assert!(ended.err.contains("writes what the command writes in ."), "{}", ended.err);
 }
 
+/// Has a shell compute until the kernel has charged it this much CPU time, in clock ticks (USER_HZ, 100 per second), then
+/// write that time down: the amount is the same on any machine, under any load.
+fn computing(ticks: u32, written_to: &str) -> String {
+    // proc_pid_stat(5): the 14th field is utime, the 15th stime.
+    let charged = "read -r line < /proc/self/stat; set -- $line; used=$((${14} + ${15}))";
+    format!("used=0; while [ $used -lt {ticks} ]; do {charged}; done; echo $used > {written_to}")
+}
+
 #[test]
 fn the_cpu_time_of_grandchildren_counts_and_of_orphans_once() {
+    // Far more than the shells and `true` take to start.
+    const TICKS: u32 = 40;
     let (folder, outside) = (scratch(), scratch());
-    let own = outside.path().join("times");
-    let work = "dd if=/dev/zero of=/dev/null bs=1M count=1000 status=none";
+    let own = outside.path().join("ticks");
+    let work = computing(TICKS, text(&own));
     let cell = |line: &str| cell(folder.path(), &[".", "--rounds", "2", "--", "sh", "-c", line]);
     let cpu = |cell: &Value| number(&kept(cell)[0]["cpu_s"]["process"]);
-    let below = cell(&format!("({work}; true); times > {}", text(&own)));
-    // What the shell has by its own account, and its children, in the round that counts.
-    let told = fs::read_to_string(own).expect("its times");
-    let seconds = |time: &str| {
-        let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
-        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
-    };
-    let told: f64 = told.split_whitespace().map(|time| seconds(time).expect("a time")).sum();
-    let measured = cpu(&below);
-    assert!(told > 0.01 && (0.7 * told..1.5 * told + 0.05).contains(&measured), "{told} {measured}");
-    // Its parent has ended before it: it is waited for by nobody but us.
-    let orphan = cell(&format!("(sh -c '{work}; echo > done' &); until test -e done; do sleep 0.05; done"));
-    assert!(cpu(&orphan) > measured / 3.0, "{} {measured}", cpu(&orphan));
-    for cell in [below, orphan] {
+    // A grandchild by itself, then one whose parent has ended before it: only diskperf waits for that one. The FIFO
+    // holds the command until the orphan has ended its work.
+    let below = format!("(sh -c '{work}'; true)");
+    let orphan = format!("mkfifo done; (sh -c '{work}; echo > done' &); read -r line < done");
+    for line in [below, orphan] {
+        let cell = cell(&line);
+        let ticks = fs::read_to_string(&own).expect("what the last round was charged");
+        let told = ticks.trim().parse::<f64>().expect("a number") / 100.0;
+        // Counted once, with what the shells need; twice would be 2.
+        let times = cpu(&cell) / told;
+        assert!((0.9..1.7).contains(&times), "{line}: {times} times the {told} s that the kernel charged");
         assert_eq!((&cell["limited_by"]["what"], &cell["time"]), (&"n.m.".into(), &Value::Null), "{cell:#}");
     }
-    assert!(measured > 3.0 * cpu(&self::cell(folder.path(), &[".", "--rounds", "2", "--", "true"])));
+    let idle = self::cell(folder.path(), &[".", "--rounds", "2", "--", "true"]);
+    assert!(cpu(&idle) < f64::from(TICKS) / 100.0 / 3.0, "{idle:#}");
 }
 
 #[test]
