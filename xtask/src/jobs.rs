@@ -40,23 +40,31 @@ pub struct Done {
 }
 
 /// Runs so many at once, in this order, and hands over each that has ended.
-pub fn run(jobs: Vec<Job>, at_once: usize, mut ended: impl FnMut(Done)) {
-    let queue = Mutex::new(VecDeque::from(jobs));
+pub fn run(jobs: Vec<Job>, at_once: usize, ended: impl FnMut(Done)) {
+    let work = |job: Job| {
+        println!("   {} begins", job.name);
+        job.run()
+    };
+    side_by_side(jobs, at_once, work, ended);
+}
+
+/// Does the same work on each of these, N at once and in this order, and hands over each result.
+pub fn side_by_side<T: Send, R: Send>(all: Vec<T>, at_once: usize, work: impl Fn(T) -> R + Sync, ended: impl FnMut(R)) {
+    let queue = Mutex::new(VecDeque::from(all));
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..at_once {
-            let (queue, sender) = (&queue, sender.clone());
+            let (queue, sender, work) = (&queue, sender.clone(), &work);
             scope.spawn(move || {
                 let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                while let Some(job) = next() {
-                    println!("   {} begins", job.name);
-                    // Whoever listens does so until all have ended.
-                    let _ = sender.send(job.run());
+                while let Some(one) = next() {
+                    // The receiver listens until all have ended.
+                    let _ = sender.send(work(one));
                 }
             });
         }
         drop(sender);
-        receiver.into_iter().for_each(&mut ended);
+        receiver.into_iter().for_each(ended);
     });
 }
 

@@ -80,6 +80,12 @@ impl LoopDisk {
         }
     }
 
+    /// Its path under /dev; from here on, the caller detaches it.
+    pub fn give_away(mut self) -> PathBuf {
+        self.is_ours = false;
+        std::mem::take(&mut self.node)
+    }
+
     /// Its path under /dev.
     pub fn node(&self) -> &Path {
         &self.node

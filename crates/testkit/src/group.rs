@@ -31,6 +31,11 @@ impl Group {
         Ok(group)
     }
 
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Sets one of its files.
     pub fn set(&self, file: &str, value: &str) -> Result<(), String> {
         fs::write(self.folder.join(file), value).map_err(|error| format!("cannot set {file} to {value}: {error}"))
