@@ -1,10 +1,11 @@
 //! The project's own tasks, run as `cargo xtask TASK`.
 //!
 //! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `docs` has the
-//! documents show what the program prints, `picture` what a report looks like; `prove` measures what is promised and takes longer; `dist` makes what is
-//! handed out; `calibrate` fits the machines, `golden` keeps what they give. No task touches anything outside the
-//! target folder and the temporary one, but for the packages that `test` installs, the documents that `docs` writes, the picture,
-//! `calibrate --write` (machines/) and `golden` (golden/).
+//! documents show what the program prints, `picture` what a report looks like; `prove` measures what is promised and
+//! takes longer, `steady-tests` runs all tests under load for it; `dist` makes what is handed out; `calibrate` fits the
+//! machines, `golden` keeps what they give. No task touches anything outside the target folder and the temporary one, but
+//! for the packages that `test` installs, the documents that `docs` writes, the picture, `calibrate --write` (machines/)
+//! and `golden` (golden/).
 
 mod built;
 mod dist;
@@ -17,6 +18,7 @@ mod picture;
 mod process;
 mod prove;
 mod skips;
+mod steady;
 mod targets;
 mod test;
 mod tidy;
@@ -91,6 +93,11 @@ enum Task {
         #[arg(long)]
         again: bool,
     },
+    /// All tests, several times, on a machine that is quiet or busy, on one processor, or with a slow disk.
+    ///
+    /// A test that failed runs 20 more times. Keeps the results of each test file under target/prove and goes on there if
+    /// it was interrupted. `prove steady-tests` runs it under all conditions. The slow disk needs root.
+    SteadyTests(steady::Arguments),
     /// The constants of machines/, fitted to the published tables from the guesses in
     /// crates/calibration/priors.toml; takes a quarter of an hour. `calibrate --help` tells the rest.
     ///
@@ -116,6 +123,7 @@ fn main() -> ExitCode {
         Task::Docs { write, measure } => docs::run(write, measure),
         Task::Picture { document } => picture::run(&document),
         Task::Prove { names, again } => prove::run(&names, again),
+        Task::SteadyTests(arguments) => steady::run(&arguments),
         Task::Dist => dist::run(),
         Task::Calibrate { arguments } => {
             let command = ["run", "--release", "--quiet", "--package", "calibration", "--"];

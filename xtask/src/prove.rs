@@ -13,6 +13,7 @@ mod depth;
 mod figures;
 mod fio;
 mod law;
+mod steady;
 mod throttled;
 
 use std::fs;
@@ -51,7 +52,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 21] = [
+const EXPERIMENTS: [Experiment; 25] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -207,6 +208,10 @@ const EXPERIMENTS: [Experiment; 21] = [
         figures: 15,
         judge: figures::fuzzed,
     },
+    steady::QUIET,
+    steady::BUSY,
+    steady::ONE_PROCESSOR,
+    steady::SLOW_DISK,
 ];
 
 /// Runs what is not yet proved at this commit, prints the table, and keeps it. Where experiments are named, only
@@ -216,18 +221,19 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     let commit = commit()?;
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let mut rows = Vec::new();
-    let mut missed = 0;
+    let (mut missed, mut asked) = (0, 0);
     for experiment in chosen {
         let lines = match kept(experiment, &commit).filter(|_| !again) {
             Some(kept) => {
                 println!("{}: kept from before", experiment.name);
                 kept.lines
             }
-            None => measure(experiment, &commit)?,
+            None => measure(experiment, &commit, again)?,
         };
         let figures: Vec<Figure> = lines.iter().filter_map(experiment.judge).collect();
+        asked += experiment.figures.max(figures.len());
         if figures.len() != experiment.figures {
-            missed += 1;
+            missed += experiment.figures.saturating_sub(figures.len()).max(1);
             let (name, found, all) = (experiment.name, figures.len(), experiment.figures);
             rows.push(format!("| {name} | {all} figures | {found} figures | **missed** | |"));
         }
@@ -237,7 +243,8 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
         }
     }
     let table = format!(
-        "measured at {commit}\n\n| what | asked | measured | | command |\n| --- | --- | --- | --- | --- |\n{}\n",
+        "measured at {commit}: {} of {asked} figures are reached\n\n| what | asked | measured | | command |\n| --- | --- | --- | --- | --- |\n{}\n",
+        asked.saturating_sub(missed),
         rows.join("\n")
     );
     println!("\n{table}");
@@ -245,14 +252,19 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     if missed == 0 { Ok(()) } else { Err(format!("{missed} figures are not reached")) }
 }
 
-/// The experiments of these names; all, where there are none.
+/// The experiments of these names; all, if no name is given. `steady-tests` stands for all that begin so.
 fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
     let known = || EXPERIMENTS.map(|experiment| experiment.name).join(", ");
-    if let Some(name) = names.iter().find(|name| EXPERIMENTS.iter().all(|known| known.name != **name)) {
+    if let Some(name) = names.iter().find(|name| !EXPERIMENTS.iter().any(|known| is_named(known, name))) {
         return Err(format!("no experiment is called {name}; there are {}", known()));
     }
-    let is_chosen = |experiment: &&Experiment| names.is_empty() || names.iter().any(|name| name == experiment.name);
+    let is_chosen = |experiment: &&Experiment| names.is_empty() || names.iter().any(|name| is_named(experiment, name));
     Ok(EXPERIMENTS.iter().filter(is_chosen).collect())
+}
+
+/// Whether the name is that of the experiment, or of several that it belongs to.
+fn is_named(experiment: &Experiment, name: &str) -> bool {
+    experiment.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 fn row(figure: &Figure, command: &[&str]) -> String {
@@ -260,9 +272,12 @@ fn row(figure: &Figure, command: &[&str]) -> String {
     format!("| {} | {} | {} | {verdict} | `{}` |", figure.what, figure.asked, figure.measured, command.join(" "))
 }
 
-fn measure(experiment: &Experiment, commit: &str) -> Result<Vec<Value>, String> {
+fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Value>, String> {
     println!("{}: measuring", experiment.name);
     let mut command = process::cargo(&experiment.command[1..]);
+    if again {
+        command.env(crate::steady::ANEW, "true");
+    }
     // One that fails may have said what it found: figures that stay away are missed.
     let (_, text) = process::answer(&mut command)?;
     let lines: Vec<Value> = text.lines().filter_map(json_in).collect();
@@ -285,16 +300,18 @@ fn kept(experiment: &Experiment, commit: &str) -> Option<Kept> {
 }
 
 /// What is added to the name of a commit where the tree differs from it.
-const CHANGED: &str = " with changes";
+pub const CHANGED: &str = " with changes";
 
-fn commit() -> Result<String, String> {
+/// The commit of the tree, with [`CHANGED`] if the tree differs from it.
+pub fn commit() -> Result<String, String> {
     let git = |words: &[&str]| process::output(Command::new("git").args(words).current_dir(process::root()));
     let commit = git(&["rev-parse", "--short", "HEAD"])?.trim().to_owned();
     let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
     Ok(if changes.is_empty() { commit } else { commit + CHANGED })
 }
 
-fn folder() -> Result<PathBuf, String> {
+/// The folder of what is kept.
+pub fn folder() -> Result<PathBuf, String> {
     let folder = process::root().join("target/prove");
     fs::create_dir_all(&folder).map_err(|error| format!("cannot make target/prove: {error}"))?;
     Ok(folder)
@@ -306,4 +323,17 @@ fn path(experiment: &Experiment) -> Result<PathBuf, String> {
 
 fn write(path: &PathBuf, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_of_one_experiment_or_of_those_that_begin_with_it() {
+        let count = |name: &str| chosen(&[name.to_owned()]).map_or(0, |all| all.len());
+        assert_eq!((count("steady-tests"), count("steady-tests-busy"), count("steady"), count("law")), (4, 1, 4, 1));
+        assert_eq!((count("steady-tests-"), count("la"), count("no-such")), (0, 0, 0));
+        assert_eq!(chosen(&[]).map(|all| all.len()), Ok(EXPERIMENTS.len()));
+    }
 }

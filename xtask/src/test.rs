@@ -52,10 +52,10 @@ const ALONE: [(&str, &str); 7] = [
 ];
 
 /// The test file that counts instructions, which only the release build does.
-const INSTRUCTIONS: &str = "instructions";
+pub const INSTRUCTIONS: &str = "instructions";
 
 /// The test file of the program that is handed out; it skips itself where there is none yet.
-const DIST: &str = "dist";
+pub const DIST: &str = "dist";
 
 /// How many of the test files that took longest are named at the end.
 const SLOWEST: usize = 10;
@@ -212,7 +212,8 @@ fn tests(results: &mut Results) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
-fn is_alone(test: &TestFile) -> bool {
+/// Whether a test file needs the machine for itself (2).
+pub fn is_alone(test: &TestFile) -> bool {
     test.is_integration && ALONE.iter().any(|(name, _)| *name == test.name)
 }
 
@@ -239,14 +240,14 @@ fn in_the_gaps<T>(work: fn() -> T) -> T {
 }
 
 /// The program in release, and the tests that count its instructions.
-fn build_instructions() -> Result<Vec<TestFile>, String> {
+pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
     Ok(built::tests(&arguments)?.tests)
 }
 
 /// What is handed out, where it can be made.
-fn make_dist() -> Result<Option<Made>, String> {
+pub fn make_dist() -> Result<Option<Made>, String> {
     match dist::possible() {
         Ok(()) => dist::make().map(Some),
         Err(reason) => {

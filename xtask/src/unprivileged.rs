@@ -56,6 +56,15 @@ impl Repetition {
         self.tests.iter().map(job).collect()
     }
 
+    /// The command that runs the tests of this file, and the file of this name to which they add their skips.
+    pub fn command(&self, file: &str, skips: &str) -> (Command, PathBuf) {
+        let executable = self.tests.iter().find(|(name, _)| name == file).map(|(_, executable)| executable);
+        let skips = self.folder.home().join(skips);
+        let mut command = self.folder.command(executable.expect("one of its files"), &self.program);
+        command.env(testkit::SKIPS, &skips);
+        (command, skips)
+    }
+
     /// What they wrote into the file of skips.
     pub fn skips(&self) -> Result<String, String> {
         skips::read(&self.folder.skips())

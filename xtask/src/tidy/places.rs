@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 42] = [
+const PLACES: [(&str, &[Deed], &str); 44] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -109,6 +109,8 @@ const PLACES: [(&str, &[Deed], &str); 42] = [
     ("xtask/src/picture.rs", &[Scratch], "the page that is drawn"),
     ("xtask/src/process.rs", &[Run], "cargo"),
     ("xtask/src/prove.rs", &[Run], "git, to name the commit"),
+    ("xtask/src/steady.rs", &[Scratch], "files of skips"),
+    ("xtask/src/steady/condition.rs", &[Run], "this program again, under the condition"),
     ("xtask/src/test.rs", &[Scratch], "the file of skips"),
     ("xtask/src/targets.rs", &[Run], "rustc and rustup, to ask for a target"),
     ("xtask/src/unprivileged.rs", &[Run, Scratch], "the command-line tests as another user"),

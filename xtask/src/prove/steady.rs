@@ -1,0 +1,76 @@
+//! Whether tests pass under any condition: three runs each on a quiet and a busy machine, on one processor, and with a
+//! slow disk. `cargo xtask steady-tests` runs them and keeps what each test did.
+
+use std::env;
+
+use serde_json::Value;
+
+use super::{Experiment, Figure};
+
+pub const QUIET: Experiment =
+    experiment("steady-tests-quiet", &["cargo", "xtask", "steady-tests", "quiet", "--runs", "3"]);
+pub const BUSY: Experiment =
+    experiment("steady-tests-busy", &["cargo", "xtask", "steady-tests", "busy", "--runs", "3"]);
+pub const ONE_PROCESSOR: Experiment =
+    experiment("steady-tests-one-processor", &["cargo", "xtask", "steady-tests", "one-processor", "--runs", "3"]);
+pub const SLOW_DISK: Experiment =
+    experiment("steady-tests-slow-disk", &["cargo", "xtask", "steady-tests", "slow-disk", "--runs", "3"]);
+
+const fn experiment(name: &'static str, command: &'static [&'static str]) -> Experiment {
+    Experiment { name, command, figures: 3, judge }
+}
+
+fn judge(line: &Value) -> Option<Figure> {
+    judged(line, env::var("CI").is_ok_and(|value| value == "true"))
+}
+
+/// A run of all tests. A skip counts as a failure if all tests must run.
+fn judged(line: &Value, all_must_run: bool) -> Option<Figure> {
+    let (condition, run) = (line["steady_tests"].as_str()?, line["run"].as_u64()?);
+    let (passed, tests) = (line["passed"].as_u64()?, line["tests"].as_u64()?);
+    let failed = line["failed"].as_array()?.iter().map(|one| {
+        let [test, file] = ["test", "file"].map(|key| one[key].as_str().unwrap_or("?"));
+        format!("; failed: {test} ({file}), again {} of {} times", one["failed_again"], one["of"])
+    });
+    let failed: Vec<String> = failed.collect();
+    let skipped = line["skipped"].as_object()?;
+    let mut measured = format!("{passed} of {tests} tests passed{}", failed.concat());
+    if !skipped.is_empty() {
+        let names: Vec<&str> = skipped.keys().map(String::as_str).collect();
+        measured += &format!("; {} skipped: {}", names.len(), names.join(", "));
+    }
+    Some(Figure {
+        what: format!("tests, {condition}, run {run}"),
+        asked: "all pass".to_owned(),
+        measured,
+        reached: tests > 0 && failed.is_empty() && (skipped.is_empty() || !all_must_run),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_named_with_how_often_it_failed_again_and_a_skip_counts_where_all_must_run() {
+        let line = |failed: Value, skipped: Value| {
+            json!({"steady_tests": "busy", "run": 2, "files": 3, "tests": 11, "passed": 10, "failed": failed,
+                   "skipped": skipped})
+        };
+        let failed = json!([{"test": "cli::a", "file": "diskperf::cli", "failed_again": 3, "of": 20}]);
+        let figure = judged(&line(failed, json!({})), false).expect("a figure");
+        assert!(!figure.reached && figure.what == "tests, busy, run 2");
+        assert!(
+            figure.measured.ends_with("failed: cli::a (diskperf::cli), again 3 of 20 times"),
+            "{}",
+            figure.measured
+        );
+        let skipped = line(json!([]), json!({"cli::b": "needs root"}));
+        assert!(judged(&skipped, false).is_some_and(|figure| figure.reached));
+        let figure = judged(&skipped, true).expect("a figure");
+        assert!(!figure.reached && figure.measured.ends_with("1 skipped: cli::b"), "{}", figure.measured);
+        assert_eq!(judged(&json!({"other": 1}), false), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! The conditions under which tests run, and what makes them. Each ends with this process, also if it is killed.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use clap::ValueEnum;
+use testkit::disk::LoopDisk;
+use testkit::group::Group;
+
+/// A condition of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Condition {
+    /// As it is.
+    Quiet,
+    /// Each processor computes something else, too.
+    Busy,
+    /// On one processor.
+    OneProcessor,
+    /// Temporary files are on a disk of 20 MiB and 500 operations per second.
+    SlowDisk,
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_possible_value().expect("none is hidden").get_name())
+    }
+}
+
+/// Bytes per second of the slow disk, and operations: those of a cheap virtual disk. A choice.
+const SLOW: [(&str, u64); 2] = [("bps", 20 << 20), ("iops", 500)];
+
+/// Bytes of the slow disk: a sparse file, larger than what all tests have at once.
+const DISK: u64 = 16 << 30;
+
+/// Enters the control group `$1` and mounts the device `$2` on `$3` for itself, then runs the rest. The kernel detaches the
+/// device when the last process that sees the mount has ended, however that happens.
+const ENTER: &str = "echo $$ > \"$1\" && mount \"$2\" \"$3\"; mounted=$?; losetup --detach \"$2\"; \
+                     [ $mounted = 0 ] && chmod 1777 \"$3\" && shift 3 && exec \"$@\"";
+
+/// A condition that has been made; it ends when this is dropped.
+pub struct Surroundings {
+    /// The words before the program that is to run in it.
+    prefix: Vec<OsString>,
+    temporary: Option<PathBuf>,
+    _spinners: Option<Spinners>,
+    _group: Option<Group>,
+    disk: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Makes a condition; its files are in the folder.
+    pub fn make(condition: Condition, folder: &Path) -> Result<Surroundings, String> {
+        let mut made = Surroundings { prefix: Vec::new(), temporary: None, _spinners: None, _group: None, disk: None };
+        match condition {
+            Condition::Quiet => {}
+            Condition::Busy => made._spinners = Some(Spinners::start()),
+            Condition::OneProcessor => made.prefix = words(&["taskset", "--cpu-list", &first_processor()?]),
+            Condition::SlowDisk => made.slow_disk(folder)?,
+        }
+        Ok(made)
+    }
+
+    /// A file system on a loop device of its own, whose speed the control group limits. In version 1 the limit holds for
+    /// reads, direct writes and what a sync writes, but not for what kernel threads write by themselves.
+    fn slow_disk(&mut self, folder: &Path) -> Result<(), String> {
+        if let Some(reason) = testkit::disk::impossible(&["mkfs.ext4", "mount", "unshare"]) {
+            return Err(format!("there can be no slow disk: {reason}"));
+        }
+        let failed = |error| format!("there can be no slow disk: {error}");
+        let (image, point) = (folder.join("steady-tests.disk"), folder.join("steady-tests.mount"));
+        fs::create_dir_all(&point).map_err(failed)?;
+        self.disk = Some(image.clone());
+        File::create(&image).and_then(|file| file.set_len(DISK)).map_err(failed)?;
+        let device = LoopDisk::attach(&image)?;
+        testkit::use_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
+        let group = Group::new("blkio")?;
+        for way in ["read", "write"] {
+            for (unit, limit) in SLOW {
+                let file = format!("blkio.throttle.{way}_{unit}_device");
+                group.set(&file, &format!("{} {limit}", device.number()))?;
+            }
+        }
+        self.prefix = words(&["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "sh"]);
+        self.prefix.extend([
+            group.folder().join("cgroup.procs").into(),
+            device.give_away().into(),
+            point.clone().into(),
+        ]);
+        self.temporary = Some(point);
+        self._group = Some(group);
+        Ok(())
+    }
+
+    /// A command that runs the program in it.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut words = self.prefix.iter().cloned().chain([program.into()]);
+        let mut command = Command::new(words.next().expect("the program at least"));
+        command.args(words);
+        if let Some(folder) = &self.temporary {
+            command.env("TMPDIR", folder);
+        }
+        command
+    }
+}
+
+impl Drop for Surroundings {
+    fn drop(&mut self) {
+        // Its space; the file itself is for the next time.
+        if let Some(image) = &self.disk
+            && let Err(error) = File::create(image)
+        {
+            eprintln!("{} keeps its space: {error}", image.display());
+        }
+    }
+}
+
+fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(Into::into).collect()
+}
+
+/// The number of a processor on which this process may run.
+fn first_processor() -> Result<String, String> {
+    let failed = |error| format!("cannot ask for the processors: {error}");
+    let allowed = rustix::thread::sched_getaffinity(None).map_err(failed)?;
+    let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|number| allowed.is_set(*number));
+    first.map(|number| number.to_string()).ok_or_else(|| "there is no processor".to_owned())
+}
+
+/// Threads that compute, one per processor.
+struct Spinners {
+    are_over: Arc<AtomicBool>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl Spinners {
+    fn start() -> Spinners {
+        let are_over = Arc::new(AtomicBool::new(false));
+        let spin = |_| {
+            let are_over = Arc::clone(&are_over);
+            thread::spawn(move || while !are_over.load(Ordering::Relaxed) {})
+        };
+        let threads = (0..thread::available_parallelism().map_or(1, usize::from)).map(spin).collect();
+        Spinners { are_over, threads }
+    }
+}
+
+impl Drop for Spinners {
+    fn drop(&mut self) {
+        self.are_over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // It computes nothing that could go wrong.
+            let _ = thread.join();
+        }
+    }
+}
