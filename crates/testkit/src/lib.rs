@@ -137,6 +137,14 @@ pub fn soon(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// Whether a process has a handler for this signal. Until it has, the signal ends it without a word.
+pub fn hears(process: u32, signal: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    caught.is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
+}
+
 /// Copies a program that is to be run as that copy. Another process writes it: what a test has open for writing is open
 /// in every child that another test starts in that moment too, and the kernel runs no file that somebody may write
 /// (ETXTBSY).
