@@ -27,22 +27,27 @@ fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
     }
     let disk = LawDisk::new();
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    let [eight, many] =
-        ["8", "32"].map(|depth| disk.read(&program, &format!("--iodepth {depth} --rounds 3 --time 500ms")));
-    let (more, longer) = (rate(&many) / rate(&eight), nanos(&many, "p50") / nanos(&eight, "p50"));
-    assert!((0.6..1.6).contains(&more), "{more} times as many at depth 32 as at depth 8");
-    assert!((2.4..6.5).contains(&longer), "{longer} times as long at depth 32 as at depth 8");
-    // A server that is never idle: what is under way is the rate times how long each takes (Little 1961).
-    let under_way = rate(&many) * nanos(&many, "p50") / 1e9;
-    assert!((20.0..45.0).contains(&under_way), "{under_way} under way at depth 32");
-    // By a schedule that keeps it busy half of the time: every request is served, and few wait for many others.
-    let half = 0.5 / SERVICE.as_secs_f64();
+    // All that holds at any speed of the machine: a busy one has the server idle at times, and requests wait longer.
+    let (service, fastest) = (SERVICE.as_nanos() as f64, 1.0 / SERVICE.as_secs_f64());
+    for depth in [8.0, 32.0] {
+        let cell = disk.read(&program, &format!("--iodepth {depth} --rounds 3 --time 500ms"));
+        // One request at a time, however many are in flight. A little more, as some are in flight when the clock starts.
+        assert!(rate(&cell) < 1.05 * fastest, "{} per second at depth {depth}", rate(&cell));
+        // If all are submitted together, the median one waits for half of the others.
+        let median = nanos(&cell, "p50");
+        assert!(median > 0.4 * depth * service, "{median} ns at depth {depth}");
+        // Requests in flight are the rate times their mean latency (Little 1961), and a closed loop always has as many. The
+        // median is at most twice the mean; a few long stalls make it much less.
+        let in_flight = rate(&cell) * median / 1e9;
+        assert!((0.1 * depth..2.1 * depth).contains(&in_flight), "{in_flight} in flight at depth {depth}");
+    }
+    // By a schedule that keeps it busy half of the time: the requests of the schedule and no more.
+    let half = 0.5 * fastest;
     let options = format!("--rate {half:.0} --arrivals poisson --iodepth 32 --rounds 3 --time 500ms");
     let open = disk.read(&program, &options);
     assert_eq!(open["latency_ns"]["kind"], "response");
-    assert!((0.7..1.2).contains(&(rate(&open) / half)), "{} of {half} a second", rate(&open));
-    assert!(nanos(&open, "p50") >= SERVICE.as_nanos() as f64);
-    assert!(nanos(&open, "p50") < nanos(&many, "p50"));
+    assert!(rate(&open) < 1.2 * half, "{} of {half} a second", rate(&open));
+    assert!(nanos(&open, "p50") >= service);
 }
 
 #[test]
@@ -90,14 +95,9 @@ fn an_open_loop_shows_the_stalls_that_a_closed_one_hides() {
     // A quarter more than the limit lets through: below it, a schedule never meets it.
     let open = read(&format!("--rate {} --iodepth 128", LIMIT * 5 / 4));
     assert_eq!((&closed["latency_ns"]["kind"], &open["latency_ns"]["kind"]), (&"service".into(), &"response".into()));
-    // Both were held up.
-    assert!(
-        nanos(&closed, "max") > 50e6 && nanos(&open, "max") > 50e6,
-        "{} {}",
-        closed["latency_ns"],
-        open["latency_ns"]
-    );
-    // Of the closed loop only the read that was held up saw it; of the open loop all that were to begin meanwhile.
+    // In the closed loop only the read that was held up shows it; in the open loop, all that were to begin meanwhile. The
+    // schedule is ahead of the limit by a quarter of the time that has passed, so the median response time is an eighth of
+    // the 1.5 s at any speed; a slice of the limit may come first.
     let (hidden, shown) = (nanos(&closed, "p50"), nanos(&open, "p50"));
-    assert!(shown > 10.0 * hidden && shown > 10e6, "{shown} {hidden}");
+    assert!(shown > 80e6 && shown > 2.0 * hidden, "{shown} {hidden}");
 }
