@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -182,9 +181,7 @@ mod copy {
             let mut command = diskperf();
             command.args(["copy", "old", "new", "--buffer", "1"]).current_dir(folder.path());
             let copying = command.stderr(Stdio::piped()).spawn().expect("diskperf starts");
-            while fs::metadata(&new).map_or(0, |new| new.len()) < 100 {
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            testkit::soon("it copies", || fs::metadata(&new).map_or(0, |new| new.len()) >= 100);
             let process = rustix::process::Pid::from_child(&copying);
             rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
             let interrupted = copying.wait_with_output().expect("it ends");

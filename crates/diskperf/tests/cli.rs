@@ -11,7 +11,6 @@ use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use common::document::document;
 use serde_json::Value;
@@ -309,10 +308,7 @@ fn being_told_to_stop_keeps_what_is_finished() {
         .expect("diskperf starts");
     let list = ["list", "--json", "--store", store.to_str().expect("a path in UTF-8")];
     let measured = || serde_json::from_str::<Value>(&diskperf(folder.path(), &list).out).ok()?[0]["measured"].as_u64();
-    while measured().unwrap_or(0) < 2 {
-        assert_eq!(child.try_wait().expect("whether it ended"), None, "it ended before it was told to");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    testkit::soon("two cells are measured", || measured().unwrap_or(0) >= 2);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
     let mut out = String::new();

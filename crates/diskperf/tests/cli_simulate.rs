@@ -198,8 +198,7 @@ fn an_interrupt_ends_a_simulation_that_goes_on() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("the program can be started");
-    // Long enough to have begun, also on a busy machine.
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    testkit::soon("it can be interrupted", || testkit::hears(child.id(), rustix::process::Signal::INT.as_raw()));
     let pid = rustix::process::Pid::from_child(&child);
     assert!(child.try_wait().expect("a child").is_none(), "it has ended by itself");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");

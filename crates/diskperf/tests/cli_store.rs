@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -390,9 +389,8 @@ fn what_was_interrupted_is_gone_on_with() {
     let mut command = scratch.command(&["run", "smoke", "--rounds", "10", "--json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("diskperf starts");
     // Some rounds of some programs.
-    while !scratch.store().exists() || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0) < 3 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let measured = || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0);
+    testkit::soon("three cells are measured", || scratch.store().exists() && measured() >= 3);
     let run = scratch.runs().remove(0);
     scratch.refuses(&["resume", &run], 3, &["is held by process"]);
     let pid = rustix::process::Pid::from_child(&child);
@@ -449,14 +447,12 @@ fn what_was_simulated_is_stored_too() {
 #[test]
 fn what_was_decided_by_trials_is_kept_by_who_goes_on() {
     let scratch = Scratch::new();
-    // Long enough for two cells on a machine that is busy with other tests.
+    // Long enough for two cells on a machine that is busy with something else.
     let mut command = scratch.command(&["run", "quick", "--budget", "20s"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("diskperf starts");
     let measured = || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0);
-    while !scratch.store().exists() || measured() < 2 {
-        assert_eq!(child.try_wait().expect("whether it ended"), None, "it ended before it was killed");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    testkit::soon("two cells are measured", || scratch.store().exists() && measured() >= 2);
+    assert_eq!(child.try_wait().expect("whether it ended"), None, "it ended before it was killed");
     child.kill().expect("it is killed");
     child.wait().expect("its end");
     let before = scratch.json(&["show", "last", "--json"]);
@@ -486,9 +482,7 @@ fn a_run_from_elsewhere_is_not_gone_on_with() {
     let mut command = scratch.command(&["run", "smoke", "--rounds", "100000"]);
     let mut child =
         command.current_dir(&inner).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("diskperf starts");
-    while !scratch.store().exists() || scratch.runs().is_empty() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    testkit::soon("the run is stored", || scratch.store().exists() && !scratch.runs().is_empty());
     child.kill().expect("it is killed");
     child.wait().expect("its end");
     assert_eq!(scratch.json(&["list", "--json"])[0]["state"], "killed");

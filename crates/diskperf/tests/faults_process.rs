@@ -39,10 +39,15 @@ fn told_to_stop_by_others_than_a_person() {
     // It signals to the program, and then to its group.
     if has_tool("timeout") {
         let folder = scratch();
-        let program = program();
-        let words = ["5", text(&program), "run", "smoke", "--json", "--rounds", "100000"];
-        let ended = testkit::run(Path::new("timeout"), folder.path(), &words);
-        assert_eq!(ended.status, Some(124), "{}", ended.err);
+        let mut command = testkit::command(Path::new("timeout"));
+        command.arg("1000").arg(program()).args(["run", "smoke", "--json", "--rounds", "100000"]);
+        command.current_dir(folder.path());
+        let mut run = begin(command);
+        soon("it is at work", || !names_in(folder.path()).is_empty());
+        run.signal(Signal::TERM);
+        let ended = run.end();
+        // That of diskperf, as the time was not over.
+        assert_eq!(ended.status, Some(4), "{}", ended.err);
         assert_eq!(document(&ended)["run"]["interrupted"], true);
         assert_eq!(names_in(folder.path()), [""; 0]);
     }
