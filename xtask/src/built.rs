@@ -24,6 +24,8 @@ pub struct TestFile {
     pub name: String,
     /// Whether it is a file under `tests`.
     pub is_integration: bool,
+    /// The kind of target, as cargo calls it: `lib`, `bin`, `test`, `bench`.
+    pub kind: String,
     /// Where it was put.
     pub executable: PathBuf,
     /// The folder of the package, in which its tests stand.
@@ -38,9 +40,15 @@ impl TestFile {
         command
     }
 
-    /// `kernel::images`, or `kernel` for unit tests.
+    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two are
+    /// alike.
     pub fn shown(&self) -> String {
-        if self.is_integration { format!("{}::{}", self.package, self.name) } else { self.package.clone() }
+        let TestFile { package, name, kind, .. } = self;
+        match kind.as_str() {
+            "test" => format!("{package}::{name}"),
+            "lib" => package.clone(),
+            _ => format!("{package} ({kind} {name})"),
+        }
     }
 }
 
@@ -74,6 +82,7 @@ fn test_file(artifact: Artifact, executable: PathBuf) -> Result<TestFile, String
         package: Path::new(folder).file_name().unwrap_or_default().to_string_lossy().into_owned(),
         name: artifact.target.name,
         is_integration: artifact.target.kind.contains(&TargetKind::Test),
+        kind: artifact.target.kind.first().map(TargetKind::to_string).unwrap_or_default(),
         executable,
         folder: folder.into(),
     })
