@@ -40,15 +40,12 @@ const STEPS: [Step; 8] = [
     ("tests of what was built beside them", of_what_was_built_beside),
 ];
 
-/// Tests that need the machine for themselves (2), and why.
-const ALONE: [(&str, &str); 7] = [
+/// Tests that need the machine for themselves (2), and why: they change what all have, or look at what all use. To
+/// measure is no reason, as a test must pass on a busy machine (`cargo xtask steady-tests busy`).
+const ALONE: [(&str, &str); 3] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
-    ("device", "has a rate settle, on a disk that is slow and not on a busy processor"),
-    ("law", "holds times to what queueing theory says"),
-    ("docs", "measures within a few seconds what the pages show"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
-    ("slow_disk", "ends in its time on a disk, not on a busy processor"),
 ];
 
 /// The test file that counts instructions, which only the release build does.
