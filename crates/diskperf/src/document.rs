@@ -2,9 +2,9 @@
 //! what it is instead.
 
 use std::borrow::Cow;
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::{fs, io};
 
 use report::plain::{is_command, line};
 use serde_json::Value;
@@ -94,11 +94,33 @@ fn read(path: &Path) -> Result<Document, Error> {
 
 /// The same document for people: without what a terminal would obey, in any of its words.
 pub fn plain(document: &Document) -> Cow<'_, Document> {
+    if is_plain_ascii(document) {
+        return Cow::Borrowed(document);
+    }
     let mut value = serde_json::to_value(document).expect("plain data");
     if !make_plain(&mut value) {
         return Cow::Borrowed(document);
     }
     read_again(&value).map_or(Cow::Borrowed(document), Cow::Owned)
+}
+
+/// Whether no word of the document has a letter that a terminal may obey. Nearly always so; found without keeping the text,
+/// which may have hundreds of megabytes.
+fn is_plain_ascii(document: &Document) -> bool {
+    /// Ends the writing at the first byte that has to be looked at.
+    struct Looked;
+    impl io::Write for Looked {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // JSON has a backslash before whatever it escapes; DEL stands as it is.
+            let is_plain = bytes.iter().all(|byte| byte.is_ascii() && !matches!(byte, b'\\' | b'\x7f'));
+            if is_plain { Ok(bytes.len()) } else { Err(io::ErrorKind::InvalidData.into()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    serde_json::to_writer(Looked, document).is_ok()
 }
 
 /// A document whose words were changed. Through its text: all that reads a document is in the program twice otherwise, for
@@ -203,6 +225,12 @@ mod tests {
         assert!(matches!(plain(&document), Cow::Borrowed(_)));
         document.run.host = "a\u{1b}[2J\nb".to_owned();
         document.cells[0].target = "\u{202e}".to_owned();
+        for word in ["\u{7f}", "\u{1b}", "\u{9b}"] {
+            let mut alone = document.clone();
+            alone.cells.clear();
+            alone.run.host = word.to_owned();
+            assert!(!plain(&alone).run.host.contains(word), "{word:?}");
+        }
         let shown = plain(&document);
         assert_eq!((shown.run.host.as_str(), shown.cells[0].target.as_str()), ("a\\u{1b}[2J\\nb", "\\u{202e}"));
         assert_eq!(shown.cells[1..], document.cells[1..]);

@@ -323,13 +323,13 @@ fn documents() -> Vec<Vec<u8>> {
 /// What is said of two runs, and of the first program of both.
 fn compared(then: &Document, now: &Document) -> String {
     let narrow = Page { columns: Some(30) };
-    let two = compare(("then", then), ("now", now), MARGIN, report::cell_name);
+    let two = compare(("then", then), ("now", now), MARGIN, report::cell_names);
     let sample = |document: &Document| {
         let cell = document.cells.first()?.clone();
         Some(Sample { run: "run".to_owned(), place: cell.target.clone(), info: document.run.clone(), cell })
     };
     let samples: Vec<Sample> = [then, now, then].into_iter().filter_map(sample).collect();
-    let all = history(&samples, MARGIN, 2, report::cell_name);
+    let all = history(&samples, MARGIN, 2, report::cell_names);
     layout::json(&two);
     layout::json(&all);
     let of_two =

@@ -127,7 +127,7 @@ pub fn json(data: &impl serde::Serialize) -> String {
 }
 
 /// The same in as few letters as it can be.
-pub fn dense(data: &serde_json::Value) -> String {
+pub fn dense(data: &impl serde::Serialize) -> String {
     escaped(&String::from_utf8_lossy(&serde_json::to_vec(data).expect("plain data")))
 }
 

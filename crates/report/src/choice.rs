@@ -1,13 +1,15 @@
 //! What a comparison of targets came to: the verdict first, then a row per program.
 
+use std::collections::BTreeMap;
+
 use stats::choice::{Row, every_two, rows};
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 use units::Nanos;
 
 use crate::grid::{Column, Grid, Page};
 use crate::header;
+use crate::names::CellNames;
 use crate::numbers::{figure as figure_of, significant};
-use crate::rows;
 use crate::stages;
 use crate::wrap::wrapped;
 
@@ -73,13 +75,10 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
         lines.push(format!("  {} is {}{missing}; --use changes that", purpose.name, weights.join(", ")));
     }
     if choice.stages.is_empty() {
+        let of_targets = of_targets(&choice.comparisons);
         for (first, second) in every_two(names.len()) {
-            let pairs: Vec<&Comparison> = choice
-                .comparisons
-                .iter()
-                .filter(|pair| pair.first == names[first] && pair.second == names[second])
-                .collect();
-            lines.push(counted(choice, names[first], names[second], &pairs));
+            let pairs = of_targets.get(&[names[first], names[second]]).map_or(&[][..], Vec::as_slice);
+            lines.push(counted(choice, names[first], names[second], pairs));
         }
     } else {
         lines.extend(stages::verdict(choice));
@@ -87,6 +86,17 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
     lines.extend(needs(&choice.needs, &names));
     lines.extend(choice.remarks.iter().map(|remark| format!("{remark}.")));
     lines.join("\n")
+}
+
+/// The comparisons by their two targets.
+pub(crate) fn of_targets<'a>(
+    comparisons: impl IntoIterator<Item = &'a Comparison>,
+) -> BTreeMap<[&'a str; 2], Vec<&'a Comparison>> {
+    let mut of_targets: BTreeMap<[&str; 2], Vec<&Comparison>> = BTreeMap::new();
+    for pair in comparisons {
+        of_targets.entry([&pair.first, &pair.second]).or_default().push(pair);
+    }
+    of_targets
 }
 
 /// Of how many programs which is faster.
@@ -255,12 +265,17 @@ fn of_every_two(document: &Document, choice: &Choice) -> Grid {
     }
     columns.extend([Column::words("verdict"), Column::figures("pairs").left_out(3), Column::words("why").left_out(0)]);
     let mut grid = Grid::new(columns);
+    let cell_names = CellNames::of(&document.cells);
+    let mut of_programs: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
+    for pair in &choice.comparisons {
+        of_programs.entry(&pair.program).or_default().push(pair);
+    }
     for Row { cells, .. } in rows(&document.cells, &names) {
         let Some(any) = cells.iter().flatten().next() else { continue };
-        let name = rows::name(any, &document.cells);
+        let name = cell_names.name(any);
         let mut leading = vec![name.clone()];
         leading.extend(cells.iter().flat_map(|cell| reached(*cell)));
-        let pairs: Vec<&Comparison> = choice.comparisons.iter().filter(|pair| pair.program == name).collect();
+        let pairs = of_programs.get(name.as_str()).map_or(&[][..], Vec::as_slice);
         if pairs.is_empty() {
             grid.row(leading.iter().cloned().chain(["n.m.".to_owned()]));
         }

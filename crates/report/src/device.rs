@@ -5,7 +5,7 @@ use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
 use crate::numbers::significant;
-use crate::rows;
+use crate::rows::Rows;
 
 /// Behind which column of the plain table the others stand: its rate.
 const RATE: &str = "rate";
@@ -13,12 +13,13 @@ const RATE: &str = "rate";
 /// A row per cell, in the order of the run.
 pub fn table(document: &Document, page: Page) -> String {
     let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
-    let mut columns = rows::columns(document);
+    let rows = Rows::of(document);
+    let mut columns = rows.columns();
     let at = 1 + columns.iter().position(|column| column.heading() == RATE).unwrap_or(columns.len() - 1);
     columns.splice(at..at, [Column::figures("fresh"), Column::words("steady")]);
     let mut grid = Grid::new(columns).leading(leading);
     for cell in &document.cells {
-        let mut row = rows::row(document, cell);
+        let mut row = rows.row(cell);
         row.splice(at..at, [fresh(cell), settled(cell)]);
         grid.row(row);
     }

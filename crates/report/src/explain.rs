@@ -13,9 +13,10 @@ use crate::csv::{self, field};
 use crate::glossary::Topic;
 use crate::grid::Page;
 use crate::markdown::escaped;
+use crate::names::CellNames;
 use crate::numbers::{figure, whole};
 use crate::wrap::wrapped;
-use crate::{header, plain, rows};
+use crate::{header, plain};
 
 /// How many characters stand for all of the time.
 const BAR: usize = 30;
@@ -44,13 +45,13 @@ fn unseen(parts: &[Part]) -> Vec<&'static str> {
 }
 
 /// A line for each owner that could not be seen, and where.
-fn hidden(document: &Document, cells: &[&Cell]) -> String {
+fn hidden(names: &CellNames, cells: &[&Cell]) -> String {
     let mut hidden: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let told: Vec<(&Cell, Vec<Part>)> =
         cells.iter().filter(|cell| cell.measured).filter_map(|cell| Some((*cell, parts(cell)?))).collect();
     for (cell, parts) in &told {
         for owner in unseen(parts) {
-            hidden.entry(owner).or_default().push(name(document, cell));
+            hidden.entry(owner).or_default().push(name(names, cell));
         }
     }
     let line = |(owner, names): (&str, Vec<String>)| {
@@ -73,8 +74,9 @@ pub fn table(document: &Document, cells: &[&Cell], page: Page) -> String {
         bar: page.columns.map_or(BAR, |there| there.saturating_sub(FIGURES).min(BAR)),
         has_meanings: meanings == 0 || page.columns.is_none_or(|there| FIGURES + BAR + 2 + meanings <= there),
     };
-    let texts: Vec<String> = cells.iter().map(|cell| explained(document, cell, layout)).collect();
-    let mut text = header::lines(document) + "\n" + &texts.join("\n") + &hidden(document, cells);
+    let names = CellNames::of(&document.cells);
+    let texts: Vec<String> = cells.iter().map(|cell| explained(&names, cell, layout)).collect();
+    let mut text = header::lines(document) + "\n" + &texts.join("\n") + &hidden(&names, cells);
     if let (Some(columns), false) = (page.columns, layout.has_meanings) {
         text += &format!("\n{columns} columns: left out: what each owner is. diskperf help owners lists them\n");
     }
@@ -108,8 +110,8 @@ fn meaning(owner: &str) -> &'static str {
     Topic::Owner.entry(owner).map_or("", |entry| entry.brief)
 }
 
-fn explained(document: &Document, cell: &Cell, layout: Layout) -> String {
-    let mut lines = vec![heading(document, cell)];
+fn explained(names: &CellNames, cell: &Cell, layout: Layout) -> String {
+    let mut lines = vec![heading(names, cell)];
     match (&cell.breakdown, parts(cell).filter(|_| cell.measured)) {
         (Some(breakdown), Some(_)) => lines.extend(breakdown::lines(breakdown, layout)),
         (None, Some(parts)) => lines.extend(bars(&parts, layout, meaning)),
@@ -123,8 +125,8 @@ fn explained(document: &Document, cell: &Cell, layout: Layout) -> String {
 }
 
 /// What it is, its rate, the clock, how often it ran.
-fn heading(document: &Document, cell: &Cell) -> String {
-    let mut text = name(document, cell);
+fn heading(names: &CellNames, cell: &Cell) -> String {
+    let mut text = name(names, cell);
     if cell.provenance == Provenance::Simulated {
         text += ", simulated";
     }
@@ -138,8 +140,8 @@ fn heading(document: &Document, cell: &Cell) -> String {
     format!("{text}, {rounds}{summed}")
 }
 
-fn name(document: &Document, cell: &Cell) -> String {
-    format!("{} on {}", rows::name(cell, &document.cells), cell.target)
+fn name(names: &CellNames, cell: &Cell) -> String {
+    format!("{} on {}", names.name(cell), cell.target)
 }
 
 fn clock(clock: ClockKind) -> &'static str {
@@ -270,6 +272,7 @@ fn sentence(cell: &Cell) -> String {
 /// A row for each cell, a column for each owner, for a page on the web.
 pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
     let owners = OWNERS.map(spoken);
+    let names = CellNames::of(&document.cells);
     let mut text = format!("| | elapsed | {} | limited by |\n", owners.join(" | "));
     text += &format!("| --- | ---: |{} --- |\n", " ---: |".repeat(OWNERS.len()));
     for cell in cells {
@@ -283,7 +286,7 @@ pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
         };
         let elapsed = if parts.is_some() { Nanos(all).to_string() } else { "n.m.".to_owned() };
         let columns = OWNERS.map(share).join(" | ");
-        let words = [name(document, cell), sentence(cell)].map(|words| escaped(&words));
+        let words = [name(&names, cell), sentence(cell)].map(|words| escaped(&words));
         text += &format!("| {} | {elapsed} | {columns} | {} |\n", words[0], words[1]);
     }
     text

@@ -25,8 +25,9 @@ impl Page {
     /// A page whose lines end nowhere: a file, a pipe.
     pub const ENDLESS: Page = Page { columns: None };
 
-    fn holds(self, columns: usize) -> bool {
-        self.columns.is_none_or(|there| columns <= there)
+    /// Whether it has room for columns of a table. An endless page has, so that nobody has to ask how wide they are.
+    fn holds(self, grid: &Grid, columns: &[usize]) -> bool {
+        self.columns.is_none_or(|there| grid.width(columns) <= there)
     }
 }
 
@@ -127,7 +128,7 @@ impl Grid {
         // 1.
         let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
         // 2.
-        if let (Some(columns), false) = (page.columns, page.holds(self.width(&shown))) {
+        if let (Some(columns), false) = (page.columns, page.holds(self, &shown)) {
             let broken = Grid { lines: self.broken((columns / 4).max(SHORTEST)), ..self.clone() };
             return broken.fitted(shown, page);
         }
@@ -157,7 +158,7 @@ impl Grid {
     fn fitted(&self, mut shown: Vec<usize>, page: Page) -> Vec<String> {
         // 3.
         let mut left_out: Vec<usize> = Vec::new();
-        while !page.holds(self.width(&shown)) {
+        while !page.holds(self, &shown) {
             let rank = |column: &usize| self.columns[*column].left_out.map(|rank| (rank, *column));
             let Some((_, least)) = shown.iter().filter_map(rank).max() else { break };
             shown.retain(|column| *column != least);
@@ -175,7 +176,7 @@ impl Grid {
         left_out.sort_unstable();
         let names: Vec<&str> = left_out.iter().map(|column| self.columns[*column].heading.as_str()).collect();
         // 5.
-        let is_broken = blocks.iter().any(|block| !page.holds(self.width(block)));
+        let is_broken = blocks.iter().any(|block| !page.holds(self, block));
         if let Some(remark) = remark(page, &names, is_broken) {
             lines.push(String::new());
             lines.extend(wrapped(&remark, page).lines().map(str::to_owned));
@@ -190,7 +191,7 @@ impl Grid {
         for column in others {
             let last = blocks.last_mut().expect("there is one from the beginning");
             let wider = [last.as_slice(), &[column]].concat();
-            if last.len() > leading.len() && !page.holds(self.width(&wider)) {
+            if last.len() > leading.len() && !page.holds(self, &wider) {
                 blocks.push([leading.as_slice(), &[column]].concat());
             } else {
                 *last = wider;

@@ -1,21 +1,27 @@
 //! What stands above and below every table: the machine, and what the marks mean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::summary::CONFIDENCE;
 use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Rate, TargetInfo};
 use units::Bytes;
 
 use crate::device::conditioned;
+use crate::names::{CellNames, different, grouped};
 use crate::numbers::{significant, whole};
-use crate::{plain, rows};
+use crate::plain;
 
 /// A line per target, and one about the machine.
 pub fn lines(document: &Document) -> String {
     let run = &document.run;
     let is_of_devices = run.preset.as_deref() == Some("device");
-    let of =
-        |info| target(info) + lower_cache(document, info) + &if is_of_devices { device(info) } else { String::new() };
+    let is_unknown = |cell: &&Cell| cell.state.lower_cache == Some(LowerCache::NotMeasured);
+    let unknown: BTreeSet<&str> = document.cells.iter().filter(is_unknown).map(|cell| cell.target.as_str()).collect();
+    let of = |info: &TargetInfo| {
+        // Of reads that came from the device.
+        let lower_cache = if unknown.contains(info.name.as_str()) { ", lower cache: n.m." } else { "" };
+        target(info) + lower_cache + &if is_of_devices { device(info) } else { String::new() }
+    };
     let mut lines: Vec<String> = run.targets.iter().map(of).collect();
     let mut memory = run.memory_bytes.map_or_else(String::new, |bytes| format!(", {} memory", size(bytes)));
     if let Some(limit) = run.memory_limit_bytes {
@@ -93,13 +99,6 @@ fn device(target: &TargetInfo) -> String {
     format!(", heat: {heat}{conditioned}")
 }
 
-/// What is to be known of reads that came from the device.
-fn lower_cache(document: &Document, target: &TargetInfo) -> &'static str {
-    let is_unknown =
-        |cell: &Cell| cell.target == target.name && cell.state.lower_cache == Some(LowerCache::NotMeasured);
-    if document.cells.iter().any(is_unknown) { ", lower cache: n.m." } else { "" }
-}
-
 /// `1,000 churns at 70 % (seed 1)`.
 fn aged_in_words(aged: &Aged) -> String {
     match aged.churns {
@@ -135,7 +134,7 @@ fn size(bytes: u64) -> String {
 
 /// What one mark means where it stands: for one cell or for cells that all say the same, that; else the one
 /// that says most, and how many others there are.
-fn footnote(document: &Document, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
+fn footnote(names: &Names, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
     let size = |mark: &Mark| match (code.is_worse_lower(), mark.value) {
         (true, value) => -value.unwrap_or(f64::INFINITY),
         (false, value) => value.map_or(0.0, f64::abs),
@@ -145,19 +144,14 @@ fn footnote(document: &Document, code: MarkCode, marks: &[(&Mark, &Cell)]) -> St
     };
     let text = plain::brief(&most.text);
     if marks.iter().all(|(mark, _)| mark.text == most.text) {
-        let mut programs: Vec<&str> = Vec::new();
-        for (_, cell) in marks {
-            if !programs.contains(&cell.program.as_str()) {
-                programs.push(&cell.program);
-            }
-        }
-        return format!("{text} ({})", programs.join(", "));
+        let programs = different(marks.iter().map(|(_, cell)| cell.program.as_str()));
+        return format!("{text} ({})", few(&programs, PROGRAMS_NAMED, ", "));
     }
     let others = match marks.len() - 1 {
         1 => "1 more cell is".to_owned(),
         others => format!("{others} more cells are"),
     };
-    format!("{text} ({}); {others} marked so", name(document, cell))
+    format!("{text} ({}); {others} marked so", names.of(cell))
 }
 
 /// How it was run, what the stars mean, and what went wrong.
@@ -247,7 +241,8 @@ pub fn marks(document: &Document) -> Vec<(MarkCode, String)> {
             marks.entry(mark.code).or_default().push((mark, cell));
         }
     }
-    marks.into_iter().map(|(code, marks)| (code, footnote(document, code, &marks))).collect()
+    let names = Names::new(document);
+    marks.into_iter().map(|(code, marks)| (code, footnote(&names, code, &marks))).collect()
 }
 
 /// What stands before a mark: that a file system lies on an image makes no figure suspect.
@@ -259,27 +254,19 @@ pub fn star(code: MarkCode) -> &'static str {
 pub fn reasons(document: &Document) -> String {
     let unmeasured = document.cells.iter().filter(|cell| !cell.measured && cell.marks.is_empty());
     let reasons = unmeasured.filter_map(|cell| Some((cell.reason.as_deref()?, cell)));
-    let text = by_reason(document, "n.m.", reasons);
+    let names = Names::new(document);
+    let text = by_reason(&names, "n.m.", reasons);
     let unproven = document.cells.iter().filter(|cell| cell.measured);
     let reasons = unproven.filter_map(|cell| Some((cell.state.cache_reason.as_deref()?, cell)));
-    text + &by_reason(document, "cache: n.m.", reasons)
+    text + &by_reason(&names, "cache: n.m.", reasons)
 }
 
 /// A line for each reason, with the cells that have it.
-fn by_reason<'a>(document: &'a Document, what: &str, cells: impl Iterator<Item = (&'a str, &'a Cell)>) -> String {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for (reason, cell) in cells {
-        match reasons.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, names)) => names.push(name(document, cell)),
-            None => reasons.push((reason, vec![name(document, cell)])),
-        }
-    }
-    let lines = reasons.into_iter().map(|(reason, mut names)| {
+fn by_reason<'a>(names: &Names, what: &str, cells: impl Iterator<Item = (&'a str, &'a Cell)>) -> String {
+    let lines = grouped(cells).into_iter().map(|(reason, cells)| {
+        let mut names: Vec<String> = cells.into_iter().map(|cell| names.of(cell)).collect();
         names.dedup();
-        let rest = names.len().saturating_sub(NAMED);
-        names.truncate(NAMED);
-        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        format!("{what} {reason} ({}{rest})\n", names.join("; "))
+        format!("{what} {reason} ({})\n", few(&names, NAMED, "; "))
     });
     lines.collect()
 }
@@ -318,8 +305,31 @@ fn costs(document: &Document) -> Vec<String> {
 /// So many cells are named with one reason; how many more there are is said.
 const NAMED: usize = 4;
 
-/// What tells the cell from others, and its target where there are several.
-fn name(document: &Document, cell: &Cell) -> String {
-    let place = if document.run.targets.len() > 1 { format!(" on {}", cell.target) } else { String::new() };
-    rows::name(cell, &document.cells) + &place
+/// So many programs are named that share a warning: more than any preset has.
+const PROGRAMS_NAMED: usize = 32;
+
+/// The first of them, and how many more there are.
+fn few<T: AsRef<str>>(words: &[T], most: usize, between: &str) -> String {
+    let first = words.iter().take(most).map(AsRef::as_ref).collect::<Vec<&str>>().join(between);
+    match words.len().saturating_sub(most) {
+        0 => first,
+        rest => format!("{first} and {rest} more"),
+    }
+}
+
+/// The names of results below a table: with their target if there are several.
+struct Names<'a> {
+    names: CellNames<'a>,
+    has_targets: bool,
+}
+
+impl<'a> Names<'a> {
+    fn new(document: &'a Document) -> Names<'a> {
+        Names { names: CellNames::of(&document.cells), has_targets: document.run.targets.len() > 1 }
+    }
+
+    fn of(&self, cell: &Cell) -> String {
+        let place = if self.has_targets { format!(" on {}", cell.target) } else { String::new() };
+        self.names.name(cell) + &place
+    }
 }

@@ -16,6 +16,7 @@ pub mod html;
 pub mod lab;
 mod lfs;
 mod markdown;
+mod names;
 mod numbers;
 mod paper;
 pub mod plain;
@@ -31,8 +32,9 @@ pub use device::conditioned;
 pub use grid::Page;
 pub use header::aged;
 pub use markdown::markdown;
+pub use names::cell_names;
 pub use numbers::{RUNS, significant};
-pub use rows::{first_figure, name as cell_name};
+pub use rows::first_figure;
 use stats::Document;
 
 /// The table that a person reads: in the layout of the preset, with a line about the machine above it and

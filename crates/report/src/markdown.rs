@@ -4,7 +4,8 @@ use stats::Document;
 
 use crate::grid::Grid;
 use crate::html::shell_line;
-use crate::{choice, header, rows};
+use crate::rows::Rows;
+use crate::{choice, header};
 
 /// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures where
 /// the table has others, and the command.
@@ -57,9 +58,9 @@ fn cells(document: &Document) -> String {
     if document.cells.is_empty() {
         return String::new();
     }
-    let columns = rows::columns(document);
-    let mut grid = Grid::new(columns);
-    document.cells.iter().for_each(|cell| grid.row(rows::row(document, cell)));
+    let rows = Rows::of(document);
+    let mut grid = Grid::new(rows.columns());
+    document.cells.iter().for_each(|cell| grid.row(rows.row(cell)));
     grid.markdown()
 }
 

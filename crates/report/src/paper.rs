@@ -5,6 +5,7 @@ use stats::bounds::{self, Solo};
 use stats::{Cell, Document, Provenance};
 
 use crate::grid::{Column, Grid, Page};
+use crate::names::different;
 use crate::numbers::{significant, supported};
 use crate::wrap::wrapped;
 
@@ -90,17 +91,6 @@ fn find<'a>(cells: &'a [Cell], program: &str, target: &str) -> Option<&'a Cell> 
 
 fn programs(cells: &[Cell]) -> Vec<&str> {
     different(cells.iter().map(|cell| cell.program.as_str()))
-}
-
-/// Different words once each, in the order of their first.
-fn different<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut different = Vec::new();
-    for word in words {
-        if !different.contains(&word) {
-            different.push(word);
-        }
-    }
-    different
 }
 
 /// `490 (69%)`, `220 (58%)*`, `320`, `n.m.`

@@ -1,18 +1,66 @@
 //! The plain table: a row per cell, under what people ask for together.
 
-use std::collections::BTreeSet;
-
-use stats::{CacheState, Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate, summary};
+use stats::{CacheState, Cell, ClockKind, Document, LatencyKind, Rate, summary};
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
+use crate::names::{CellNames, grouped};
 use crate::numbers::{RUNS, figure, significant, supported_digits, time_each, whole};
+
+/// The plain table of a document: its columns, and its results in their words. Made once for all rows, since a name
+/// depends on all results.
+pub struct Rows<'a> {
+    document: &'a Document,
+    names: CellNames<'a>,
+    times: Option<LatencyKind>,
+}
+
+impl<'a> Rows<'a> {
+    /// The rows of a document.
+    pub fn of(document: &'a Document) -> Rows<'a> {
+        Rows { document, names: CellNames::of(&document.cells), times: times(document) }
+    }
+
+    /// What the columns hold. Where the page is too narrow, a person misses what a figure claims and how sure it is more
+    /// than what it cost.
+    pub fn columns(&self) -> Vec<Column> {
+        let mut columns = vec![Column::words("")];
+        if self.document.run.targets.len() > 1 {
+            columns.push(Column::words("target"));
+        }
+        columns.extend([
+            Column::words("state"),
+            Column::figures("rate"),
+            Column::figures("+-").left_out(0),
+            Column::figures("CPU").left_out(1),
+            Column::figures("kernel").left_out(5),
+            Column::figures(self.times.map_or("p50 / p99", LatencyKind::heading)).left_out(3),
+            Column::words("limited by").left_out(2),
+            Column::figures("calls alone").left_out(4),
+        ]);
+        columns
+    }
+
+    /// A cell, in the words of the columns.
+    pub fn row(&self, cell: &Cell) -> Vec<String> {
+        let mut row = vec![self.names.name(cell)];
+        if self.document.run.targets.len() > 1 {
+            row.push(cell.target.clone());
+        }
+        let latencies = latencies(cell, self.times.is_none());
+        let figures = [rate(cell), interval(cell), cpu(cell), workers(cell), latencies, limit(cell), calls(cell)];
+        row.push(state(cell).to_owned());
+        row.extend(figures);
+        row
+    }
+}
 
 /// A row per cell. What is asked for together stands together, in the order of the run, and what several targets did
 /// at the same stands below each other.
 pub fn table(document: &Document, page: Page) -> String {
+    let rows = Rows::of(document);
     let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
-    let mut grid = Grid::new(columns(document)).leading(leading);
+    let mut grid = Grid::new(rows.columns()).leading(leading);
     let questions = questions(&document.cells);
     for (question, cells) in &questions {
         if questions.len() > 1 {
@@ -20,7 +68,7 @@ pub fn table(document: &Document, page: Page) -> String {
         }
         let mut before = String::new();
         for cell in cells {
-            let mut row = row(document, cell);
+            let mut row = rows.row(cell);
             // A name stands once for all targets below each other.
             if row[0] == before {
                 row[0].clear();
@@ -33,46 +81,13 @@ pub fn table(document: &Document, page: Page) -> String {
     grid.lines(page).join("\n") + "\n"
 }
 
-/// What the columns hold. Where the page is too narrow, a person misses what a figure claims and how sure it is more
-/// than what it cost.
-pub fn columns(document: &Document) -> Vec<Column> {
-    let mut columns = vec![Column::words("")];
-    if document.run.targets.len() > 1 {
-        columns.push(Column::words("target"));
-    }
-    columns.extend([
-        Column::words("state"),
-        Column::figures("rate"),
-        Column::figures("+-").left_out(0),
-        Column::figures("CPU").left_out(1),
-        Column::figures("kernel").left_out(5),
-        Column::figures(times(document).map_or("p50 / p99", LatencyKind::heading)).left_out(3),
-        Column::words("limited by").left_out(2),
-        Column::figures("calls alone").left_out(4),
-    ]);
-    columns
-}
-
-/// A cell, in the words of the columns.
-pub fn row(document: &Document, cell: &Cell) -> Vec<String> {
-    let mut row = vec![name(cell, &document.cells)];
-    if document.run.targets.len() > 1 {
-        row.push(cell.target.clone());
-    }
-    let latencies = latencies(cell, times(document).is_none());
-    let figures = [rate(cell), interval(cell), cpu(cell), workers(cell), latencies, limit(cell), calls(cell)];
-    row.push(state(cell).to_owned());
-    row.extend(figures);
-    row
-}
-
 /// The cells in the order of the table, in groups with a title each.
 pub(crate) fn groups(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
     questions(cells).into_iter().map(|(question, cells)| (title(question, &cells), cells)).collect()
 }
 
 /// What a person asks of storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Question<'a> {
     /// How fast large files are read and written in order.
     InOrder,
@@ -111,20 +126,11 @@ impl Question<'_> {
 
 /// The cells by what they answer, in the order of the first of each; in it, cells of one name below each other.
 fn questions(cells: &[Cell]) -> Vec<(Question<'_>, Vec<&Cell>)> {
-    let mut questions: Vec<(Question, Vec<&Cell>)> = Vec::new();
-    for cell in cells {
-        let question = Question::of(cell);
-        let place = match questions.iter().position(|(other, _)| *other == question) {
-            Some(place) => place,
-            None => {
-                questions.push((question, Vec::new()));
-                questions.len() - 1
-            }
-        };
-        let same = &mut questions[place].1;
-        let name = name(cell, cells);
-        let last = same.iter().rposition(|other| self::name(other, cells) == name);
-        same.insert(last.map_or(same.len(), |last| last + 1), cell);
+    let names = CellNames::of(cells);
+    let mut questions = grouped(cells.iter().map(|cell| (Question::of(cell), cell)));
+    for (_, cells) in &mut questions {
+        let by_name = grouped(cells.iter().map(|cell| (names.name(cell), *cell)));
+        *cells = by_name.into_iter().flat_map(|(_, cells)| cells).collect();
     }
     questions
 }
@@ -156,49 +162,15 @@ fn title(question: Question, cells: &[&Cell]) -> String {
     }
 }
 
-/// Program and phase, and whatever tells this cell from others of that name: `copy, buffer 64 B`.
-pub fn name(cell: &Cell, all: &[Cell]) -> String {
-    let mut name = cell.program.clone();
-    if cell.phase != cell.program && !is_only_phase(cell, all) {
-        name += &format!(" {}", cell.phase);
-    }
-    let same =
-        |other: &&Cell| (&other.program, &other.phase, &other.target) == (&cell.program, &cell.phase, &cell.target);
-    let differs = |key: &str| {
-        let values: BTreeSet<Option<&ParameterValue>> =
-            all.iter().filter(same).map(|other| other.parameters.get(key)).collect();
-        values.len() > 1
-    };
-    // One at a time is what a program does; several at once tell by what.
-    let goes_without_saying = |key: &str, value: &ParameterValue| match key {
-        "iodepth" => *value == ParameterValue::Number(1),
-        "engine" => differs("iodepth"),
-        _ => false,
-    };
-    for (key, value) in &cell.parameters {
-        if differs(key) && !goes_without_saying(key, value) {
-            name += &match (key.strip_suffix("_bytes"), value) {
-                (Some(what), ParameterValue::Number(bytes)) => format!(", {what} {}", Bytes(*bytes)),
-                _ => format!(", {key} {value}"),
-            };
-        }
-    }
-    name
-}
-
 /// What a person sees of a cell before the table: ` write_8192  734 MiB/s  service 4.36 us / 9.99 us`.
 pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
     cell.rate.as_ref()?;
-    let mut name = name(cell, all);
+    let mut name = CellNames::of(all).name(cell);
     if all.iter().any(|other| other.target != cell.target) {
         name += &format!(" on {}", cell.target);
     }
     let line = format!(" {name:<28} {:>20}  {}", rate(cell).trim_end_matches('*'), latencies(cell, true));
     Some(line.trim_end().to_owned())
-}
-
-fn is_only_phase(cell: &Cell, all: &[Cell]) -> bool {
-    all.iter().filter(|other| other.program == cell.program).all(|other| other.phase == cell.phase)
 }
 
 pub(crate) fn rate(cell: &Cell) -> String {

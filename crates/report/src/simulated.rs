@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use stats::{Cell, Document, ParameterValue};
 
 use crate::grid::{Column, Grid, Page};
+use crate::names::different;
 use crate::numbers::significant;
 use crate::wrap::wrapped;
 
@@ -81,17 +82,6 @@ fn heading(drives: u32) -> String {
 /// The numbers of drives, in the order of their first.
 fn drives(cells: &[&Cell]) -> Vec<u32> {
     different(cells.iter().map(|cell| cell.targets))
-}
-
-/// Different things once each, in the order of their first.
-fn different<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
-    let mut different = Vec::new();
-    for thing in things {
-        if !different.contains(&thing) {
-            different.push(thing);
-        }
-    }
-    different
 }
 
 /// `490 (69%)`, `n.m.`

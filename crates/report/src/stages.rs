@@ -1,14 +1,16 @@
 //! Stages of a setup, as table 5 of Kridle & McKusick 1983 has those of a controller: a column for each with what changed
 //! above it, and under each rate how many times as fast that is as the stage before.
 
+use std::collections::BTreeMap;
+
 use stats::choice::rows;
 use stats::stages::{Step, steps};
 use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 
 use crate::choice::{figure, interval, more, percent};
 use crate::grid::{Column, Grid};
+use crate::names::{CellNames, grouped};
 use crate::numbers::supported;
-use crate::rows;
 
 /// What is said of all changes together.
 const TOGETHER: &str = "all stages together";
@@ -47,6 +49,27 @@ pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
 fn of_pair<'a>(choice: &Choice, all: &'a [Comparison], (first, second): (usize, usize)) -> Vec<&'a Comparison> {
     let is_of = |name: &str, place: usize| choice.stages.get(place).is_some_and(|stage| stage.target == name);
     all.iter().filter(|pair| is_of(&pair.first, first) && is_of(&pair.second, second)).collect()
+}
+
+/// The comparisons of a choice by program and stages: the first of each.
+struct Gave<'a> {
+    choice: &'a Choice,
+    comparisons: BTreeMap<[&'a str; 3], &'a Comparison>,
+}
+
+impl<'a> Gave<'a> {
+    fn of(choice: &'a Choice) -> Gave<'a> {
+        let mut comparisons = BTreeMap::new();
+        for pair in &choice.comparisons {
+            comparisons.entry([&*pair.program, &pair.first, &pair.second]).or_insert(pair);
+        }
+        Gave { choice, comparisons }
+    }
+
+    fn at(&self, program: &str, (first, second): (usize, usize)) -> Option<&'a Comparison> {
+        let stage = |place: usize| Some(self.choice.stages.get(place)?.target.as_str());
+        self.comparisons.get(&[program, stage(first)?, stage(second)?]).copied()
+    }
 }
 
 /// What changed at a stage.
@@ -120,14 +143,12 @@ pub fn grid(document: &Document, choice: &Choice) -> Grid {
     columns.extend(stages.iter().enumerate().map(|(place, stage)| Column::figures(heading(document, place, stage))));
     columns.push(Column::figures(TOGETHER.replacen(' ', "\n", 1)));
     let mut grid = Grid::new(columns);
+    let (cell_names, gave) = (CellNames::of(&document.cells), Gave::of(choice));
     for row in rows(&document.cells, &names) {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
-        let name = rows::name(any, &document.cells);
+        let name = cell_names.name(any);
         grid.row([name.clone()].into_iter().chain(row.cells.iter().map(|cell| reached(*cell))));
-        let step = |(_, pair)| {
-            let of_row = of_pair(choice, &choice.comparisons, pair).into_iter().find(|pair| pair.program == name);
-            of_row.map_or_else(String::new, short)
-        };
+        let step = |(_, pair)| gave.at(&name, pair).map_or_else(String::new, short);
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", rate.unit));
         // Under the first stage there is nothing to compare it with.
         grid.row([unit, String::new()].into_iter().chain(steps(stages.len()).map(step)));
@@ -151,13 +172,11 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     columns.extend(stages.iter().enumerate().map(heading).map(Column::figures));
     columns.push(Column::figures(TOGETHER));
     let mut grid = Grid::new(columns);
+    let (cell_names, gave) = (CellNames::of(&document.cells), Gave::of(choice));
     for row in rows(&document.cells, &names) {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
-        let name = rows::name(any, &document.cells);
-        let step = |(_, pair)| {
-            let of_row = of_pair(choice, &choice.comparisons, pair).into_iter().find(|pair| pair.program == name);
-            of_row.map(short)
-        };
+        let name = cell_names.name(any);
+        let step = |(_, pair)| gave.at(&name, pair).map(short);
         let mut gave: Vec<Option<String>> = [None].into_iter().chain(steps(stages.len()).map(step)).collect();
         let all = gave.pop().flatten().unwrap_or_default();
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!(", {}", rate.unit));
@@ -219,14 +238,9 @@ fn reached(cell: Option<&Cell>) -> String {
 pub fn reasons(choice: &Choice) -> Vec<String> {
     let line = |(step, pair)| {
         let Step::At(place) = step else { return None };
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for pair in of_pair(choice, &choice.comparisons, pair) {
-            let Some(why) = pair.why.as_deref() else { continue };
-            match reasons.iter_mut().find(|(other, _)| *other == why) {
-                Some((_, programs)) => programs.push(&pair.program),
-                None => reasons.push((why, vec![&pair.program])),
-            }
-        }
+        let pairs = of_pair(choice, &choice.comparisons, pair);
+        let reasons = pairs.into_iter().filter_map(|pair| Some((pair.why.as_deref()?, pair.program.as_str())));
+        let reasons = grouped(reasons);
         let said = reasons.iter().map(|(why, programs)| format!("{}: {why}", programs.join(", ")));
         let said = said.collect::<Vec<String>>().join("; ");
         (!said.is_empty()).then(|| format!("why, stage {}: {said}", place + 1))

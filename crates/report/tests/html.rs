@@ -249,3 +249,39 @@ fn published_figures_stand_beside_simulated_ones() {
     }
     assert!(text.contains("n.m.363 (45%)predicted,") && text.contains("480363 (45%)"), "{text}");
 }
+
+#[test]
+fn a_page_of_very_many_results_says_what_it_leaves_out() {
+    let mut document = quick();
+    let cell = document.cells[0].clone();
+    let cells = |count: u64| -> Vec<Cell> {
+        let sized = |size| {
+            let mut cell = cell.clone();
+            cell.parameters.insert("size".to_owned(), stats::ParameterValue::Number(size));
+            cell
+        };
+        (0..count).map(sized).collect()
+    };
+    document.cells = cells(1000);
+    let page = page_of(&[&document]);
+    assert!(page.contains("Raw cells") && !page.contains("the raw cells of"));
+    document.cells = cells(1001);
+    let text = text_of(&page_of(&[&document]));
+    assert!(text.contains("Left out, so that the page stays small: the raw cells of 1,001 results."), "{text}");
+    assert!(text.contains("diskperf show k3pv-261121 --format csv"), "{text}");
+    // Every result has its row in the table of figures.
+    assert!(text.contains("read_8192, size 0") && text.contains("read_8192, size 1000"), "{text}");
+}
+
+#[test]
+fn programs_that_share_a_warning_are_named_up_to_a_number() {
+    let mut document = quick();
+    let mark = Mark { code: MarkCode::Noise, text: "others were at work".to_owned(), value: None };
+    let marked = |number: u32| {
+        let (program, marks) = (format!("job{number}"), vec![mark.clone()]);
+        Cell { program, marks, ..document.cells[0].clone() }
+    };
+    document.cells = (0..40).map(marked).collect();
+    let text = report::table(&document, report::Page::ENDLESS);
+    assert!(text.contains("job31 and 8 more)") && !text.contains("job32,"), "{text}");
+}

@@ -129,21 +129,22 @@ pub struct Row<'a> {
 /// The cells that are compared: of one target at a time, and not of a publication.
 pub fn rows<'a>(cells: &'a [Cell], targets: &[&str]) -> Vec<Row<'a>> {
     let mut rows: Vec<Row> = Vec::new();
+    let mut of_targets: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| !cell.together && cell.provenance != Provenance::Published) {
+        of_targets.entry(&cell.target).or_default().push(cell);
+    }
+    let mut places: BTreeMap<(&str, &str, usize), usize> = BTreeMap::new();
     for (place, target) in targets.iter().enumerate() {
         let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        let own = |cell: &&Cell| cell.target == *target && !cell.together && cell.provenance != Provenance::Published;
-        for cell in cells.iter().filter(own) {
+        for cell in of_targets.get(target).into_iter().flatten() {
             let name = (cell.program.as_str(), cell.phase.as_str());
             let number = seen.entry(name).or_default();
             let key = (name.0, name.1, *number);
             *number += 1;
-            let row = match rows.iter().position(|row| row.key == key) {
-                Some(row) => row,
-                None => {
-                    rows.push(Row { key, cells: vec![None; targets.len()] });
-                    rows.len() - 1
-                }
-            };
+            let row = *places.entry(key).or_insert(rows.len());
+            if row == rows.len() {
+                rows.push(Row { key, cells: vec![None; targets.len()] });
+            }
             rows[row].cells[place] = Some(cell);
         }
     }

@@ -167,8 +167,8 @@ pub struct Lone {
     pub measured: bool,
 }
 
-/// What cells are called.
-pub type Naming = fn(&Cell, &[Cell]) -> String;
+/// The names that cells have in a list of them.
+pub type Naming = for<'a> fn(&'a [Cell]) -> Box<dyn Fn(&Cell) -> String + 'a>;
 
 /// Compares two runs, each under its name.
 pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, naming: Naming) -> Compared {
@@ -177,15 +177,17 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
     let is_one_seed = first.run.seed == second.run.seed;
     let estimates: Vec<Option<Found>> = pairs.iter().map(|(then, now)| found(then, now, is_one_seed)).collect();
     let judged = judge_found(&estimates, margin);
+    let [names_then, names_now] = [first, second].map(|document| naming(&document.cells));
     let cells = pairs.iter().zip(estimates.iter().zip(judged)).map(|((then, now), (found, judged))| {
         let unguarded = guard::obstacle(then, now, found.as_ref(), second.run.interrupted);
-        let cell = compared_cell((then, now), naming(now, &second.cells), found.as_ref().zip(judged), margin);
+        let cell = compared_cell((then, now), names_now(now), found.as_ref().zip(judged), margin);
         ComparedCell { unguarded, ..cell }
     });
     let cells: Vec<ComparedCell> = cells.collect();
-    let lone = |cells: &[&Cell], all: &[Cell]| cells.iter().map(|cell| lone(cell, naming(cell, all))).collect();
-    let named: Vec<(String, &Cell, &Cell)> =
-        pairs.iter().map(|(then, now)| (naming(now, &second.cells), *then, *now)).collect();
+    let lone = |cells: &[&Cell], names: &dyn Fn(&Cell) -> String| -> Vec<Lone> {
+        cells.iter().map(|cell| lone(cell, names(cell))).collect()
+    };
+    let named: Vec<(String, &Cell, &Cell)> = pairs.iter().map(|(then, now)| (names_now(now), *then, *now)).collect();
     // 5
     let is_real = pairs.iter().any(|(then, now)| !(is_simulated(then) && is_simulated(now)));
     let environment = around(&first.run, &second.run, &named);
@@ -198,8 +200,8 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
         margin,
         environment,
         cells,
-        only_then: lone(&only_then, &first.cells),
-        only_now: lone(&only_now, &second.cells),
+        only_then: lone(&only_then, &names_then),
+        only_now: lone(&only_now, &names_now),
         marks: has_order.then(|| order(&first.run, &second.run)).into_iter().chain(changed).collect(),
         fail_if: Vec::new(),
     }

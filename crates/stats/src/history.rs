@@ -126,8 +126,9 @@ pub fn history(samples: &[Sample], margin: f64, limit: usize, naming: Naming) ->
     }
     // Each is named as the latest of it is, among the latest of all.
     let latest: Vec<Cell> = series.iter().filter_map(|samples| Some(samples.last()?.cell.clone())).collect();
+    let names = naming(&latest);
     let past = |(samples, latest_cell): (&Vec<&Sample>, &Cell)| Past {
-        name: naming(latest_cell, &latest),
+        name: names(latest_cell),
         preset: latest_cell.preset.clone(),
         program: latest_cell.program.clone(),
         phase: latest_cell.phase.clone(),
@@ -141,12 +142,20 @@ pub fn history(samples: &[Sample], margin: f64, limit: usize, naming: Naming) ->
 
 fn times(samples: &[&Sample], margin: f64, limit: usize) -> Vec<Time> {
     let first = samples.len().saturating_sub(limit);
-    (first..samples.len()).map(|place| time(samples[place], &samples[..place], margin)).collect()
+    let (mut times, mut before, mut measured) = (Vec::new(), None, None);
+    for (place, sample) in samples.iter().enumerate() {
+        if place >= first {
+            times.push(time(sample, (before, measured), margin));
+        }
+        before = Some(*sample);
+        measured = if sample.cell.rate.is_some() { before } else { measured };
+    }
+    times
 }
 
-fn time(sample: &Sample, before: &[&Sample], margin: f64) -> Time {
+/// A time, with the one before, and the last one before that was measured.
+fn time(sample: &Sample, (before, measured): (Option<&Sample>, Option<&Sample>), margin: f64) -> Time {
     let Sample { run, info, cell, .. } = sample;
-    let measured = before.iter().rev().find(|sample| sample.cell.rate.is_some()).copied();
     // 2
     let found = measured.and_then(|then| found(&then.cell, cell, then.info.seed == info.seed));
     let judged = judge_found(&[found], margin).pop().flatten();
@@ -166,7 +175,7 @@ fn time(sample: &Sample, before: &[&Sample], margin: f64) -> Time {
             finding: finding(judged.verdict),
         }),
         // 3
-        environment: measured.or(before.last().copied()).map_or_else(Vec::new, |then| around(then, sample)),
+        environment: measured.or(before).map_or_else(Vec::new, |then| around(then, sample)),
     }
 }
 

@@ -86,9 +86,10 @@ impl Goal {
         let rows = rows(cells, &names);
         let all = self.compare(&rows, names.len());
         let told = |one: &Compared, name: String| one.comparison(&rows, &names, name, self.margin);
+        let cell_name = report::cell_names(cells);
         let of_rows = all.iter().filter_map(|one| {
             let cell = rows[one.row?].cells.iter().flatten().next()?;
-            Some(told(one, report::cell_name(cell, cells)))
+            Some(told(one, cell_name(cell)))
         });
         let purpose = self.purpose.as_ref().map(|purpose| Purpose {
             name: purpose.name.clone(),

@@ -108,7 +108,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         }
         remark!("{} and {} are one run: it is as fast as itself", then.0, now.0);
     }
-    let mut compared = compare(then, now, arguments.margin, report::cell_name);
+    let mut compared = compare(then, now, arguments.margin, report::cell_names);
     if compared.cells.is_empty() {
         return Err(nothing_shared([then, now]).into());
     }

@@ -73,7 +73,7 @@ pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
         return Err(unknown(&format!("{} on {target}", arguments.program), places.into_iter().collect()));
     }
     let limit = arguments.limit.map_or(usize::MAX, |limit| limit as usize);
-    let history = history(&samples, MARGIN, limit, report::cell_name);
+    let history = history(&samples, MARGIN, limit, report::cell_names);
     let text = match layout {
         Tabular::Table => report::history::table(&history, arguments.output.page()),
         Tabular::Markdown => report::history::markdown(&history),

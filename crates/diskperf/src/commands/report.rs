@@ -1,6 +1,7 @@
 //! `diskperf report [RUN|FILE]... -o report.html`: runs as a page for a browser, as Markdown for a pull request, and their
 //! charts as files.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,6 @@ use clap::{Args, ValueEnum};
 use report::chart::{self, Chart, Subject};
 use report::html::{self, Detail};
 use report::plain::line;
-use serde_json::Value;
 use stats::Document;
 use stats::replication::PaperDocument;
 use units::Bytes;
@@ -60,7 +60,14 @@ enum ReportFormat {
 struct Reported {
     name: String,
     document: Document,
-    shown: Document,
+    /// Another one only if there is anything that a terminal would obey.
+    plain: Option<Document>,
+}
+
+impl Reported {
+    fn shown(&self) -> &Document {
+        self.plain.as_ref().unwrap_or(&self.document)
+    }
 }
 
 /// Runs the command.
@@ -78,7 +85,11 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     for typed in named {
         document::spared(typed, arguments.file.as_deref())?;
         let document = document::named(typed, &arguments.store)?;
-        runs.push(Reported { name: name(typed, &document), shown: document::plain(&document).into_owned(), document });
+        let plain = match document::plain(&document) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(plain) => Some(plain),
+        };
+        runs.push(Reported { name: name(typed, &document), plain, document });
     }
     let is_drawn = arguments.svg.is_some() || arguments.format == ReportFormat::Html;
     let paper = (arguments.paper && is_drawn).then(paper::all_tables).transpose()?;
@@ -89,7 +100,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
         let text = match arguments.format {
             ReportFormat::Html => page(&runs, paper.as_ref()),
             ReportFormat::Markdown => {
-                let texts = runs.iter().map(|run| Ok(report::markdown(&run.name, &run.shown)));
+                let texts = runs.iter().map(|run| Ok(report::markdown(&run.name, run.shown())));
                 let paper = arguments.paper.then(|| Ok(format!("```text\n{}```\n", paper::all_text()?)));
                 texts.chain(paper).collect::<Result<Vec<String>, Error>>()?.join("\n")
             }
@@ -115,13 +126,13 @@ fn name(typed: &Path, document: &Document) -> String {
 }
 
 fn page(runs: &[Reported], paper: Option<&PaperDocument>) -> String {
-    let published: Vec<_> = runs.iter().map(|run| published_beside(&run.shown)).collect();
+    let published: Vec<_> = runs.iter().map(|run| published_beside(run.shown())).collect();
     let json: Vec<_> = runs.iter().map(|run| |detail| embedded(&run.document, detail)).collect();
     let runs: Vec<html::Run> = runs
         .iter()
         .zip(&published)
         .zip(&json)
-        .map(|((run, published), json)| html::Run { name: &run.name, document: &run.shown, published, json })
+        .map(|((run, published), json)| html::Run { name: &run.name, document: run.shown(), published, json })
         .collect();
     html::page(&runs, paper)
 }
@@ -129,24 +140,22 @@ fn page(runs: &[Reported], paper: Option<&PaperDocument>) -> String {
 /// The page of one run.
 #[cfg(test)]
 pub fn page_of(document: &Document, shown: &Document) -> String {
-    let run = Reported { name: "run".to_owned(), document: document.clone(), shown: shown.clone() };
+    let run = Reported { name: "run".to_owned(), document: document.clone(), plain: Some(shown.clone()) };
     page(&[run], None)
 }
 
 /// The document as other programs read it, in this detail.
 fn embedded(document: &Document, detail: Detail) -> String {
-    let mut value = serde_json::to_value(document).expect("plain data");
-    let cells = value["cells"].as_array_mut().into_iter().flatten();
-    for rounds in cells.filter_map(|cell| cell["rounds"].as_array_mut()) {
-        match detail {
-            Detail::Whole => {}
-            Detail::WithoutIntervals => rounds.iter_mut().filter_map(Value::as_object_mut).for_each(|round| {
-                round.remove("intervals");
-            }),
-            Detail::WithoutRounds | Detail::WithoutRates | Detail::Nothing => rounds.clear(),
+    let mut document = Cow::Borrowed(document);
+    if detail != Detail::Whole {
+        for cell in &mut document.to_mut().cells {
+            match detail {
+                Detail::WithoutIntervals => cell.rounds.iter_mut().for_each(|round| round.intervals.clear()),
+                _ => cell.rounds.clear(),
+            }
         }
     }
-    dense(&value)
+    dense(&document)
 }
 
 /// What the file of a chart is called.
@@ -178,7 +187,7 @@ fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &
         }
         known => known.is_some(),
     };
-    let of_run = |run: &Reported| [chart::charts(&run.shown), chart::paper(&published_beside(&run.shown))].concat();
+    let of_run = |run: &Reported| [chart::charts(run.shown()), chart::paper(&published_beside(run.shown()))].concat();
     let mut sets: Vec<Vec<Chart>> = runs.iter().map(of_run).collect();
     sets.extend(paper.map(|paper| chart::paper(&paper.cells)));
     let is_one = sets.len() == 1;

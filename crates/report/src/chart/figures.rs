@@ -1,8 +1,11 @@
 //! What charts say of a cell in words, and in which order they name targets.
 
+use std::collections::BTreeMap;
+
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::words::listed;
+use crate::names::different;
 use crate::numbers::{RUNS, figure, significant, supported_digits, time_each};
 use crate::plain;
 
@@ -15,6 +18,7 @@ const COLOURS: usize = 6;
 /// What a chart tells apart: the targets of a document in the order of the run, whatever else has cells behind them.
 pub(super) struct Names<'a> {
     names: Vec<&'a str>,
+    places: BTreeMap<&'a str, usize>,
 }
 
 impl<'a> Names<'a> {
@@ -25,23 +29,19 @@ impl<'a> Names<'a> {
             .cells
             .iter()
             .filter(|cell| !cell.together && (with_published || cell.provenance != Provenance::Published));
-        let mut names: Vec<&str> = Vec::new();
-        for name in own.chain(alone.map(|cell| cell.target.as_str())) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        Names { names }
+        let names = different(own.chain(alone.map(|cell| cell.target.as_str())));
+        let places = names.iter().enumerate().map(|(place, name)| (*name, place)).collect();
+        Names { names, places }
     }
 
     /// The class of its colour; of several at once, that of none.
     pub(super) fn class(&self, name: &str) -> String {
-        self.names.iter().position(|other| *other == name).map_or_else(|| "all".to_owned(), class)
+        self.places.get(name).map_or_else(|| "all".to_owned(), |place| class(*place))
     }
 
     /// Its name as that of a series; nothing where there is but one, or where several are meant.
     pub(super) fn series(&self, name: &str) -> String {
-        let is_one_of_many = self.names.len() > 1 && self.names.contains(&name);
+        let is_one_of_many = self.names.len() > 1 && self.places.contains_key(name);
         if is_one_of_many { plain::line(name).into_owned() } else { String::new() }
     }
 

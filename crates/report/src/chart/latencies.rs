@@ -11,7 +11,7 @@ use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::words::{shared, width};
 use super::{Chart, NARROW, Subject};
-use crate::rows;
+use crate::names::{CellNames, grouped};
 
 /// What the percentiles of a cell are drawn in.
 const STRIP: f64 = 15.0;
@@ -49,14 +49,8 @@ fn times(latency: Latency) -> [Option<u64>; 5] {
 }
 
 fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell, Latency)], scale: &Scale) -> Chart {
-    let mut rows: Vec<(String, Vec<&(&Cell, Latency)>)> = Vec::new();
-    for cell in cells.iter().take(MOST_BARS) {
-        let name = rows::name(cell.0, &document.cells);
-        match rows.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, cells)) => cells.push(cell),
-            None => rows.push((name, vec![cell])),
-        }
-    }
+    let cell_names = CellNames::of(&document.cells);
+    let mut rows = grouped(cells.iter().take(MOST_BARS).map(|cell| (cell_names.name(cell.0), cell)));
     let shared = shared(rows.iter_mut().map(|(name, _)| name));
     let is_alone = names.each().len() == 1;
     let lines = |name: &str, cells: &[&(&Cell, Latency)]| {

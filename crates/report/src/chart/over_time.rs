@@ -19,8 +19,8 @@ use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::thinned::thinned;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
+use crate::names::{CellNames, grouped};
 use crate::numbers::{RUNS, significant, time_each};
-use crate::rows;
 
 /// The most charts of a document: a page is to stay small.
 const MOST_CHARTS: usize = 6;
@@ -59,22 +59,18 @@ struct Program<'a> {
 /// A chart for each program that took long enough.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::of(document, false);
-    let mut programs: Vec<Program> = Vec::new();
     let is_drawn = |cell: &&Cell| !cell.together && cell.rate.is_some() && cell.provenance != Provenance::Published;
     // 2.
     let has_all_rounds = document.run.preset.as_deref() == Some("device");
-    for cell in document.cells.iter().filter(is_drawn) {
-        let name = rows::name(cell, &document.cells);
-        match programs.iter_mut().find(|program| program.name == name) {
-            Some(program) => program.cells.push(cell),
-            None => programs.push(Program { name, cells: vec![cell], has_all_rounds }),
-        }
-    }
+    let cell_names = CellNames::of(&document.cells);
+    let drawn = grouped(document.cells.iter().filter(is_drawn).map(|cell| (cell_names.name(cell), cell)));
+    let mut programs: Vec<Program> =
+        drawn.into_iter().map(|(name, cells)| Program { name, cells, has_all_rounds }).collect();
     // 3.
     programs.retain(|program| program.longest() >= LEAST_INTERVALS);
     // 4.
     let mut order: Vec<usize> = (0..programs.len()).collect();
-    order.sort_by_key(|place| {
+    order.sort_by_cached_key(|place| {
         let program = &programs[*place];
         let is_marked = program.cells.iter().flat_map(|cell| &cell.marks).any(|mark| is_of_time(mark.code));
         (std::cmp::Reverse((is_marked, program.longest())), *place)

@@ -1,6 +1,8 @@
 //! What was published beside what was found here: of a run's own document, and of the tables of 1983 with the simulated
 //! machines.
 
+use std::collections::BTreeMap;
+
 use stats::replication::Comparison;
 use stats::{Cell, Document, Provenance, Rate};
 
@@ -9,45 +11,45 @@ use super::figures::{self, Names, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
-use super::{Chart, NARROW, Subject, sweep};
+use super::sweep::Swept;
+use super::{Chart, NARROW, Subject};
+use crate::names::{CellNames, grouped};
 use crate::numbers::significant;
-use crate::rows;
 
 /// A chart for each unit of what is published, with the run's own cells of the same program and phase. Of a sweep the
 /// curves say it.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let is_published = |cell: &&Cell| cell.provenance == Provenance::Published && !sweep::shows(document, cell);
-    let published: Vec<&Cell> = document.cells.iter().filter(is_published).collect();
-    let is_same = |one: &Cell, other: &Cell| one.program == other.program && one.phase == other.phase;
-    let own =
-        |cell: &&Cell| cell.provenance != Provenance::Published && published.iter().any(|other| is_same(cell, other));
-    let own: Vec<&Cell> = document.cells.iter().filter(own).collect();
-    let names = Names::of(document, true);
-    let mut panels: Vec<(&Rate, Vec<Group>, Vec<String>)> = Vec::new();
-    for cell in &published {
+    let swept = Swept::of(document);
+    let is_published = |cell: &&Cell| cell.provenance == Provenance::Published && !swept.shows(cell);
+    let mut own: BTreeMap<(&str, &str), Vec<&Cell>> = BTreeMap::new();
+    for cell in document.cells.iter().filter(|cell| cell.provenance != Provenance::Published) {
+        own.entry((&cell.program, &cell.phase)).or_default().push(cell);
+    }
+    let (names, cell_names) = (Names::of(document, true), CellNames::of(&document.cells));
+    let mut panels: Vec<(&Rate, Vec<(String, &Cell)>)> = Vec::new();
+    for cell in document.cells.iter().filter(is_published) {
         let Some(rate) = &cell.rate else { continue };
-        let place = match panels.iter().position(|(other, ..)| other.base == rate.base) {
+        // There are three bases.
+        let place = match panels.iter().position(|(other, _)| other.base == rate.base) {
             Some(place) => place,
             None => {
-                panels.push((rate, Vec::new(), Vec::new()));
+                panels.push((rate, Vec::new()));
                 panels.len() - 1
             }
         };
-        let (unit, groups, told) = &mut panels[place];
-        let heading = rows::name(cell, &document.cells);
-        told.push(format!("{heading} in {} {}", cell.target, figures::said(cell)));
-        let bars = groups.iter_mut().find(|group| group.heading == heading);
-        let beside = own.iter().filter(|other| is_same(cell, other));
-        let mine = |cell: &&&Cell| bar(&names, cell, unit);
-        let bar = bar(&names, cell, unit);
-        match bars {
-            Some(group) => group.bars.push(bar),
-            None => {
-                groups.push(Group { heading, bars: [bar].into_iter().chain(beside.map(|cell| mine(&cell))).collect() })
-            }
-        }
+        panels[place].1.push((cell_names.name(cell), cell));
     }
-    let chart = |(rate, groups, told): (&Rate, Vec<Group>, Vec<String>)| {
+    // Behind the first publication of a name is what was found here.
+    let group = |rate: &Rate, (heading, published): (String, Vec<&Cell>)| {
+        let beside = published.first().and_then(|cell| own.get(&(&*cell.program, &*cell.phase)));
+        let (first, others) = published.split_at(1);
+        let cells = first.iter().chain(beside.into_iter().flatten()).chain(others);
+        Group { heading, bars: cells.map(|cell| bar(&names, cell, rate)).collect() }
+    };
+    let chart = |(rate, published): (&Rate, Vec<(String, &Cell)>)| {
+        let said = |(heading, cell): &(String, &Cell)| format!("{heading} in {} {}", cell.target, figures::said(cell));
+        let told: Vec<String> = published.iter().map(said).collect();
+        let groups: Vec<Group> = grouped(published).into_iter().map(|named| group(rate, named)).collect();
         let (svg, height) = bars::draw(&groups, scale::number);
         let frame = Frame {
             subject: Subject::Paper,
@@ -87,25 +89,12 @@ const KEY: f64 = 22.0;
 /// The tables of 1983: of each table and file system a chart, of each figure the printed one and the simulated one on
 /// one line.
 pub(super) fn tables(cells: &[Comparison]) -> Vec<Chart> {
-    let name = |cell: &Comparison| (cell.table.clone(), cell.file_system.clone());
-    let mut tables: Vec<((String, String), Vec<&Comparison>)> = Vec::new();
-    for cell in cells {
-        match tables.iter_mut().find(|(other, _)| *other == name(cell)) {
-            Some((_, cells)) => cells.push(cell),
-            None => tables.push((name(cell), vec![cell])),
-        }
-    }
+    let tables = grouped(cells.iter().map(|cell| ((&*cell.table, &*cell.file_system), cell)));
     tables.iter().map(|((table, file_system), cells)| table_chart(table, file_system, cells)).collect()
 }
 
 fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
-    let mut rows: Vec<(&str, Vec<&Comparison>)> = Vec::new();
-    for cell in cells {
-        match rows.iter_mut().find(|(other, _)| *other == cell.configuration) {
-            Some((_, cells)) => cells.push(cell),
-            None => rows.push((&cell.configuration, vec![cell])),
-        }
-    }
+    let rows = grouped(cells.iter().map(|cell| (&*cell.configuration, *cell)));
     let printed = |cell: &Comparison| cell.published.kbytes_per_sec.map(f64::from);
     let ends = cells.iter().flat_map(|cell| [Some(cell.simulated.kbytes_per_sec), printed(cell)]).flatten();
     let scale = Scale::linear(ends);

@@ -1,6 +1,6 @@
 //! How fast each program was: a chart for each unit, a bar for each target.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Cell, Document, Provenance};
 
@@ -8,10 +8,13 @@ use super::bars::{self, Bar, Group};
 use super::figures::{self, Names};
 use super::frame::{BASE, Frame, LINE};
 use super::svg::{Along, Anchor};
+use super::sweep::Swept;
+use super::together::Alone;
 use super::words::{lines, listed, shared};
-use super::{Chart, NARROW, Subject, scale, sweep, together};
+use super::{Chart, NARROW, Subject, scale};
+use crate::names::{CellNames, different, grouped};
 use crate::numbers::RUNS;
-use crate::{plain, rows};
+use crate::plain;
 
 /// The most bars of a chart: `quick` on three targets has 39. What there is beyond that stands in the table.
 pub(super) const MOST_BARS: usize = 40;
@@ -22,50 +25,62 @@ const ABOVE_WORDS: f64 = 6.0;
 /// A chart for each unit, of the cells that no other chart shows.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::of(document, false);
-    let is_shown = |cell: &&Cell| {
-        cell.provenance != Provenance::Published && !sweep::shows(document, cell) && !together::shows(document, cell)
-    };
+    let (swept, together) = (Swept::of(document), Alone::of(document));
+    let is_shown =
+        |cell: &&Cell| cell.provenance != Provenance::Published && !swept.shows(cell) && !together.shows(cell);
     let cells: Vec<&Cell> = document.cells.iter().filter(is_shown).collect();
-    let mut units: Vec<&str> = Vec::new();
-    for unit in cells.iter().filter_map(|cell| Some(cell.rate.as_ref()?.unit.as_str())) {
-        if !units.contains(&unit) {
-            units.push(unit);
-        }
-    }
-    let of_unit = |unit: &&str| -> Vec<&Cell> {
-        cells.iter().copied().filter(|cell| self::unit(&cells, cell) == Some(*unit)).collect()
-    };
+    let units = different(cells.iter().filter_map(|cell| own_unit(cell)));
+    let of_cells = Units::of(&cells);
+    let mut of_units: BTreeMap<Option<&str>, Vec<&Cell>> =
+        grouped(cells.iter().map(|cell| (of_cells.unit(cell), *cell))).into_iter().collect();
+    let cell_names = CellNames::of(&document.cells);
     let last = units.last().copied();
-    let without: Vec<&Cell> = cells.iter().copied().filter(|cell| unit(&cells, cell).is_none()).collect();
-    let without = |unit: &str| if last == Some(unit) { &without[..] } else { &[] };
-    units.iter().map(|unit| chart(document, &names, unit, &of_unit(unit), without(unit))).collect()
+    let of_unit = |unit| {
+        let without_unit = if last == Some(unit) { of_units.remove(&None) } else { None };
+        let cells = of_units.remove(&Some(unit)).unwrap_or_default();
+        chart((&names, &cell_names), unit, &cells, &without_unit.unwrap_or_default())
+    };
+    units.into_iter().map(of_unit).collect()
 }
 
-/// The unit of a cell. What was not measured has that of its phase, or that of another phase of its program; or none.
-fn unit<'a>(cells: &[&'a Cell], cell: &'a Cell) -> Option<&'a str> {
-    fn own(cell: &Cell) -> Option<&str> {
-        Some(cell.rate.as_ref()?.unit.as_str())
+fn own_unit(cell: &Cell) -> Option<&str> {
+    Some(cell.rate.as_ref()?.unit.as_str())
+}
+
+/// The units of programs, and of their phases: those of the first that was measured.
+struct Units<'a> {
+    of_phase: BTreeMap<(&'a str, &'a str), &'a str>,
+    of_program: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Units<'a> {
+    fn of(cells: &[&'a Cell]) -> Units<'a> {
+        let mut units = Units { of_phase: BTreeMap::new(), of_program: BTreeMap::new() };
+        for (cell, unit) in cells.iter().filter_map(|cell| Some((*cell, own_unit(cell)?))) {
+            units.of_phase.entry((&cell.program, &cell.phase)).or_insert(unit);
+            units.of_program.entry(&cell.program).or_insert(unit);
+        }
+        units
     }
-    let same = |other: &&&Cell| other.program == cell.program;
-    let same_phase = cells.iter().filter(same).filter(|other| other.phase == cell.phase).find_map(|other| own(other));
-    own(cell).or(same_phase).or_else(|| cells.iter().filter(same).find_map(|other| own(other)))
+
+    /// The unit of a cell. What was not measured has that of its phase, or that of another phase of its program; or none.
+    fn unit(&self, cell: &'a Cell) -> Option<&'a str> {
+        let of_phase = || self.of_phase.get(&(&*cell.program, &*cell.phase)).copied();
+        own_unit(cell).or_else(of_phase).or_else(|| self.of_program.get(cell.program.as_str()).copied())
+    }
 }
 
 /// What was measured comes first; what has no unit stands below it in words, each program once.
-fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell], without_unit: &[&Cell]) -> Chart {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut ordered: Vec<(String, &Cell)> =
-        cells.iter().map(|cell| (rows::name(cell, &document.cells), *cell)).collect();
+fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell], without_unit: &[&Cell]) -> Chart {
+    let mut ordered: Vec<(String, &Cell)> = cells.iter().map(|cell| (cell_names.name(cell), *cell)).collect();
     let measured: BTreeSet<String> =
         ordered.iter().filter(|(_, cell)| cell.rate.is_some()).map(|(name, _)| name.clone()).collect();
     ordered.sort_by_key(|(name, _)| !measured.contains(name));
-    for (name, cell) in ordered.into_iter().take(MOST_BARS) {
+    let bars = ordered.into_iter().take(MOST_BARS).map(|(name, cell)| {
         let bar = bar(names, cell, &name);
-        match groups.iter_mut().find(|group| group.heading == name) {
-            Some(group) => group.bars.push(bar),
-            None => groups.push(Group { heading: name, bars: vec![bar] }),
-        }
-    }
+        (name, bar)
+    });
+    let mut groups: Vec<Group> = grouped(bars).into_iter().map(|(heading, bars)| Group { heading, bars }).collect();
     let shared = shared(groups.iter_mut().map(|group| &mut group.heading));
     let of_group = |group: &Group| {
         let figures = group.bars.iter().map(|bar| format!("{} {}", bar.label, bar.said).trim_start().to_owned());
@@ -75,9 +90,7 @@ fn chart(document: &Document, names: &Names, unit: &str, cells: &[&Cell], withou
     let is_time = unit == RUNS;
     let (mut svg, mut height) = bars::draw(&groups, if is_time { scale::seconds } else { scale::number });
     let title = if is_time { "Time of a run, shorter is faster".to_owned() } else { format!("Rate in {unit}") };
-    let mut missing: Vec<String> = without_unit.iter().map(|cell| rows::name(cell, &document.cells)).collect();
-    let mut seen = BTreeSet::new();
-    missing.retain(|name| seen.insert(name.clone()));
+    let missing = different(without_unit.iter().map(|cell| cell_names.name(cell)));
     if !missing.is_empty() {
         let words = format!("n.m.: {}", listed(&missing, MOST_BARS, ", "));
         height += ABOVE_WORDS;

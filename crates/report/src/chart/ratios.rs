@@ -1,6 +1,8 @@
 //! What a comparison came to: of each program the ratio of two targets with its interval, on an axis around 1 where the
 //! margin is shaded. A verdict is told by a shape and by words.
 
+use std::collections::BTreeMap;
+
 use stats::choice::every_two;
 use stats::stages::{Step, steps};
 use stats::{Choice, Comparison, Document, Verdict};
@@ -11,6 +13,7 @@ use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::words::fitted;
 use super::{Chart, NARROW, Subject};
+use crate::choice::of_targets;
 use crate::numbers::significant;
 
 /// What an interval is drawn in.
@@ -29,13 +32,14 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let stages: Vec<&str> = choice.stages.iter().map(|stage| stage.target.as_str()).collect();
     let targets: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
     let place = |name: &str| targets.iter().position(|target| *target == name).unwrap_or(0);
+    let of_use = of_targets(choice.purpose.iter().flat_map(|purpose| &purpose.comparisons));
+    let of_programs = of_targets(&choice.comparisons);
     let of_two = |step: Option<Step>, [first, second]: [&str; 2]| {
-        let use_of = choice.purpose.iter().flat_map(|purpose| &purpose.comparisons);
-        let pairs: Vec<(bool, &Comparison)> = use_of
-            .map(|pair| (true, pair))
-            .chain(choice.comparisons.iter().map(|pair| (false, pair)))
-            .filter(|(_, pair)| pair.first == first && pair.second == second)
-            .collect();
+        let both = [(true, &of_use), (false, &of_programs)];
+        let pairs = both
+            .into_iter()
+            .flat_map(|(is_use, all)| all.get(&[first, second]).into_iter().flatten().map(move |pair| (is_use, *pair)));
+        let pairs: Vec<(bool, &Comparison)> = pairs.collect();
         let sides = [(place(first), first), (place(second), second)];
         (!pairs.is_empty()).then(|| chart(choice, step, sides, &pairs))
     };
@@ -51,11 +55,14 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
 
 /// The target that is faster in most comparisons, less those in which another is; the first of several.
 fn best(choice: &Choice, targets: &[&str]) -> usize {
-    let won = |target: &str| -> i64 {
-        let of = choice.comparisons.iter().filter(|pair| pair.first == target || pair.second == target);
-        let each = of.filter_map(|pair| Some(if pair.faster.as_deref()? == target { 1 } else { -1 }));
-        each.sum()
-    };
+    let mut won: BTreeMap<&str, i64> = BTreeMap::new();
+    for pair in &choice.comparisons {
+        let Some(faster) = pair.faster.as_deref() else { continue };
+        for target in [pair.first.as_str(), &pair.second] {
+            *won.entry(target).or_default() += if target == faster { 1 } else { -1 };
+        }
+    }
+    let won = |target: &str| won.get(target).copied().unwrap_or(0);
     (0..targets.len()).max_by_key(|place| (won(targets[*place]), std::cmp::Reverse(*place))).unwrap_or(0)
 }
 

@@ -11,7 +11,7 @@ use super::rates::MOST_BARS;
 use super::svg::{Along, Anchor, Svg};
 use super::words::{BOLD, fitted, shared, width};
 use super::{Chart, NARROW, Subject};
-use crate::rows;
+use crate::names::{CellNames, grouped};
 
 /// A bar that words stand in.
 const HIGH: f64 = 17.0;
@@ -105,14 +105,8 @@ fn owners(bars: &[Bar]) -> Vec<String> {
 fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) -> Chart {
     let shown = &bars[..bars.len().min(MOST_BARS)];
     let is_one_target = bars.iter().all(|bar| bar.cell.target == bars[0].cell.target);
-    let mut rows: Vec<(String, Vec<&Bar>)> = Vec::new();
-    for bar in shown {
-        let name = rows::name(bar.cell, &document.cells);
-        match rows.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, bars)) => bars.push(bar),
-            None => rows.push((name, vec![bar])),
-        }
-    }
+    let names = CellNames::of(&document.cells);
+    let mut rows = grouped(shown.iter().map(|bar| (names.name(bar.cell), bar)));
     let shared = shared(rows.iter_mut().map(|(name, _)| name));
     let lines = |name: &str, bars: &[&Bar]| {
         let heading = Heading::of(name);

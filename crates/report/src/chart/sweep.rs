@@ -1,7 +1,7 @@
 //! Seconds over the size of a buffer, both by ratios: the tables of *The Linux Programming Interface*, chapter 13, as
 //! curves. What a call costs is the slope on the left, what the bytes cost the level on the right.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::execution::Execution;
 use stats::{Cell, Document};
@@ -12,6 +12,7 @@ use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::words::fitted;
 use super::{Chart, NARROW, Subject};
+use crate::names::grouped;
 use crate::numbers::significant;
 use crate::plain;
 
@@ -28,41 +29,48 @@ struct Curve<'a> {
     cells: Vec<&'a Cell>,
 }
 
-/// Whether the cell stands in this chart, and needs to be in no other.
-pub(super) fn shows(document: &Document, cell: &Cell) -> bool {
-    is_swept(document, &cell.program) && cell.number("buffer_bytes").is_some()
+/// The programs of a document that were run with buffers of several sizes, with their cells.
+pub(super) struct Swept<'a> {
+    programs: BTreeMap<&'a str, Vec<&'a Cell>>,
 }
 
-fn is_swept(document: &Document, program: &str) -> bool {
-    let own = document.cells.iter().filter(|cell| cell.program == program && cell.measured);
-    own.filter_map(|cell| cell.number("buffer_bytes")).collect::<BTreeSet<u64>>().len() >= LEAST_SIZES
+impl<'a> Swept<'a> {
+    /// Those of this document.
+    pub(super) fn of(document: &'a Document) -> Swept<'a> {
+        let mut programs: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
+        for cell in &document.cells {
+            programs.entry(&cell.program).or_default().push(cell);
+        }
+        let sizes = |cells: &[&Cell]| -> BTreeSet<u64> {
+            cells.iter().filter(|cell| cell.measured).filter_map(|cell| cell.number("buffer_bytes")).collect()
+        };
+        programs.retain(|_, cells| sizes(cells).len() >= LEAST_SIZES);
+        Swept { programs }
+    }
+
+    /// Whether the cell stands in this chart, and needs to be in no other.
+    pub(super) fn shows(&self, cell: &Cell) -> bool {
+        self.programs.contains_key(cell.program.as_str()) && cell.number("buffer_bytes").is_some()
+    }
 }
 
 /// A chart for each program that was run with buffers of several sizes.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let programs: BTreeSet<&str> = document.cells.iter().map(|cell| cell.program.as_str()).collect();
-    programs
-        .into_iter()
-        .filter(|program| is_swept(document, program))
-        .filter_map(|program| chart(document, program))
-        .collect()
+    let swept = Swept::of(document);
+    swept.programs.iter().filter_map(|(program, cells)| chart(program, cells)).collect()
 }
 
 /// The curves of a program: by target and by how it syncs.
-fn curves<'a>(document: &'a Document, program: &str) -> Vec<Curve<'a>> {
-    let mut curves: Vec<Curve> = Vec::new();
-    let own = document.cells.iter().filter(|cell| cell.program == program && seconds(cell).is_some());
+fn curves<'a>(cells: &[&'a Cell]) -> Vec<Curve<'a>> {
+    let own = cells.iter().copied().filter(|cell| seconds(cell).is_some());
     let syncs: BTreeSet<Option<&str>> = own.clone().map(|cell| cell.word("sync")).collect();
-    for cell in own.filter(|cell| cell.number("buffer_bytes").is_some_and(|bytes| bytes > 0)) {
-        let name = match cell.word("sync").filter(|_| syncs.len() > 1) {
-            Some(sync) => format!("{}, sync {sync}", cell.target),
-            None => cell.target.clone(),
-        };
-        match curves.iter_mut().find(|curve| curve.name == name) {
-            Some(curve) => curve.cells.push(cell),
-            None => curves.push(Curve { name, cells: vec![cell] }),
-        }
-    }
+    let name = |cell: &Cell| match cell.word("sync").filter(|_| syncs.len() > 1) {
+        Some(sync) => format!("{}, sync {sync}", cell.target),
+        None => cell.target.clone(),
+    };
+    let drawn = own.filter(|cell| cell.number("buffer_bytes").is_some_and(|bytes| bytes > 0));
+    let curves = grouped(drawn.map(|cell| (name(cell), cell)));
+    let mut curves: Vec<Curve> = curves.into_iter().map(|(name, cells)| Curve { name, cells }).collect();
     curves.iter_mut().for_each(|curve| curve.cells.sort_by_key(|cell| cell.number("buffer_bytes")));
     curves.truncate(MOST_CURVES);
     curves
@@ -72,8 +80,8 @@ fn seconds(cell: &Cell) -> Option<f64> {
     Execution::of(cell).map(|execution| execution.elapsed_s).filter(|seconds| *seconds > 0.0)
 }
 
-fn chart(document: &Document, program: &str) -> Option<Chart> {
-    let curves = curves(document, program);
+fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
+    let curves = curves(cells);
     let cells = || curves.iter().flat_map(|curve| curve.cells.iter().copied());
     // Files of several sizes are compared by the megabyte.
     let files: BTreeSet<Option<u64>> = cells().map(|cell| cell.number("file_bytes")).collect();

@@ -1,8 +1,10 @@
 //! What programs reach that run at once, beside what each reaches alone: the sum were nothing shared, what the
 //! processors allow of it, and what was found.
 
+use std::collections::BTreeMap;
+
 use stats::bounds::{self, Bounds, Solo};
-use stats::{Cell, Document, Provenance};
+use stats::{Cell, Document, ParameterValue, Provenance};
 
 use super::figures::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along};
@@ -10,8 +12,8 @@ use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Svg};
 use super::words::{fitted, shared, width};
 use super::{Chart, NARROW, Subject};
+use crate::names::{CellNames, grouped};
 use crate::numbers::{significant, supported, supported_digits};
-use crate::rows;
 
 /// A bar.
 const HIGH: f64 = 11.0;
@@ -27,23 +29,56 @@ struct Both<'a> {
     bounds: Bounds,
 }
 
+/// What names a program wherever it runs: its names, its settings, and what its rate counts.
+type Identity<'a> = ([&'a str; 5], Vec<(&'a String, &'a ParameterValue)>);
+
+/// The programs of a document that ran alone.
+pub(super) struct Alone<'a> {
+    document: &'a Document,
+    cells: BTreeMap<Identity<'a>, Vec<&'a Cell>>,
+}
+
+impl<'a> Alone<'a> {
+    /// Those of this document.
+    pub(super) fn of(document: &'a Document) -> Alone<'a> {
+        let mut cells: BTreeMap<Identity, Vec<&Cell>> = BTreeMap::new();
+        // Nothing is looked up if nothing ran at once.
+        if document.cells.iter().any(|cell| cell.together) {
+            for cell in document.cells.iter().filter(|cell| !cell.together) {
+                if let Some(identity) = identity(cell) {
+                    cells.entry(identity).or_default().push(cell);
+                }
+            }
+        }
+        Alone { document, cells }
+    }
+
+    /// Whether the cell stands in this chart, and needs to be in no other: what ran at once.
+    pub(super) fn shows(&self, cell: &Cell) -> bool {
+        Both::of(self, cell).is_some()
+    }
+}
+
+/// Nothing if it has no rate.
+fn identity(cell: &Cell) -> Option<Identity<'_>> {
+    let provenance = match cell.provenance {
+        Provenance::Measured => "measured",
+        Provenance::Simulated => "simulated",
+        Provenance::Published => "published",
+    };
+    let unit = &cell.rate.as_ref()?.unit;
+    Some(([&cell.program, &cell.phase, &cell.preset, provenance, unit], settings(cell).collect()))
+}
+
 impl<'a> Both<'a> {
-    fn of(document: &'a Document, together: &'a Cell) -> Option<Both<'a>> {
+    fn of(every: &Alone<'a>, together: &'a Cell) -> Option<Both<'a>> {
         if !together.together {
             return None;
         }
-        let measured = together.rate.as_ref()?;
-        let is_part = |cell: &&Cell| {
-            !cell.together
-                && (&cell.program, &cell.phase, &cell.preset, cell.provenance)
-                    == (&together.program, &together.phase, &together.preset, together.provenance)
-                && settings(cell).eq(settings(together))
-                && cell.rate.as_ref().is_some_and(|rate| rate.unit == measured.unit)
-        };
-        let found: Vec<&Cell> = document.cells.iter().filter(is_part).collect();
+        let found = every.cells.get(&identity(together)?)?;
         // The drives of a simulated machine are equal: one of them stands for all.
         let alone = match (&found[..], together.targets as usize) {
-            (all, targets) if all.len() == targets => found,
+            (all, targets) if all.len() == targets => found.clone(),
             ([one], targets @ 2..=MOST) => vec![*one; targets],
             _ => return None,
         };
@@ -54,7 +89,7 @@ impl<'a> Both<'a> {
         let solos: Vec<Solo> = alone.iter().map(solo).collect::<Option<_>>()?;
         let processors = match together.provenance {
             Provenance::Simulated => 1.0,
-            Provenance::Measured | Provenance::Published => document.run.cpus as f64,
+            Provenance::Measured | Provenance::Published => every.document.run.cpus as f64,
         };
         Some(Both { together, alone, bounds: bounds::bounds(&solos, processors) })
     }
@@ -72,25 +107,12 @@ fn settings(cell: &Cell) -> impl Iterator<Item = (&String, &stats::ParameterValu
     cell.parameters.iter().filter(move |(key, _)| *key != "drives" && (is_simulated || *key != "file_system"))
 }
 
-/// Whether the cell stands in this chart, and needs to be in no other: what ran at once.
-pub(super) fn shows(document: &Document, cell: &Cell) -> bool {
-    Both::of(document, cell).is_some()
-}
-
 /// A chart for each unit.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let all: Vec<Both> = document.cells.iter().filter_map(|cell| Both::of(document, cell)).collect();
-    let mut units: Vec<&str> = Vec::new();
-    for unit in all.iter().map(|both| unit(both.together)) {
-        if !units.contains(&unit) {
-            units.push(unit);
-        }
-    }
-    let of_unit = |unit: &&str| {
-        let own: Vec<&Both> = all.iter().filter(|both| self::unit(both.together) == *unit).collect();
-        chart(document, unit, &own)
-    };
-    units.iter().map(of_unit).collect()
+    let alone = Alone::of(document);
+    let all: Vec<Both> = document.cells.iter().filter_map(|cell| Both::of(&alone, cell)).collect();
+    let of_units = grouped(all.iter().map(|both| (unit(both.together), both)));
+    of_units.iter().map(|(unit, own)| chart(document, unit, own)).collect()
 }
 
 fn unit(cell: &Cell) -> &str {
@@ -103,7 +125,8 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     let high = |cell: &Cell| cell.rate.as_ref().and_then(figures::interval).map_or(0.0, |(_, high)| high);
     let ends = all.iter().flat_map(|both| [both.bounds.free, value(both.together), high(both.together)]);
     let scale = Scale::linear(ends);
-    let mut headings: Vec<String> = all.iter().map(|both| rows::name(both.together, &document.cells)).collect();
+    let names = CellNames::of(&document.cells);
+    let mut headings: Vec<String> = all.iter().map(|both| names.name(both.together)).collect();
     let shared = shared(&mut headings);
     let foot = headings.iter().map(|name| Heading::of(name).height() + ROW).sum::<f64>();
     let mut svg = Svg::default();

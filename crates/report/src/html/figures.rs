@@ -7,7 +7,8 @@ use stats::{Cell, Document, MarkCode, Provenance};
 
 use super::parts::{Place, side, wide};
 use crate::glossary::{Entry, Topic};
-use crate::{header, rows};
+use crate::header;
+use crate::rows::{Rows, groups, state};
 
 /// A row of the table: the cell, and the words of all columns.
 type Row<'a> = (&'a Cell, Vec<String>);
@@ -15,10 +16,11 @@ type Row<'a> = (&'a Cell, Vec<String>);
 /// A row for each cell, in the order and the words of the table on a terminal, and behind it the marks. The rate stands
 /// first, where a phone shows it; a name stands once for the targets below each other.
 pub fn table(document: &Document, place: Place) -> Markup {
-    let columns = rows::columns(document);
+    let rows = Rows::of(document);
+    let columns = rows.columns();
     let mut bodies: Vec<(String, Vec<Row>)> = Vec::new();
-    for (title, cells) in rows::groups(&document.cells) {
-        bodies.push((title, cells.into_iter().map(|cell| (cell, row(document, cell))).collect()));
+    for (title, cells) in groups(&document.cells) {
+        bodies.push((title, cells.into_iter().map(|cell| (cell, row(&rows, cell))).collect()));
     }
     let says_anything =
         |column: usize| bodies.iter().flat_map(|(_, rows)| rows).any(|(_, row)| !row[column].is_empty());
@@ -82,8 +84,8 @@ fn named(row: &[String], from_here: &[Row]) -> Option<usize> {
 }
 
 /// The row of the cell; of what others published it says so, and where.
-fn row(document: &Document, cell: &Cell) -> Vec<String> {
-    let mut row = rows::row(document, cell);
+fn row(rows: &Rows, cell: &Cell) -> Vec<String> {
+    let mut row = rows.row(cell);
     if cell.provenance == Provenance::Published {
         row[0] += &format!(", published in {}", cell.target);
     }
@@ -135,7 +137,7 @@ fn words(document: &Document) -> Markup {
     let mut words: Vec<&'static Entry> = Vec::new();
     let mut owners: BTreeSet<&str> = BTreeSet::new();
     for cell in &document.cells {
-        let state = rows::state(cell);
+        let state = state(cell);
         let limit = cell.limited_by.as_ref().map_or("", |limit| limit.what.as_str());
         let state = Topic::State.entry(state).or_else(|| Topic::Clock.entry(&state.replace(' ', "-")));
         for entry in [state, Topic::Limit.entry(limit)].into_iter().flatten() {

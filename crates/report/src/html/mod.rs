@@ -10,6 +10,8 @@ mod raw;
 mod replicated;
 mod run;
 
+use std::collections::BTreeMap;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use stats::Document;
 use stats::replication::PaperDocument;
@@ -99,7 +101,7 @@ pub fn page(runs: &[Run], paper: Option<&PaperDocument>) -> String {
         sections.extend(paper.map(|paper| replicated::section(paper, place)));
         sections
     };
-    let (whole, short) = (sections(true), sections(false));
+    let short = sections(false);
     let title = match (&titles[..], paper) {
         ([title], None) => title.clone(),
         ([], _) => replicated::TITLE.to_owned(),
@@ -111,18 +113,27 @@ pub fn page(runs: &[Run], paper: Option<&PaperDocument>) -> String {
     };
     let length = |sections: &[Markup]| sections.iter().map(|section| section.0.len()).sum::<usize>();
     let frame = page(&[], html! {}).len();
-    let with = |detail: Detail| (if detail.has_rates() { &whole } else { &short }, raw::documents(runs, detail));
-    let fits = |(sections, documents): &(&Vec<Markup>, Markup)| frame + length(sections) + documents.0.len() <= LARGEST;
-    let (sections, documents) = Detail::ALL.into_iter().map(with).find(fits).unwrap_or_else(|| with(Detail::Nothing));
+    let fits = |sections: &[Markup], documents: usize| frame + length(sections) + documents <= LARGEST;
+    // What is too long without any document is made once, and no document is written out to be thrown away.
+    let whole = if fits(&short, 0) { sections(true) } else { Vec::new() };
+    let with = |detail: Detail| {
+        let sections = if detail.has_rates() { &whole } else { &short };
+        let documents = fits(&short, 0).then_some(sections).filter(|sections| fits(sections, 0))?;
+        let documents = (documents, raw::documents(runs, detail));
+        fits(sections, documents.1.0.len()).then_some(documents)
+    };
+    let fitting = Detail::ALL.into_iter().find_map(with);
+    let (sections, documents) = fitting.unwrap_or_else(|| (&short, raw::documents(runs, Detail::Nothing)));
     page(sections, documents)
 }
 
 /// What each section is called: runs that would be called the same, by their ids and when they began too.
 fn titles(runs: &[Run]) -> Vec<String> {
     let titles: Vec<String> = runs.iter().map(|run| run::title(run.document)).collect();
-    let is_one_of_many = |title: &String| titles.iter().filter(|other| *other == title).count() > 1;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    titles.iter().for_each(|title| *counts.entry(title).or_default() += 1);
     let unique = runs.iter().zip(&titles).map(|(run, title)| {
-        if is_one_of_many(title) {
+        if counts[title.as_str()] > 1 {
             format!("{title}: {}, {} UTC", run.name, Civil::from_unix(run.document.run.started_unix_s))
         } else {
             title.clone()

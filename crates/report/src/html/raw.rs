@@ -1,15 +1,25 @@
 //! What all figures come from: the rounds as a table, and the documents for other programs.
 
 use maud::{Markup, PreEscaped, html};
-use stats::{Cell, Document};
+use stats::Cell;
 
 use super::parts::wide;
 use super::{Detail, Run, run as one_run};
-use crate::numbers::{plain, significant};
-use crate::rows;
+use crate::names::CellNames;
+use crate::numbers::{plain, significant, whole};
 
 /// What is known of each cell and stands in no other table, then the rate of each of its rounds.
-pub fn rounds(document: &Document, has_rates: bool) -> Markup {
+pub fn rounds(run: &Run, has_rates: bool) -> Markup {
+    let document = run.document;
+    if document.cells.len() > MOST_RAW {
+        return html! {
+            p class="why" {
+                "Left out, so that the page stays small: the raw cells of " (whole(document.cells.len() as u64)) " results. "
+                code { "diskperf show " (one_run::word(run.name)) " --format csv" } " prints them."
+            }
+        };
+    }
+    let names = CellNames::of(&document.cells);
     let several = document.run.targets.len() > 1;
     let most = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     let cells = html! {
@@ -24,7 +34,7 @@ pub fn rounds(document: &Document, has_rates: bool) -> Markup {
             tbody {
                 @for cell in &document.cells {
                     tr {
-                        th scope="row" { (rows::name(cell, &document.cells)) }
+                        th scope="row" { (names.name(cell)) }
                         @if several { td { (cell.target) } }
                         @for figure in figures(cell) { td class="n" { (figure) } }
                     }
@@ -45,7 +55,7 @@ pub fn rounds(document: &Document, has_rates: bool) -> Markup {
             tbody {
                 @for cell in &document.cells {
                     tr {
-                        th scope="row" { (rows::name(cell, &document.cells)) }
+                        th scope="row" { (names.name(cell)) }
                         @if several { td { (cell.target) } }
                         @let rate = cell.rate.as_ref();
                         td { (rate.map_or("n.m.", |rate| rate.unit.as_str())) }
@@ -77,6 +87,10 @@ pub fn rounds(document: &Document, has_rates: bool) -> Markup {
     }
 }
 
+/// The most results whose raw cells are in the page. Each has 17 figures: browsers lay out a table of as many as 17,000
+/// within a second, and the page with it is not much larger than with the figures alone. Ours.
+const MOST_RAW: usize = 1000;
+
 /// What is known of each cell.
 const HEADINGS: [&str; 17] = [
     "per second",
@@ -101,7 +115,7 @@ const HEADINGS: [&str; 17] = [
 /// In the order of the headings; nothing where it is not measured.
 fn figures(cell: &Cell) -> [String; 17] {
     let figure = |value: Option<f64>| value.map_or_else(String::new, |value| plain(value, 6, 6));
-    let whole = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let (rate, cpu, latency, io) = (cell.rate.as_ref(), cell.cpu_percent, cell.latency_ns, cell.io);
     [
         figure(rate.map(|rate| rate.per_second)),
@@ -111,15 +125,15 @@ fn figures(cell: &Cell) -> [String; 17] {
         figure(cpu.map(|cpu| cpu.process)),
         figure(cpu.and_then(|cpu| cpu.kernel_workers)),
         figure(cpu.and_then(|cpu| cpu.machine)),
-        whole(latency.map(|latency| latency.p50)),
-        whole(latency.and_then(|latency| latency.p90)),
-        whole(latency.and_then(|latency| latency.p99)),
-        whole(latency.and_then(|latency| latency.p999)),
-        whole(latency.map(|latency| latency.max)),
-        whole(io.and_then(|io| io.program_bytes)),
-        whole(io.map(|io| io.device_read)),
-        whole(io.map(|io| io.device_written)),
-        whole(io.map(|io| io.flushes)),
+        count(latency.map(|latency| latency.p50)),
+        count(latency.and_then(|latency| latency.p90)),
+        count(latency.and_then(|latency| latency.p99)),
+        count(latency.and_then(|latency| latency.p999)),
+        count(latency.map(|latency| latency.max)),
+        count(io.and_then(|io| io.program_bytes)),
+        count(io.map(|io| io.device_read)),
+        count(io.map(|io| io.device_written)),
+        count(io.map(|io| io.flushes)),
         cell.effect.clone().unwrap_or_default(),
     ]
 }

@@ -9,6 +9,7 @@ use super::parts::{Place, charts, table, wide};
 use super::{Run, figures, raw, replicated};
 use crate::Page;
 use crate::chart::{self, Subject};
+use crate::names::CellNames;
 use crate::numbers::significant;
 use crate::{book, choice, header, lfs, paper, rows, simulated, stages};
 
@@ -86,7 +87,7 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             (figures::notes(document, place))
             (place.heading("The same again"))
             (commands(&document.run, !document.cells.is_empty()))
-            @if !document.cells.is_empty() { (raw::rounds(document, has_rates)) }
+            @if !document.cells.is_empty() { (raw::rounds(run, has_rates)) }
         }
     }
 }
@@ -144,11 +145,12 @@ fn headlines(document: &Document, place: Place) -> Markup {
     };
     cells.dedup_by_key(|cell| (&cell.program, &cell.phase));
     cells.truncate(HEADLINES);
+    let names = CellNames::of(&document.cells);
     html! {
         @if !cells.is_empty() {
             ul class="headlines" {
                 @for cell in cells {
-                    li { b { (rows::rate(cell).trim_end_matches('*')) (star(cell, place)) } (plus_minus(cell)) " " span { (rows::name(cell, &document.cells)) ", " (rows::state(cell)) } }
+                    li { b { (rows::rate(cell).trim_end_matches('*')) (star(cell, place)) } (plus_minus(cell)) " " span { (names.name(cell)) ", " (rows::state(cell)) } }
                 }
             }
         }
