@@ -180,7 +180,7 @@ fn of_job(error: &Error, text: &str) -> String {
 }
 
 fn named(text: impl Into<String>) -> Text {
-    Text { name: "x".to_owned(), text: text.into() }
+    Text::new("x", text)
 }
 
 #[test]

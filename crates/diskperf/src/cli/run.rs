@@ -201,7 +201,7 @@ impl RunArguments {
         }
         let What::Job(path) = &self.what else { return Ok(self) };
         let text = match stored {
-            Some(text) => Text { name: path.display().to_string(), text: text.to_owned() },
+            Some(text) => Text::new(path.display().to_string(), text),
             None => jobs::open(path)?,
         };
         let mut job = Job::read(&text)?;

@@ -76,7 +76,7 @@ fn to_fio(arguments: &ExportArguments) -> Result<Exit, Error> {
         } else {
             let (name, document) = arguments.store.load(typed)?;
             match document.run.job {
-                Some(text) => Text { name, text },
+                Some(text) => Text::new(name, text),
                 None => return Err(Error::NoJob(name)),
             }
         };

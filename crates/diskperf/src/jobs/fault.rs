@@ -27,6 +27,8 @@ pub enum JobFault {
     Variable(Spot),
     #[error("{0}: nothing can be set before the first section")]
     OutsideSections(Spot),
+    #[error("{at}: more than {most} {what}")]
+    TooMany { at: Spot, what: &'static str, most: usize },
     #[error("{at}: {what}")]
     NoMeaning { at: Spot, what: String, hint: &'static str },
 }
@@ -42,6 +44,7 @@ impl JobFault {
             | JobFault::Missing { at, .. }
             | JobFault::SameName { at, .. }
             | JobFault::NoMeaning { at, .. }
+            | JobFault::TooMany { at, .. }
             | JobFault::NoSection(at)
             | JobFault::Includes(at)
             | JobFault::Variable(at)
@@ -66,6 +69,7 @@ impl JobFault {
             JobFault::BadValue { hint, .. } => hint.clone(),
             JobFault::Missing { hint, .. } | JobFault::NoMeaning { hint, .. } => (*hint).to_owned(),
             JobFault::SameName { .. } => "give one of them another: name = \"...\"".to_owned(),
+            JobFault::TooMany { .. } => "split the file".to_owned(),
             JobFault::NoSection(_) => "a section is [NAME] on a line of its own".to_owned(),
             JobFault::Includes(_) => "put the lines of that file here".to_owned(),
             JobFault::Variable(_) => "write its value here; envsubst < JOB.fio does it for ${...}".to_owned(),

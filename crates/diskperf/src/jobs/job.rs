@@ -7,6 +7,7 @@
 //!   2. a key that is unknown, a value that is none, keys that contradict each other: each is refused at its place;
 //!   3. a load is called by its name, or by its pattern where it has none; no two are called the same.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -107,7 +108,7 @@ pub fn open(path: &Path) -> Result<Text, Error> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let bytes = given::bytes(path, LARGEST)?.ok_or(JobFault::TooLarge { name: name.clone(), most: LARGEST })?;
     let text = String::from_utf8(bytes).map_err(|_| JobFault::NoText(name.clone()))?;
-    Ok(Text { name, text })
+    Ok(Text::new(name, text))
 }
 
 impl Job {
@@ -135,18 +136,17 @@ impl Job {
             Some(_) => return Err(head.bad(LOADS, "is a list of tables", "write [[load]], with two brackets").into()),
         };
         let mut loads: Vec<NamedLoad> = Vec::new();
-        let mut lines: Vec<usize> = Vec::new();
+        let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
         for table in tables {
             let DeValue::Table(inner) = table.get_ref() else {
                 return Err(head.bad(LOADS, "is a list of tables", "write [[load]], with two brackets").into());
             };
             let sheet = Sheet { text, table: inner, span: table.span(), what: "a load" };
             let (load, at) = sheet.load()?;
-            if let Some(index) = loads.iter().position(|other| other.name == load.name) {
-                return Err(JobFault::SameName { at, name: load.name.to_owned(), line: lines[index] }.into());
+            if let Some(line) = lines.insert(load.name, at.line) {
+                return Err(JobFault::SameName { at, name: load.name.to_owned(), line }.into());
             }
             loads.push(load);
-            lines.push(at.line);
         }
         let targets = targets.iter().map(|target| {
             let Ok(target) = target.parse();
@@ -358,7 +358,7 @@ mod tests {
     use crate::cli;
 
     fn read(text: &str) -> Result<Job, Error> {
-        Job::read(&Text { name: "x".to_owned(), text: text.to_owned() })
+        Job::read(&Text::new("x", text))
     }
 
     const SAMPLE: &str = "targets = ['sim:flat']\nrounds = 3\nbudget = '2min'\nseed = 7\n\n\

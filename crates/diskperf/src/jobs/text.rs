@@ -13,27 +13,33 @@ pub struct Text {
     pub name: String,
     /// What it holds.
     pub text: String,
+    /// Where its lines begin, but for the first. To count them for each place takes a time that grows with the square of
+    /// the text.
+    lines: Vec<usize>,
 }
 
 impl Text {
+    /// A text of this name.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Text {
+        let (name, text) = (name.into(), text.into());
+        let lines = text.match_indices('\n').map(|(newline, _)| newline + 1).collect();
+        Text { name, text, lines }
+    }
+
     /// Where these bytes of it stand.
     pub fn spot(&self, span: Range<usize>) -> Spot {
         let text = self.text.as_str();
         let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let (start, end) = (floor(span.start), floor(span.end.max(span.start)));
-        let begin = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let before = self.lines.partition_point(|begin| *begin <= start);
+        let begin = before.checked_sub(1).map_or(0, |last| self.lines[last]);
         let line = text[begin..].lines().next().unwrap_or_default();
         let column = text[begin..start].chars().count();
         // What goes on in the next line is shown to the end of the first.
         let rest = line.get(start - begin..).unwrap_or_default();
         let width = text[start..end].chars().count().min(rest.chars().count());
         let shown = line.chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
-        Spot {
-            line: 1 + text[..begin].matches('\n').count(),
-            words: Box::new((self.name.clone(), shown)),
-            column: column + 1,
-            width: width.max(1),
-        }
+        Spot { line: 1 + before, words: Box::new((self.name.clone(), shown)), column: column + 1, width: width.max(1) }
     }
 }
 
@@ -74,7 +80,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Text {
-        Text { name: "x".to_owned(), text: text.to_owned() }
+        Text::new("x", text)
     }
 
     #[test]

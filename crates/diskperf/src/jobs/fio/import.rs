@@ -8,6 +8,8 @@
 //!   4. a section that does nothing that can be done here is left out, and that is said; where none is left, it is an
 //!      error.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use units::{Bytes, Nanos};
 use workload::Drawing;
 
@@ -41,11 +43,12 @@ const MICROSECOND: u64 = 1_000;
 pub fn import(text: &Text) -> Result<Imported, Error> {
     let sections = sections(text)?;
     let mut reading = Reading { text, base: KbBase::Binary, seed: None, said: Vec::new() };
+    let mut names = Names::default();
     let mut loads: Vec<(String, &Section<'_>, LoadSpec)> = Vec::new();
     let mut refused = None;
     for section in &sections {
         match reading.load(section) {
-            Ok(load) => loads.push((name(section, &loads), section, load)),
+            Ok(load) => loads.push((names.name(section), section, load)),
             // 4
             Err(fault @ JobFault::NoMeaning { .. }) => {
                 reading.said.push((section.span.start, format!("[{}]: left out: {fault}", section.name)));
@@ -90,21 +93,41 @@ pub fn import(text: &Text) -> Result<Imported, Error> {
     Ok(Imported { job, said })
 }
 
-/// What a section is called here: as there, where that is a name, and no other has it.
-fn name(section: &Section<'_>, others: &[(String, &Section<'_>, LoadSpec)]) -> String {
-    let plain: String = section
-        .name
-        .chars()
-        .map(|c| if is_name(&format!("x{c}")) { c } else { '-' })
-        // A place is left for what tells it from others.
-        .take(LONGEST_NAME - 4)
-        .collect();
-    let plain = plain.trim_matches('-');
-    let plain = if plain.is_empty() { "load" } else { plain };
-    let is_free = |name: &String| others.iter().all(|(other, ..)| other != name);
-    let mut names = (2u32..).map(|number| format!("{plain}-{number}"));
-    Some(plain.to_owned()).filter(is_free).or_else(|| names.find(is_free)).unwrap_or_default()
+/// The names that are taken, and from which number on others of one name are looked for: all before are taken.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+    next: BTreeMap<String, u32>,
 }
+
+impl Names {
+    /// What a section is called here: as there, where that is a name, and no other has it.
+    fn name(&mut self, section: &Section<'_>) -> String {
+        let plain: String = section
+            .name
+            .chars()
+            .map(|c| if is_name(&format!("x{c}")) { c } else { '-' })
+            // A place is left for what tells it from others.
+            .take(LONGEST_NAME - ROOM_FOR_NUMBER)
+            .collect();
+        let plain = plain.trim_matches('-');
+        let plain = if plain.is_empty() { "load" } else { plain };
+        if self.taken.insert(plain.to_owned()) {
+            return plain.to_owned();
+        }
+        let next = self.next.entry(plain.to_owned()).or_insert(2);
+        loop {
+            let name = format!("{plain}-{next}");
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
+
+/// `-10000`, of as many sections as there are at most.
+const ROOM_FOR_NUMBER: usize = 6;
 
 /// What is set, of which each is taken away when it was looked at.
 struct Left<'a>(Vec<Setting<'a>>);

@@ -15,7 +15,7 @@ mod tests {
     use crate::jobs::{Job, Text};
 
     fn text(name: &str, text: &str) -> Text {
-        Text { name: name.to_owned(), text: text.to_owned() }
+        Text::new(name, text)
     }
 
     /// The job of ours that came of one of fio, and what was said.

@@ -40,6 +40,13 @@ pub struct Section<'a> {
 /// The section that others inherit from.
 const GLOBAL: &str = "global";
 
+/// The most sections. Ours: each becomes a load, and no run of ten thousand loads would end.
+const MOST_SECTIONS: usize = 10_000;
+
+/// The most settings of a section. Ours: twice as many as fio 3.33 has options (`fio --cmdhelp` lists some 250). Each section
+/// has a copy of those of [global], so that a file of a megabyte could ask for any memory.
+const MOST_SETTINGS: usize = 512;
+
 /// Its sections.
 pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
     let mut sections: Vec<Section<'_>> = Vec::new();
@@ -63,6 +70,9 @@ pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
             let name = name.trim();
             is_global = Some(name == GLOBAL);
             if name != GLOBAL {
+                if sections.len() == MOST_SECTIONS {
+                    return Err(JobFault::TooMany { at: spot(), what: "sections", most: MOST_SECTIONS });
+                }
                 sections.push(Section { name, span, settings: global.clone() });
             }
             continue;
@@ -85,6 +95,10 @@ pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
             (Some(false), Some(section)) => set(&mut section.settings, setting),
             _ => return Err(JobFault::OutsideSections(spot())),
         }
+        let set = if is_global == Some(true) { Some(&global) } else { sections.last().map(|last| &last.settings) };
+        if set.is_some_and(|settings| settings.len() > MOST_SETTINGS) {
+            return Err(JobFault::TooMany { at: spot(), what: "settings of a section", most: MOST_SETTINGS });
+        }
     }
     Ok(sections)
 }
@@ -102,7 +116,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<(String, String)>, String> {
-        let text = Text { name: "x".to_owned(), text: text.to_owned() };
+        let text = Text::new("x", text);
         let sections = sections(&text).map_err(|fault| fault.to_string())?;
         let words = |setting: &Setting<'_>| format!("{}={}", setting.name, setting.value.unwrap_or("-"));
         Ok(sections
