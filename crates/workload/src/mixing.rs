@@ -61,6 +61,8 @@ pub enum BadMix {
     TooManySizes,
     /// Not a share of a hundred.
     Share(String),
+    /// A hot part of nothing.
+    NoPart(String),
     /// Hot and near are more than all.
     TooLocal,
     /// Not a number of accesses in a second.
@@ -84,6 +86,9 @@ impl fmt::Display for BadMix {
                 "{text:?} is no share; reads and near are percent, as in 66.7, and hot=60/10 has 60 % of the accesses in \
                  10 % of the file"
             ),
+            BadMix::NoPart(text) => {
+                write!(f, "hot={text}: the hot part of the file is empty; take at least 0.1 %, as in hot=60/10")
+            }
             BadMix::TooLocal => f.write_str("hot and near are more than 100 % together"),
             BadMix::Rate(text) => {
                 write!(f, "{text:?} is no rate; it is a whole number of accesses a second, up to {FASTEST}")
@@ -253,6 +258,9 @@ impl FromStr for Mix {
                 "hot" => {
                     let (hot, part) = value.split_once('/').ok_or_else(bad_share)?;
                     (places.hot, places.part) = share(hot).zip(share(part)).ok_or_else(bad_share)?;
+                    if places.part == 0 {
+                        return Err(BadMix::NoPart(value.to_owned()));
+                    }
                 }
                 "rate" => {
                     let number = value.parse().ok().filter(|rate| (1..=FASTEST).contains(rate));
@@ -488,7 +496,8 @@ mod tests {
             assert_eq!(why(&["reads=", bad].concat()), BadMix::Share(bad.to_owned()));
         }
         assert_eq!(why("hot=60"), BadMix::Share("60".to_owned()));
-        assert_eq!(why("hot=60/0"), BadMix::Share("60/0".to_owned()));
+        assert_eq!(why("hot=60/0"), BadMix::NoPart("60/0".to_owned()));
+        assert_eq!(why("hot=0/0"), BadMix::NoPart("0/0".to_owned()));
         assert_eq!(why("hot=60/10,near=41"), BadMix::TooLocal);
         for bad in ["0", "10000001", "1.5", "x"] {
             assert_eq!(why(&["rate=", bad].concat()), BadMix::Rate(bad.to_owned()));
