@@ -29,11 +29,18 @@ use crate::verify::LedgerFault;
 pub use command::CommandFault;
 pub use failure::hint;
 
+/// The smallest stack that diskperf starts with. Ours: twice what any command needed in a build that is not optimised
+/// (512 KiB; an optimised one ended well with 100 KiB). A stack that is too small would end it by a signal, in the middle of
+/// a run.
+pub const LEAST_STACK: Bytes = Bytes::mib(1);
+
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("this program has rights that whoever started it has not: by setuid, setgid or capabilities of its file")]
     Elevated,
+    #[error("the stack is limited to {0}, and diskperf needs {LEAST_STACK}")]
+    SmallStack(Bytes),
     #[error("there is no {0}")]
     Missing(PathBuf),
     #[error("{0}")]
@@ -257,6 +264,7 @@ impl Error {
             | Error::NoHistory { .. }
             | Error::BadSize { .. } => Exit::Usage,
             Error::Elevated
+            | Error::SmallStack(_)
             | Error::WouldOverwrite(_)
             | Error::WouldOverwriteLoop { .. }
             | Error::RarelyMeant { .. }
@@ -304,6 +312,7 @@ impl Error {
             Error::Elevated => {
                 "take them from the file (chmod ug-s FILE, setcap -r FILE) and run it by sudo".to_owned()
             }
+            Error::SmallStack(_) => "set the limit to the usual 8 MiB in a new shell: ulimit -s 8192".to_owned(),
             Error::Missing(path) => match path.parent().filter(|parent| parent.is_dir()) {
                 Some(parent) if parent.as_os_str().is_empty() => "check the spelling".to_owned(),
                 Some(parent) => format!("{} exists; check the spelling of the rest", parent.display()),

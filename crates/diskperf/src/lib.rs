@@ -63,14 +63,37 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use units::Bytes;
 use workload::programs::mckusick::Classic;
 
-use error::Error;
+use error::{Error, LEAST_STACK};
 pub use exit::Exit;
 pub use target::Simulated;
 
 /// Runs the command that these words are, and says how it ended.
-pub fn main(mut words: Vec<OsString>) -> ExitCode {
+pub fn main(words: Vec<OsString>) -> ExitCode {
+    match small_stack() {
+        Some(limit) => refuse_stack(limit),
+        None => run(words),
+    }
+}
+
+/// The limit of the stack, if that is too small for anything but to say so. The threads that are started have stacks of a
+/// size of their own.
+fn small_stack() -> Option<Bytes> {
+    kernel::stack_limit().filter(|limit| *limit < LEAST_STACK)
+}
+
+/// Apart from all else, so that there is room for it.
+#[inline(never)]
+fn refuse_stack(limit: Bytes) -> ExitCode {
+    let error = Error::SmallStack(limit);
+    error.print();
+    error.exit().into()
+}
+
+#[inline(never)]
+fn run(mut words: Vec<OsString>) -> ExitCode {
     // Before anything else is done with rights that are not those of who asks for it.
     if kernel::is_elevated() {
         Error::Elevated.print();

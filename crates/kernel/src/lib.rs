@@ -77,7 +77,7 @@ pub use guard::Cleared;
 pub use image::{Image, ImageFault, ImageSpec, Lasting, PrivateMounts, VolatileImage, may_administer};
 pub use incarnation::{Incarnation, NoProcess};
 pub use inherited::ignored_signals;
-pub use memory::check_memory;
+pub use memory::{check_memory, stack_limit};
 pub use memory_limit::{LimitError, MemoryLimit};
 pub use notes::hidden_notes;
 pub use outlet::{Links, Outlet, OutletFault};

@@ -1,5 +1,6 @@
 //! Whether there is memory for what is to come: asked before anything is made, when nothing is lost by ending.
 
+use rustix::process::{Resource, getrlimit};
 use units::Bytes;
 
 use crate::counters::{Source, memory_allowed};
@@ -17,6 +18,11 @@ const ADDRESSES: u64 = 32 << 20;
 /// What each program takes of addresses where several run at once, each on a thread of its own: its stack, and its
 /// times (a quarter of a megabyte for each kind) in pages that the C library does not share between threads.
 const ADDRESSES_EACH: u64 = 4 << 20;
+
+/// How far the stack of the first thread may grow; nothing if it is not limited.
+pub fn stack_limit() -> Option<Bytes> {
+    getrlimit(Resource::Stack).current.map(Bytes)
+}
 
 /// Refuses where so many programs, with calls of that size and `rings` at once, would not have the memory that they need.
 ///   1. No control group may allow less than is held;
