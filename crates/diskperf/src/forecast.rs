@@ -151,8 +151,12 @@ impl Forecast {
 
     /// How long all rounds take of what is not left out.
     pub fn total(&self, plan: &Plan) -> Nanos {
-        let round: Nanos = plan.order(1).into_iter().map(|index| self.costs[index]).sum();
-        times(round, plan.rounds)
+        times(self.round(plan), plan.rounds)
+    }
+
+    /// How long one round takes of it.
+    fn round(&self, plan: &Plan) -> Nanos {
+        plan.order(1).into_iter().map(|index| self.costs[index]).sum()
     }
 
     /// Makes the plan fit its budget:
@@ -175,9 +179,9 @@ impl Forecast {
             }
         }
         // 2.
-        while plan.rounds > FEWEST_ROUNDS && self.total(plan) > budget {
-            plan.rounds -= 1;
-        }
+        let fitting = budget.0.checked_div(self.round(plan).0).and_then(|rounds| rounds.try_into().ok());
+        let fitting: u32 = fitting.unwrap_or(plan.rounds);
+        plan.rounds = plan.rounds.min(fitting.max(FEWEST_ROUNDS));
     }
 
     /// What a person should know before it runs: `about 1 h 05 min: 40 rows, 20 rounds`, and where that is

@@ -16,6 +16,7 @@ use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern, Queue};
 use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Overlap, Sizes, Thousandths};
 
+use crate::cli::values::MOST_ROUNDS;
 use crate::error::Error;
 pub use fault::LoadFault;
 pub use names::{ArrivalsName, Engine, PatternName, SyncName};
@@ -185,6 +186,9 @@ impl LoadSpec {
         }
         if self.rounds == Some(0) {
             return Err(fault("rounds", 0, "nothing would be measured", "take 1 or more"));
+        }
+        if let Some(rounds) = self.rounds.filter(|rounds| *rounds > MOST_ROUNDS) {
+            return Err(fault("rounds", rounds, format!("there are at most {MOST_ROUNDS}"), "take fewer"));
         }
         let (sync, fsync) = self.waits(pattern)?;
         Ok(Load {

@@ -234,9 +234,11 @@ impl Plan {
         let round: u64 = here
             .filter(|alternative| alternative.row.omitted.is_none())
             .map(|Alternative { row, .. }| writes(&row.program).saturating_mul(row.jobs.into()))
-            .sum();
-        let trials = self.trials().map_or(0, |trials| trials.programs().iter().map(writes).sum());
-        round * u64::from(self.rounds) + trials * u64::from(Trials::EXECUTIONS) + self.tried
+            .fold(0, u64::saturating_add);
+        let of_trials = |trials: Trials| trials.programs().iter().map(writes).fold(0, u64::saturating_add);
+        let trials = self.trials().map_or(0, of_trials);
+        let rounds = round.saturating_mul(self.rounds.into());
+        rounds.saturating_add(trials.saturating_mul(Trials::EXECUTIONS.into())).saturating_add(self.tried)
     }
 
     /// The same in words: `up to 1.5 GiB`, or until when it writes as much as it can.

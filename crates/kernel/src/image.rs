@@ -62,7 +62,7 @@ impl ImageSpec {
 
     /// The size of the file, which is a multiple of the largest sector.
     pub fn file_bytes(&self) -> Bytes {
-        Bytes(self.bytes.0.next_multiple_of(GRAIN))
+        Bytes(self.bytes.0.checked_next_multiple_of(GRAIN).unwrap_or(u64::MAX / GRAIN * GRAIN))
     }
 
     /// What is made on it.

@@ -263,7 +263,8 @@ fn coprime(stride: u32, blocks: u32) -> u32 {
         }
         a
     };
-    (stride.max(1)..).find(|&candidate| divisor(candidate, blocks) == 1).unwrap_or(1)
+    // Strides that differ by all blocks visit the same ones.
+    (stride.checked_rem(blocks).unwrap_or(0).max(1)..).find(|&candidate| divisor(candidate, blocks) == 1).unwrap_or(1)
 }
 
 /// How small files lie in directories.

@@ -9,7 +9,7 @@ use workload::programs::load::Load;
 use workload::{Cache, Mix};
 
 use super::command::{CommandArguments, OwnCommand};
-use super::values::{Data, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
+use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
 use crate::aging::{Wear, WearArguments};
 use crate::budget::Sizes;
 use crate::choose::Goal;
@@ -66,7 +66,7 @@ pub struct RunArguments {
     /// How many rounds, the discarded one included; the preset's own number where not given. With one round
     /// targets are measured one after the other and not in turns: where there are several, their cells are
     /// marked `order`.
-    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
     /// The size of large files, as in 64MiB; the preset's own where not given. Of tlpi it is the copied
     /// file, and a hundredth of it is written, as in the book. In quick it lifts the limits on what is written. Of a

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use units::Bytes;
 
-use super::values::{PresetParser, parse_bytes};
+use super::values::{PresetParser, parse_bytes, parse_phases, parse_threads};
 use crate::commands::mix::MixArguments;
 use crate::layout::{OutputArguments, RunFormat};
 use crate::machines::Sweep;
@@ -37,7 +37,7 @@ pub struct SimulateArguments {
     #[arg(long = "program", value_name = "NAME")]
     pub programs: Vec<String>,
     /// Each figure is the mean of so many runs, each from another way for the platters to stand, spread evenly.
-    #[arg(long, value_name = "N", default_value = "10")]
+    #[arg(long, value_name = "N", default_value = "10", allow_negative_numbers = true, value_parser = parse_phases)]
     pub phases: NonZeroU32,
     /// The size of large files, as in 4MiB.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
@@ -46,7 +46,7 @@ pub struct SimulateArguments {
     #[arg(long, default_value = "1983")]
     pub seed: u64,
     /// How many simulations go on side by side; changes no figure. One for each processor, if nothing is said.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
     /// Draw what every part did in the first run into FILE: a trace for chrome://tracing or Perfetto where its name
     /// ends in .json, in .svg a picture of the place where a platter turned longest for nothing. --program, --drives

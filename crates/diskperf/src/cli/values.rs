@@ -1,6 +1,7 @@
 //! What options take: presets, sizes, times.
 
 use std::ffi::OsStr;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -109,6 +110,34 @@ pub fn parse_memory(text: &str) -> Result<Bytes, String> {
         Ok(memory) => Ok(memory),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The most rounds. Ours: a round of the shortest program takes a few hundredths of a second with all that is looked at around
+/// it, so that these take most of a day; the figures of every round are kept until the end.
+pub const MOST_ROUNDS: u32 = 1_000_000;
+
+/// The most runs of which a simulated figure is the mean. A platter that stands in ten thousand ways moves by less than two
+/// microseconds of a revolution (3,600 a minute) from one to the next, and no part of `machines/` is known as exactly.
+const MOST_PHASES: u32 = 10_000;
+
+/// How many runs a simulated figure is the mean of. Their results are kept until the last has ended.
+pub fn parse_phases(text: &str) -> Result<NonZeroU32, String> {
+    whole(text, MOST_PHASES)
+}
+
+/// The most threads of simulations. Ours: a few times as many as there are processors in a machine of today. Each takes
+/// address space for its stack.
+const MOST_THREADS: u32 = 1024;
+
+/// How many simulations go on side by side.
+pub fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
+    Ok(whole(text, MOST_THREADS)?.try_into().expect("as few as that"))
+}
+
+/// A whole number from 1.
+fn whole(text: &str, most: u32) -> Result<NonZeroU32, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= most);
+    number.ok_or_else(|| format!("not a whole number from 1 to {most}"))
 }
 
 /// A size, as an option takes it.

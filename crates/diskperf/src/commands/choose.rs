@@ -8,7 +8,7 @@ use units::{Bytes, Nanos};
 use crate::aging::WearArguments;
 use crate::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
 use crate::cli::command::CommandArguments;
-use crate::cli::values::{PresetParser, parse_bytes, parse_time};
+use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_time};
 use crate::consent::ConsentArguments;
 use crate::error::Error;
 use crate::layout::{OutputArguments, RunFormat};
@@ -42,7 +42,7 @@ pub struct ChooseArguments {
     pub budget: Nanos,
     /// End after so many rounds, decided or not; six at least.
     #[arg(long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..))]
+          value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
     /// What it is for: database, mail, build, media, image (the disks of virtual machines) or 1983; or weights of your
     /// own, as in commit=60,randread=40.

@@ -9,6 +9,7 @@ use stats::replication::{
     Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, Summary, summary,
 };
 
+use crate::cli::values::parse_phases;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::{self, Format, OutputArguments};
@@ -24,7 +25,7 @@ pub struct PaperArguments {
     parts: Vec<String>,
     /// Each figure of vaxmix is the mean of so many runs, each from another way for the platters to stand; 10 where not
     /// given. The tables, questions and claims have 10, with which they were fitted.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_phases)]
     phases: Option<NonZeroU32>,
     #[command(flatten)]
     output: OutputArguments,

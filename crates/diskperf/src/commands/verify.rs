@@ -20,6 +20,7 @@ use kernel::machine::Host;
 use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
 use units::Bytes;
 
+use crate::cli::values::MOST_ROUNDS;
 use crate::commands::given;
 use crate::consent::{self, YesArguments};
 use crate::error::Error;
@@ -45,7 +46,7 @@ pub struct VerifyArguments {
     target: TargetArgument,
     /// How often the power is cut.
     #[arg(long, default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true,
-        value_parser = clap::value_parser!(u32).range(1..))]
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     rounds: u32,
     /// The seed of the moments and of the data; of --write, another each time where none is given.
     #[arg(long)]

@@ -23,6 +23,7 @@ use workload::programs::load::Load;
 
 use super::fault::JobFault;
 use super::text::{Spot, Text};
+use crate::cli::values::MOST_ROUNDS;
 use crate::commands::given;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -123,6 +124,9 @@ impl Job {
         let Head { targets, rounds, budget, seed } = head.read(LOADS)?;
         if rounds == Some(0) {
             return Err(head.bad("rounds", "nothing would be measured", "take 1 or more").into());
+        }
+        if rounds.is_some_and(|rounds| rounds > MOST_ROUNDS) {
+            return Err(head.bad("rounds", format!("there are at most {MOST_ROUNDS}"), "take fewer").into());
         }
         let missing = || JobFault::Missing {
             at: text.spot(0..0),

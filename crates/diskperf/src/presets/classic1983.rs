@@ -36,7 +36,9 @@ const MEMORY: Bytes = Bytes::mib(64);
 const MEMORIES: u64 = 20;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
-    let default = settings.memory.map_or(BYTES_1983, |memory| (memory.0 * MEMORIES).next_multiple_of(8192));
+    let default = settings.memory.map_or(BYTES_1983, |memory| {
+        memory.0.saturating_mul(MEMORIES).checked_next_multiple_of(8192).unwrap_or(u64::MAX)
+    });
     let size = settings.size_in_calls(Bytes(default), 8192)?;
     Ok(super::classic(target, size, KBYTES_PER_SEC).into())
 }

@@ -19,16 +19,24 @@ pub fn side_by_side<T: Send>(
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        for _ in 0..threads.get().min(count) {
-            let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || {
-                while !stop() {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count || sender.send((index, job(index))).is_err() {
-                        break;
-                    }
+        let next = &next;
+        let work = move |sender: mpsc::Sender<(usize, T)>| {
+            while !stop() {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count || sender.send((index, job(index))).is_err() {
+                    break;
                 }
-            });
+            }
+        };
+        for thread in 0..threads.get().min(count) {
+            let own = sender.clone();
+            if thread::Builder::new().spawn_scoped(scope, move || work(own)).is_err() {
+                // As many as the limits of the machine allow; without any, this thread does it.
+                if thread == 0 {
+                    work(sender.clone());
+                }
+                break;
+            }
         }
         drop(sender);
         for (index, result) in receiver {

@@ -44,6 +44,9 @@ use crate::target::{Described, Simulated, Site, Target};
 /// A sweep of several fields has a row for every combination; more rows are read by nobody.
 const MOST_ROWS: usize = 10_000;
 
+/// The most simulations of a command. Ours: the result of each has about a kilobyte, and is kept until the last has ended.
+const MOST_RUNS: usize = 1_000_000;
+
 /// What a preset that fits itself to a disk runs where nothing is asked for: files as large as those of 1983, and the
 /// rest in proportion.
 const USUAL: Sizes =
@@ -141,6 +144,14 @@ fn carry_out(
     }
     // Each file system by itself: all its programs on one drive, then on two.
     let preset = arguments.preset;
+    let runs = alternatives.len().saturating_mul(arguments.phases.get() as usize);
+    if runs > MOST_RUNS {
+        let why = format!(
+            "{} rows of so many runs are {runs}, and the results of {MOST_RUNS} at most are kept",
+            alternatives.len()
+        );
+        return Err(Error::BadSize { what: "--phases", given: arguments.phases.to_string(), why });
+    }
     let plan = planned.insert(of_machines(preset, arguments.phases.get(), arguments.seed, alternatives));
     let stop = Stop::on_signals()?;
     results.targets = infos(targets)?;

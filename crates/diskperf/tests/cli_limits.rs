@@ -1,0 +1,334 @@
+//! Numbers that are too large, or zero, and stacks that are too small: each is refused in words, before anything is
+//! allocated or made. What a disk, a memory or a process runs out of while it measures: `faults.rs`, `faults_process.rs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use testkit::{Ended, has_tool, names_in, skip};
+
+/// What is tried as every number.
+const EXTREMES: [&str; 4] = ["0", "4294967295", "18446744073709551615", "1e30"];
+
+/// Addresses that the program may have: it runs well with a tenth of that.
+const ADDRESSES: &str = "--as=3221225472";
+
+/// Options whose values are no numbers.
+const WORDS: [&str; 21] = [
+    "--only",
+    "--data",
+    "--prepare",
+    "--from-trace",
+    "--confirm",
+    "--store",
+    "--format",
+    "--output",
+    "--arrivals",
+    "--sync",
+    "--engine",
+    "--preset",
+    "--use",
+    "--program",
+    "--timeline",
+    "--svg",
+    "--to",
+    "--check",
+    "--layout",
+    "--random",
+    "--set",
+];
+
+/// Commands that write little or nothing, and end soon whatever their options are.
+const COMMANDS: [&[&str]; 17] = [
+    &["run", "smoke", ".", "--dry-run", "--no-store"],
+    &["run", "quick", ".", "--dry-run", "--no-store"],
+    &["run", "classic1983", ".", "--dry-run", "--no-store"],
+    &["run", "tlpi", ".", "--dry-run", "--no-store"],
+    &["run", "lfs", ".", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--dry-run", "--no-store"],
+    &["run", "device", ".", "--dry-run", "--no-store"],
+    &["io", "randread", ".", "--dry-run", "--no-store"],
+    &["io", "write", ".", "--dry-run", "--no-store"],
+    &["choose", "a=.", "b=.", "--dry-run", "--no-store"],
+    &["simulate", "vax750-uda50", "--program", "read_8192", "--drives", "1", "--no-store"],
+    &["paper", "vaxmix"],
+    &["compare", "nothing", "nothing"],
+    &["history", "nothing"],
+    &["verify", "."],
+    &["smallfb", "2", "1KiB"],
+    &["largefb", "1"],
+];
+
+/// A single setting, with `@` for the number, in the ways in which there are such.
+const SETTINGS: [&[&str]; 27] = [
+    &["run", "smoke", "image:ext4,size=@", "--dry-run", "--no-store"],
+    &["run", "smoke", "image:ext4,size=@GiB", "--dry-run", "--no-store"],
+    &["run", "smoke", "image:ext4,block=@", "--dry-run", "--no-store"],
+    &["run", "smoke", "new:ext4,block=@@/dev/null", "--dry-run", "--no-store"],
+    &["run", "smoke", ".,tune=read_ahead_kb:@", "--dry-run", "--no-store"],
+    &["run", "smoke", "sim:vax750-uda50,drive.rpm=@", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--mix", "sizes=@:1", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--mix", "sizes=8KiB:@", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--mix", "sizes=8KiB:@+4KiB:@", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--mix", "reads=@", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--mix", "hot=@/@", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--mix", "near=@", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--mix", "rate=@", "--dry-run", "--no-store"],
+    &["run", "vaxmix", ".", "--size", "1", "--mix", "sizes=64MiB:1", "--dry-run", "--no-store"],
+    &["io", "randread", ".", "--bs", "@:50,@:50", "--dry-run", "--no-store"],
+    &["io", "randread", ".", "--bs", "4KiB:@,8KiB:@", "--dry-run", "--no-store"],
+    &["io", "randread", ".", "--order", "zipf:@", "--dry-run", "--no-store"],
+    &["io", "randread", ".", "--bs", "1", "--order", "permutation", "--size", "@", "--dry-run", "--no-store"],
+    &["choose", "a=.", "b=.", "--need", "randread>=@/s", "--dry-run", "--no-store"],
+    &["choose", "a=.", "b=.", "--price", "a=@/GB", "--dry-run", "--no-store"],
+    &["compare", "nothing", "nothing", "--fail-if", "slower:@%"],
+    &["simulate", "vax750-uda50", "--phases", "1", "--sweep", "controller.buffer_sectors=1..@", "--no-store"],
+    &["simulate", "vax750-uda50", "--phases", "1", "--sweep", "controller.buffer_sectors=1..@+1", "--no-store"],
+    &["simulate", "vax750-uda50", "--phases", "1", "--sweep", "controller.buffer_sectors=1..8*@", "--no-store"],
+    &["smallfb", "@", "1KiB"],
+    &["smallfb", "2", "@"],
+    &["largefb", "@"],
+];
+
+/// Keys of a load in a job file.
+const KEYS: [&str; 12] =
+    ["bs", "iodepth", "jobs", "time", "rate", "reads", "stride", "think", "fsync", "size", "rounds", "seed"];
+
+/// Options of a fio job.
+const FIO: [&str; 16] = [
+    "bs",
+    "iodepth",
+    "numjobs",
+    "runtime",
+    "rate_iops",
+    "rwmixread",
+    "size",
+    "fsync",
+    "loops",
+    "rate",
+    "thinktime",
+    "offset",
+    "bssplit",
+    "randseed",
+    "zonesize",
+    "filesize",
+];
+
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+/// Runs the program under a limit, as `prlimit` takes it.
+fn limited(limit: &str, folder: &Path, words: &[&str]) -> Ended {
+    let program = program();
+    let program = program.to_str().expect("a path in UTF-8");
+    testkit::run(Path::new("prlimit"), folder, &[&[limit, program], words].concat())
+}
+
+/// It ended by itself, with its work done or refused: 0, 2 or 3, and nothing panicked or asked for memory in vain.
+fn ends(folder: &Path, words: &[&str]) {
+    let ended = limited(ADDRESSES, folder, words);
+    assert!(matches!(ended.status, Some(0 | 2 | 3)), "{words:?}: {:?}\n{}", ended.status, ended.err);
+    for sign in ["panicked", "memory allocation", "RUST_BACKTRACE"] {
+        assert!(!ended.err.contains(sign), "{words:?}:\n{}", ended.err);
+    }
+    if ended.status != Some(0) {
+        assert!(ended.err.contains("error: "), "{words:?}:\n{}", ended.err);
+    }
+}
+
+/// The options of a command that take a value, by its help.
+fn options(folder: &Path, command: &str) -> Vec<String> {
+    let help = testkit::run(&program(), folder, &[command, "--help"]);
+    assert_eq!(help.status, Some(0), "{}", help.err);
+    let option = |line: &str| {
+        let (words, _) = line.trim_start().split_once('<')?;
+        words.split([' ', ',']).find(|word| word.starts_with("--")).map(str::to_owned)
+    };
+    help.out.lines().filter(|line| line.trim_start().starts_with('-')).filter_map(option).collect()
+}
+
+#[test]
+fn no_number_of_an_option_is_too_large_to_be_refused() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut tried = 0;
+    for words in COMMANDS {
+        for option in options(folder.path(), words[0]).iter().filter(|option| !WORDS.contains(&option.as_str())) {
+            // What is tried is not also said; what it needs is.
+            let said: Vec<&str> = match words.iter().position(|word| word == option) {
+                Some(place) => [&words[..place], &words[place + 2..]].concat(),
+                None => words.to_vec(),
+            };
+            let needed = match (words[0], option.as_str()) {
+                (_, "--precondition") => &["--write"][..],
+                ("simulate", option) if option != "--phases" => &["--phases", "1"],
+                ("largefb", "--stride") => &["--random", "stride"],
+                _ => &[],
+            };
+            for extreme in EXTREMES {
+                ends(folder.path(), &[&said[..], needed, &[option, extreme]].concat());
+            }
+            tried += 1;
+        }
+    }
+    // As many were there when this was written; none is lost by another form of the help.
+    assert!(tried >= 60, "{tried} options");
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn no_number_of_a_setting_is_too_large_to_be_refused() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    for words in SETTINGS {
+        for extreme in EXTREMES {
+            let words: Vec<String> = words.iter().map(|word| word.replacen('@', extreme, 1)).collect();
+            // The second of a pair; but what a target is `@` a device stays.
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| if word.starts_with("new:") { word.clone() } else { word.replace('@', extreme) })
+                .collect();
+            ends(folder.path(), &words.iter().map(String::as_str).collect::<Vec<&str>>());
+        }
+    }
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn no_number_of_a_job_file_is_too_large_to_be_refused() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    for extreme in EXTREMES {
+        for key in KEYS {
+            for value in [extreme.to_owned(), format!("\"{extreme}\"")] {
+                let job = format!("[[load]]\npattern = \"randrw\"\n{key} = {value}\n");
+                fs::write(folder.path().join("job.toml"), job).expect("it is written");
+                ends(folder.path(), &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
+            }
+        }
+        for key in ["rounds", "seed", "budget"] {
+            let job = format!("{key} = {extreme}\n[[load]]\npattern = \"randread\"\n");
+            fs::write(folder.path().join("job.toml"), job).expect("it is written");
+            ends(folder.path(), &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
+        }
+        for key in FIO {
+            fs::write(folder.path().join("job.fio"), format!("[j]\nrw=randrw\nsize=1m\n{key}={extreme}\n"))
+                .expect("it is written");
+            ends(folder.path(), &["import", "./job.fio"]);
+        }
+    }
+}
+
+#[test]
+fn every_number_of_a_machine_is_too_large_to_be_refused_or_simulated() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let parts = testkit::run(&program(), folder.path(), &["simulate", "vax750-uda50", "--parts"]);
+    let mut kind = "";
+    let mut tried = 0;
+    for line in parts.out.lines() {
+        if let Some((name, _)) = line.split_once(": ").filter(|_| !line.starts_with(' ')) {
+            kind = name;
+        }
+        let Some(field) = line.strip_prefix("  ").and_then(|line| line.split_whitespace().next()) else { continue };
+        for extreme in EXTREMES {
+            let setting = format!("{kind}.{field}={extreme}");
+            let words = [
+                "simulate",
+                "vax750-uda50",
+                "--program",
+                "read_8192",
+                "--phases",
+                "1",
+                "--no-store",
+                "--set",
+                &setting,
+            ];
+            ends(folder.path(), &words);
+        }
+        tried += 1;
+    }
+    assert!(tried >= 30, "{tried} fields:\n{}", parts.out);
+}
+
+#[test]
+fn the_results_of_simulations_are_counted_before_memory_is_asked_for() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let refused = |words: &[&str], why: &str| {
+        let ended = limited(ADDRESSES, folder.path(), words);
+        assert_eq!(ended.status, Some(2), "{words:?}: {}", ended.err);
+        assert!(ended.err.contains(why), "{words:?}: {}", ended.err);
+    };
+    let simulate = ["simulate", "vax750-uda50", "classic1983", "--no-store"];
+    refused(&[&simulate[..], &["--phases", "4294967295"]].concat(), "not a whole number from 1 to 10000");
+    refused(&[&simulate[..], &["--threads", "4294967295"]].concat(), "not a whole number from 1 to 1024");
+    let sweep = ["--phases", "10000", "--sweep", "controller.buffer_sectors=1..50+1"];
+    refused(&[&simulate[..], &sweep].concat(), "the results of 1000000 at most are kept");
+    refused(&["paper", "vaxmix", "--phases", "4294967295"], "not a whole number from 1 to 10000");
+}
+
+#[test]
+fn a_hot_part_of_nothing_is_refused() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    for hot in ["hot=0/0", "hot=60/0", "hot=0/0.0"] {
+        let words = ["run", "vaxmix", ".", "--mix", hot, "--dry-run", "--no-store"];
+        let ended = testkit::run(&program(), folder.path(), &words);
+        assert_eq!(ended.status, Some(2), "{hot}: {}", ended.err);
+        assert!(ended.err.contains("the hot part of the file is empty"), "{hot}: {}", ended.err);
+    }
+}
+
+/// Commands that go deep in different ways: the parser, a run, a ring, a simulation, a page, a schema.
+const DEEP: [&[&str]; 8] = [
+    &["--version"],
+    &["help", "io"],
+    &["run", "smoke", ".", "--only", "read_8192", "--rounds", "1", "--no-store"],
+    &["io", "randread", ".", "--size", "1MiB", "--time", "0.1s", "--rounds", "1", "--iodepth", "4", "--no-store"],
+    &["simulate", "vax750-uda50", "--program", "read_8192", "--phases", "1", "--no-store"],
+    &["paper", "T1"],
+    &["schema", "run"],
+    &["doctor"],
+];
+
+#[test]
+fn a_stack_that_is_too_small_is_refused_in_words() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = ["write_8192", "file"];
+    for words in DEEP.into_iter().chain([&file[..]]) {
+        for limit in ["--stack=65536", "--stack=65536:65536", "--stack=1048575"] {
+            let ended = limited(limit, folder.path(), words);
+            assert_eq!(ended.status, Some(3), "{limit} {words:?}: {}", ended.err);
+            assert!(ended.err.contains("error: the stack is limited to "), "{limit} {words:?}: {}", ended.err);
+            assert!(ended.err.contains("ulimit -s 8192"), "{limit} {words:?}: {}", ended.err);
+            assert_eq!(ended.out, "", "{limit} {words:?}");
+        }
+    }
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn the_smallest_stack_that_is_taken_is_enough() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    for words in DEEP {
+        let ended = limited("--stack=1048576", folder.path(), words);
+        assert!(matches!(ended.status, Some(0 | 1 | 3)), "{words:?}: {:?} {}", ended.status, ended.err);
+        assert!(!ended.err.contains("stack"), "{words:?}: {}", ended.err);
+    }
+}
