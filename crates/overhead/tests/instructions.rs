@@ -5,6 +5,8 @@
 //! few calls and once with many; the slope between the two is the cost of one call. The kernel's
 //! instructions are in neither side.
 
+mod scale;
+
 use std::env;
 use std::fs::File;
 use std::io::Read;

@@ -6,6 +6,7 @@
 pub mod browser;
 pub mod calls;
 pub mod disk;
+pub mod documents;
 pub mod fuse;
 pub mod fuzz;
 pub mod group;
