@@ -52,7 +52,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 25] = [
+const EXPERIMENTS: [Experiment; 26] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -93,6 +93,12 @@ const EXPERIMENTS: [Experiment; 25] = [
         ],
         figures: 10,
         judge: figures::instructions,
+    },
+    Experiment {
+        name: "report-10000",
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "results"],
+        figures: 4,
+        judge: figures::printed,
     },
     Experiment {
         name: "bottlenecks",

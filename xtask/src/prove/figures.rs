@@ -48,6 +48,21 @@ pub(super) fn instructions(line: &Value) -> Option<Figure> {
     })
 }
 
+/// How long many results take to be printed, and whether that was done in the memory allowed.
+pub(super) fn printed(line: &Value) -> Option<Figure> {
+    let (printed, results) = (line["printed"].as_str()?, line["results"].as_u64()?);
+    let (seconds, limit) = (line["seconds"].as_f64()?, line["limit_bytes"].as_u64()?);
+    let is_done = line["status"].as_u64() == Some(0);
+    let megabytes = limit / 1_000_000;
+    let ended = if is_done { format!("{seconds:.2} s") } else { "it did not end well".to_owned() };
+    Some(Figure {
+        what: format!("`diskperf {printed}` of {results} results, in {megabytes} MB of addresses"),
+        asked: "10,000 results within 5 s and 500 MB".to_owned(),
+        measured: ended,
+        reached: is_done && results >= 10_000 && megabytes <= 500 && seconds <= 5.0,
+    })
+}
+
 /// A line of a subject of fuzzing, which it has only where nothing was found.
 pub(super) fn fuzzed(line: &Value) -> Option<Figure> {
     let (name, inputs) = (line["fuzzed"].as_str()?, line["inputs"].as_u64()?);
@@ -279,6 +294,19 @@ mod tests {
         assert!(!reached(json!({"program": "write_8192", "instructions": 3_000_001})));
         assert!(reached(json!({"program": "read_8192", "world": 20.5, "bare": 8.0})));
         assert!(!reached(json!({"program": "read_8192", "world": 49.0, "bare": 8.0})));
+    }
+
+    #[test]
+    fn results_are_printed_soon_and_in_little_memory_or_not_at_all() {
+        let reached = |results: u64, seconds: f64, limit_bytes: u64, status: Value| {
+            let line = json!({"printed": "show", "results": results, "seconds": seconds, "limit_bytes": limit_bytes,
+                "status": status});
+            printed(&line).expect("a figure").reached
+        };
+        assert!(reached(10_000, 4.9, 500_000_000, json!(0)));
+        assert!(!reached(10_000, 5.1, 500_000_000, json!(0)) && !reached(10_000, 1.0, 500_000_000, json!(101)));
+        assert!(!reached(9_999, 1.0, 500_000_000, json!(0)) && !reached(10_000, 1.0, 600_000_000, json!(null)));
+        assert_eq!(printed(&json!({"printed": "show"})), None);
     }
 
     #[test]
