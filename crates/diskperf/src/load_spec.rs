@@ -29,8 +29,9 @@ pub struct LoadSpec {
     /// What is done to the file.
     #[arg(value_enum, value_name = "PATTERN")]
     pub pattern: PatternName,
-    /// Bytes of a read, a write, a record; 4KiB, or 128KiB for read and write. Of several sizes, so many in a hundred are
-    /// of each, as in 4KiB:60,64KiB:40; each lies at a multiple of its own size.
+    /// Bytes of a read, a write, a record; 4KiB, or 128KiB for read and write. Several sizes can be mixed by percentage, as
+    /// in 4k:60,64k:40; each is read or written at a multiple of itself. k, M, G and KiB, MiB, GiB are powers of 1024; kB,
+    /// MB, GB are powers of 1000.
     #[arg(long, value_name = "SIZE[:PERCENT],...", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     pub bs: Option<Blocks>,
@@ -574,7 +575,7 @@ mod tests {
         assert_eq!(read, Line::try_parse_from(line.split_whitespace()).expect("a line").load);
         assert_eq!(toml::from_str("pattern = 'read'"), Ok(LoadSpec::of(PatternName::Read)));
         for (bad, said) in [
-            ("pattern = 'read'\nbs = '4K'", "ambiguous unit K"),
+            ("pattern = 'read'\nbs = '4kb'", "ambiguous unit kb"),
             ("pattern = 'read'\ntime = '5'", "unknown or missing unit"),
             ("pattern = 'read'\ndepth = 4", "unknown field `depth`"),
             ("pattern = 'sideways'", "unknown variant `sideways`"),

@@ -120,7 +120,7 @@ mod copy {
             (vec!["link", "old"], 3, "are one file"),
             (vec!["old", "new", "--buffer", "0"], 2, "at least one byte"),
             (vec!["old", "new", "--buffer", "-1"], 2, "not a size"),
-            (vec!["old", "new", "--buffer", "4K"], 2, "ambiguous unit K"),
+            (vec!["old", "new", "--buffer", "4kb"], 2, "ambiguous unit kb"),
             (vec!["old", "new", "--buffer", "4GiB"], 2, "256 MiB at most"),
             (vec!["old", "new", "--sync", "often"], 2, "possible values"),
             (vec!["old"], 2, "<NEW>"),

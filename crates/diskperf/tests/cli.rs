@@ -238,7 +238,7 @@ fn what_makes_no_sense_is_refused() {
         &["there is no device", "nothing was created"],
     );
     refuses(here, &["run", "smoke", "sim:flat", "-o", "."], 2, &["is a directory"]);
-    refuses(here, &["run", "smoke", "--size", "8K"], 2, &["ambiguous", "KiB", "KB"]);
+    refuses(here, &["run", "smoke", "--size", "8kb"], 2, &["ambiguous", "KiB", "kB"]);
     refuses(here, &["run", "smoke", "--size", "8 furlongs"], 2, &["unknown unit"]);
     refuses(here, &["run", "smoke", "--size", "9000"], 2, &["whole number of calls"]);
     refuses(here, &["run", "smoke", "--rounds", "0"], 2, &["rounds"]);

@@ -381,7 +381,7 @@ fn what_makes_no_sense_is_refused() {
     }
     refuses(here, &["smallfb", "10", "0"], 2, &["at least one byte"]);
     refuses(here, &["smallfb", "10", "-1"], 2, &["not a size"]);
-    refuses(here, &["smallfb", "10", "1K"], 2, &["ambiguous"]);
+    refuses(here, &["smallfb", "10", "1kb"], 2, &["ambiguous"]);
     refuses(here, &["smallfb", "10", "1GiB"], 2, &["goes up to 64 MiB", "largefb"]);
     refuses(here, &["smallfb", "10"], 2, &["SIZE"]);
     refuses(here, &["smallfb", "10", "1", "--directories", "0"], 2, &["directories"]);

@@ -192,7 +192,7 @@ fn bad_input_is_refused_with_the_reason() {
         ("image:../ext4", 2, &["not the name of a file system"]),
         ("image:", 2, &["not the name of a file system"]),
         ("image:ext4,sise=64MiB", 2, &["no key sise", "size, dir, block, mount, mkfs, tune"]),
-        ("image:ext4,size=64M", 2, &["ambiguous unit M"]),
+        ("image:ext4,size=64mb", 2, &["ambiguous unit mb", "64", "MiB"]),
         ("image:ext4,block=3000", 2, &["blocks of 3000 B", "powers of two"]),
         ("image:xfs,size=64MiB", 2, &["at least 300 MiB", "size="]),
         ("image:ext4,size=200KiB", 2, &["at least 1 MiB"]),

@@ -1,5 +1,6 @@
-//! A number of bytes, and the sizes people type. The seeds disagree on what a Kbyte is (1024 in the paper
-//! of 1983, 1000 in the lab's `largefb`), so a unit that could mean both is refused, never guessed.
+//! A number of bytes, and the sizes people type. A letter alone is a power of two, as in fio, dd and ls: `4k` is 4096.
+//! `iB` is a power of two too. `kB`, `MB`, `GB` and `TB` are powers of ten (SI). `kb` and the like in small letters are
+//! refused: to fio they are powers of two, to SI they would be bits.
 
 use core::fmt;
 use core::str::FromStr;
@@ -48,7 +49,7 @@ pub enum ParseBytesError {
     NotANumber,
     /// Nothing, or less than one byte.
     Zero,
-    /// K, M, G or T alone: 1000 or 1024?
+    /// `kb`, `mb`, `gb` or `tb`: the letter of its prefix.
     Ambiguous(char),
     /// Not a unit of size.
     Unit,
@@ -61,10 +62,13 @@ impl fmt::Display for ParseBytesError {
         match self {
             ParseBytesError::NotANumber => f.write_str("not a size; write a positive number and a unit, as in 8KiB"),
             ParseBytesError::Zero => f.write_str("a size must be at least one byte"),
-            ParseBytesError::Ambiguous(unit) => {
-                write!(f, "ambiguous unit {unit}; write {unit}iB (powers of 1024) or {unit}B (powers of 1000)")
+            ParseBytesError::Ambiguous(letter) => {
+                let (binary, decimal) = (letter.to_ascii_uppercase(), if *letter == 'k' { 'k' } else { letter.to_ascii_uppercase() });
+                write!(f, "ambiguous unit {letter}b; write {letter} or {binary}iB (powers of 1024), or {decimal}B (powers of 1000)")
             }
-            ParseBytesError::Unit => f.write_str("unknown unit of size; use B, KiB, MiB, GiB, TiB or kB, MB, GB, TB"),
+            ParseBytesError::Unit => {
+                f.write_str("unknown unit of size; use k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), or kB, MB, GB, TB (powers of 1000)")
+            }
             ParseBytesError::TooLarge => f.write_str("more bytes than 64 bits can count"),
         }
     }
@@ -72,33 +76,39 @@ impl fmt::Display for ParseBytesError {
 
 impl core::error::Error for ParseBytesError {}
 
-/// `8192`, `8KiB`, `1.5 GiB`, `100MB`; a bare number counts bytes.
+/// `8192`, `8k`, `8KiB`, `1.5 GiB`, `100MB`; a bare number counts bytes.
 impl FromStr for Bytes {
     type Err = ParseBytesError;
 
     fn from_str(text: &str) -> Result<Bytes, ParseBytesError> {
         let (number, unit) = suffixed::split(text).ok_or(ParseBytesError::NotANumber)?;
-        let scale = match unit {
-            "" | "B" => 1,
-            "KiB" => 1 << 10,
-            "MiB" => 1 << 20,
-            "GiB" => 1 << 30,
-            "TiB" => 1 << 40,
-            "kB" | "KB" => 1_000,
-            "MB" => 1_000_000,
-            "GB" => 1_000_000_000,
-            "TB" => 1_000_000_000_000,
-            "k" | "K" | "m" | "M" | "g" | "G" | "t" | "T" => {
-                let letter = unit.as_bytes()[0].to_ascii_uppercase();
-                return Err(ParseBytesError::Ambiguous(char::from(letter)));
-            }
-            _ => return Err(ParseBytesError::Unit),
+        let mut letters = unit.chars();
+        let scale = match letters.next() {
+            None => 1,
+            Some(letter) => match (power(letter), letters.as_str()) {
+                (None, "") if matches!(letter, 'b' | 'B') => 1,
+                (Some(power), "" | "i" | "ib" | "iB") => 1024_u64.pow(power),
+                (Some(power), "B") => 1000_u64.pow(power),
+                (Some(_), "b") => return Err(ParseBytesError::Ambiguous(letter.to_ascii_lowercase())),
+                _ => return Err(ParseBytesError::Unit),
+            },
         };
         match number.times(scale).ok_or(ParseBytesError::TooLarge)? {
             0 => Err(ParseBytesError::Zero),
             bytes => Ok(Bytes(bytes)),
         }
     }
+}
+
+/// Which power of a thousand or of 1024 a letter stands for.
+fn power(letter: char) -> Option<u32> {
+    Some(match letter {
+        'k' | 'K' => 1,
+        'm' | 'M' => 2,
+        'g' | 'G' => 3,
+        't' | 'T' => 4,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -110,19 +120,62 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_that_could_mean_two_things_are_refused() {
-        assert_eq!("8KiB".parse(), Ok(Bytes(8192)));
-        assert_eq!("100MB".parse(), Ok(Bytes(100_000_000)));
+    fn every_spelling_has_one_value() {
+        const KIB: u64 = 1 << 10;
+        const MIB: u64 = 1 << 20;
+        const GIB: u64 = 1 << 30;
+        const TIB: u64 = 1 << 40;
+        for (texts, value) in [
+            ("4096 4096b 4096B 4k 4K 4ki 4Ki 4kib 4Kib 4kiB 4KiB", 4 * KIB),
+            ("1m 1M 1mi 1Mi 1mib 1Mib 1MiB 1024k", MIB),
+            ("1g 1G 1gi 1Gi 1gib 1GiB 1024m", GIB),
+            ("1t 1T 1ti 1Ti 1tib 1TiB 1024G", TIB),
+            ("1kB 1KB", 1_000),
+            ("1mB 1MB", 1_000_000),
+            ("1gB 1GB", 1_000_000_000),
+            ("1tB 1TB", 1_000_000_000_000),
+            ("1.5k 1.5KiB", KIB + KIB / 2),
+            ("0.5kB", 500),
+            ("16777215T", 16_777_215 * TIB),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            for text in texts.split(' ') {
+                assert_eq!(text.parse(), Ok(Bytes(value)), "{text}");
+            }
+        }
         assert_eq!("1.5 GiB".parse(), Ok(Bytes(1_610_612_736)));
-        assert_eq!("8192".parse(), Ok(Bytes(8192)));
-        assert_eq!("8K".parse::<Bytes>(), Err(ParseBytesError::Ambiguous('K')));
-        assert_eq!("8m".parse::<Bytes>(), Err(ParseBytesError::Ambiguous('M')));
-        assert_eq!("8 Kbytes".parse::<Bytes>(), Err(ParseBytesError::Unit));
-        assert_eq!("0".parse::<Bytes>(), Err(ParseBytesError::Zero));
-        assert_eq!("0.5B".parse::<Bytes>(), Err(ParseBytesError::Zero));
-        assert_eq!("-8KiB".parse::<Bytes>(), Err(ParseBytesError::NotANumber));
-        assert_eq!("".parse::<Bytes>(), Err(ParseBytesError::NotANumber));
-        assert_eq!("99999999TiB".parse::<Bytes>(), Err(ParseBytesError::TooLarge));
+    }
+
+    #[test]
+    fn other_spellings_are_refused() {
+        for (text, error) in [
+            ("4kb", ParseBytesError::Ambiguous('k')),
+            ("4Kb", ParseBytesError::Ambiguous('k')),
+            ("1mb", ParseBytesError::Ambiguous('m')),
+            ("8 Kbytes", ParseBytesError::Unit),
+            ("8p", ParseBytesError::Unit),
+            ("8é", ParseBytesError::Unit),
+            ("8i", ParseBytesError::Unit),
+            ("8bB", ParseBytesError::Unit),
+            ("8KIB", ParseBytesError::Unit),
+            ("0", ParseBytesError::Zero),
+            ("0.5B", ParseBytesError::Zero),
+            ("0k", ParseBytesError::Zero),
+            ("-8KiB", ParseBytesError::NotANumber),
+            ("k", ParseBytesError::NotANumber),
+            ("", ParseBytesError::NotANumber),
+            ("16777216T", ParseBytesError::TooLarge),
+            ("18446744073709551616", ParseBytesError::TooLarge),
+            ("99999999999999999999999999999999999999999999999999.5k", ParseBytesError::TooLarge),
+            ("99999999TiB", ParseBytesError::TooLarge),
+            ("18446744073709551615k", ParseBytesError::TooLarge),
+        ] {
+            assert_eq!(text.parse::<Bytes>(), Err(error), "{text}");
+        }
+        assert_eq!(
+            ParseBytesError::Ambiguous('m').to_string(),
+            "ambiguous unit mb; write m or MiB (powers of 1024), or MB (powers of 1000)"
+        );
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! A decimal number and a unit in one word, as people type sizes and times: `8KiB`, `1.5 h`.
 
-/// A decimal number kept exact: `digits` divided by ten to the power `decimals`.
+/// A decimal number kept exact: `digits` divided by ten to the power `decimals`. The digits are saturated far beyond what
+/// 64 bits hold.
 pub(crate) struct Decimal {
-    digits: u64,
+    digits: u128,
     decimals: u32,
 }
 
 impl Decimal {
     /// The number times `scale`, a fraction of one cut off; nothing where 64 bits do not hold it.
     pub(crate) fn times(&self, scale: u64) -> Option<u64> {
-        let scaled = u128::from(self.digits) * u128::from(scale) / 10u128.pow(self.decimals);
+        let scaled = self.digits.checked_mul(u128::from(scale))? / 10u128.pow(self.decimals);
         u64::try_from(scaled).ok()
     }
 }
@@ -24,9 +25,7 @@ pub(crate) fn split(text: &str) -> Option<(Decimal, &str)> {
     if whole.is_empty() || fraction.contains('.') || fraction.len() > 9 || number.ends_with('.') {
         return None;
     }
-    let mut digits: u64 = whole.parse().ok()?;
-    for digit in fraction.bytes() {
-        digits = digits.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
-    }
+    let digit = |digits: u128, digit: u8| digits.saturating_mul(10).saturating_add(u128::from(digit - b'0'));
+    let digits = whole.bytes().chain(fraction.bytes()).fold(0, digit);
     Some((Decimal { digits, decimals: fraction.len() as u32 }, unit.trim_start()))
 }

@@ -68,7 +68,8 @@ pub struct RunArguments {
     /// marked `order`.
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
-    /// The size of large files, as in 64MiB; the preset's own where not given. Of tlpi it is the copied
+    /// The size of large files, as in 64M; the preset's own where not given. k, M, G and KiB, MiB, GiB are powers of 1024;
+    /// kB, MB, GB are powers of 1000. Of tlpi it is the copied
     /// file, and a hundredth of it is written, as in the book. In quick it lifts the limits on what is written. Of a
     /// command of your own it is the room that it needs.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]

@@ -396,7 +396,7 @@ mod tests {
             (&load("iodpeth = 4"), "x:3:1: a load has no key iodpeth", "perhaps iodepth"),
             (&load("destroy_data = true"), "x:3:1: a load has no key destroy_data", "there are: pattern, "),
             (&load("rounds = 4"), "x:3:1: a load has no key rounds", "above the first [[load]]"),
-            (&load("bs = '4K'"), "x:3:6: bs: ambiguous unit K", ""),
+            (&load("bs = '4kb'"), "x:3:6: bs: ambiguous unit kb", ""),
             (&load("bs = 4096"), "x:3:6: bs: invalid type: integer `4096`, expected a string", "in quotes"),
             (&load("iodepth = '4'"), "x:3:11: iodepth: invalid type: string \"4\"", "diskperf help io"),
             (&load("iodepth = -4"), "x:3:11: iodepth: invalid value: integer `-4`", ""),

@@ -177,7 +177,7 @@ mod tests {
             assert!(order.parse::<Order>().expect_err(order).contains(said), "{order}");
         }
         for (blocks, said) in
-            [("4KiB:x", "no percentage"), ("4KiB,", "not a size"), ("4K:60", "ambiguous"), (":60", "not a size")]
+            [("4KiB:x", "no percentage"), ("4KiB,", "not a size"), ("4kb:60", "ambiguous"), (":60", "not a size")]
         {
             assert!(blocks.parse::<Blocks>().expect_err(blocks).contains(said), "{blocks}");
         }

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let (image, tuning) = read(
-            "xfs,size=1GiB,dir=/mnt/a b,block=8KiB,mount=noatime+logbsize=256k,mkfs=-m crc=1+finobt=0  -L x,\
+            "xfs,size=1g,dir=/mnt/a b,block=8KiB,mount=noatime+logbsize=256k,mkfs=-m crc=1+finobt=0  -L x,\
             tune=scheduler:none",
         )
         .expect("fine");
@@ -193,7 +193,7 @@ mod tests {
             ("ext4,sise=64MiB", "no key sise"),
             ("ext4,size", "\"size\" is no key=value"),
             ("ext4,size=", "\"size=\" is no key=value"),
-            ("ext4,size=1M", "size=1M: ambiguous unit M"),
+            ("ext4,size=1mb", "size=1mb: ambiguous unit mb"),
             ("ext4,size=1MiB,size=2MiB", "size is given twice"),
             ("ext4,tune=scheduler", "\"scheduler\" is no attribute:value"),
             ("ext4,", "\"\" is no key=value"),

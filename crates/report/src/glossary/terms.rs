@@ -12,6 +12,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Where it is far from the steady one, a short test of this device shows the wrong one of the two.",
     },
     Entry {
+        word: "sizes",
+        also: &[],
+        brief: "how a size is typed: 4k, 4KiB, 4kB",
+        says: "k, M, G and T, in either case, and KiB, MiB, GiB and TiB are powers of 1024: 4k is 4096 bytes, as in fio. kB, MB, \
+               GB and TB are powers of 1000. A bare number counts bytes. kb, mb, gb and tb are refused: fio takes them for \
+               powers of 1024, and other programs for powers of 1000.",
+        when: "In every option, key and argument that is a size, and in job files. Tables print powers of 1024.",
+        advice: "Fractions can be typed too: 1.5G.",
+    },
+    Entry {
         word: "age",
         also: &["aged", "churn", "churns"],
         brief: "how a file system of our own was used before it was measured",
