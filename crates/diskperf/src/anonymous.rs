@@ -14,10 +14,10 @@
 use std::path::Path;
 
 use report::plain::SAID;
-use serde_json::Value;
-use stats::{Document, ParameterValue, TargetInfo};
+use serde_json::{Value, json};
+use stats::{Document, Name, ParameterValue, TargetInfo};
 
-use crate::document::read_again;
+use crate::document::{name_of_bytes, read_again};
 use crate::presets::COMMAND;
 
 /// Fields whose words are the document's own.
@@ -147,6 +147,10 @@ impl Hidden {
             Value::String(text) => *text = self.cleaned(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.clean(value)),
             Value::Object(fields) => {
+                if let Some(name) = name_of_bytes(fields) {
+                    *value = json!(Name::new(&self.cleaned(&name)));
+                    return;
+                }
                 let fields = fields.iter_mut().filter(|(name, _)| !VOCABULARY.contains(&name.as_str()));
                 fields.for_each(|(_, value)| self.clean(value));
             }
@@ -241,5 +245,8 @@ mod tests {
         ] {
             assert_eq!(hidden.cleaned(text), expected);
         }
+        let mut names = json!([{ "bytes": "2f686f6d652fff" }, { "bytes": "61ff3d2f686f6d652fff" }]);
+        hidden.clean(&mut names);
+        assert_eq!(names, json!(["PATH7", { "bytes": "61ff3d5041544837" }]));
     }
 }

@@ -9,6 +9,7 @@ pub mod values;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use kernel::name::Shown;
 use report::plain;
 use workload::programs::mckusick::Classic;
 
@@ -369,7 +370,7 @@ fn begin(
 /// Says what is wrong with the words, or the help that they asked for, and ends the program.
 fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     // It repeats them: then as a terminal may have them.
-    let words: Vec<String> = words.iter().map(|word| plain::line(&word.to_string_lossy()).into_owned()).collect();
+    let words: Vec<String> = words.iter().map(|word| plain::line(&word.shown()).into_owned()).collect();
     match parse(&words.into_iter().map(OsString::from).collect::<Vec<OsString>>()) {
         Err(error) => error.exit(),
         Ok(_) => {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clap::Args;
 use kernel::guard::{GuardFault, Inspected, Leave};
+use kernel::name::Shown;
 use kernel::place::Place;
 use report::plain;
 
@@ -126,7 +127,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Re
 /// Asks whether this directory is meant.
 pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), Error> {
     let Some(why) = rarely_meant(path, place.file_system.as_deref()).filter(|_| !said.yes) else { return Ok(()) };
-    if agrees(&format!("{} {why}; write there? [y/N] ", path.display())) {
+    if agrees(&format!("{} {why}; write there? [y/N] ", path.shown())) {
         return Ok(());
     }
     Err(Error::RarelyMeant { path: path.to_owned(), why })

@@ -6,11 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
-use report::plain::{is_command, line};
-use serde_json::Value;
+use kernel::name::Shown;
+use report::plain::{escape, is_command, line};
+use serde::Deserialize;
 use serde_json::error::Category;
-use stats::{Document, SCHEMA};
-use units::Bytes;
+use serde_json::{Map, Value, json};
+use stats::{Document, Name, SCHEMA};
+use units::{Bytes, name};
 
 use crate::commands::given;
 use crate::error::Error;
@@ -67,7 +69,7 @@ pub fn called(run: &Path, document: &Document) -> String {
     match (&document.run.store, run.to_str()) {
         (_, Some("-")) => "standard input".to_owned(),
         (Some(store), _) if stored_name(run).is_some() => store.run.clone(),
-        _ => run.to_string_lossy().into_owned(),
+        _ => run.shown().into_owned(),
     }
 }
 
@@ -75,7 +77,7 @@ pub fn called(run: &Path, document: &Document) -> String {
 pub fn spared(run: &Path, to: Option<&Path>) -> Result<(), DocumentFault> {
     let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
     match to.filter(|to| identity(run).is_some_and(|run| identity(to) == Some(run))) {
-        Some(to) => Err(DocumentFault::Overwrites(to.display().to_string())),
+        Some(to) => Err(DocumentFault::Overwrites(to.shown().to_string())),
         None => Ok(()),
     }
 }
@@ -88,7 +90,7 @@ fn stored_name(run: &Path) -> Option<&str> {
 
 /// Reads the document; `-` is standard input.
 fn read(path: &Path) -> Result<Document, Error> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() };
     Ok(parse(&name, given::bytes(path, LARGEST)?.as_deref())?)
 }
 
@@ -138,6 +140,13 @@ fn make_plain(value: &mut Value) -> bool {
         }
         Value::Array(values) => values.iter_mut().fold(false, |is_changed, value| make_plain(value) | is_changed),
         Value::Object(fields) => {
+            if let Some(name) = name_of_bytes(fields) {
+                let is_odd = |letter: char| is_command(letter) && name::byte(letter).is_none();
+                let shown = |letter| if is_odd(letter) { escape(letter) } else { letter.to_string() };
+                // It stays of bytes, and those are escaped where it is printed: as text it would be another name.
+                *value = json!(Name::new(&name.chars().map(shown).collect::<String>()));
+                return name.contains(is_odd);
+            }
             let mut is_changed = fields.values_mut().fold(false, |is_changed, value| make_plain(value) | is_changed);
             if fields.keys().any(|key| key.contains(is_command)) {
                 *fields =
@@ -148,6 +157,12 @@ fn make_plain(value: &mut Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// The text of a name that is not UTF-8, where these are the fields of one.
+pub fn name_of_bytes(fields: &Map<String, Value>) -> Option<String> {
+    let bytes = fields.get("bytes").filter(|bytes| fields.len() == 1 && bytes.is_string())?;
+    Name::deserialize(&json!({ "bytes": bytes })).ok()?.text()
 }
 
 /// What the bytes are, or why they are no document:

@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use kernel::name::Shown;
 use units::{Bytes, Nanos};
 use workload::{Failure, Reason};
 
@@ -41,15 +42,15 @@ pub enum Error {
     Elevated,
     #[error("the stack is limited to {0}, and diskperf needs {LEAST_STACK}")]
     SmallStack(Bytes),
-    #[error("there is no {0}")]
+    #[error("there is no {}", .0.shown())]
     Missing(PathBuf),
     #[error("{0}")]
     Command(Box<CommandFault>),
-    #[error("there is no device {0}; nothing was created")]
+    #[error("there is no device {}; nothing was created", .0.shown())]
     MissingDevice(PathBuf),
-    #[error("{0} is a file, and this needs a directory")]
+    #[error("{} is a file, and this needs a directory", .0.shown())]
     NotADirectory(PathBuf),
-    #[error("{0} is a block device, and this measures through a file system")]
+    #[error("{} is a block device, and this measures through a file system", .0.shown())]
     IsADevice(PathBuf),
     #[error("{0} is no block device, and the preset device measures those")]
     NoDevice(String),
@@ -59,35 +60,35 @@ pub enum Error {
     OnlyOfDevices { option: &'static str, preset: &'static str },
     #[error("no path was named")]
     NoPath,
-    #[error("{0} is a directory, and this needs a file")]
+    #[error("{} is a directory, and this needs a file", .0.shown())]
     IsADirectory(PathBuf),
-    #[error("{0} is no regular file, and this needs one")]
+    #[error("{} is no regular file, and this needs one", .0.shown())]
     NotAFile(PathBuf),
-    #[error("{old} and {new} are one file, which would be emptied before it is read")]
+    #[error("{old} and {new} are one file, which would be emptied before it is read", old = .old.shown(), new = .new.shown())]
     SameFile { old: PathBuf, new: PathBuf },
-    #[error("{path} changed while it was copied; it held {} bytes when the copy began", .bytes.0)]
+    #[error("{path} changed while it was copied; it held {} bytes when the copy began", .bytes.0, path = .path.shown())]
     Changed { path: PathBuf, bytes: Bytes },
-    #[error("{0} is a device, and this would overwrite it")]
+    #[error("{} is a device, and this would overwrite it", .0.shown())]
     WouldOverwrite(PathBuf),
-    #[error("{path} is what {device} shows, and this would overwrite it")]
+    #[error("{path} is what {device} shows, and this would overwrite it", path = .path.shown())]
     WouldOverwriteLoop { path: PathBuf, device: String },
-    #[error("{path} {why}; nothing was written there")]
+    #[error("{path} {why}; nothing was written there", path = .path.shown())]
     RarelyMeant { path: PathBuf, why: &'static str },
-    #[error("{path} holds {holds}, and {program} needs {needs}")]
+    #[error("{path} holds {holds}, and {program} needs {needs}", path = .path.shown())]
     TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
-    #[error("{path} holds {holds} whole MiB, and {needed} would be read")]
+    #[error("{path} holds {holds} whole MiB, and {needed} would be read", path = .path.shown())]
     TooSmall { path: PathBuf, holds: u64, needed: u64, most: u64 },
-    #[error("{0} is neither a block device nor a file")]
+    #[error("{} is neither a block device nor a file", .0.shown())]
     NotStorage(PathBuf),
-    #[error("{device} has {size}, and the programs need {needed}")]
+    #[error("{device} has {size}, and the programs need {needed}", device = .device.shown())]
     SmallDevice { device: PathBuf, size: Bytes, needed: Bytes },
     #[error("{first} and {second} are one device, and each target needs one of its own")]
     SameDevice { first: String, second: String },
-    #[error("{path} takes {free} more files, and this needs {needed}")]
+    #[error("{path} takes {free} more files, and this needs {needed}", path = .path.shown())]
     NoFiles { path: PathBuf, free: u64, needed: u64 },
-    #[error("{path} has {free} left, and this needs {needed}")]
+    #[error("{path} has {free} left, and this needs {needed}", path = .path.shown())]
     NoRoom { path: PathBuf, free: Bytes, needed: Bytes },
-    #[error("cannot look at {path}: {source}")]
+    #[error("cannot look at {path}: {source}", path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{0}: not a target that this build knows")]
     UnknownTarget(String),
@@ -99,7 +100,7 @@ pub enum Error {
     BadKey { typed: String, why: String, keys: &'static str },
     #[error("{typed}: {why}")]
     BadTuning { typed: String, why: String },
-    #[error("{path} is only read, and every program of {preset} writes")]
+    #[error("{path} is only read, and every program of {preset} writes", path = .path.shown())]
     OnlyRead { path: PathBuf, preset: &'static str },
     #[error("the programs need {needed}, and the image has {size}")]
     SmallImage { size: Bytes, needed: Bytes },
@@ -147,7 +148,7 @@ pub enum Error {
     Job(Box<JobFault>),
     #[error("{preset} has no program {name}")]
     UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
-    #[error("{0}: no kind of drawing that this build knows")]
+    #[error("{}: no kind of drawing that this build knows", .0.shown())]
     UnknownDrawing(PathBuf),
     #[error("no program of the preset can be run here, so there is nothing to draw")]
     NothingToDraw,
@@ -167,37 +168,37 @@ pub enum Error {
     Load(Box<LoadFault>),
     #[error("{0}")]
     NoRing(kernel::NoRing),
-    #[error("{path}: {failure}")]
+    #[error("{path}: {failure}", path = .path.shown())]
     Op { path: PathBuf, failure: Failure },
     #[error(transparent)]
     World(#[from] kernel::Fault),
     #[error("cannot write {to}: {source}")]
     Output { to: String, source: io::Error },
-    #[error("{0} is not a descriptor that diskperf was started with and may write to")]
+    #[error("{} is not a descriptor that diskperf was started with and may write to", .0.shown())]
     NotOpen(PathBuf),
-    #[error("stopped before a program read all of {0}")]
+    #[error("stopped before a program read all of {}", .0.shown())]
     NoReader(PathBuf),
     #[error("it was held still by a signal while it was measured, so that the time is not its own")]
     Held,
-    #[error("cannot make records durable in {path}: {source}")]
+    #[error("cannot make records durable in {path}: {source}", path = .path.shown())]
     Writers { path: PathBuf, source: io::Error },
-    #[error("the power of the disk under {0} cannot be cut from here")]
+    #[error("the power of the disk under {} cannot be cut from here", .0.shown())]
     TwoSteps(PathBuf),
-    #[error("{0} lies in memory, which no power cut leaves anything of")]
+    #[error("{} lies in memory, which no power cut leaves anything of", .0.shown())]
     NothingLasts(PathBuf),
-    #[error("what is printed goes into a file on the file system of {0}, and with its power")]
+    #[error("what is printed goes into a file on the file system of {}, and with its power", .0.shown())]
     LogIsLost(PathBuf),
     #[error("{0}: whether that loses anything cannot be tried")]
     NotVerified(String),
     #[error("{0} draws from no mix")]
     NoMix(&'static str),
-    #[error("{} is no trace of blkparse{}: {why}", path.display(), at_line(*line))]
+    #[error("{} is no trace of blkparse{}: {why}", path.shown(), at_line(*line))]
     BadTrace { path: PathBuf, line: Option<u64>, why: String },
-    #[error("{path} is no log of `diskperf verify --write`: {fault}")]
+    #[error("{path} is no log of `diskperf verify --write`: {fault}", path = .path.shown())]
     BadLog { path: PathBuf, fault: LedgerFault },
-    #[error("there is no {folder} in {path}")]
+    #[error("there is no {folder} in {path}", path = .path.shown())]
     NoRecords { path: PathBuf, folder: String },
-    #[error("process {pid} still writes in {path}")]
+    #[error("process {pid} still writes in {path}", path = .path.shown())]
     StillWriting { path: PathBuf, pid: i32 },
     #[error("no control, so that nothing shows whether losses are found: {0}")]
     NoControl(kernel::tuning::TuningFault),
@@ -315,12 +316,12 @@ impl Error {
             Error::SmallStack(_) => "set the limit to the usual 8 MiB in a new shell: ulimit -s 8192".to_owned(),
             Error::Missing(path) => match path.parent().filter(|parent| parent.is_dir()) {
                 Some(parent) if parent.as_os_str().is_empty() => "check the spelling".to_owned(),
-                Some(parent) => format!("{} exists; check the spelling of the rest", parent.display()),
+                Some(parent) => format!("{} exists; check the spelling of the rest", parent.shown()),
                 None => "check the spelling, or make it first".to_owned(),
             },
             Error::MissingDevice(_) => "lsblk lists the devices there are".to_owned(),
             Error::NotADirectory(path) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                Some(parent) => format!("name the directory to measure, as in {}", parent.display()),
+                Some(parent) => format!("name the directory to measure, as in {}", parent.shown()),
                 None => "name the directory to measure, as in . for the one you stand in".to_owned(),
             },
             Error::IsADevice(path) => {
@@ -336,7 +337,7 @@ impl Error {
             }
             Error::OnlyOfDevices { .. } => "diskperf run device DEVICE takes it".to_owned(),
             Error::NoPath => "name the directory to measure, as in . for the one you stand in".to_owned(),
-            Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").display()),
+            Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").shown()),
             Error::NotAFile(_) => "a pipe, a socket or a device has no size; name a file".to_owned(),
             Error::SameFile { .. } => "name another file for the copy; nothing was touched".to_owned(),
             Error::Held => "run it again".to_owned(),

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use kernel::name::Shown;
+use report::plain::is_command;
 use report::{Page, explain};
 use serde_json::Value;
 use stats::compared::compare;
@@ -156,7 +158,8 @@ fn fuzz_command_lines() {
         let text = String::from_utf8_lossy(input);
         let words: Vec<OsString> = text.split('\n').map(OsString::from).collect();
         let line = shell::line(&words);
-        if !text.contains('\0') {
+        // Words with control characters are in quotes that shlex does not know; a test in shell.rs asks bash.
+        if !words.iter().any(|word| word.shown().contains(is_command)) {
             let again = shlex::split(&line).expect("a shell takes it");
             assert!(again.iter().map(OsString::from).eq(words.iter().cloned()), "{line}");
         }

@@ -14,6 +14,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::Incarnation;
 use kernel::machine::written_by_this_process;
+use kernel::name::Shown;
 use kernel::place::Place;
 use serde::{Deserialize, Serialize};
 use stats::{Cell, Document, RunInfo, StoreInfo};
@@ -127,7 +128,7 @@ impl Keeper {
     }
 
     fn new(store: Store, run: String, holder: String, targets: &[Target], info: RunInfo) -> Keeper {
-        let path = store.path().display().to_string();
+        let path = store.path().shown().to_string();
         let under_test = under_test(store.path(), targets);
         Keeper {
             store,

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use report::Page;
 use report::plain::is_command;
 use stats::Document;
+use units::name;
 
 use crate::document::plain;
 use crate::error::Error;
@@ -135,7 +136,11 @@ fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
         if is_command(character) && character != '\n' {
-            text += &format!("\\u{:04x}", u32::from(character));
+            text += &match name::byte(character) {
+                // In a text, not in a name: those have their bytes.
+                Some(byte) => format!("\\\\x{byte:02X}"),
+                None => format!("\\u{:04x}", u32::from(character)),
+            };
         } else {
             text.push(character);
         }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
+use kernel::name::Shown;
 use kernel::{Links, Outlet, OutletFault};
 use report::{Page, plain};
 
@@ -102,7 +103,7 @@ fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
 }
 
 fn unwritable(path: &Path, fault: OutletFault) -> Error {
-    let to = path.display().to_string();
+    let to = path.shown().to_string();
     match fault {
         OutletFault::Refused(refusal) => given::refused(path, refusal),
         OutletFault::NoFolder(folder) => Error::Missing(folder),

@@ -4,6 +4,7 @@ mod device;
 mod keys;
 mod simulated;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
@@ -14,6 +15,7 @@ use std::str::FromStr;
 use kernel::ImageFault;
 use kernel::devices::Device;
 use kernel::guard::Leave;
+use kernel::name::{Shown, original};
 use kernel::place::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
 use kernel::storage::Storage;
 use kernel::tuning::Setting;
@@ -36,7 +38,7 @@ const TUNE: &str = ",tune=";
 pub struct TargetArgument {
     /// What the tables call it.
     pub name: String,
-    /// All that was typed.
+    /// All that was typed: the text of its bytes (`units::name`), as all names of a target are.
     pub typed: String,
     /// What it means.
     pub kind: TargetKind,
@@ -57,6 +59,14 @@ pub enum TargetKind {
     File(PathBuf),
     /// A simulated machine.
     Simulated(String),
+}
+
+/// As it stands on the command line.
+impl From<OsString> for TargetArgument {
+    fn from(typed: OsString) -> TargetArgument {
+        let Ok(argument) = typed.shown().parse();
+        argument
+    }
 }
 
 impl FromStr for TargetArgument {
@@ -80,9 +90,9 @@ impl FromStr for TargetArgument {
         let kind = match rest.split_once(':') {
             Some(("image", image)) => TargetKind::Image(image.to_owned()),
             Some(("new", volume)) => TargetKind::Volume(volume.to_owned()),
-            Some(("file", path)) => TargetKind::File(PathBuf::from(path)),
+            Some(("file", path)) => TargetKind::File(original(path).into()),
             Some(("sim", machine)) => TargetKind::Simulated(machine.to_owned()),
-            _ => TargetKind::Directory(PathBuf::from(rest)),
+            _ => TargetKind::Directory(original(rest).into()),
         };
         Ok(TargetArgument { name: name.to_owned(), typed: typed.to_owned(), kind, tune })
     }
@@ -187,7 +197,7 @@ impl Target {
                     (true, _) => {}
                 }
                 spec.check()?;
-                let inspected = kernel::guard::inspect(device)?;
+                let inspected = kernel::guard::inspect(&device)?;
                 Site::Volume(Box::new(VolumeArgument { spec, inspected, leave: Leave::None }))
             }
             TargetKind::File(path) => {
@@ -253,7 +263,7 @@ impl Target {
     /// Why nothing may be written there, where that is so.
     pub fn refuses_writes(&self) -> Option<String> {
         match &self.site {
-            Site::File { path, .. } => Some(format!("{} is only read", path.display())),
+            Site::File { path, .. } => Some(format!("{} is only read", path.shown())),
             Site::Device(_) | Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => {
                 None
             }
@@ -494,7 +504,7 @@ mod tests {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let path = scratch.path().join("data");
         fs::write(&path, "data").expect("a file");
-        let resolve = |path: &Path| Target::resolve(&typed(&format!("file:{}", path.display())));
+        let resolve = |path: &Path| Target::resolve(&typed(&format!("file:{}", path.shown())));
         assert!(matches!(resolve(&path).expect("a target").site, Site::File { .. }));
         assert!(matches!(resolve(scratch.path()), Err(Error::IsADirectory(_))));
         assert!(matches!(resolve(&scratch.path().join("none")), Err(Error::Missing(_))));

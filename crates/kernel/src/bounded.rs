@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
-use units::Bytes;
+use units::{Bytes, name};
 
 /// The most that is read of a file under /proc or /sys. Attributes have a page; the list of mounts of a machine with ten
 /// thousand of them has two megabytes.
@@ -31,18 +31,23 @@ pub fn bytes(source: impl Read, most: Bytes) -> io::Result<Option<Vec<u8>>> {
 
 /// The text of a regular file that has no more than `most`.
 pub fn text(path: &Path, most: Bytes) -> io::Result<String> {
+    String::from_utf8(whole(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"))
+}
+
+/// The bytes of a regular file that has no more than `most`.
+fn whole(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
     }
     let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {most}"));
-    let bytes = bytes(file, most)?.ok_or_else(too_large)?;
-    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"))
+    bytes(file, most)?.ok_or_else(too_large)
 }
 
-/// The text of a file under /proc or /sys.
+/// The text of a file under /proc or /sys. The kernel writes names as they are: what is not UTF-8 has the text that
+/// `units::name` gives it, so that one odd name hides nothing else.
 pub(crate) fn of_the_kernel(path: impl AsRef<Path>) -> io::Result<String> {
-    text(path.as_ref(), OF_THE_KERNEL)
+    whole(path.as_ref(), OF_THE_KERNEL).map(|bytes| name::text(&bytes).into_owned())
 }
 
 #[cfg(test)]

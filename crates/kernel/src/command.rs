@@ -41,6 +41,7 @@ use workload::{CpuTime, Reason};
 
 use crate::bounded;
 use crate::clocks::cpu_of;
+use crate::name::Shown;
 use crate::process::reason;
 
 /// What stands for the folder.
@@ -89,7 +90,7 @@ pub enum NoCommand {
     #[error("there is no command {0:?}")]
     Missing(OsString),
     /// A file of that name lies there, which this user may not execute; or a folder.
-    #[error("{0} cannot be executed")]
+    #[error("{} cannot be executed", .0.shown())]
     NotExecutable(PathBuf),
 }
 

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use units::Bytes;
 
+use crate::name::Shown;
 use crate::uring::NoRing;
 
 /// The world itself failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The private folder could not be made, listed, cleared or removed.
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {source}", path = .path.shown())]
     Folder {
         /// What was tried.
         action: &'static str,
@@ -29,7 +30,7 @@ pub enum Fault {
         message: String,
     },
     /// The private folder is still there, with what it holds.
-    #[error("cannot remove the private folder {path}: {source}")]
+    #[error("cannot remove the private folder {path}: {source}", path = .path.shown())]
     Left {
         /// Where it is.
         path: PathBuf,
@@ -49,7 +50,7 @@ pub enum Fault {
     #[error("cannot unmount and mount the file system: {0}")]
     Remount(io::Error),
     /// A device could not be written to before the rounds.
-    #[error("cannot condition {device}: {source}")]
+    #[error("cannot condition {device}: {source}", device = .device.shown())]
     Conditioning {
         /// Which.
         device: PathBuf,
@@ -57,7 +58,7 @@ pub enum Fault {
         source: io::Error,
     },
     /// A path holds a zero byte.
-    #[error("the path {0} holds a zero byte")]
+    #[error("the path {} holds a zero byte", .0.shown())]
     Path(PathBuf),
     /// There is no io_uring.
     #[error("{0}")]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bounded;
 use crate::devices::Device;
+use crate::name::Shown;
 
 /// How the settings around a program are called that say whether a device has reached its limit: `heat of sda`.
 pub const HEAT: &str = "heat of ";
@@ -47,7 +48,7 @@ impl Heat {
 fn monitors(folder: &Path) -> Vec<PathBuf> {
     let inside = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_monitor = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path.file_name().map(|name| name.shown().into_owned()).unwrap_or_default();
         name.strip_prefix("hwmon").is_some_and(|number| !number.is_empty() && number.parse::<u32>().is_ok())
     };
     inside(folder.to_owned()).chain(inside(folder.join("hwmon"))).filter(is_monitor).collect()

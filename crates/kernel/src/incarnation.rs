@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 
 use crate::bounded;
+use crate::name::Shown;
 
 /// A process, told from a later one of the same number. Displayed as one line of four words, which can be
 /// read again.
@@ -119,7 +120,7 @@ fn boot() -> String {
 }
 
 fn namespace() -> String {
-    fs::read_link("/proc/self/ns/pid").map_or_else(|_| String::new(), |name| name.display().to_string())
+    fs::read_link("/proc/self/ns/pid").map_or_else(|_| String::new(), |name| name.shown().to_string())
 }
 
 #[cfg(test)]

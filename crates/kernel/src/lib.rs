@@ -15,6 +15,7 @@
 //!   tuning: attributes of a device's queue, changed for a while
 //!   abilities: what this user can do here and what this kernel shows, tried out
 //!   place, storage, machine: what lies under a path, what is behind one, and what machine this is
+//!   name: names of any bytes as text, without loss
 //!   outlet: files that results are written to, whole or not at all
 //!   terminal: how wide the one is that somebody looks at
 //!   bounded: how everything is read that others wrote
@@ -48,6 +49,7 @@ pub mod machine;
 mod mapped;
 mod memory;
 mod memory_limit;
+pub mod name;
 mod notes;
 mod outlet;
 pub mod place;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::bounded;
 use crate::devices::Device;
 use crate::image::ImageFault;
+use crate::name::original;
 use crate::place;
 
 // From linux/loop.h.
@@ -227,7 +228,7 @@ pub(crate) fn backing(device: &Device) -> Option<Backing> {
         Ok(info) => Some(Backing::said(&info)),
         Err(_) => {
             let path = bounded::of_the_kernel(device.sys.join("loop/backing_file")).ok()?;
-            backing_at(Path::new(path.trim_end_matches('\n')))
+            backing_at(Path::new(&original(path.trim_end_matches('\n'))))
         }
     }
 }

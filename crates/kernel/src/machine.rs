@@ -30,7 +30,7 @@ impl Host {
     /// Looks around.
     pub fn this() -> Host {
         let system = rustix::system::uname();
-        let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+        let text = |part: &std::ffi::CStr| units::name::text(part.to_bytes()).into_owned();
         Host {
             kernel: format!("{} {}", text(system.sysname()), text(system.release())),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),

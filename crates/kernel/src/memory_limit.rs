@@ -10,6 +10,7 @@ use procfs::ProcError;
 use procfs::process::Process;
 
 use crate::bounded;
+use crate::name::Shown;
 
 /// Where control groups are mounted: first the hierarchy of memory alone, then the unified one.
 const HIERARCHIES: [(&str, &str); 3] = [
@@ -25,7 +26,7 @@ pub enum LimitError {
     #[error("no control group of this system limits memory")]
     NoController,
     /// The kernel, or the owner of the groups, refuses.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}", path = .path.shown())]
     Refused {
         /// Which file.
         path: PathBuf,

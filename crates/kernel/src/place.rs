@@ -11,6 +11,7 @@ use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags};
 
 use crate::bounded;
 use crate::devices::Device;
+use crate::name::original;
 use crate::stack;
 
 /// What lies under a path.
@@ -104,19 +105,17 @@ pub(crate) fn file_system_at(path: &Path) -> Option<String> {
     mount_of(path).map(|mount| mount.fs_type)
 }
 
-/// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and what is
-/// no text of one hides no other.
+/// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and have the
+/// texts that `units::name` gives them.
 pub(crate) fn mount_lines(thread: &Path) -> io::Result<String> {
-    let bytes = bounded::bytes(bounded::open(&thread.join("mountinfo"))?, bounded::OF_THE_KERNEL)?;
-    let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::FileTooLarge))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    bounded::of_the_kernel(thread.join("mountinfo"))
 }
 
 /// The mounts that these lines tell of; nothing where one of them cannot be understood.
 pub(crate) fn mounts_in(lines: &str) -> Option<Vec<MountInfo>> {
     let mount = |line: &str| {
         let mut mount = MountInfo::from_line(line).ok()?;
-        mount.mount_point = PathBuf::from(unescaped(&mount.mount_point.to_string_lossy()));
+        mount.mount_point = PathBuf::from(original(&unescaped(mount.mount_point.to_str()?)));
         mount.mount_source = mount.mount_source.as_deref().map(unescaped);
         Some(mount)
     };
@@ -171,7 +170,7 @@ fn host_of(file: &Path) -> String {
 
 /// btrfs gives its files a number that is no device's; the mount table names the device.
 fn mounted_device(mount: &MountInfo) -> Option<Device> {
-    let source = PathBuf::from(mount.mount_source.as_ref()?);
+    let source = PathBuf::from(original(mount.mount_source.as_ref()?));
     numbered(source.metadata().ok()?.rdev())
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bounded;
 use crate::devices::Device;
+use crate::name::original;
 
 /// What the kernel appends to the path of a file that has no name any more.
 const NAMELESS: &str = " (deleted)";
@@ -77,8 +78,8 @@ pub(crate) fn backing_file(device: &Device) -> Option<PathBuf> {
 fn backing(text: &str) -> PathBuf {
     let path = text.trim_end_matches('\n');
     match path.strip_suffix(NAMELESS) {
-        Some(nameless) => Path::new(nameless).parent().unwrap_or(Path::new("/")).to_owned(),
-        None => PathBuf::from(path),
+        Some(nameless) => Path::new(&original(nameless)).parent().unwrap_or(Path::new("/")).to_owned(),
+        None => PathBuf::from(original(path)),
     }
 }
 

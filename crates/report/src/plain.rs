@@ -1,15 +1,26 @@
 //! Text that others chose - names of targets and devices, labels, what mkfs said, what a stored run says - without what a
 //! terminal would take for a command.
 //!
-//! What is taken out is shown as Rust writes it in a string (`\u{1b}`, `\n`), so that two names stay two names.
+//! What is taken out is shown as Rust writes it in a string (`\u{1b}`, `\n`), so that two names stay two names. Bytes of a
+//! name that are not UTF-8 (`units::name`) are shown as `\xFF`.
 
 use std::borrow::Cow;
+
+use units::name;
 
 /// Whether a terminal obeys it, or it has words stand in another order than they were written in (Unicode's UAX #9).
 pub fn is_command(character: char) -> bool {
     let is_order =
         matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    character.is_control() || is_order
+    character.is_control() || is_order || name::byte(character).is_some()
+}
+
+/// What is shown in its place.
+pub fn escape(character: char) -> String {
+    match name::byte(character) {
+        Some(byte) => format!("\\x{byte:02X}"),
+        None => character.escape_default().to_string(),
+    }
 }
 
 /// A text of one line.
@@ -29,7 +40,7 @@ fn without(text: &str, is_command: fn(char) -> bool) -> Cow<'_, str> {
     let mut plain = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         if is_command(character) {
-            plain.extend(character.escape_default());
+            plain += &escape(character);
         } else {
             plain.push(character);
         }
@@ -69,5 +80,6 @@ mod tests {
         assert_eq!(line("\u{1b}[2Ja\nb\t\u{9b}31m\r"), "\\u{1b}[2Ja\\nb\\t\\u{9b}31m\\r");
         assert_eq!(lines("a\tb\nc\r\u{7f}\u{202e}d"), "a\tb\nc\\r\\u{7f}\\u{202e}d");
         assert!(matches!(lines("a\tb\n"), Cow::Borrowed(_)));
+        assert_eq!(line(&name::text(b"a\xff\xc3\n")), "a\\xFF\\xC3\\n");
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::breakdown::Breakdown;
 use crate::marks::{Mark, MarkCode};
+use crate::name::Name;
 use crate::round::Round;
 use crate::summary::round_rate;
 
@@ -25,6 +26,8 @@ pub struct Cell {
     /// The phase of the program.
     pub phase: String,
     /// Where it ran.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub target: String,
     /// Every setting that makes this cell different from another. With the five names above it is the
     /// cell's key, unique in a run.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::name::Name;
+
 /// The name and version of the format.
 pub const CHECKUP_SCHEMA: &str = "diskperf-doctor/1";
 
@@ -17,6 +19,8 @@ pub struct Checkup {
     /// The kernel's name and release.
     pub kernel: String,
     /// The place.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub path: String,
     /// What was tried.
     pub checks: Vec<Check>,

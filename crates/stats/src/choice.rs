@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::{Cell, Provenance};
 use crate::comparison::{Decision, Judged, Pairs, judge};
 use crate::marks::MarkCode;
+use crate::name::Name;
 use crate::stages::Stage;
 
 /// What a comparison of targets came to.
@@ -50,8 +51,12 @@ pub struct Comparison {
     /// Program and phase, and what tells it from others of that name; of a use, its name.
     pub program: String,
     /// The first target.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub first: String,
     /// The second.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub second: String,
     /// Rounds that both kept.
     pub pairs: u32,
@@ -66,6 +71,8 @@ pub struct Comparison {
     /// What is to be said.
     pub verdict: Verdict,
     /// The target that is faster; null where the verdict is another.
+    #[serde(with = "crate::name", default)]
+    #[schemars(with = "Option<Name>")]
     pub faster: Option<String>,
     /// Whether all of the interval lies beyond the margin: a reason to choose.
     pub matters: bool,
@@ -110,6 +117,8 @@ pub struct Need {
     /// As it was asked for.
     pub condition: String,
     /// Of which target.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub target: String,
     /// What was measured, in words; null where nothing was.
     pub measured: Option<String>,

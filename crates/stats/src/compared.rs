@@ -28,6 +28,7 @@ use crate::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_e
 use crate::document::{Document, RunInfo, TargetInfo};
 use crate::environment::{self, Change};
 use crate::marks::{Mark, MarkCode};
+use crate::name::Name;
 use crate::summary::mean_and_half_width;
 
 pub use guard::{Guarded, Outcome, Unguarded};
@@ -70,14 +71,20 @@ pub struct Compared {
 #[serde(deny_unknown_fields)]
 pub struct Side {
     /// Its id, or the file of its document.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub name: String,
     /// Seconds since 1970 when it began.
     pub started_unix_s: f64,
     /// The command, word by word.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Vec<Name>")]
     pub command: Vec<String>,
     /// The preset.
     pub preset: Option<String>,
     /// Its targets.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Vec<Name>")]
     pub targets: Vec<String>,
     /// Whether it was told to stop before its end.
     pub interrupted: bool,
@@ -96,6 +103,8 @@ pub struct ComparedCell {
     /// The phase.
     pub phase: String,
     /// The target, as the second run calls it.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub target: String,
     /// The rate of the first run; null where it is `n.m.`
     pub then: Option<Rate>,
@@ -162,6 +171,8 @@ pub struct Lone {
     /// The phase.
     pub phase: String,
     /// The target.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub target: String,
     /// Whether it was measured.
     pub measured: bool,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::choice::Choice;
+use crate::name::Name;
 
 /// The name and version of the format.
 pub const SCHEMA: &str = "diskperf/1";
@@ -30,6 +31,8 @@ pub struct RunInfo {
     /// The version of diskperf.
     pub version: String,
     /// The command, word by word.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Vec<Name>")]
     pub command: Vec<String>,
     /// The preset; null where the command was refused before it was known.
     pub preset: Option<String>,
@@ -84,6 +87,8 @@ pub struct StoreInfo {
     /// How it is called there.
     pub run: String,
     /// The file.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub path: String,
     /// Devices under test that the file lies on too.
     pub under_test: Vec<String>,
@@ -134,8 +139,12 @@ pub struct Noise {
 #[serde(deny_unknown_fields)]
 pub struct TargetInfo {
     /// As the cells name it.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub name: String,
     /// As it was asked for.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub argument: String,
     /// Its file system; null for a simulated machine and where it cannot be seen.
     pub file_system: Option<String>,
@@ -231,6 +240,8 @@ pub struct ImageInfo {
     /// The block device under that.
     pub host_device: Option<String>,
     /// Under which name it was kept; null where it is gone.
+    #[serde(with = "crate::name", default)]
+    #[schemars(with = "Option<Name>")]
     pub kept_as: Option<String>,
 }
 
@@ -239,6 +250,8 @@ pub struct ImageInfo {
 #[serde(deny_unknown_fields)]
 pub struct Problem {
     /// Where; null where it concerns the whole run.
+    #[serde(with = "crate::name", default)]
+    #[schemars(with = "Option<Name>")]
     pub target: Option<String>,
     /// In which program.
     pub program: Option<String>,

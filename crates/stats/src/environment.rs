@@ -16,6 +16,7 @@ use crate::cell::{CacheState, Cell, ClockKind, ParameterValue};
 use crate::compared::is_of_ground;
 use crate::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
 use crate::marks::{Mark, MarkCode};
+use crate::name::Name;
 
 /// Something that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -24,6 +25,8 @@ pub struct Change {
     /// What: `kernel`, `mount options`, `file_bytes`, ...
     pub what: String,
     /// Of which target, or of which programs; null where it is of the whole run.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Option<Name>")]
     pub of: Option<String>,
     /// In the first run; null where that was not recorded.
     pub then: Option<String>,

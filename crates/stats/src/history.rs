@@ -19,6 +19,7 @@ use crate::compared::{Finding, Likeness, Naming, finding, found, identity, is_si
 use crate::document::RunInfo;
 use crate::environment::{self, Change};
 use crate::marks::MarkCode;
+use crate::name::Name;
 
 /// The name and version of the format.
 pub const HISTORY_SCHEMA: &str = "diskperf-history/1";
@@ -48,6 +49,8 @@ pub struct Past {
     /// The phase.
     pub phase: String,
     /// The target: its path where it is one without a name of its own.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub target: String,
     /// Whether every run of it was computed: then no machine changed between them.
     pub simulated: bool,

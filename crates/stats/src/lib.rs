@@ -21,6 +21,7 @@ mod latency;
 pub mod level;
 pub mod limits;
 pub mod marks;
+mod name;
 pub mod noise;
 pub mod replication;
 mod round;
@@ -43,6 +44,7 @@ pub use document::{
 pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use latency::{Latencies, Times};
 pub use marks::{Mark, MarkCode};
+pub use name::Name;
 pub use round::{CpuSeconds, Round, RoundPart};
 pub use stages::Stage;
 pub use verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};

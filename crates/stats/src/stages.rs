@@ -8,11 +8,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::name::Name;
+
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// The target that it is.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub target: String,
     /// What is other than at the stage before, as one would type it: `mount=noatime`. Empty for the first, and where
     /// nothing changed.

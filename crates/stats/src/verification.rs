@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Problem;
+use crate::name::Name;
 
 /// The name and version of the format.
 pub const VERIFICATION_SCHEMA: &str = "diskperf-verify/1";
@@ -19,6 +20,8 @@ pub struct Verification {
     /// The kernel's name and release.
     pub kernel: String,
     /// The target, as it was typed.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
     pub target: String,
     /// The seed of the data and of the moments.
     pub seed: u64,

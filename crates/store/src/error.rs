@@ -1,6 +1,8 @@
 //! What can be wrong with a store, told apart by what a person can do about it.
 
+use std::borrow::Cow;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
@@ -9,22 +11,22 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no such file.
-    #[error("there is no store {0}")]
+    #[error("there is no store {}", .0.shown())]
     Missing(PathBuf),
     /// The folder of a store that is to be made does not exist.
-    #[error("there is no folder {0} for the store")]
+    #[error("there is no folder {} for the store", .0.shown())]
     NoFolder(PathBuf),
     /// Another process has it for longer than anybody waits.
-    #[error("the store {0} is locked by another process")]
+    #[error("the store {} is locked by another process", .0.shown())]
     Locked(PathBuf),
     /// It, or the folder it lies in, may not be written to.
-    #[error("the store {0} cannot be written to")]
+    #[error("the store {} cannot be written to", .0.shown())]
     ReadOnly(PathBuf),
     /// This user may not read it.
-    #[error("the store {0} may not be read by this user")]
+    #[error("the store {} may not be read by this user", .0.shown())]
     Denied(PathBuf),
     /// It is no database, or another program's.
-    #[error("{path} is no store of diskperf: {what}")]
+    #[error("{path} is no store of diskperf: {what}", path = .path.shown())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -32,7 +34,7 @@ pub enum StoreError {
         what: String,
     },
     /// A newer diskperf has written it.
-    #[error("the store {path} has schema {found}, and this diskperf knows schemas up to {known}")]
+    #[error("the store {path} has schema {found}, and this diskperf knows schemas up to {known}", path = .path.shown())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -42,7 +44,7 @@ pub enum StoreError {
         known: i64,
     },
     /// It is damaged.
-    #[error("the store {path} is damaged: {what}")]
+    #[error("the store {path} is damaged: {what}", path = .path.shown())]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -50,7 +52,7 @@ pub enum StoreError {
         what: String,
     },
     /// There is no room for more.
-    #[error("there is no room for the store {0}")]
+    #[error("there is no room for the store {}", .0.shown())]
     Full(PathBuf),
     /// A run of this name is not there.
     #[error("there is no run {typed}")]
@@ -72,7 +74,7 @@ pub enum StoreError {
     #[error("another process has gone on with the run {0}")]
     Taken(String),
     /// The operating system refused.
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {source}", path = .path.shown())]
     Io {
         /// What was tried.
         action: &'static str,
@@ -82,7 +84,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// SQLite refused, for none of the reasons above.
-    #[error("the store {path}: {source}")]
+    #[error("the store {path}: {source}", path = .path.shown())]
     Sql {
         /// The file.
         path: PathBuf,
@@ -125,6 +127,17 @@ impl StoreError {
             io::ErrorKind::PermissionDenied => StoreError::ReadOnly(path),
             _ => StoreError::Io { action, path, source },
         }
+    }
+}
+
+/// A path that can be shown without loss.
+trait Shown {
+    fn shown(&self) -> Cow<'_, str>;
+}
+
+impl Shown for Path {
+    fn shown(&self) -> Cow<'_, str> {
+        units::name::text(self.as_os_str().as_bytes())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers, checksums.
+//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers, checksums, names.
 //!
 //! Knows nothing: no clock is read here, no file, no device. Integers throughout; a float appears only
 //! when a finished integer becomes a rate.
@@ -12,6 +12,7 @@ extern crate std;
 mod bytes;
 mod civil;
 mod fnv;
+pub mod name;
 mod prng;
 mod rate;
 mod suffixed;

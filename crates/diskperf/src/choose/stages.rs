@@ -10,6 +10,7 @@
 use std::path::Path;
 
 use kernel::devices::Device;
+use kernel::name::Shown;
 use stats::Stage;
 
 use crate::machines::{Kind, Part};
@@ -92,7 +93,7 @@ fn kind(site: &Site) -> &'static str {
 fn traits(target: &Target) -> Vec<Trait> {
     let mut traits = match &target.site {
         Site::Directory { path, place } => {
-            let mut traits = vec![asked("path", format!("in {}", path.display()))];
+            let mut traits = vec![asked("path", format!("in {}", path.shown()))];
             traits.extend(place.file_system.iter().map(|name| asked(FILE_SYSTEM, name.clone())));
             traits.extend(place.device.as_ref().map(on));
             let found = |option: &String| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };
@@ -109,7 +110,7 @@ fn traits(target: &Target) -> Vec<Trait> {
             let mut traits = vec![asked(FILE_SYSTEM, spec.file_system)];
             traits.extend(image.size.map(|size| asked("size", format!("size={size}"))));
             if spec.directory != Path::new(".") {
-                traits.push(asked("dir", format!("dir={}", spec.directory.display())));
+                traits.push(asked("dir", format!("dir={}", spec.directory.shown())));
             }
             traits.extend(spec.block.map(|block| asked("block", format!("block={block}"))));
             traits.extend(spec.mount_options.iter().map(|option| mounted(option)));
@@ -119,7 +120,7 @@ fn traits(target: &Target) -> Vec<Trait> {
         Site::Volume(volume) => {
             let spec = &volume.spec;
             let mut traits = vec![asked(FILE_SYSTEM, spec.file_system.clone())];
-            traits.push(asked("device", format!("device {}", volume.inspected.node().display())));
+            traits.push(asked("device", format!("device {}", volume.inspected.node().shown())));
             traits.extend(spec.block.map(|block| asked("block", format!("block={block}"))));
             traits.extend(spec.mount_options.iter().map(|option| mounted(option)));
             traits.extend(made(&spec.mkfs_options));
@@ -142,7 +143,7 @@ fn asked(key: &str, word: String) -> Trait {
 }
 
 fn at(path: &Path) -> Trait {
-    asked("path", path.display().to_string())
+    asked("path", path.shown().to_string())
 }
 
 fn on(device: &Device) -> Trait {

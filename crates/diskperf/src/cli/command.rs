@@ -1,11 +1,14 @@
 //! `-- COMMAND` and `--prepare`: a command of a person's own in the place of a preset.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use kernel::Command;
+use kernel::name::Shown;
+use report::plain;
 use units::Nanos;
 use workload::programs::command;
 
@@ -20,7 +23,7 @@ pub struct CommandArguments {
     /// measured begins; what it leaves running is ended. One word, split as a shell splits words, as in
     /// 'cp -r /usr/include include'.
     #[arg(long, value_name = "COMMAND", requires = "command")]
-    prepare: Option<String>,
+    prepare: Option<OsString>,
     /// End the COMMAND, or what --prepare runs, that takes longer than this; it has failed then.
     #[arg(long, value_name = "TIME", requires = "command", allow_hyphen_values = true, value_parser = parse_timeout)]
     timeout: Option<Nanos>,
@@ -63,16 +66,18 @@ impl CommandArguments {
         let mut all = vec![find(&self.command)?];
         say_of_braces(&self.command);
         if let Some(line) = &self.prepare {
-            let words = shlex::split(line).filter(|words| !words.is_empty());
-            let words = words.ok_or_else(|| CommandFault::NoLine(line.clone()))?;
-            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+            let mut split = shlex::bytes::Shlex::new(line.as_bytes());
+            let words: Vec<OsString> = split.by_ref().map(OsString::from_vec).collect();
+            if split.had_error || words.is_empty() {
+                return Err(CommandFault::NoLine(line.shown().into_owned()).into());
+            }
             all.push(find(&words)?);
             say_of_braces(&words);
         }
         let program = command::Command {
             name: name_of(first).leak(),
             line: shell::line(&self.command).leak(),
-            preparation: self.prepare.clone().map(|line| &*line.leak()),
+            preparation: self.prepare.as_ref().map(|line| &*plain::line(&line.shown()).into_owned().leak()),
         };
         Ok(Some(OwnCommand { program, all: all.into() }))
     }
@@ -150,14 +155,14 @@ mod tests {
     #[test]
     fn words_are_kept_as_they_can_be_typed() {
         let arguments = CommandArguments {
-            prepare: Some("cp 'a b' {}".to_owned()),
+            prepare: Some("cp 'a b' {}".into()),
             command: ["ls", "a b", "{}"].map(OsString::from).to_vec(),
             timeout: None,
         };
         let found = arguments.find().expect("both are there").expect("a command");
         let told = (found.program.name, found.program.line, found.program.preparation, found.all.len());
         assert_eq!(told, ("ls", "ls 'a b' '{}'", Some("cp 'a b' {}"), 2));
-        let unclosed = CommandArguments { prepare: Some("cp 'a".to_owned()), ..arguments };
+        let unclosed = CommandArguments { prepare: Some("cp 'a".into()), ..arguments };
         assert!(matches!(unclosed.find(), Err(Error::Command(_))));
     }
 }

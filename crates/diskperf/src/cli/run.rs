@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use kernel::name::Shown;
 use kernel::{Means, NoCommand};
 use units::{Bytes, Nanos};
 use workload::programs::load::Load;
@@ -202,7 +203,7 @@ impl RunArguments {
         }
         let What::Job(path) = &self.what else { return Ok(self) };
         let text = match stored {
-            Some(text) => Text::new(path.display().to_string(), text),
+            Some(text) => Text::new(path.shown().to_string(), text),
             None => jobs::open(path)?,
         };
         let mut job = Job::read(&text)?;

@@ -1,6 +1,7 @@
 //! What is said of a run before anything of it is done: what it writes where, and what is left of that.
 
 use kernel::guard::{Inspected, Leave};
+use kernel::name::Shown;
 use units::Bytes;
 
 use crate::conditioning;
@@ -24,11 +25,11 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
         let at_most = if space.0 == 0 { String::new() } else { format!(", at most {space} at a time") };
         match &target.site {
             Site::Directory { path, .. } => {
-                let path = path.display();
+                let path = path.shown();
                 remark!("writes {writes} in {path}{at_most}{time}; Ctrl-C leaves nothing behind");
             }
             Site::Image { image, host } => {
-                let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().display());
+                let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().shown());
                 let host = host.file_system.as_deref().map_or_else(String::new, |host| format!(" ({host})"));
                 let file_system = image.file_system();
                 let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
@@ -54,9 +55,9 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                     cannot_see(&overwriting.inspected);
                     remark!("{}", conditioning::announcement(overwriting));
                 }
-                None => remark!("reads {}", device.path.display()),
+                None => remark!("reads {}", device.path.shown()),
             },
-            Site::File { path, .. } => remark!("reads {}", path.display()),
+            Site::File { path, .. } => remark!("reads {}", path.shown()),
             Site::Simulated(_) => {}
         }
     }
@@ -74,6 +75,6 @@ fn cannot_see(inspected: &Inspected) {
     };
     if !named.is_empty() {
         let device = inspected.node();
-        remark!("cannot see whether {}{more} has {} open for writing", named.join(", "), device.display());
+        remark!("cannot see whether {}{more} has {} open for writing", named.join(", "), device.shown());
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{ArgGroup, Args};
+use kernel::name::Shown;
 use kernel::storage::Storage;
 use kernel::{Posix, Station};
 use report::lab::{self as lines, Best};
@@ -108,7 +109,7 @@ fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error>
     }
     let programs = fitting.into_iter().map(|amount| programs::raw_bandwidth(counted(amount), storage.direct));
     let names: Vec<String> = left_out.iter().map(u32::to_string).collect();
-    let remark = format!("left out: {} MB, for {} holds {holds}", names.join(" "), arguments.device.display());
+    let remark = format!("left out: {} MB, for {} holds {holds}", names.join(" "), arguments.device.shown());
     Ok(Tests { programs: programs.collect(), remarks: if names.is_empty() { Vec::new() } else { vec![remark] } })
 }
 
@@ -119,9 +120,9 @@ fn block_bytes(arguments: &BwArguments, storage: &Storage) -> Result<u32, Error>
     let why = if size > LARGEST_READ {
         format!("bw -l goes up to {LARGEST_READ}")
     } else if !size.0.is_multiple_of(unit) {
-        format!("{} is read in whole blocks of {}", arguments.device.display(), Bytes(unit))
+        format!("{} is read in whole blocks of {}", arguments.device.shown(), Bytes(unit))
     } else if size.0 > storage.bytes {
-        format!("{} holds no more than {}", arguments.device.display(), Bytes(storage.bytes))
+        format!("{} holds no more than {}", arguments.device.shown(), Bytes(storage.bytes))
     } else {
         return Ok(size.0 as u32);
     };
@@ -153,7 +154,7 @@ fn fresh_seed() -> u64 {
 
 /// What makes the figures something else than the device's.
 fn state(path: &Path, storage: &Storage) -> Option<String> {
-    let path = path.display();
+    let path = path.shown();
     if storage.in_memory {
         return Some(format!("{path} lies in memory (tmpfs): these are no figures of a device"));
     }
@@ -168,7 +169,7 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
     let station = Station { workspace: None, given: vec![arguments.device.clone()] };
     let mut world = Posix::new(vec![station], largest_call, 0, stop.flag())?;
     world.heed_holding(stop.held());
-    let (device, digits) = (arguments.device.display().to_string(), lab::digits(arguments.classic));
+    let (device, digits) = (arguments.device.shown().to_string(), lab::digits(arguments.classic));
     let mut figures = Vec::new();
     let (mut stopped, mut was_held) = (None, false);
     for (index, program) in tests.programs.iter().enumerate() {

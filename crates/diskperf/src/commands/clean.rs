@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kernel::guard::shown_by;
 use kernel::left::{self, Holder, Kind, Left};
+use kernel::name::{Shown, original};
 use kernel::tuning::{self, restore_left};
 use kernel::{LeftVolume, left_volumes};
 use store::{RunState, Store};
@@ -141,7 +142,7 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
                 listed.unread.iter().filter(|path| !images.contains(*path)).for_each(|path| found.has_name_only(path));
             }
             // Of a run long ago it may be anybody's by now.
-            Err(error) if is_all => found.stays.push(format!("{} cannot be looked at: {error}", folder.display())),
+            Err(error) if is_all => found.stays.push(format!("{} cannot be looked at: {error}", folder.shown())),
             Err(source) => return Err(Error::Unreadable { path: folder.clone(), source }),
         }
     }
@@ -177,7 +178,7 @@ fn stored(store: &StoreArguments) -> Result<Stored, Error> {
             run.info.targets.iter().filter_map(|target| target.image.as_ref()?.kept_as.as_deref()).collect();
         if was_killed || !kept.is_empty() {
             let folder = folder_of(&store, &run.id)?;
-            stored.images.extend(kept.iter().map(|path| folder.join(path)));
+            stored.images.extend(kept.iter().map(|path| folder.join(original(path))));
             let arguments = run.info.targets.iter().filter(|_| was_killed).map(|target| target.argument.parse());
             stored.folders.extend(arguments.filter_map(
                 |Ok(argument): Result<TargetArgument, _>| match argument.kind {
@@ -200,7 +201,7 @@ impl Found {
     fn reached(&mut self, path: &Path) -> Option<PathBuf> {
         match path.canonicalize() {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                self.stays.push(format!("{} cannot be looked at: {error}", path.display()));
+                self.stays.push(format!("{} cannot be looked at: {error}", path.shown()));
                 None
             }
             path => path.ok(),
@@ -208,7 +209,7 @@ impl Found {
     }
 
     fn has_name_only(&mut self, path: &Path) {
-        let path = path.display();
+        let path = path.shown();
         self.stays.push(format!("{path} stays: it has the name of one of ours and no tag that can be read"));
     }
 
@@ -216,7 +217,7 @@ impl Found {
         let kept = (left.kind == Kind::Image && !is_named).then_some("removed");
         let shown = || Some(format!("{} shows it", shown_by(&left.path).first()?));
         match why_it_stays(&left.holder, kept, shown) {
-            Some(why) => self.stays.push(format!("{} stays: {why}", left.path.display())),
+            Some(why) => self.stays.push(format!("{} stays: {why}", left.path.shown())),
             None => self.goes.push(Thing::File(left)),
         }
     }
@@ -224,7 +225,7 @@ impl Found {
     fn add_volume(&mut self, volume: LeftVolume, is_named: bool) {
         let kept = (volume.is_kept && !is_named).then_some("erased");
         match why_it_stays(&volume.holder, kept, || volume.obstacle()) {
-            Some(why) => self.stays.push(format!("{} stays: {why}", volume.node().display())),
+            Some(why) => self.stays.push(format!("{} stays: {why}", volume.node().shown())),
             None => self.goes.push(Thing::Volume(Box::new(volume))),
         }
     }
@@ -238,7 +239,7 @@ impl Found {
                     match volume {
                         Ok(volume) => self.add_volume(volume, !is_all),
                         Err((node, fault)) => {
-                            self.stays.push(format!("{} cannot be looked at: {fault}", node.display()));
+                            self.stays.push(format!("{} cannot be looked at: {fault}", node.shown()));
                         }
                     }
                 }
@@ -253,7 +254,7 @@ impl Found {
             Err(fault) => self.stays.push(format!("what was noted of queues cannot be read: {fault}")),
         }
         if let Some(folder) = kernel::hidden_notes() {
-            self.stays.push(format!("{}: what runs of root have noted can be seen by root only", folder.display()));
+            self.stays.push(format!("{}: what runs of root have noted can be seen by root only", folder.shown()));
         }
     }
 
@@ -261,7 +262,7 @@ impl Found {
     fn remove(&self) -> Exit {
         let mut exit = Exit::Done;
         let mut failed = |what: &Path, why: String| {
-            remark!("error: {} stays: {why}", what.display());
+            remark!("error: {} stays: {why}", what.shown());
             exit = Exit::Failed;
         };
         let mut disks = Vec::new();
@@ -311,7 +312,7 @@ impl Thing {
             Thing::Volume(volume) => format!("{} made by process {}", volume.file_system, volume.pid),
             Thing::Queue(_, pid) => format!("tuned by process {pid}"),
         };
-        format!("{}  {what}", path.display())
+        format!("{}  {what}", path.shown())
     }
 }
 

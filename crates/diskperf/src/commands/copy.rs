@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kernel::Posix;
 use kernel::guard::Given;
+use kernel::name::Shown;
 use kernel::place::Place;
 use stats::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Nanos, per_second};
@@ -147,15 +148,15 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
     let Copying { old, new, bytes, is_made } = copying;
     let was_opened = tally.count(OpKind::Create) > 0;
     let left = match (was_opened, is_made) {
-        (false, _) => format!("{} was not touched", new.display()),
+        (false, _) => format!("{} was not touched", new.shown()),
         (true, true) if !world.has_open(book::NEW, &new) => {
-            format!("{} stays: it may be another file than the copy", new.display())
+            format!("{} stays: it may be another file than the copy", new.shown())
         }
         (true, true) => match fs::remove_file(&new) {
-            Ok(()) => format!("the unfinished {} is removed", new.display()),
-            Err(error) => format!("the unfinished {} is still there: {error}", new.display()),
+            Ok(()) => format!("the unfinished {} is removed", new.shown()),
+            Err(error) => format!("the unfinished {} is still there: {error}", new.shown()),
         },
-        (true, false) => format!("{} is unfinished; what it held before is gone", new.display()),
+        (true, false) => format!("{} is unfinished; what it held before is gone", new.shown()),
     };
     if failure.reason == Reason::Interrupted {
         remark!("interrupted after {} of {bytes} bytes; {left}", tally.bytes_written);

@@ -1,6 +1,7 @@
 //! Which of a run's targets are devices that are measured as they are, and what is asked of them.
 
 use kernel::devices::Device;
+use kernel::name::Shown;
 
 use crate::cli::run::RunArguments;
 use crate::error::Error;
@@ -50,7 +51,7 @@ pub fn check(arguments: &RunArguments, targets: &mut [Target]) -> Result<(), Err
 /// The same in words that fit the preset: why a target could not be had.
 pub fn meant(error: Error, preset: &Preset) -> Error {
     match error {
-        Error::NotADirectory(path) if preset.is_of_devices() => Error::NoDevice(path.display().to_string()),
+        Error::NotADirectory(path) if preset.is_of_devices() => Error::NoDevice(path.shown().to_string()),
         // Who could not have it measured anyway need not be told who may read it.
         Error::Unreadable { path, .. } if !preset.is_of_devices() && is_block_device(&path) => Error::IsADevice(path),
         other => other,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kernel::abilities::Found;
 use kernel::machine::Host;
+use kernel::name::Shown;
 use stats::{CHECKUP_SCHEMA, Checkup};
 
 use super::given;
@@ -35,7 +36,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
         schema: CHECKUP_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: Host::this().kernel,
-        path: path.display().to_string(),
+        path: path.shown().to_string(),
         checks: checks(&found),
     };
     let text = match arguments.output.layout() {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use kernel::name::Shown;
 use report::explain;
 use report::plain::line;
 use stats::{Cell, Document};
@@ -54,7 +55,7 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     document::spared(&arguments.run, arguments.output.file.as_deref())?;
     let mut document = document::named(&arguments.run, &arguments.store)?;
-    let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.to_string_lossy() };
+    let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.shown() };
     document.cells.retain(explain::can_be_explained);
     let layout = arguments.output.layout();
     let mut words = arguments.words.clone();

@@ -7,9 +7,11 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
+use kernel::name::{Shown, original};
 use report::plain::line;
 use stats::comparison::MARGIN;
 use stats::history::{Sample, history};
@@ -32,7 +34,7 @@ pub struct HistoryArguments {
     program: String,
     /// Only on this target: its name, or its path; on each by itself, where none is named.
     #[arg(value_name = "TARGET")]
-    target: Option<String>,
+    target: Option<OsString>,
     /// Only the last N runs of each.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
@@ -55,6 +57,7 @@ pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
         let known: BTreeSet<String> = programs.iter().map(|(program, _)| program.clone()).collect();
         return Err(unknown(&arguments.program, known.into_iter().collect()));
     }
+    let target = arguments.target.as_deref().map(OsStr::shown);
     let (mut samples, mut places) = (Vec::new(), BTreeSet::new());
     for key in meant {
         for stored in store.cells(keys[key].0, keys[key].1)? {
@@ -62,14 +65,14 @@ pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
             if stored.cell.provenance == Provenance::Published {
                 continue;
             }
-            if arguments.target.as_deref().is_none_or(|word| lies.is_meant(word, &stored.cell.target)) {
+            if target.as_deref().is_none_or(|word| lies.is_meant(word, &stored.cell.target)) {
                 samples.push(sample(stored, lies.place, layout == Tabular::Json));
             } else {
                 places.insert(lies.place);
             }
         }
     }
-    if let (Some(target), true) = (&arguments.target, samples.is_empty()) {
+    if let (Some(target), true) = (&target, samples.is_empty()) {
         return Err(unknown(&format!("{} on {target}", arguments.program), places.into_iter().collect()));
     }
     let limit = arguments.limit.map_or(usize::MAX, |limit| limit as usize);
@@ -111,14 +114,12 @@ impl Lies {
         let argument = stored.info.targets.iter().find(|target| target.name == *name).map(|target| &target.argument);
         let typed = argument.and_then(|argument| argument.parse::<TargetArgument>().ok());
         let path = typed.as_ref().and_then(|typed| match &typed.kind {
-            TargetKind::Directory(path) => {
-                Some((resolved(&stored.folder, path), path.as_os_str() == typed.typed.as_str()))
-            }
+            TargetKind::Directory(path) => Some((resolved(&stored.folder, path), *path == *original(&typed.typed))),
             _ => None,
         });
         let place = match &path {
             // 2
-            Some((path, true)) => path.to_string_lossy().into_owned(),
+            Some((path, true)) => path.shown().into_owned(),
             // 1, 3
             _ => name.clone(),
         };
@@ -127,9 +128,9 @@ impl Lies {
 
     fn is_meant(&self, word: &str, name: &str) -> bool {
         let here = || env::current_dir().unwrap_or_default();
-        let is_place = self.path.as_ref().is_some_and(|path| *path == resolved(&here(), Path::new(word)));
+        let is_place = self.path.as_ref().is_some_and(|path| *path == resolved(&here(), Path::new(&original(word))));
         // 2: its name is where it lies.
-        let is_named = self.path.as_ref().is_none_or(|path| path.to_string_lossy() != self.place);
+        let is_named = self.path.as_ref().is_none_or(|path| path.shown() != self.place);
         is_place || is_named && (word == name || self.argument.as_deref() == Some(word))
     }
 }

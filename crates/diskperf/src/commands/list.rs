@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
+use stats::Name;
 use store::Listed;
 
 use crate::error::Error;
@@ -54,10 +55,10 @@ fn object(run: &Listed) -> serde_json::Value {
         "started_unix_s": run.info.started_unix_s,
         "ended_unix_s": run.ended_unix_s,
         "preset": run.info.preset,
-        "targets": run.info.targets.iter().map(|target| &target.name).collect::<Vec<_>>(),
+        "targets": run.info.targets.iter().map(|target| Name::new(&target.name)).collect::<Vec<_>>(),
         "cells": run.cells,
         "measured": run.measured,
         "version": run.info.version,
-        "command": run.info.command,
+        "command": run.info.command.iter().map(|word| Name::new(word)).collect::<Vec<_>>(),
     })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use kernel::name::Shown;
 use report::glossary::Topic;
 
 use super::given;
@@ -59,8 +60,9 @@ fn make(directory: &Path) -> Result<(), Error> {
     match given::existing(directory) {
         Ok(metadata) if !metadata.is_dir() => Err(Error::NotADirectory(directory.to_owned())),
         Ok(_) => Ok(()),
-        Err(Error::Missing(_)) => fs::create_dir_all(directory)
-            .map_err(|source| Error::Output { to: directory.display().to_string(), source }),
+        Err(Error::Missing(_)) => {
+            fs::create_dir_all(directory).map_err(|source| Error::Output { to: directory.shown().to_string(), source })
+        }
         Err(other) => Err(other),
     }
 }

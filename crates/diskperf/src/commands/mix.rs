@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel::bounded;
+use kernel::name::Shown;
 use workload::Mix;
 
 use crate::commands::given;
@@ -46,7 +47,7 @@ impl MixArguments {
             Some(_) if stored.is_some() => Ok(stored),
             Some(path) => {
                 let derived = derive(path)?;
-                remark!("{}: {derived}", path.display());
+                remark!("{}: {derived}", path.shown());
                 Ok(Some(derived.mix))
             }
             None => Ok(self.mix),

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use kernel::name::Shown;
 use report::chart::{self, Chart, Subject};
 use report::html::{self, Detail};
 use report::plain::line;
@@ -113,7 +114,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
             );
         }
         if let Some(path) = arguments.file.as_ref().filter(|_| !is_printed) {
-            remark!("wrote {}", path.display());
+            remark!("wrote {}", path.shown());
         }
     }
     Ok(Exit::Done)
@@ -121,7 +122,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
 
 /// The id of a stored run, else what was typed.
 fn name(typed: &Path, document: &Document) -> String {
-    let typed = if typed == Path::new("-") { "standard input".into() } else { typed.to_string_lossy() };
+    let typed = if typed == Path::new("-") { "standard input".into() } else { typed.shown() };
     line(document.run.store.as_ref().map_or(&typed, |stored| &stored.run)).into_owned()
 }
 
@@ -183,7 +184,7 @@ fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &
     let folder = &folder.components().collect::<PathBuf>();
     let is_there = match given::creatable(folder)? {
         Some(metadata) if !metadata.is_dir() => {
-            return Err(DocumentFault::NoFolder(folder.display().to_string()).into());
+            return Err(DocumentFault::NoFolder(folder.shown().to_string()).into());
         }
         known => known.is_some(),
     };
@@ -212,11 +213,11 @@ fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &
             may_be_drawn(path)?;
         }
     } else {
-        fs::create_dir(folder).map_err(|source| Error::Output { to: folder.display().to_string(), source })?;
+        fs::create_dir(folder).map_err(|source| Error::Output { to: folder.shown().to_string(), source })?;
     }
     for (path, drawing) in &files {
         output::deliver_as(path, drawing)?;
-        remark!("wrote {}", path.display());
+        remark!("wrote {}", path.shown());
     }
     Ok(())
 }
@@ -233,5 +234,5 @@ fn may_be_drawn(path: &Path) -> Result<(), Error> {
     if is_read && beginning == *BEGINNING.as_bytes() {
         return Ok(());
     }
-    Err(DocumentFault::NotAChart(path.display().to_string()).into())
+    Err(DocumentFault::NotAChart(path.shown().to_string()).into())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernel::PrivateMounts;
+use kernel::name::Shown;
 use kernel::tuning::restore_left;
 use stats::comparison::LEAST_PAIRS;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo, steady};
@@ -447,10 +448,10 @@ fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<
     for ((kept, target), info) in kept.into_iter().zip(targets).zip(infos) {
         match (kept, &mut info.image) {
             (Ok(Some(path)), Some(image)) => {
-                remark!("kept the image of {target} as {}", path.display());
-                image.kept_as = Some(path.display().to_string());
+                remark!("kept the image of {target} as {}", path.shown());
+                image.kept_as = Some(path.shown().to_string());
             }
-            (Ok(Some(path)), None) => remark!("kept the file system of {target} on {}", path.display()),
+            (Ok(Some(path)), None) => remark!("kept the file system of {target} on {}", path.shown()),
             (Ok(None), _) => {}
             (Err(error), _) => ended = ended.and(Err(error)),
         }

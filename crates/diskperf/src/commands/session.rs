@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::machine::Host;
+use kernel::name::Shown;
 use kernel::{Incarnation, remove_left};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
@@ -219,7 +220,7 @@ pub fn info(
     let host = Host::this();
     RunInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: words.iter().map(|word| word.shown().into_owned()).collect(),
         preset: plan.map(|plan| plan.preset.to_owned()),
         started_unix_s: clock.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()),
         elapsed_s: instant.elapsed().as_secs_f64(),

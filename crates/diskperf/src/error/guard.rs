@@ -4,6 +4,7 @@ use std::path::Path;
 
 use kernel::guard::{GuardFault, Reason, Use};
 use kernel::may_administer;
+use kernel::name::Shown;
 
 use super::image::as_root;
 use super::lacks_rights;
@@ -92,7 +93,7 @@ fn is_of_the_system(reason: &Reason) -> bool {
 fn of_reason(reason: &Reason) -> String {
     match reason {
         Reason::Used { by: Use::Mounted { at, is_elsewhere: false, .. }, .. }
-            if !at.to_string_lossy().contains(char::is_control) =>
+            if !at.shown().contains(char::is_control) =>
         {
             format!("unmount it: umount {}", shell::word(at))
         }

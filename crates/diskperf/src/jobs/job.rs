@@ -12,9 +12,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use clap::Args;
+use kernel::name::Shown;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::Value;
+use stats::Name;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 use units::{Bytes, Nanos};
@@ -77,7 +79,7 @@ struct Head {
     /// Where to run, as `diskperf run` takes it; the directory one stands in where nothing is named. What the command
     /// line names goes before.
     #[serde(default)]
-    targets: Vec<String>,
+    targets: Vec<Name>,
     /// How many rounds: each runs every load once, in an order shuffled anew; five where not given.
     rounds: Option<u32>,
     /// Begin no round that would probably end later than this, as in "2min".
@@ -106,7 +108,7 @@ struct Sheet<'a> {
 
 /// The text of a job file.
 pub fn open(path: &Path) -> Result<Text, Error> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() };
     let bytes = given::bytes(path, LARGEST)?.ok_or(JobFault::TooLarge { name: name.clone(), most: LARGEST })?;
     let text = String::from_utf8(bytes).map_err(|_| JobFault::NoText(name.clone()))?;
     Ok(Text::new(name, text))
@@ -152,6 +154,10 @@ impl Job {
             }
             loads.push(load);
         }
+        let targets: Option<Vec<String>> = targets.iter().map(Name::text).collect();
+        let targets = targets.ok_or_else(|| {
+            head.bad("targets", "bytes are no pairs of hexadecimal digits", "write { bytes = \"61ff\" }")
+        })?;
         let targets = targets.iter().map(|target| {
             let Ok(target) = target.parse();
             target
@@ -348,8 +354,11 @@ pub fn schema() -> Schema {
     schema.insert("title".to_owned(), "Job".into());
     schema
         .insert("description".to_owned(), "A job file of diskperf, which is TOML: loads that are run in turn.".into());
-    if let Some(definitions) = definitions {
-        schema.insert("$defs".to_owned(), definitions);
+    if let Some(Value::Object(definitions)) = definitions {
+        match schema.ensure_object().get_mut("$defs") {
+            Some(Value::Object(of_head)) => of_head.extend(definitions),
+            _ => drop(schema.insert("$defs".to_owned(), Value::Object(definitions))),
+        }
     }
     schema
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use kernel::name::Shown;
+
 use super::part::Kind;
 
 /// Where something is said: a line of a file, or an option as it was typed.
@@ -31,7 +33,7 @@ pub enum MachineFault {
     UnknownMachine { name: String, known: Vec<&'static str> },
     #[error("{place}: {kind}: there is no part {name:?}")]
     UnknownPart { place: Place, kind: Kind, name: String, known: Vec<&'static str> },
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {source}", path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{place}: {what}")]
     Syntax { place: Place, what: String },

@@ -1,7 +1,8 @@
 //! A machine: a computer put together from parts: from its file, and from what is set on the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use kernel::name::{Shown, original};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -153,13 +154,14 @@ fn is_path(name: &str) -> bool {
 
 /// What the part or machine of a file is called: a name, or the file's name without its end.
 fn called(name: &str) -> String {
-    let stem = Path::new(name).file_stem().filter(|_| is_path(name));
-    stem.map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
+    let path = PathBuf::from(original(name));
+    let stem = path.file_stem().filter(|_| is_path(name));
+    stem.map_or_else(|| name.to_owned(), |stem| stem.shown().into_owned())
 }
 
 fn load(name: &str, folder: &Path, depth: u32) -> Result<Machine, MachineFault> {
     if is_path(name) {
-        return read(&called(name), &Sheet::open(&folder.join(name))?, depth);
+        return read(&called(name), &Sheet::open(&folder.join(original(name)))?, depth);
     }
     match builtin::MACHINES.iter().find(|file| file.name == name) {
         Some(file) => read(name, &Sheet::builtin(file), depth),
@@ -173,7 +175,7 @@ fn part_named(kind: Kind, name: &str, place: Place, folder: &Path, depth: u32) -
         return Err(MachineFault::Circle { place });
     }
     let sheet = if is_path(name) {
-        Sheet::open(&folder.join(name))?
+        Sheet::open(&folder.join(original(name)))?
     } else {
         let known = builtin::parts(kind);
         let file = known.iter().find(|file| file.name == name).ok_or_else(|| MachineFault::UnknownPart {

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use kernel::bounded;
+use kernel::name::Shown;
 use toml::Spanned;
 use toml::de::DeTable;
 use units::Bytes;
@@ -40,7 +41,7 @@ impl Sheet {
         let text = bounded::text(path, LARGEST)
             .map_err(|source| MachineFault::Unreadable { path: path.to_owned(), source })?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Sheet { file: path.display().to_string(), folder, text })
+        Ok(Sheet { file: path.shown().to_string(), folder, text })
     }
 
     /// What it holds.

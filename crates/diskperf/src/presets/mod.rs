@@ -10,6 +10,7 @@ mod smoke;
 mod tlpi;
 mod vaxmix;
 
+use kernel::name::Shown;
 use kernel::storage::Storage;
 use stats::Cell;
 use stats::summary::RateUnit;
@@ -173,7 +174,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
             let node = volume.inspected.node();
             return match Storage::at(&node) {
                 Ok(Some(storage)) => Ok((Raw::OfImage, storage)),
-                _ => Err(format!("{} cannot be read", node.display())),
+                _ => Err(format!("{} cannot be read", node.shown())),
             };
         }
         Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
@@ -183,7 +184,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
         let file_system = place.file_system.as_deref().unwrap_or("this file system");
         return Err(format!("no block device is to be seen under {file_system}"));
     };
-    let under = format!("{}, the device under {},", node.display(), path.display());
+    let under = format!("{}, the device under {},", node.shown(), path.shown());
     match Storage::at(&node) {
         Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
         Ok(None) => Err(format!("{under} is no block device")),

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use kernel::guard::{Inspected, Leave};
+use kernel::name::original;
 use kernel::tuning::Setting;
 use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
@@ -91,13 +92,13 @@ pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), E
 
 /// Reads `FSTYPE[,key=value]...@DEVICE` of the target that was typed: what is made, where, and how its queue is
 /// tuned.
-pub fn volume<'a>(text: &'a str, typed: &str) -> Result<(VolumeSpec, &'a Path, Vec<Setting>), Error> {
+pub fn volume(text: &str, typed: &str) -> Result<(VolumeSpec, PathBuf, Vec<Setting>), Error> {
     let Some((text, device)) = text.split_once('@').filter(|(_, device)| !device.is_empty()) else {
         let why = "no device is named; write new:ext4@DEVICE".to_owned();
         return Err(Error::BadKey { typed: typed.to_owned(), why, keys: VOLUME_KEYS });
     };
     let Keys { volume, tuning, .. } = keys(text, typed, VOLUME_KEYS)?;
-    Ok((volume, Path::new(device), tuning))
+    Ok((volume, original(device).into(), tuning))
 }
 
 fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, Error> {
@@ -126,7 +127,7 @@ fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, Error> {
         match key {
             "size" => keys.size = Some(bytes()?),
             "block" => keys.volume.block = Some(bytes()?),
-            "dir" => keys.directory = Some(PathBuf::from(value)),
+            "dir" => keys.directory = Some(original(value).into()),
             "mount" => keys.volume.mount_options = value.split('+').map(str::to_owned).collect(),
             "mkfs" => {
                 keys.volume.mkfs_options = value.replace('+', ",").split_whitespace().map(str::to_owned).collect();
@@ -208,7 +209,7 @@ mod tests {
         let (spec, device, tuning) =
             volume("xfs,block=4KiB,mkfs=-m crc=1,tune=scheduler:none@/dev/disk/by-id/a@b", "").expect("fine");
         assert_eq!((spec.file_system.as_str(), spec.block), ("xfs", Some(Bytes(4096))));
-        assert_eq!((device, tuning.len()), (Path::new("/dev/disk/by-id/a@b"), 1));
+        assert_eq!((device.as_path(), tuning.len()), (Path::new("/dev/disk/by-id/a@b"), 1));
         for (text, why) in [
             ("ext4", "no device is named"),
             ("ext4@", "no device is named"),

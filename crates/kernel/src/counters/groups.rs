@@ -9,6 +9,7 @@ use workload::IoLimits;
 use super::{Source, number_after};
 use crate::bounded;
 use crate::devices::Device;
+use crate::name::original;
 
 /// The groups that the calling thread is in.
 #[derive(Debug, Default)]
@@ -166,7 +167,7 @@ pub(super) fn path_of(groups: &str, controller: &str) -> Option<PathBuf> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
-        controllers.split(',').any(|name| name == controller).then(|| PathBuf::from(path))
+        controllers.split(',').any(|name| name == controller).then(|| PathBuf::from(original(path)))
     })
 }
 
@@ -182,7 +183,7 @@ pub(super) fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathB
             "" => kind == "cgroup2",
             _ => kind == "cgroup" && options.split(',').any(|option| option == controller),
         };
-        fits.then(|| (PathBuf::from(root), PathBuf::from(point)))
+        fits.then(|| (PathBuf::from(original(root)), PathBuf::from(original(point))))
     })
 }
 

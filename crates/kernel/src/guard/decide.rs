@@ -10,6 +10,7 @@ use super::signatures::Signature;
 use super::unseen::{self, Reach};
 use super::writers::Writer;
 use crate::loops::Backing;
+use crate::name::Shown;
 
 /// What was seen of a device that is to be overwritten.
 #[derive(Clone, Debug, Default)]
@@ -129,7 +130,7 @@ pub struct Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} ({})", self.pid, plain(std::path::Path::new(&self.name)))
+        write!(f, "process {} ({})", self.pid, plain_text(&self.name))
     }
 }
 
@@ -241,12 +242,17 @@ impl fmt::Display for Relative {
 
 /// A file system as a sentence has it. Its name may be one that a FUSE server chose.
 fn on(file_system: &str) -> String {
-    plain(std::path::Path::new(file_system))
+    plain_text(file_system)
 }
 
 /// A path without what a terminal would take for a command.
 fn plain(path: &std::path::Path) -> String {
-    path.to_string_lossy().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    plain_text(&path.shown())
+}
+
+/// The same of a name that has its text already.
+fn plain_text(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// All that forbids to overwrite the device:

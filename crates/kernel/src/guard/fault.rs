@@ -3,19 +3,21 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::name::Shown;
+
 use super::Reason;
 
 /// Why the guard gives no leave to overwrite a device.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardFault {
     /// There is nothing of that name; nothing was created.
-    #[error("there is no device {0}; nothing was created")]
+    #[error("there is no device {}; nothing was created", .0.shown())]
     Missing(PathBuf),
     /// A directory, a file, a pipe.
-    #[error("{0} is no block device; nothing was written to it")]
+    #[error("{} is no block device; nothing was written to it", .0.shown())]
     NotADevice(PathBuf),
     /// This user may not look at it.
-    #[error("cannot look at {device}: {source}")]
+    #[error("cannot look at {device}: {source}", device = .device.shown())]
     Unreadable {
         /// The device.
         device: PathBuf,
@@ -43,13 +45,13 @@ pub enum GuardFault {
         what: &'static str,
     },
     /// Between the look and the use another device, or another file system, took its place.
-    #[error("{0} is not what was looked at any more: {1}; it was left as it is")]
+    #[error("{} is not what was looked at any more: {}; it was left as it is", .0.shown(), .1)]
     Changed(PathBuf, &'static str),
     /// It was told to stop while it read the device.
-    #[error("stopped while {0} was read; nothing was written to it")]
+    #[error("stopped while {} was read; nothing was written to it", .0.shown())]
     Stopped(PathBuf),
     /// Writing or flushing failed.
-    #[error("cannot {action} {device}: {source}")]
+    #[error("cannot {action} {device}: {source}", device = .device.shown())]
     Failed {
         /// What was tried.
         action: &'static str,

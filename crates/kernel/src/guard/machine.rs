@@ -15,6 +15,7 @@ use super::writers::{self, Writers};
 use crate::bounded;
 use crate::devices::Device;
 use crate::loops::{self, Backing, Shown, Window};
+use crate::name::{Shown as _, original};
 use crate::place;
 use crate::stack::{self, folders, number_in};
 
@@ -332,7 +333,7 @@ fn swaps(eyes: &Eyes) -> Vec<Number> {
 
 /// Looks under /dev only: elsewhere a path of another namespace may mean something else, or hang.
 fn device_at(eyes: &Eyes, path: &str) -> Option<Number> {
-    path.starts_with("/dev/").then(|| (eyes.number_of)(Path::new(path))).flatten()
+    path.starts_with("/dev/").then(|| (eyes.number_of)(Path::new(&original(path)))).flatten()
 }
 
 /// `/sys/fs/btrfs/UUID/devices/` has a link for each member, as long as the file system is in use.
@@ -357,7 +358,7 @@ fn alive(sys: &Path) -> Vec<(String, String)> {
 
 /// What a folder tells of. A name of a device under /dev may have a slash in it, for which there is a `!`.
 fn name(folder: &Path) -> Option<String> {
-    Some(folder.file_name()?.to_str()?.replace('!', "/"))
+    Some(folder.file_name()?.shown().replace('!', "/"))
 }
 
 fn parse_number(text: &str) -> Option<Number> {

@@ -49,6 +49,7 @@ pub use uuid::Uuid;
 
 use crate::devices::Device;
 use crate::loops::backing_at;
+use crate::name::Shown;
 use crate::place;
 use decide::Seen;
 use machine::{Machine, Number};
@@ -202,7 +203,7 @@ impl Inspected {
     pub fn described(&self) -> String {
         let size = Bytes(self.bytes).to_string();
         let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).chain([&*size]).collect();
-        format!("{} ({})", self.node().display(), words.join(", "))
+        format!("{} ({})", self.node().shown(), words.join(", "))
     }
 
     /// Whether it may be overwritten: nothing that can be seen forbids it, or only what the leave lifts. A leave is for what

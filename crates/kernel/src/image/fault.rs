@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use units::Bytes;
 
 use crate::guard::GuardFault;
+use crate::name::Shown;
 
 /// Why a file system on an image could not be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +76,7 @@ pub enum ImageFault {
     #[error("{0}: the file system gets I/O errors when the power is cut, and would stop this machine")]
     Panics(String),
     /// The directory's file system is too full.
-    #[error("{} has {free} left, and the image needs {needed}", directory.display())]
+    #[error("{} has {free} left, and the image needs {needed}", directory.shown())]
     NoRoom {
         /// Where the image was to be.
         directory: PathBuf,
@@ -85,10 +86,10 @@ pub enum ImageFault {
         needed: Bytes,
     },
     /// The directory's file system has no unnamed files.
-    #[error("the file system of {} cannot hold a file without a name", .0.display())]
+    #[error("the file system of {} cannot hold a file without a name", .0.shown())]
     NoUnnamed(PathBuf),
     /// The file of the image could not be made, written or named.
-    #[error("cannot {action} in {}: {source}", directory.display())]
+    #[error("cannot {action} in {}: {source}", directory.shown())]
     File {
         /// What was tried.
         action: &'static str,
@@ -106,10 +107,10 @@ pub enum ImageFault {
         source: io::Error,
     },
     /// Another program has changed the loop device under us. Nothing was written to it.
-    #[error("{} is no longer the device of our image; nothing was written to it", .0.display())]
+    #[error("{} is no longer the device of our image; nothing was written to it", .0.shown())]
     NotOurs(PathBuf),
     /// mkfs could not be started.
-    #[error("cannot run {}: {source}", tool.display())]
+    #[error("cannot run {}: {source}", tool.shown())]
     NotRun {
         /// Its path.
         tool: PathBuf,

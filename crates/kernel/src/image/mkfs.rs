@@ -12,6 +12,7 @@ use units::Bytes;
 
 use super::ImageFault;
 use crate::guard::{Cleared, Uuid};
+use crate::name::original;
 
 /// Where such programs are, whatever the user's own search path says.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -144,7 +145,7 @@ impl Mkfs {
         });
         cleared.release()?;
         let output = command(&self.program, empty)
-            .args(&self.arguments)
+            .args(self.arguments.iter().map(|argument| original(argument)))
             .args(uuid.into_iter().flatten())
             .arg(cleared.node())
             .output()
@@ -240,7 +241,7 @@ pub(crate) fn leads_elsewhere(option: &str) -> bool {
 
 /// What the program said, without its name and version and without its usage.
 fn words(said: &[u8]) -> Option<String> {
-    let said = String::from_utf8_lossy(said);
+    let said = units::name::text(said);
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("mke2fs 1."));
     let lines: Vec<&str> = lines.take_while(|line| !line.to_ascii_lowercase().starts_with("usage")).take(4).collect();
     (!lines.is_empty()).then(|| lines.join("; "))

@@ -23,6 +23,7 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::ImageFault;
 use crate::guard::Cleared;
+use crate::name::original;
 
 /// What the tmpfs lies over.
 const GROUND: &str = "/proc/driver";
@@ -106,7 +107,9 @@ impl PrivateMounts {
             for option in options {
                 match (ATTRIBUTES.iter().find(|(name, _)| name == option), option.split_once('=')) {
                     (Some((_, attribute)), _) => attributes |= *attribute,
-                    (None, Some((key, value))) => rustix::mount::fsconfig_set_string(context.as_fd(), key, value)?,
+                    (None, Some((key, value))) => {
+                        rustix::mount::fsconfig_set_string(context.as_fd(), key, original(value))?;
+                    }
                     (None, None) => rustix::mount::fsconfig_set_flag(context.as_fd(), option.as_str())?,
                 }
             }
@@ -154,7 +157,7 @@ fn words(context: &OwnedFd) -> Option<String> {
     let mut messages = Vec::new();
     let mut buffer = [0; 1024];
     while let Ok(length @ 1..) = rustix::io::read(context, &mut buffer) {
-        let message = String::from_utf8_lossy(&buffer[..length]);
+        let message = units::name::text(&buffer[..length]);
         messages.push(message.trim_start_matches(['e', 'w', 'i']).trim().to_owned());
     }
     (!messages.is_empty()).then(|| messages.join("; "))

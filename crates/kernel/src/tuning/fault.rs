@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::name::Shown;
+
 /// Why a queue was not changed, or not restored. Whatever had been changed before was restored.
 #[derive(Debug, thiserror::Error)]
 pub enum TuningFault {
@@ -83,7 +85,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// What is to be restored after a crash cannot be noted, so nothing was changed.
-    #[error("cannot note in {} what to restore: {source}", folder.display())]
+    #[error("cannot note in {} what to restore: {source}", folder.shown())]
     Notes {
         /// Where.
         folder: PathBuf,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Change, Queue, TuningFault};
 use crate::incarnation::Incarnation;
+use crate::name::Shown;
 use crate::notes;
 
 /// How the notes' names begin.
@@ -104,7 +105,7 @@ impl Note {
     /// Lines of fields with tabs between them; the last line says that it is whole.
     fn text(&self) -> String {
         let mut text = format!("process\t{}\n", self.owner);
-        text += &format!("queue\t{}\n", self.queue.folder.display());
+        text += &format!("queue\t{}\n", self.queue.folder.shown());
         for Change { attribute, old, new } in &self.changes {
             text += &match new {
                 Some(new) => format!("changed\t{attribute}\t{old}\t{new}\n"),

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::{Instant, SystemTime};
 
 use kernel::Means;
+use kernel::name::Shown;
 use simulator::Chance;
 use stats::{Document, TargetInfo};
 use units::Nanos;
@@ -313,7 +314,7 @@ fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result<(),
         target.simulated().and_then(Simulated::turn).map_or_else(String::new, |turn| format!("; a turn takes {turn}"));
     let title = format!("{} on {target}, {file_system}, {drives}{turn}", row.program.name);
     timeline::write(path, &title, &marks)?;
-    remark!("drew {title}, into {}", path.display());
+    remark!("drew {title}, into {}", path.shown());
     Ok(())
 }
 

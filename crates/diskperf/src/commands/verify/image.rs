@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use kernel::name::Shown;
 use kernel::tuning::{Setting, Tuned, Tuning, TuningFault};
 use kernel::{ImageFault, Lasting, PrivateMounts, VolatileImage};
 use stats::PowerCut;
@@ -68,7 +69,7 @@ pub fn run(
     let needed = VolatileImage::middle(&spec).file_bytes();
     remark!(
         "writes an image of {needed} in {}, on it {} of {}, and cuts its power {rounds} times; nothing is left behind",
-        image.directory().display(),
+        image.directory().shown(),
         image.file_system(),
         spec.file_bytes(),
     );

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kernel::Workspace;
 use kernel::left::{self, Holder};
+use kernel::name::Shown;
 use kernel::place::Place;
 use units::{Bytes, Prng};
 
@@ -44,10 +45,10 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
     let failed = |source| Error::Writers { path: path.to_owned(), source };
     File::open(path).and_then(|parent| parent.sync_all()).map_err(failed)?;
     let (records, bounds) = (Records { seed: seed.unwrap_or_else(another) }, Bounds::within(place.free_bytes));
-    let name = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = folder.path().file_name().unwrap_or_default().shown().into_owned();
     remark!(
         "writes in {}; cut the power at any moment, and then: diskperf verify {} --check LOG",
-        folder.path().display(),
+        folder.path().shown(),
         shell::word(path)
     );
     let began = Writers::prepare(folder.path(), records);
@@ -85,7 +86,7 @@ fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
     } else {
         remark!(
             "{} stays, for what was printed promises it; diskperf clean {} removes it",
-            folder.path().display(),
+            folder.path().shown(),
             shell::word(path)
         );
         folder.leave();
@@ -132,10 +133,10 @@ pub fn check(
     // 5
     if exit != Exit::Done {
         if is_there {
-            remark!("{} stays as it was found; diskperf clean {} removes it", folder.display(), shell::word(path));
+            remark!("{} stays as it was found; diskperf clean {} removes it", folder.shown(), shell::word(path));
         }
     } else if let Err(fault) = left::remove_folder(&folder) {
-        remark!("{} stays: {fault}", folder.display());
+        remark!("{} stays: {fault}", folder.shown());
     }
     Ok(exit)
 }

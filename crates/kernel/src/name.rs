@@ -1,0 +1,22 @@
+//! Names of files as text and back. `units::name` says how; here it is applied to paths.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// A name that can be shown. Unlike `display` it loses nothing: [`original`] leads back, and two names are shown differently.
+pub trait Shown {
+    /// Its text.
+    fn shown(&self) -> Cow<'_, str>;
+}
+
+impl<N: AsRef<OsStr> + ?Sized> Shown for N {
+    fn shown(&self) -> Cow<'_, str> {
+        units::name::text(self.as_ref().as_bytes())
+    }
+}
+
+/// The name whose text this is.
+pub fn original(text: &str) -> OsString {
+    OsString::from_vec(units::name::bytes(text).into_owned())
+}

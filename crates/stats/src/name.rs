@@ -1,0 +1,152 @@
+//! Names in JSON. Names of files are of any bytes, and JSON has only text: a name that is not UTF-8 is written
+//! `{"bytes": "<hex>"}`. In memory a name is its text (`units::name`).
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A name of a file or of a target: text, or its bytes where they are not UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a text, or the bytes of a name that is none, as in bytes = \"61ff\"")]
+pub enum Name {
+    /// In UTF-8.
+    Text(String),
+    /// Of other bytes.
+    Bytes(NameBytes),
+}
+
+/// The bytes of a name that is not UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NameBytes {
+    /// Two hexadecimal digits for each byte.
+    #[schemars(regex(pattern = r"^([0-9a-f]{2})+$"))]
+    pub bytes: String,
+}
+
+impl Name {
+    /// As JSON has the name of this text.
+    pub fn new(text: &str) -> Name {
+        match units::name::bytes(text) {
+            Cow::Borrowed(_) => Name::Text(text.to_owned()),
+            Cow::Owned(bytes) => String::from_utf8(bytes).map_or_else(
+                |odd| {
+                    let bytes = odd.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+                    Name::Bytes(NameBytes { bytes })
+                },
+                Name::Text,
+            ),
+        }
+    }
+
+    /// Its text; none where the bytes are no pairs of hexadecimal digits.
+    pub fn text(&self) -> Option<String> {
+        let text = |bytes: &[u8]| units::name::text(bytes).into_owned();
+        match self {
+            Name::Text(name) => Some(text(name.as_bytes())),
+            Name::Bytes(NameBytes { bytes }) => {
+                let byte = |pair: &[u8]| match pair {
+                    [high, low] => {
+                        let digit = |digit: u8| char::from(digit).to_digit(16);
+                        u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()
+                    }
+                    _ => None,
+                };
+                let bytes: Option<Vec<u8>> = bytes.as_bytes().chunks(2).map(byte).collect();
+                bytes.map(|bytes| text(&bytes))
+            }
+        }
+    }
+}
+
+/// Where names are in a document: one, perhaps one, or several.
+pub trait Names: Sized {
+    /// As JSON has them.
+    type Json: Serialize + for<'de> Deserialize<'de>;
+    /// From text.
+    fn to_json(&self) -> Self::Json;
+    /// Back to text.
+    fn of_json(json: Self::Json) -> Option<Self>;
+}
+
+impl Names for String {
+    type Json = Name;
+
+    fn to_json(&self) -> Name {
+        Name::new(self)
+    }
+
+    fn of_json(json: Name) -> Option<String> {
+        json.text()
+    }
+}
+
+impl Names for Option<String> {
+    type Json = Option<Name>;
+
+    fn to_json(&self) -> Option<Name> {
+        self.as_deref().map(Name::new)
+    }
+
+    fn of_json(json: Option<Name>) -> Option<Option<String>> {
+        json.map_or(Some(None), |name| name.text().map(Some))
+    }
+}
+
+impl Names for Vec<String> {
+    type Json = Vec<Name>;
+
+    fn to_json(&self) -> Vec<Name> {
+        self.iter().map(|name| Name::new(name)).collect()
+    }
+
+    fn of_json(json: Vec<Name>) -> Option<Vec<String>> {
+        json.iter().map(Name::text).collect()
+    }
+}
+
+/// For fields: `#[serde(with = "crate::name")]`.
+pub(crate) fn serialize<N: Names, S: Serializer>(names: &N, serializer: S) -> Result<S::Ok, S::Error> {
+    names.to_json().serialize(serializer)
+}
+
+/// The same, read.
+pub(crate) fn deserialize<'de, N: Names, D: Deserializer<'de>>(deserializer: D) -> Result<N, D::Error> {
+    let names = N::of_json(N::Json::deserialize(deserializer)?);
+    names.ok_or_else(|| serde::de::Error::custom("the bytes of a name are no pairs of hexadecimal digits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Named {
+        #[serde(with = "crate::name")]
+        one: String,
+        #[serde(with = "crate::name", default)]
+        perhaps: Option<String>,
+        #[serde(with = "crate::name")]
+        several: Vec<String>,
+    }
+
+    #[test]
+    fn every_name_is_written_and_read_back() {
+        let text = |name: &[u8]| units::name::text(name).into_owned();
+        let named = Named {
+            one: text(b"a\xff"),
+            perhaps: Some(text(br"literal \xFF")),
+            several: vec![text("größe".as_bytes()), text(b"\x00\xf0")],
+        };
+        let json = r#"{"one":{"bytes":"61ff"},"perhaps":"literal \\xFF","several":["größe",{"bytes":"00f0"}]}"#;
+        assert_eq!(serde_json::to_string(&named).expect("plain data"), json);
+        assert_eq!(serde_json::from_str::<Named>(json).expect("names"), named);
+        let without: Named = serde_json::from_str(r#"{"one":"","several":[]}"#).expect("names");
+        assert_eq!(without.perhaps, None);
+        for odd in [r#"{"bytes":"6"}"#, r#"{"bytes":"zz"}"#, r#"{"bytes":"61","more":1}"#, "7"] {
+            let json = format!(r#"{{"one":{odd},"several":[]}}"#);
+            assert!(serde_json::from_str::<Named>(&json).is_err(), "{odd}");
+        }
+    }
+}

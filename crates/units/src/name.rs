@@ -1,0 +1,119 @@
+//! Names as text. A name on Linux is bytes, most often UTF-8. Here every name has one text, and the text leads back to the
+//! same bytes, so that names can be compared, stored and printed as text.
+//!
+//! A name in UTF-8 is its own text. In any other name each byte that is not UTF-8 becomes a private character, U+10FE00
+//! plus the byte, which is printed as `\xFF`. Two things that would look or be the same are told apart in the same way:
+//! these private characters themselves, and a backslash that begins something that looks like `\xFF`.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The private character of byte 0: in plane 16, which Unicode leaves to programs.
+const FIRST: u32 = 0x10_FE00;
+
+/// The byte that a private character stands for; none for other characters.
+pub fn byte(character: char) -> Option<u8> {
+    u8::try_from(u32::from(character).checked_sub(FIRST)?).ok()
+}
+
+/// The text of a name.
+pub fn text(name: &[u8]) -> Cow<'_, str> {
+    if let Ok(name) = str::from_utf8(name)
+        && !name.contains(|character| byte(character).is_some())
+        && !(0..name.len()).any(|at| looks_escaped(&name.as_bytes()[at..]))
+    {
+        return Cow::Borrowed(name);
+    }
+    let mut text = String::with_capacity(name.len() + 8);
+    let mut place = 0;
+    for chunk in name.utf8_chunks() {
+        for (at, character) in chunk.valid().char_indices() {
+            let bytes = &name[place + at..];
+            if byte(character).is_some() || looks_escaped(bytes) {
+                text.extend(bytes[..character.len_utf8()].iter().map(|byte| private(*byte)));
+            } else {
+                text.push(character);
+            }
+        }
+        text.extend(chunk.invalid().iter().map(|byte| private(*byte)));
+        place += chunk.valid().len() + chunk.invalid().len();
+    }
+    Cow::Owned(text)
+}
+
+/// The name of a text.
+pub fn bytes(text: &str) -> Cow<'_, [u8]> {
+    if !text.contains(|character| byte(character).is_some()) {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let mut name = Vec::with_capacity(text.len());
+    for character in text.chars() {
+        match byte(character) {
+            Some(byte) => name.push(byte),
+            None => name.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    Cow::Owned(name)
+}
+
+fn private(byte: u8) -> char {
+    char::from_u32(FIRST + u32::from(byte)).expect("a character of plane 16")
+}
+
+/// Whether it begins with a backslash, an x and two digits as an escaped byte is printed.
+fn looks_escaped(bytes: &[u8]) -> bool {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'A'..=b'F');
+    matches!(bytes, [b'\\', b'x', high, low, ..] if is_digit(high) && is_digit(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// As `report::plain` prints it.
+    fn printed(name: &[u8]) -> String {
+        let mut printed = String::new();
+        for character in text(name).chars() {
+            match byte(character) {
+                Some(byte) => printed.push_str(&alloc::format!("\\x{byte:02X}")),
+                None => printed.push(character),
+            }
+        }
+        printed
+    }
+
+    #[test]
+    fn only_what_is_not_utf_8_is_escaped() {
+        for (name, expected) in [
+            (&b"a b"[..], "a b"),
+            ("größe".as_bytes(), "größe"),
+            (b"a\xffb", "a\\xFFb"),
+            (b"\xe2\x82", "\\xE2\\x82"),
+            (br"a\xFFb", "a\\x5CxFFb"),
+            (br"dev-disk-by\x2duuid", r"dev-disk-by\x2duuid"),
+            ("\u{10FEFF}".as_bytes(), "\\xF4\\x8F\\xBB\\xBF"),
+        ] {
+            assert_eq!(printed(name), expected);
+        }
+        assert!(matches!(text("größe".as_bytes()), Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_comes_back(name in proptest::collection::vec(any::<u8>(), 0..12)) {
+            let text = text(&name);
+            prop_assert_eq!(&*bytes(&text), &name[..]);
+        }
+
+        #[test]
+        fn two_names_are_printed_differently(
+            one in r"(\\|x|F|\\xFF|\u{10FEFF}){0,4}", other in proptest::collection::vec(
+                prop_oneof![Just(b'\\'), Just(b'x'), Just(b'F'), Just(0xff)], 0..6)
+        ) {
+            prop_assert_eq!(printed(one.as_bytes()) == printed(&other), one.as_bytes() == other);
+        }
+    }
+}
