@@ -1,10 +1,12 @@
 //! The command line: what can be typed, and the help that teaches it.
 
+mod alone;
 pub mod command;
 mod examples;
 pub mod run;
 pub mod simulate;
 pub mod values;
+mod wrong;
 
 use std::ffi::OsString;
 
@@ -42,6 +44,7 @@ use crate::output;
 use crate::presets;
 use crate::runs::KeepArguments;
 
+use alone::Misread;
 use examples::{
     CHOOSE_EXAMPLES, COMPARE_EXAMPLES, HISTORY_EXAMPLES, IO_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SIMULATE_EXAMPLES,
 };
@@ -51,7 +54,8 @@ use values::DocumentKind;
 
 /// How fast is this for what programs do, can I believe the number, and why?
 ///
-/// Without a command, measures the file system you stand in: `diskperf run quick .`
+/// Without a command, measures each TARGET, or the directory you stand in: diskperf PATH is diskperf run quick PATH, and
+/// takes the same options. The name of a command is never a path: write ./run for the directory run.
 #[derive(Debug, Parser)]
 #[command(
     name = "diskperf",
@@ -59,6 +63,7 @@ use values::DocumentKind;
     version,
     max_term_width = 100,
     disable_help_subcommand = true,
+    override_usage = "diskperf [OPTIONS] [TARGET]...\n       diskperf COMMAND",
     args_conflicts_with_subcommands = true
 )]
 struct CommandLine {
@@ -306,15 +311,26 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     {
         return commands::help::run(&[]);
     }
-    let line = parse(&words).unwrap_or_else(|error| refuse(&error, &words));
+    let (line, words) = match alone::read(words.clone()) {
+        Ok(read) => read,
+        Err(Misread::Words(error)) => refuse(&error, &words),
+        Err(Misread::Meaning(error)) => return Err(wrong::told(&words, *error)),
+    };
+    let has_document = matches!(
+        line.command,
+        None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_) | Command::Simulate(_) | Command::Resume(_))
+    );
+    let ended = perform(line, &words);
+    if has_document { ended } else { ended.map_err(|error| wrong::told(&words, error)) }
+}
+
+fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
     match line.command {
-        None => commands::run::run(&RunArguments::main_job(line.keep, line.output), &words),
-        Some(Command::Run(arguments)) => begin(&arguments.output.clone(), arguments.complete(None, None), &words),
+        None => commands::run::run(&RunArguments::main_job(line.keep, line.output), words),
+        Some(Command::Run(arguments)) => begin(&arguments.output.clone(), arguments.complete(None, None), words),
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
-        Some(Command::Io(arguments)) => begin(&arguments.output.clone(), RunArguments::of_load(arguments), &words),
-        Some(Command::Choose(arguments)) => {
-            begin(&arguments.output.clone(), RunArguments::of_choice(arguments), &words)
-        }
+        Some(Command::Io(arguments)) => begin(&arguments.output.clone(), RunArguments::of_load(arguments), words),
+        Some(Command::Choose(arguments)) => begin(&arguments.output.clone(), RunArguments::of_choice(arguments), words),
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
         Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
@@ -325,7 +341,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Some(Command::Smallfb(arguments)) => commands::smallfb::run(&arguments),
         Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
-        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, &words),
+        Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
         Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
         Some(Command::Schema { document }) => commands::schema::run(document),
         Some(Command::Doctor(arguments)) => commands::doctor::run(&arguments),
@@ -369,11 +385,14 @@ fn begin(
 
 /// Says what is wrong with the words, or the help that they asked for, and ends the program.
 fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
+    if error.use_stderr() {
+        wrong::document(words, error);
+    }
     // It repeats them: then as a terminal may have them.
-    let words: Vec<String> = words.iter().map(|word| plain::line(&word.shown()).into_owned()).collect();
-    match parse(&words.into_iter().map(OsString::from).collect::<Vec<OsString>>()) {
-        Err(error) => error.exit(),
-        Ok(_) => {
+    let shown = words.iter().map(|word| OsString::from(plain::line(&word.shown()).into_owned())).collect();
+    match alone::read(shown) {
+        Err(Misread::Words(error)) => error.exit(),
+        _ => {
             output::remark(&error.to_string());
             std::process::exit(error.exit_code())
         }

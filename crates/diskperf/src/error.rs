@@ -116,6 +116,10 @@ pub enum Error {
     ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
     #[error("{word} is no command and no word that is explained")]
     UnknownWord { word: String, near: Vec<String> },
+    #[error("there is no command {word}, and no directory or device of that name here")]
+    NoCommand { word: String, near: Vec<String> },
+    #[error("{0} is a command, and options of a command follow it")]
+    OptionsFirst(String),
     #[error(transparent)]
     Document(#[from] DocumentFault),
     #[error(transparent)]
@@ -259,6 +263,8 @@ impl Error {
             | Error::PageOnTerminal
             | Error::UnknownDrawing(_)
             | Error::UnknownWord { .. }
+            | Error::NoCommand { .. }
+            | Error::OptionsFirst(_)
             | Error::Load(_)
             | Error::Job(_)
             | Error::NoJob(_)
@@ -418,6 +424,11 @@ impl Error {
                 "diskperf help lists the commands, and what is explained".to_owned()
             }
             Error::UnknownWord { near, .. } => format!("did you mean: {}", near.join(", ")),
+            Error::NoCommand { near, .. } if near.is_empty() => {
+                "diskperf help lists the commands; diskperf PATH measures a directory".to_owned()
+            }
+            Error::NoCommand { near, .. } => format!("did you mean: diskperf {}", near.join(", diskperf ")),
+            Error::OptionsFirst(command) => format!("diskperf {command} [OPTIONS]; the directory of that name is ./{command}"),
             Error::TwoSteps(path) => {
                 let path = shell::word(path);
                 format!(

@@ -229,8 +229,8 @@ fn what_makes_no_sense_is_refused() {
     refuses(here, &["run", "smoke", "--size=-8KiB"], 2, &["not a size"]);
     refuses(here, &["run", "smoke", "--size", "-1"], 2, &["not a size"]);
     refuses(here, &["run", "smoke", "--cache", "4MiB"], 2, &["at least 16 MiB"]);
-    refuses(here, &["run", "smoke", "sim:flat", "--json", "--dry-run"], 2, &["cannot be used with"]);
-    refuses(here, &["--json", "run", "smoke", "sim:flat"], 2, &["json"]);
+    refuses(here, &["run", "smoke", "sim:flat", "--format", "csv", "--dry-run"], 2, &["cannot be used with"]);
+    refuses(here, &["--no-store", "run", "smoke", "sim:flat"], 2, &["run is a command", "hint: "]);
     refuses(
         here,
         &["run", "smoke", "sim:flat", "-o", "/dev/no-such-disk"],

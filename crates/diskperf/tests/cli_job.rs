@@ -198,7 +198,7 @@ fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
         ("import db.toml", "db.toml:"),
         ("import missing.fio", "there is no missing.fio"),
         ("export --to fio missing.toml", "there is no missing.toml"),
-        ("export --to fio db.toml --json", "cannot be used with"),
+        ("export --to fio db.toml --format csv", "cannot be used with"),
     ] {
         let refused = diskperf(folder.path(), words);
         assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{words}: {}", refused.err);

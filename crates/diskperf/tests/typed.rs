@@ -62,3 +62,135 @@ fn sizes_are_powers_of_two_as_in_fio_and_of_ten_as_in_si() {
     }
     assert_eq!(names_in(here), ["job.toml"]);
 }
+
+#[test]
+fn a_path_alone_is_run_quick_on_it() {
+    let folder = scratch();
+    let here = folder.path();
+    for name in ["data", "run", "data/list"] {
+        fs::create_dir(here.join(name)).expect("a folder");
+    }
+    let data = here.join("data").to_str().expect("text").to_owned();
+    for (words, same) in [
+        (vec!["data"], vec!["data"]),
+        (vec![data.as_str()], vec![data.as_str()]),
+        (vec!["data", "--only", "randread"], vec!["data", "--only", "randread"]),
+        (vec!["--only", "randread", "data"], vec!["data", "--only", "randread"]),
+        (vec!["--seed=7", "data", "--rounds", "2"], vec!["data", "--seed", "7", "--rounds", "2"]),
+        (vec!["data", "a=data/list"], vec!["data", "a=data/list"]),
+        // Behind a path, the name of a command is a path.
+        (vec!["data/list", "run"], vec!["data/list", "run"]),
+        (vec!["./run"], vec!["./run"]),
+        (vec!["file:/bin/true"], vec!["file:/bin/true"]),
+        (vec!["sim:vax780-sc780"], vec!["sim:vax780-sc780"]),
+    ] {
+        let [short, long] = [(&[][..], words), (&["run", "quick"][..], same)].map(|(before, words)| {
+            let words = [before, &words, &["--dry-run", "--no-store"]].concat();
+            let ended = diskperf(here, &words);
+            (ended.status, ended.err)
+        });
+        assert_eq!(short.0, long.0, "{short:?}");
+        assert_eq!(short.1, long.1);
+    }
+    let planned = diskperf(here, &["data", "--only", "randread", "--dry-run"]);
+    assert!(planned.status == Some(0) && planned.err.contains("data"), "{}{}", planned.out, planned.err);
+    let found = found(here, &["sim:flat", "--only", "randread", "--json", "--rounds", "1"]);
+    let command: Vec<&str> =
+        found["run"]["command"].as_array().expect("words").iter().filter_map(Value::as_str).collect();
+    assert_eq!(command[1..4], ["run", "quick", "sim:flat"], "it can be repeated and resumed as it is written down");
+    assert_eq!(found["run"]["preset"], "quick");
+    // A command of one's own takes the place of the preset here too.
+    let own = diskperf(here, &["data", "--rounds", "1", "--", "true"]);
+    assert!(own.status == Some(0) && own.out.contains("true"), "{}{}", own.out, own.err);
+    // The name of a command wins over a path, also behind options.
+    for words in [&["run"][..], &["run", "--json"]] {
+        let refused = diskperf(here, words);
+        assert!(refused.status == Some(2) && refused.err.contains("PRESET|JOB.toml"), "{}", refused.err);
+    }
+    let refused = diskperf(here, &["--no-store", "run"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("run is a command") && refused.err.contains("./run"), "{}", refused.err);
+    // A word that is nothing.
+    for (word, near) in [("runn", "diskperf run"), ("lits", "diskperf list"), ("xyzzy", "diskperf help")] {
+        let refused = diskperf(here, &[word]);
+        assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+        let said = format!("error: there is no command {word}, and no directory or device of that name here");
+        assert!(refused.err.contains(&said) && refused.err.contains(near), "{}", refused.err);
+    }
+    let missing = diskperf(here, &["./none", "--only", "randread"]);
+    assert!(missing.status == Some(2) && missing.err.contains("there is no ./none"), "{}", missing.err);
+    let unknown = diskperf(here, &["data", "--bogus"]);
+    assert!(unknown.status == Some(2) && unknown.err.contains("--bogus"), "{}", unknown.err);
+    let help = diskperf(here, &["data", "--help"]);
+    assert!(help.status == Some(0) && help.out.contains("PRESET|JOB.toml"), "{}", help.out);
+    for help in [&["--help"][..], &["-h"], &["help"], &["man"]] {
+        let text = diskperf(here, help).out.replace("\\-", "-");
+        assert!(text.contains("diskperf PATH") && text.contains("run quick PATH"), "{help:?}: {text}");
+    }
+    for (shell, paths) in [
+        ("bash", "-o default diskperf"),
+        ("zsh", "_alternative 'commands:: _diskperf_commands' 'files:: _files'"),
+        ("fish", "__fish_diskperf_needs_command\" -F\n"),
+    ] {
+        assert!(diskperf(here, &["completions", shell]).out.contains(paths), "{shell} completes no path");
+    }
+    let mut names = names_in(here);
+    names.retain(|name| name.starts_with('.'));
+    assert_eq!(names, [""; 0]);
+}
+
+#[test]
+fn usage_errors_are_documents_where_json_is_asked_for() {
+    let folder = scratch();
+    let here = folder.path();
+    for words in [
+        "--json --bogus",
+        "--format json --bogus",
+        "nothing-like-it --json",
+        "run --json",
+        "run nonsense --json",
+        "run smoke sim:flat --json --rounds 0",
+        "run smoke sim:flat --json --size 4kb",
+        "run smoke missing --format=json",
+        "run smoke sim:flat --json -o .",
+        "simulate vax --json",
+        "simulate vax780-sc780 --json -o .",
+        "io sideways --json",
+        "choose . --json",
+        "list --json --store missing.sqlite",
+        "list --json --bogus",
+        "show xyzzy --json",
+        "compare missing.json missing.json --json",
+        "history read --json --store missing.sqlite",
+        "explain missing.json --json",
+        "doctor missing --json",
+        "verify missing --json",
+        "paper T9 --json",
+        "paper --json --bogus",
+        "resume --json",
+        "bogus --json",
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let ended = diskperf(here, &words);
+        assert_eq!(ended.status, Some(2), "{words:?}: {}{}", ended.out, ended.err);
+        let found = document(&ended);
+        assert_eq!(found["schema"], "diskperf/1", "{words:?}");
+        let errors = found["errors"].as_array().expect("errors");
+        let message = errors[0]["message"].as_str().expect("a message");
+        assert!(errors.len() == 1 && !message.is_empty() && !message.contains("error: "), "{words:?}: {errors:?}");
+        let first: String = ended.err.split_whitespace().skip(1).take(3).collect::<Vec<_>>().join(" ");
+        assert!(ended.err.starts_with("error: ") && message.starts_with(&first), "{words:?}: {message} {}", ended.err);
+        assert_eq!(found["cells"], json!([]), "{words:?}");
+        let command = found["run"]["command"].as_array().expect("words").len();
+        assert!(command > words.len(), "{words:?}");
+        // Without JSON nothing is on standard output.
+        let plain: Vec<&str> = words.into_iter().filter(|word| !word.contains("json") || word.contains('.')).collect();
+        if !plain.contains(&"--format") && plain != ["resume"] {
+            assert_eq!(diskperf(here, &plain).out, "", "{plain:?}");
+        }
+    }
+    // Words of a command of one's own ask for nothing.
+    let refused = diskperf(here, &["run", "--bogus", "--", "ls", "--json"]);
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
+    assert_eq!(names_in(here), [""; 0]);
+}

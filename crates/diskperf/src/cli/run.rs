@@ -219,6 +219,11 @@ impl RunArguments {
         Ok(self)
     }
 
+    /// The first target that was typed.
+    pub(super) fn first_target(&self) -> Option<&TargetArgument> {
+        self.targets.first()
+    }
+
     /// The preset that stands where the first target should, where no file has its name.
     fn preset_for_target(&self) -> Option<&'static str> {
         let first = &self.targets.first()?.typed;

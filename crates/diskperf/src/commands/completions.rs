@@ -20,6 +20,20 @@ pub fn run(arguments: &CompletionsArguments) -> Result<Exit, Error> {
     let mut command = cli::command();
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "diskperf", &mut text);
-    output::print(&String::from_utf8_lossy(&text))?;
+    output::print(&with_paths(arguments.shell, &String::from_utf8_lossy(&text)))?;
     Ok(Exit::Done)
+}
+
+/// Has the first word be a path too: the library knows of `diskperf PATH` nothing. bash and PowerShell complete paths where
+/// nothing else fits.
+fn with_paths(shell: Shell, script: &str) -> String {
+    match shell {
+        Shell::Zsh => script.replacen(
+            "\":: :_diskperf_commands\"",
+            "\":: :{ _alternative 'commands:: _diskperf_commands' 'files:: _files' }\"",
+            1,
+        ),
+        Shell::Fish => format!("{script}complete -c diskperf -n \"__fish_diskperf_needs_command\" -F\n"),
+        _ => script.to_owned(),
+    }
 }

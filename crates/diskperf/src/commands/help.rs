@@ -57,21 +57,26 @@ fn command(words: &[String]) -> Option<String> {
 
 /// Commands and words that may have been meant.
 fn near(word: &str) -> Vec<String> {
-    let command = cli::command();
-    // As clap itself chooses among commands.
-    let commands = command.get_subcommands().map(clap::Command::get_name);
-    let commands = commands.filter(|name| strsim::jaro_winkler(name, word) > 0.8).map(str::to_owned);
+    let commands = near_commands(word).into_iter();
     let mut near: Vec<String> = commands.chain(glossary::near(word).into_iter().map(str::to_owned)).collect();
     near.dedup();
     near
+}
+
+/// Commands that may have been meant, as clap itself chooses among them.
+pub fn near_commands(word: &str) -> Vec<String> {
+    let command = cli::command();
+    let commands = command.get_subcommands().map(clap::Command::get_name);
+    commands.filter(|name| strsim::jaro(name, word) > 0.7).map(str::to_owned).collect()
 }
 
 /// What `diskperf --help` and `diskperf help` print.
 pub fn first_screen(page: Page) -> String {
     let command = cli::command();
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut text = wrapped(&format!("{about}\n"), page) + "\nUsage: diskperf [COMMAND]\n\n";
-    text += &hanging(page, "  diskperf", INDENT, "measures the file system you stand in: diskperf run quick .");
+    let mut text = wrapped(&format!("{about}\n"), page) + "\nUsage: diskperf [TARGET]... | COMMAND\n\n";
+    text += &hanging(page, "  diskperf", INDENT, "measures the directory you stand in: diskperf run quick .");
+    text += &hanging(page, "  diskperf PATH", INDENT, "measures that directory: diskperf run quick PATH");
     let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     for (group, names) in GROUPS {
         let others = command.get_subcommands().filter(|known| names.is_empty() && !listed.contains(&known.get_name()));

@@ -32,7 +32,7 @@ use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices};
 use crate::judge;
 use crate::keeper::Keeper;
-use crate::layout::{OutputArguments, RunFormat};
+use crate::layout::{self, OutputArguments, RunFormat};
 use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
@@ -71,9 +71,8 @@ pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> 
 
 /// Says why nothing is run, before anything is planned.
 pub fn refuse(shown: &OutputArguments<RunFormat>, words: &[OsString], error: Error) -> Result<Exit, Error> {
-    shown.check()?;
-    let ended = Err(error);
-    conclude(shown, &session::of_nothing(words, &ended), ended)
+    check(shown, words)?;
+    conclude(shown, &session::of_nothing(words, session::problem(&error)), Err(error))
 }
 
 /// Goes on with a run that an earlier command of these words began.
@@ -81,8 +80,18 @@ pub fn go_on(arguments: &RunArguments, words: &[OsString], resumed: Resumed) -> 
     go(arguments, words, Some(resumed))
 }
 
+/// Refuses a file that could not be written. The document that says so goes to standard output then.
+pub fn check(shown: &OutputArguments<RunFormat>, words: &[OsString]) -> Result<(), Error> {
+    shown.check().inspect_err(|error| {
+        if shown.layout() == RunFormat::Json {
+            // The error itself follows.
+            let _ = output::print(&layout::json(&session::of_nothing(words, session::problem(error))));
+        }
+    })
+}
+
 fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) -> Result<Exit, Error> {
-    arguments.output.check()?;
+    check(&arguments.output, words)?;
     let mut session = Session::new(arguments, words);
     let mut plan = None;
     let mut targets = Vec::new();

@@ -252,9 +252,9 @@ pub fn document(info: RunInfo, results: Results, ended: &Result<(), Error>) -> D
 }
 
 /// What is to be said of a command that was refused before anything was planned.
-pub fn of_nothing(words: &[OsString], ended: &Result<(), Error>) -> Document {
-    let results = Results::default();
-    document(info(words, now(), None, &[], &results), results, ended)
+pub fn of_nothing(words: &[OsString], problem: Problem) -> Document {
+    let results = Results { problems: vec![problem], ..Results::default() };
+    document(info(words, now(), None, &[], &results), results, &Ok(()))
 }
 
 /// An error, as a document has it.
