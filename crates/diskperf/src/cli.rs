@@ -22,6 +22,7 @@ use crate::commands::clean::CleanArguments;
 use crate::commands::compare::CompareArguments;
 use crate::commands::completions::CompletionsArguments;
 use crate::commands::copy::CopyArguments;
+use crate::commands::delete::DeleteArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::export::ExportArguments;
@@ -215,6 +216,11 @@ enum Command {
     /// What is finished is kept, programs that failed are run again. It is done with the same diskperf on the same
     /// machine, or not at all. A run whose budget was spent is finished.
     Resume(ResumeArguments),
+    /// Delete stored runs from the results database.
+    ///
+    /// All of them or none: a RUN that is unknown, or that a living process measures, is an error, and nothing is deleted.
+    /// What they held is overwritten in the file, and the file becomes smaller.
+    Delete(DeleteArguments),
     /// Find and remove what runs that are no more have left behind: those that were killed, and what --keep kept.
     ///
     /// Private folders in directories; images that were given a name; file systems on devices, so that these can be used
@@ -350,6 +356,7 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
         Some(Command::Verify(arguments)) => commands::verify::run(&arguments),
         Some(Command::Clean(arguments)) => commands::clean::run(&arguments),
+        Some(Command::Delete(arguments)) => commands::delete::run(&arguments),
         Some(Command::List(arguments)) => commands::list::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
         Some(Command::Report(arguments)) => commands::report::run(&arguments),

@@ -8,10 +8,12 @@
 //!
 //!   list, find ──> document, left                   reading
 //!   programs ──> cells                               of all runs
+//!   doomed ──> delete ──> shrink                     runs that are not wanted any more
 //! ```
 //!
 //! A store has no thread and writes only when it is called, so nothing of it happens while a clock runs.
 
+mod delete;
 mod error;
 mod id;
 mod open;
@@ -21,6 +23,7 @@ mod schema;
 mod sealed;
 mod write;
 
+pub use delete::Doomed;
 pub use error::StoreError;
 pub use open::Store;
 pub use place::{Owner, Surroundings, default_place};

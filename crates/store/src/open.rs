@@ -189,7 +189,7 @@ impl Store {
         kept().map_err(|source| StoreError::io("copy the store to", &backup, source))
     }
 
-    fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
+    pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.connection.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(|error| match error {
             // Most say nothing when they are set.
             rusqlite::Error::QueryReturnedNoRows => Ok(()),

@@ -173,7 +173,7 @@ impl Store {
         })
     }
 
-    fn state(&self, run: &str, name: &str) -> Result<RunState, StoreError> {
+    pub(crate) fn state(&self, run: &str, name: &str) -> Result<RunState, StoreError> {
         RunState::named(name).ok_or_else(|| self.corrupt(run, "its state", name))
     }
 
@@ -185,12 +185,17 @@ impl Store {
         StoreError::Corrupt { path: self.path.clone(), what: format!("{part} of run {run}: {what}") }
     }
 
-    fn row<T>(&self, run: &str, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn row<T>(
+        &self,
+        run: &str,
+        sql: &str,
+        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         let mut rows = self.rows(sql, [run], read)?;
         rows.pop().ok_or_else(|| unknown(run, &[]))
     }
 
-    fn rows<T>(
+    pub(crate) fn rows<T>(
         &self,
         sql: &str,
         values: impl Params,

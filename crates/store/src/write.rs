@@ -182,7 +182,7 @@ impl Store {
     }
 
     /// Does something whole or not at all.
-    fn change<T>(&mut self, what: impl FnOnce(&Change) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn change<T>(&mut self, what: impl FnOnce(&Change) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let path = &self.path;
         let fault = |error| StoreError::sql(path, error);
         // The lock comes first: who only read before could find that somebody else has written.
@@ -199,13 +199,13 @@ fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
 }
 
 /// A transaction; dropped before it is committed, nothing of it has happened.
-struct Change<'a> {
+pub(crate) struct Change<'a> {
     transaction: Transaction<'a>,
     path: &'a Path,
 }
 
 impl Change<'_> {
-    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+    pub(crate) fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
         self.transaction.execute(sql, values).map(drop).map_err(|error| StoreError::sql(self.path, error))
     }
 
@@ -214,7 +214,7 @@ impl Change<'_> {
         rows.exists([value]).map_err(|error| StoreError::sql(self.path, error))
     }
 
-    fn check_holder(&self, run: &str, holder: &str) -> Result<(), StoreError> {
+    pub(crate) fn check_holder(&self, run: &str, holder: &str) -> Result<(), StoreError> {
         let sql = "SELECT holder FROM runs WHERE id = ?1";
         let found = self.transaction.query_row(sql, [run], |row| row.get::<_, String>(0));
         match found {

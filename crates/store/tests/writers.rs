@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{begin, info};
-use store::{Execution, Progress, Store};
+use store::{Execution, Progress, Store, StoreError};
 
 /// The variable that tells the child which store to write to.
 const STORE: &str = "STORE_OF_THE_CHILD";
@@ -50,6 +50,30 @@ fn several_make_one_store_and_write_to_it() {
     assert_eq!(runs, listed);
     drop(store);
     assert_eq!(testkit::names_in(folder.path()), ["store.sqlite"]);
+}
+
+#[test]
+fn runs_are_deleted_together_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.sqlite");
+    let mut store = Store::open(&path, None).expect("a store");
+    let runs = [(); 3].map(|()| begin(&mut store, &info(), &[], "me"));
+    runs.iter().for_each(|run| save(&mut store, run, 1));
+    let doomed = |store: &Store| [&runs[0], &runs[1]].map(|run| store.doomed(run).expect("the run"));
+    let judged = doomed(&store);
+    store.claim(&runs[1], "me", "another").expect("it is gone on with");
+    let refused = store.delete(&judged);
+    assert!(matches!(refused, Err(StoreError::Taken(ref run)) if *run == runs[1]), "{refused:?}");
+    let ids = |store: &Store| store.list().expect("runs").into_iter().map(|run| run.id).collect::<Vec<_>>();
+    assert_eq!(ids(&store), runs);
+    assert_eq!(store.left(&runs[0]).expect("the run").executions, [execution(1)]);
+    assert_eq!(store.holders().expect("those who measure"), ["me", "another", "me"]);
+    store.delete(&doomed(&store)).expect("nobody has it any more");
+    store.shrink().expect("nobody else has the store");
+    assert_eq!(ids(&store), runs[2..]);
+    assert_eq!(store.left(&runs[2]).expect("the run").executions, [execution(1)]);
+    drop(store);
+    assert_eq!(ids(&Store::open(&path, None).expect("it is a store, and whole")), runs[2..]);
 }
 
 /// The other half of the next test: writes until it is killed, and says what is stored.

@@ -13,7 +13,10 @@ use crate::output;
 /// not have is left out.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["run", "io", "choose", "verify"]),
-    ("Runs", &["list", "show", "explain", "compare", "history", "report", "export", "import", "resume", "clean"]),
+    (
+        "Runs",
+        &["list", "show", "explain", "compare", "history", "report", "export", "import", "resume", "delete", "clean"],
+    ),
     ("Simulate", &["simulate", "paper"]),
     (
         "The programs of 1983, of a lab and of a book",

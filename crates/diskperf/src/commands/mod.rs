@@ -9,6 +9,7 @@ pub mod compare;
 pub mod completions;
 pub mod conclusion;
 pub mod copy;
+pub mod delete;
 mod devices;
 pub mod doctor;
 pub mod explain;

@@ -1,0 +1,79 @@
+//! `diskperf delete RUN...`: removes stored runs.
+//!
+//! Policy:
+//!   1. every run is found before any is deleted: one that is not there is an error, and nothing is deleted;
+//!   2. a run that a living process measures is refused;
+//!   3. nothing is deleted before somebody has said yes: on a terminal, or by --yes;
+//!   4. the store becomes smaller, unless another process measures into it: that would wait for as long as this takes.
+
+use clap::Args;
+use kernel::Incarnation;
+use store::{Doomed, RunState, StoreError};
+
+use crate::consent;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::output;
+use crate::runs::{StoreArguments, is_alive};
+use crate::shell;
+
+/// What `diskperf delete` takes.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  diskperf delete k3fw\n  diskperf delete last 7kkz-261122 --yes")]
+pub struct DeleteArguments {
+    /// A stored run: its id, the beginning of one, or last.
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<String>,
+    /// Delete without asking. Needed where nobody can be asked.
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
+    let unknown = || StoreError::UnknownRun { typed: arguments.runs[0].clone(), near: Vec::new() };
+    // No store is made.
+    drop(arguments.store.to_read()?.ok_or_else(unknown)?);
+    let mut store = arguments.store.to_write()?.ok_or_else(unknown)?;
+    // 1
+    let mut runs: Vec<Doomed> = Vec::new();
+    for typed in &arguments.runs {
+        let run = store.doomed(&store.find(typed)?)?;
+        if !runs.contains(&run) {
+            runs.push(run);
+        }
+    }
+    // 2
+    for run in runs.iter().filter(|run| run.state == RunState::Running) {
+        if let Ok(process) = run.holder.parse::<Incarnation>()
+            && process.lives()
+        {
+            return Err(Error::StillRuns { run: run.id.clone(), pid: process.pid, is_here: process.can_be_seen() });
+        }
+    }
+    // 3
+    let names = runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>().join(", ");
+    if !arguments.yes && !consent::agrees(&format!("delete {names}? [y/N] ")) {
+        return Err(Error::NotAgreed(names));
+    }
+    // What they left behind is found through the store only as long as they are in it.
+    let left: Vec<_> =
+        runs.iter().filter(|run| run.state == RunState::Running).map(|run| store.left(&run.id)).collect();
+    store.delete(&runs)?;
+    for run in &runs {
+        output::print_line(&format!("deleted {}  {}", run.id, run.preset.as_deref().unwrap_or("no preset")))?;
+    }
+    for left in left.into_iter().flatten() {
+        let folder = shell::word(&left.folder);
+        remark!("what that killed run left is not looked for any more: cd {folder} && diskperf clean finds it there");
+    }
+    // 4
+    if store.holders()?.iter().any(|holder| is_alive(holder)) {
+        remark!("the file stays as large as it is while another run is measured into it; later runs use the space");
+    } else if let Err(error) = store.shrink() {
+        remark!("the file stays as large as it is: {error}; later runs use the space");
+    }
+    Ok(Exit::Done)
+}
