@@ -406,15 +406,16 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     }
 }
 
-/// What these words, of a run that was stored, with the job file or the derived mix that it had, ask for; nothing where this build takes them
-/// for something else.
-pub fn stored(words: &[OsString], job: Option<&str>, mix: Option<&str>) -> Option<RunArguments> {
+/// What these words, of a run that was stored, with the job file or the derived mix that it had, ask for; nothing if this
+/// build takes them for something else. A program of the user's that is gone is an error of its own.
+pub fn stored(words: &[OsString], job: Option<&str>, mix: Option<&str>) -> Option<Result<RunArguments, Error>> {
     let line = parse(words).ok()?;
-    match line.command {
-        None => Some(RunArguments::main_job(line.keep, line.output)),
-        Some(Command::Run(arguments)) => arguments.complete(job, mix).ok(),
-        Some(Command::Io(arguments)) => RunArguments::of_load(arguments).ok(),
-        Some(Command::Choose(arguments)) => RunArguments::of_choice(arguments).ok(),
-        Some(_) => None,
-    }
+    let completed = match line.command {
+        None => Ok(RunArguments::main_job(line.keep, line.output)),
+        Some(Command::Run(arguments)) => arguments.complete(job, mix),
+        Some(Command::Io(arguments)) => RunArguments::of_load(arguments),
+        Some(Command::Choose(arguments)) => RunArguments::of_choice(arguments),
+        Some(_) => return None,
+    };
+    Some(completed).filter(|completed| matches!(completed, Ok(_) | Err(Error::Command(_))))
 }

@@ -78,8 +78,9 @@ pub struct ConsentArguments {
 ///   5. a device that seems to hold nothing, if it is named all the same, after all others: its data may go too, so that
 ///      nothing must be read to know that there are none.
 ///
-/// Nobody is asked where only the plan is wanted, but 2. holds, and --destroy-data is missed.
-pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Result<(), Error> {
+/// Nobody is asked where only the plan is wanted, but 2. holds, and --destroy-data is missed. `was_used` says that an
+/// earlier process of the run has overwritten the devices: what somebody has made there since is not what was agreed to.
+pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, was_used: bool) -> Result<(), Error> {
     let mut given = said.confirm.clone();
     for target in targets.iter_mut() {
         match &mut target.site {
@@ -88,7 +89,8 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool) -> Re
             Site::Image { image, host } if !is_plan => ask_place(&said.place, image.directory(), host)?,
             // 2. and 3.
             Site::Volume(volume) => {
-                if !said.destroy_data || !volume.inspected.asks() {
+                let is_new = was_used && volume.inspected.holds_known();
+                if !said.destroy_data || is_new || !volume.inspected.asks() {
                     volume.inspected.check(&Leave::None)?;
                 } else if !is_plan {
                     volume.leave = Leave::Destroy(confirmation(&mut given, &volume.inspected)?);

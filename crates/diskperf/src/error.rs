@@ -138,6 +138,8 @@ pub enum Error {
     StillRuns { run: String, pid: i32, is_here: bool },
     #[error("the run {run} was measured {elsewhere}")]
     Elsewhere { run: String, elsewhere: String, folder: PathBuf, command: Vec<OsString> },
+    #[error("{refused}")]
+    Occupied { refused: kernel::guard::GuardFault, folder: PathBuf, command: Vec<OsString> },
     #[error("{0}=none: nothing is stored")]
     NothingIsStored(&'static str),
     #[error(transparent)]
@@ -297,7 +299,7 @@ impl Error {
             Error::Document(fault) => document::exit(fault),
             Error::Store(error) => store::exit(error),
             Error::Image(fault) => image::exit(fault),
-            Error::Guard(fault) => guard::exit(fault),
+            Error::Guard(fault) | Error::Occupied { refused: fault, .. } => guard::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Op { failure, .. } if matches!(failure.reason, Reason::Denied | Reason::ReadOnly) => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
@@ -404,6 +406,7 @@ impl Error {
             Error::Elsewhere { folder, command, .. } => {
                 format!("run it anew: cd {} && {}", shell::word(folder), shell::line(command))
             }
+            Error::Occupied { refused, folder, command } => return guard::hint_on_resuming(refused, folder, command),
             Error::NothingIsStored(_) => "name a store: --store PATH".to_owned(),
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),

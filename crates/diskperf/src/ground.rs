@@ -54,8 +54,8 @@ impl Ground {
                 notify(Event::ImageWritten { target: &target.name, bytes, of });
             })?),
             Site::Volume(volume) => Some(match vacated {
-                Some(vacated) => make_on_vacated(volume, vacated, needed)?,
-                None => make_on_device(&target.name, volume, needed, stop, notify)?,
+                Some(vacated) => make_on_vacated(volume, vacated, needed, label)?,
+                None => make_on_device((&target.name, label), volume, needed, stop, notify)?,
             }),
             _ => None,
         };
@@ -72,7 +72,7 @@ impl Ground {
             Ok(Arc::new(raw))
         });
         let raw = raw.transpose()?;
-        let tuning = plan_tuning(target, made.as_ref())?;
+        let tuning = plan_tuning(target, made.as_ref(), label)?;
         if let Some(tuning) = &tuning {
             tuning.apply().and_then(Tuned::restore)?;
         }
@@ -108,11 +108,12 @@ impl Ground {
         if self.made.is_some() {
             return Ok(());
         }
+        let label = self.label.as_deref();
         let made = match vacated {
-            Some(vacated) => make_on_vacated(volume, vacated, needed)?,
-            None => make_on_device(&target.name, &looked_at_again(volume)?, needed, stop, &mut |_| {})?,
+            Some(vacated) => make_on_vacated(volume, vacated, needed, label)?,
+            None => make_on_device((&target.name, label), &looked_at_again(volume)?, needed, stop, &mut |_| {})?,
         };
-        self.tuning = plan_tuning(target, Some(&made))?;
+        self.tuning = plan_tuning(target, Some(&made), label)?;
         self.made = Some(Arc::new(Mutex::new(made)));
         Ok(())
     }
@@ -203,9 +204,9 @@ fn unshared(made: Arc<Mutex<Made>>) -> Made {
     made.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The device of a target that another of this run had before it and could not leave to it. It must be the same device,
+/// The device of a target that another of this run, or an earlier process of it, had before. It must be the same device,
 /// and blank.
-fn looked_at_again(volume: &VolumeArgument) -> Result<VolumeArgument, Error> {
+pub fn looked_at_again(volume: &VolumeArgument) -> Result<VolumeArgument, Error> {
     let node = volume.inspected.node();
     let inspected = kernel::guard::inspect(&node)?;
     if inspected.identity() != volume.inspected.identity() {
@@ -235,9 +236,9 @@ fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64
 }
 
 /// Makes a file system on a device, in which so many bytes have room. A device of which no person has said that its data
-/// may go is read first, which may take hours.
+/// may go is read first, which may take hours. The label is that of its note.
 fn make_on_device(
-    target: &str,
+    (target, label): (&str, Option<&str>),
     argument: &VolumeArgument,
     needed: u64,
     stop: &Stop,
@@ -245,16 +246,22 @@ fn make_on_device(
 ) -> Result<Made, Error> {
     let VolumeArgument { spec, inspected, leave } = argument;
     let mut reading = Reading::of(inspected);
-    let volume = Volume::make(spec, inspected, leave, &PrivateMounts::enter()?, &mut |bytes, of| {
+    let mut told = |bytes, of| {
         reading.goes_on(target, bytes, of, notify);
         if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    };
+    let volume = Volume::make(spec, inspected, leave, (&PrivateMounts::enter()?, label), &mut told)?;
     with_room(volume, needed)
 }
 
 /// The same on a device that another target of this run has left.
-fn make_on_vacated(argument: &VolumeArgument, vacated: Vacated, needed: u64) -> Result<Made, Error> {
-    with_room(Volume::make_on(&argument.spec, vacated, &PrivateMounts::enter()?)?, needed)
+fn make_on_vacated(
+    argument: &VolumeArgument,
+    vacated: Vacated,
+    needed: u64,
+    label: Option<&str>,
+) -> Result<Made, Error> {
+    with_room(Volume::make_on(&argument.spec, vacated, (&PrivateMounts::enter()?, label))?, needed)
 }
 
 fn with_room(volume: Volume, needed: u64) -> Result<Made, Error> {
@@ -266,12 +273,12 @@ fn with_room(volume: Volume, needed: u64) -> Result<Made, Error> {
     Ok(Made::Volume(Box::new(volume)))
 }
 
-fn plan_tuning(target: &Target, made: Option<&Made>) -> Result<Option<Tuning>, Error> {
+fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Result<Option<Tuning>, Error> {
     if target.tuning.is_empty() {
         return Ok(None);
     }
     match made.map(Made::device).or_else(|| target.device()) {
-        Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?)),
+        Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?.labelled(label))),
         None => {
             let why = "there is no device to be seen that could be tuned".to_owned();
             Err(Error::BadTuning { typed: target.typed.clone(), why })

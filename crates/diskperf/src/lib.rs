@@ -48,6 +48,7 @@ mod progress;
 mod published;
 mod reading;
 pub mod recorder;
+mod remains;
 pub mod runner;
 mod runs;
 mod shell;

@@ -105,7 +105,7 @@ impl Image {
         let file = UnnamedFile::make(directory, spec.file_bytes().0)?;
         // 1:
         let mut cleared = Cleared::on_own_file(&file)?;
-        standing.make(&mut cleared, None)?;
+        standing.make(&mut cleared, None, None)?;
         standing.mount(&mut cleared)?;
         standing.unmount()?;
         drop(cleared);
@@ -121,7 +121,7 @@ impl Image {
     /// Unmounts it, makes the file system anew, and mounts it. Nothing in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
-        self.standing.make(&mut self.cleared, None)?;
+        self.standing.make(&mut self.cleared, None, None)?;
         self.file.close_holes()?;
         self.standing.mount(&mut self.cleared)
     }

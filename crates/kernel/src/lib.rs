@@ -87,5 +87,5 @@ pub use posix::Posix;
 pub use program::{Remount, Station};
 pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
-pub use volume::{LeftVolume, Vacated, Volume, VolumeSpec, left_volumes};
+pub use volume::{LeftVolume, Vacated, Volume, VolumeSpec, left_volumes, left_volumes_of};
 pub use workspace::{Workspace, remove_left};

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use units::Bytes;
 
 use crate::bounded;
@@ -59,6 +59,31 @@ impl Notes {
     /// Whether there ever were any.
     pub(crate) fn exist(&self) -> bool {
         self.folder.exists()
+    }
+
+    /// An empty file of this name, locked until the last process closes it that opened or inherited it. So a child that
+    /// has it as its standard input keeps the lock, whatever becomes of this process. The folder must exist. Fails where
+    /// another has the lock.
+    pub(crate) fn hold(&self, name: &str) -> io::Result<File> {
+        let file = self.holding(name)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(file)
+    }
+
+    /// Whether a process has the file of this name that [`Notes::hold`] gave.
+    pub(crate) fn is_held(&self, name: &str) -> bool {
+        self.folder.join(name).exists() && self.hold(name).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+
+    /// Waits until no process has the file of this name that [`Notes::hold`] gave.
+    pub(crate) fn wait(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::flock(self.holding(name)?, FlockOperation::LockShared)?)
+    }
+
+    fn holding(&self, name: &str) -> io::Result<File> {
+        // Only to be read: nothing that inherits it writes there.
+        let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::open(self.folder.join(name), flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
     /// Waits until no other process has them. The folder is made where it is missing, and refused where others

@@ -42,6 +42,7 @@ pub struct Tuning {
     queue: Queue,
     settings: Vec<Setting>,
     notes: Notes,
+    run: Option<String>,
 }
 
 impl Tuning {
@@ -61,7 +62,12 @@ impl Tuning {
         }
         let mut settings = settings.to_vec();
         settings.sort_by_key(|setting| setting.attribute != SCHEDULER);
-        Ok(Tuning { queue, settings, notes })
+        Ok(Tuning { queue, settings, notes, run: None })
+    }
+
+    /// Notes with it for which stored run the queue is changed.
+    pub fn labelled(self, run: Option<&str>) -> Tuning {
+        Tuning { run: run.map(str::to_owned), ..self }
     }
 
     /// Changes the queue until the answer is dropped.
@@ -95,7 +101,7 @@ impl Tuning {
                 source,
             })
         };
-        let mut note = Note::of_this_process(self.queue.clone());
+        let mut note = Note::of_this_process(self.queue.clone(), self.run.clone());
         for Setting { attribute, value } in &self.settings {
             let old = read(attribute)?.current;
             if old != *value {
@@ -166,15 +172,22 @@ pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
 /// Restores what processes that are no more have left changed, as far as this user may know of it, of the disks that are
 /// wanted.
 pub fn restore_left(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
+    let is_wanted = |note: &Note| is_wanted(&note.queue.disk);
     Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
 }
 
-fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
+/// Restores what processes that are no more have left changed for this stored run.
+pub fn restore_left_of(run: &str) -> Result<Vec<Left>, TuningFault> {
+    let is_wanted = |note: &Note| note.run.as_deref() == Some(run);
+    Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
+}
+
+fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&Note) -> bool) -> Result<Vec<Left>, TuningFault> {
     if !notes.exist() {
         return Ok(Vec::new());
     }
     let lock = notes.lock()?;
-    let left = lock.all().into_iter().filter(|note| note.living_owner().is_none() && is_wanted(&note.queue.disk));
+    let left = lock.all().into_iter().filter(|note| note.living_owner().is_none() && is_wanted(note));
     let restored = left.map(|note| {
         let outcome = note.restore().and_then(|()| lock.remove(&note));
         Left { disk: note.queue.disk.clone(), pid: note.owner.pid, outcome }

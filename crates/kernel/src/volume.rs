@@ -10,8 +10,8 @@ use units::Bytes;
 use crate::devices::Device;
 use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, Watch, are_same};
 use crate::image::{ImageFault, PrivateMounts, Standing, UnnamedFile};
-use note::Note;
-pub use note::{LeftVolume, left_volumes};
+pub use note::{LeftVolume, left_volumes, left_volumes_of};
+use note::{Note, State};
 
 /// What file system is to be made, and how it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ enum Told {
 }
 
 impl Volume {
-    /// Makes it on a device that was looked at:
+    /// Makes it on a device that was looked at, for the stored run of this name, if there is one:
     ///   1. where the device may hold something, everything once on a file in memory: an option that mkfs or the kernel does
     ///      not take costs nothing yet;
     ///   2. the leave, which is given only where nothing has changed. Without one the device is read, and must be blank:
@@ -68,7 +68,7 @@ impl Volume {
         spec: &VolumeSpec,
         inspected: &Inspected,
         leave: &Leave,
-        mounts: &PrivateMounts,
+        (mounts, run): (&PrivateMounts, Option<&str>),
         told: Watch,
     ) -> Result<Volume, ImageFault> {
         let bytes = Bytes(inspected.bytes());
@@ -84,19 +84,27 @@ impl Volume {
         let mut cleared = Cleared::over_watched(inspected, leave, told)?;
         // 3.
         cleared.erase()?;
-        Volume::on(standing, &spec.file_system, Vacated { cleared, bytes, was_blank })
+        Volume::on(standing, (&spec.file_system, run), Vacated { cleared, bytes, was_blank })
     }
 
     /// Makes it on a device that another of this process has just left, and that was held since.
-    pub fn make_on(spec: &VolumeSpec, vacated: Vacated, mounts: &PrivateMounts) -> Result<Volume, ImageFault> {
+    pub fn make_on(
+        spec: &VolumeSpec,
+        vacated: Vacated,
+        (mounts, run): (&PrivateMounts, Option<&str>),
+    ) -> Result<Volume, ImageFault> {
         spec.check_size(vacated.bytes)?;
         let standing = Standing::new(spec, mounts)?;
-        Volume::on(standing, &spec.file_system, vacated)
+        Volume::on(standing, (&spec.file_system, run), vacated)
     }
 
-    fn on(standing: Standing, file_system: &str, vacated: Vacated) -> Result<Volume, ImageFault> {
+    fn on(
+        standing: Standing,
+        (file_system, run): (&str, Option<&str>),
+        vacated: Vacated,
+    ) -> Result<Volume, ImageFault> {
         let Vacated { cleared, bytes, was_blank } = vacated;
-        let note = Note::about(cleared.device(), file_system);
+        let note = Note::about(cleared.device(), file_system, run);
         let mut volume = Volume { standing, cleared, bytes, note, was_blank, told_by: None, is_made: false };
         volume.fresh()?;
         Ok(volume)
@@ -113,17 +121,16 @@ impl Volume {
             None
         };
         // Before it is there, and beside the old one, which stays until mkfs comes to it.
-        let (old, new) = (self.number(), uuid.as_slice());
-        self.note.write(&if new.is_empty() { Vec::new() } else { [old.as_slice(), new].concat() }, false);
+        self.note.write(&[self.numbers(), uuid.as_slice().to_vec()].concat(), State::Making);
         // From here on what is on the device is ours, also where mkfs ends half-way.
         (self.told_by, self.is_made) = (None, true);
-        self.standing.make(&mut self.cleared, uuid)?;
+        self.standing.make(&mut self.cleared, uuid, self.note.hold())?;
         self.told_by = Some(match uuid {
             Some(uuid) => Told::Number(uuid),
             None => Told::Signatures(self.cleared.signatures()?),
         });
         self.is_ours()?;
-        self.note.write(new, false);
+        self.note.write(&self.numbers(), State::Made);
         self.mount()
     }
 
@@ -149,7 +156,7 @@ impl Volume {
     /// Unmounts it and leaves it on the device. Its note stays too and says so, so that it is found once nobody wants it.
     pub fn keep(mut self) -> Result<(), ImageFault> {
         self.is_made = false;
-        self.note.write(self.number().as_slice(), true);
+        self.note.write(&self.numbers(), State::Kept);
         self.standing.unmount()
     }
 
@@ -173,11 +180,12 @@ impl Volume {
         self.bytes
     }
 
-    /// The number that was chosen for what is on the device, where one was.
-    fn number(&self) -> Option<Uuid> {
-        match self.told_by {
-            Some(Told::Number(uuid)) => Some(uuid),
-            _ => None,
+    /// The numbers of the file system on the device: the one that was chosen, or those that mkfs chose.
+    fn numbers(&self) -> Vec<Uuid> {
+        match &self.told_by {
+            Some(Told::Number(uuid)) => vec![*uuid],
+            Some(Told::Signatures(found)) => found.iter().filter_map(|one| one.uuid.map(Uuid)).collect(),
+            None => Vec::new(),
         }
     }
 
@@ -256,7 +264,7 @@ fn rehearse(standing: &mut Standing, bytes: u64) -> Result<(), ImageFault> {
         Err(ImageFault::Loop { .. }) => return Ok(()),
         cleared => cleared?,
     };
-    standing.make(&mut cleared, None)?;
+    standing.make(&mut cleared, None, None)?;
     standing.mount(&mut cleared)?;
     standing.unmount()
 }

@@ -180,19 +180,21 @@ impl Drop for Workspace {
 }
 
 /// Removes the folders with this label that a killed process of this user has left inside `parent`. Nobody else may be
-/// using them. What somebody else has given such a name stays.
-pub fn remove_left(parent: &Path, label: &str) -> Result<(), Fault> {
-    let prefix = prefix(label);
+/// using them. What somebody else has given such a name stays. Says which were removed.
+pub fn remove_left(parent: &Path, label: &str) -> Result<Vec<PathBuf>, Fault> {
+    let (prefix, mut removed) = (prefix(label), Vec::new());
     for entry in entries(parent)? {
         // What only has the name, a file, a link, or a folder of another user, is none of ours.
         let has_name = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
         let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw();
         if has_name && entry.metadata().is_ok_and(is_ours) {
             let path = entry.path();
-            remove(&path, is_of_this_user).map_err(|source| Fault::Folder { action: "remove", path, source })?;
+            let left = |source| Fault::Folder { action: "remove", path: path.clone(), source };
+            remove(&path, is_of_this_user).map_err(left)?;
+            removed.push(path);
         }
     }
-    Ok(())
+    Ok(removed)
 }
 
 /// Whether what is open belongs to the user of this process.

@@ -21,7 +21,9 @@ fn make(disk: &Disk, file_system: &str, mkfs_options: &[&str], leave: &Leave) ->
         mount_options: Vec::new(),
         mkfs_options: mkfs_options.iter().map(|&option| option.to_owned()).collect(),
     };
-    Volume::make(&spec, &inspect(disk.node())?, leave, &PrivateMounts::enter()?, &mut |_, _| ControlFlow::Continue(()))
+    Volume::make(&spec, &inspect(disk.node())?, leave, (&PrivateMounts::enter()?, None), &mut |_, _| {
+        ControlFlow::Continue(())
+    })
 }
 
 /// All that it holds, in words.

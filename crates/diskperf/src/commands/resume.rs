@@ -5,7 +5,8 @@
 //!   2. figures of one run come from one program on one machine: what differs is refused, and how to run it anew
 //!      is said;
 //!   3. the command is read again, in the folder where it was given;
-//!   4. what the run's process left behind is removed, also where going on is refused: nothing of it is needed.
+//!   4. what the run's process left behind is removed, also if going on is refused: nothing of it is needed. That are
+//!      private folders, file systems on devices and tuned queues, known by the run's name in their tags and notes.
 
 use std::env;
 
@@ -65,7 +66,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         // 3
         env::set_current_dir(&folder).map_err(|_| Error::Missing(folder.clone()))?;
         cli::stored(&words, left.info.job.as_deref(), left.info.mix.as_deref())
-            .ok_or_else(|| elsewhere("by a command that means something else now".to_owned()))
+            .unwrap_or_else(|| Err(elsewhere("by a command that means something else now".to_owned())))
     };
     let arguments = read_again();
     let resumed = Resumed { store, run: run.clone(), left: left.clone() };

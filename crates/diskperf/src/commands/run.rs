@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use kernel::PrivateMounts;
 use kernel::name::Shown;
-use kernel::tuning::restore_left;
 use stats::comparison::LEAST_PAIRS;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo, steady};
 use units::{Bytes, Nanos};
@@ -37,6 +36,7 @@ use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
+use crate::remains;
 use crate::runner::Broken;
 use crate::signals::Stop;
 use crate::sizing::{self, Wishes};
@@ -91,7 +91,10 @@ pub fn check(shown: &OutputArguments<RunFormat>, words: &[OsString]) -> Result<(
 }
 
 fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) -> Result<Exit, Error> {
-    check(&arguments.output, words)?;
+    if let Err(error) = check(&arguments.output, words) {
+        resumed.into_iter().for_each(Resumed::abandon);
+        return Err(error);
+    }
     let mut session = Session::new(arguments, words);
     let mut plan = None;
     let mut targets = Vec::new();
@@ -100,7 +103,7 @@ fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) ->
     if matches!(ended, Ok(None)) {
         return Ok(Exit::Done);
     }
-    let ended = ended.map(|_| ());
+    let ended = ended.map(drop).map_err(|error| session.on_resuming(error));
     let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
     let kept = session.end(&mut document);
     conclude(&arguments.output, &document, ended.and(kept))
@@ -144,7 +147,7 @@ fn carry_out(
     if arguments.keep && !is_made {
         return Err(Error::NothingToKeep);
     }
-    consent::ask(&arguments.consent, targets, arguments.dry_run)?;
+    consent::ask(&arguments.consent, targets, arguments.dry_run, session.has_overwritten())?;
     if is_made && !arguments.dry_run {
         // On the first thread, before there is any other.
         PrivateMounts::enter()?;
@@ -169,7 +172,7 @@ fn carry_out(
     // Before the run limits itself: what it takes then is what was asked for.
     worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;
-    restore();
+    remains::restore_queues();
     let _limit = limit_memory(&mut plan, targets);
     let mut display = Display::new();
     let ended = measure(session, &mut plan, targets, (&stop, started), results, &mut |event| display.show(&event));
@@ -310,17 +313,6 @@ fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>
     }
     let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
     Ok(rows.into_iter().filter(is_wanted).collect())
-}
-
-/// Restores what an earlier run that was killed has left changed, and says so.
-fn restore() {
-    // Who tunes is told where notes cannot be had.
-    for left in restore_left(|_| true).unwrap_or_default() {
-        match left.outcome {
-            Ok(()) => remark!("restored the queue of {}, which process {} had left tuned", left.disk, left.pid),
-            Err(fault) => remark!("process {} had left {} tuned: {fault}", left.pid, left.disk),
-        }
-    }
 }
 
 /// Says what would be run, in which order, and what would be left out. Nothing is written: simulated

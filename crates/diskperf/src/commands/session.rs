@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use kernel::Incarnation;
+use kernel::guard::GuardFault;
 use kernel::machine::Host;
 use kernel::name::Shown;
-use kernel::{Incarnation, remove_left};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::ground;
 use crate::keeper::{Decided, Keeper, performances};
 use crate::plan::Plan;
+use crate::remains;
 use crate::target::{Site, Target, TargetArgument, TargetKind};
 
 /// A stored run to go on with.
@@ -30,22 +32,27 @@ pub struct Resumed {
 }
 
 impl Resumed {
-    /// Removes what its process left behind here, of a run that is not gone on with. Only who holds the run may, so
-    /// that nobody who does go on with it loses anything; it stays one that was killed.
+    /// Removes what its process left behind here, of a run that is not gone on with. Only who holds the run may remove
+    /// folders, so that nobody who does go on with it loses anything; it stays one that was killed.
     pub fn abandon(mut self) {
         let Left { state, holder, info, folder, .. } = &self.left;
-        let is_ours = *state == RunState::Running
-            && info.host == Host::this().name
-            && self.store.claim(&self.run, holder, &Incarnation::this().to_string()).is_ok();
-        for target in info.targets.iter().filter(|_| is_ours) {
-            let Ok(argument) = target.argument.parse::<TargetArgument>();
-            if let TargetKind::Directory(path) = argument.kind
-                && let path = folder.join(path)
-                && path.is_dir()
-                && let Err(fault) = remove_left(&path, &self.run)
-            {
-                remark!("{fault}");
-            }
+        if info.host != Host::this().name {
+            return;
+        }
+        let removed = if *state != RunState::Running {
+            remains::release(&self.run)
+        } else if self.store.claim(&self.run, holder, &Incarnation::this().to_string()).is_ok() {
+            let directories = info.targets.iter().filter_map(|target| {
+                let Ok(argument) = target.argument.parse::<TargetArgument>();
+                let TargetKind::Directory(path) = argument.kind else { return None };
+                Some(folder.join(path)).filter(|path| path.is_dir())
+            });
+            remains::remove(&self.run, directories)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = removed {
+            remark!("{error}");
         }
     }
 }
@@ -93,16 +100,38 @@ impl<'a> Session<'a> {
         info
     }
 
-    /// Makes a run ours that is gone on with, and removes what its process has left behind.
-    pub fn claim(&mut self, Resumed { store, run, left }: Resumed, targets: &[Target]) -> Result<(), Error> {
+    /// Makes a run ours that is gone on with, and removes what its process has left behind. Devices are looked at again
+    /// afterwards.
+    pub fn claim(&mut self, Resumed { store, run, left }: Resumed, targets: &mut [Target]) -> Result<(), Error> {
         self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?);
         self.left = Some(left);
+        let directories = targets.iter().filter_map(|target| match &target.site {
+            Site::Directory { path, .. } => Some(path.clone()),
+            _ => None,
+        });
+        remains::remove(&run, directories)?;
         for target in targets {
-            if let Site::Directory { path, .. } = &target.site {
-                remove_left(path, &run)?;
+            if let Site::Volume(volume) = &mut target.site {
+                **volume = ground::looked_at_again(volume)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether an earlier process of the run came so far that it had overwritten its devices.
+    pub fn has_overwritten(&self) -> bool {
+        self.left.as_ref().is_some_and(|left| !left.plan.is_empty() || !left.executions.is_empty())
+    }
+
+    /// The error as `resume` says it: it takes no options of `run`, so that its hint names the whole command.
+    pub fn on_resuming(&self, error: Error) -> Error {
+        match (&self.left, error) {
+            (Some(left), Error::Guard(refused @ GuardFault::Refused { .. })) => {
+                let (folder, command) = (left.folder.clone(), self.words.to_vec());
+                Error::Occupied { refused, folder, command }
+            }
+            (_, error) => error,
+        }
     }
 
     /// Has devices stay as they are that an earlier process has conditioned and written to in some rounds. Where none was

@@ -1,5 +1,6 @@
 //! What to make of a device that is not overwritten.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use kernel::guard::{GuardFault, Reason, Use};
@@ -48,12 +49,7 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
             if reasons.iter().any(is_of_the_system) {
                 return Some(ANOTHER.to_owned());
             }
-            let mut hints: Vec<String> = Vec::new();
-            for hint in reasons.iter().map(of_reason) {
-                if hints.len() < SAID && !hints.contains(&hint) {
-                    hints.push(hint);
-                }
-            }
+            let mut hints = of_reasons(reasons);
             if reasons.iter().all(Reason::can_be_lifted) {
                 let identity = shell::word(identity);
                 hints.push(format!("to destroy what it holds: --destroy-data --confirm {identity}"));
@@ -87,6 +83,38 @@ fn is_of_the_system(reason: &Reason) -> bool {
     is_same(at, Path::new("/"))
         || PROGRAMS.iter().any(|folder| at.starts_with(folder))
         || STATE.iter().any(|folder| at == Path::new(folder))
+}
+
+fn of_reasons(reasons: &[Reason]) -> Vec<String> {
+    let mut hints: Vec<String> = Vec::new();
+    for hint in reasons.iter().map(of_reason) {
+        if hints.len() < SAID && !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
+/// What to try where a run is not gone on with, which this command began in this folder.
+pub fn hint_on_resuming(fault: &GuardFault, folder: &Path, command: &[OsString]) -> Option<String> {
+    let GuardFault::Refused { reasons, identity, .. } = fault else { return hint(fault) };
+    if reasons.iter().any(is_of_the_system) {
+        return hint(fault);
+    }
+    let mut hints = of_reasons(reasons);
+    if !reasons.iter().any(Reason::is_known_content) {
+        hints.insert(0, "diskperf clean lists what killed runs may have left there".to_owned());
+    }
+    if reasons.iter().all(Reason::can_be_lifted) {
+        // What stands behind two dashes is a command of the user's own.
+        let end = command.iter().position(|word| word == "--").unwrap_or(command.len());
+        let (own, rest) = command.split_at(end);
+        let agreed = ["--destroy-data", "--confirm", identity].map(OsString::from);
+        let agreed = if own.iter().any(|word| word == "--destroy-data") { &[][..] } else { &agreed[..] };
+        let (folder, line) = (shell::word(folder), shell::line(own.iter().chain(agreed).chain(rest)));
+        hints.push(format!("to destroy what it holds and start again: cd {folder} && {line}"));
+    }
+    Some(hints.join("; "))
 }
 
 /// What to try of one reason. Where something is mounted anybody may have chosen: it is written as a shell takes it.

@@ -145,6 +145,15 @@ impl Reason {
         matches!(self, Reason::Unseen | Reason::Used { by: Use::Open(_) | Use::FileOpen(_), .. })
     }
 
+    /// Whether it is something of a known format, or partitions.
+    pub fn is_known_content(&self) -> bool {
+        match self {
+            Reason::Holds(signature) => !signature.is_unknown(),
+            Reason::Partitions(_) => true,
+            _ => false,
+        }
+    }
+
     /// What to try.
     pub fn hint(&self) -> String {
         match self {

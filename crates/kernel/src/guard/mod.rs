@@ -170,6 +170,11 @@ impl Inspected {
         self.reasons.iter().any(|reason| is_of(reason, uuid))
     }
 
+    /// Whether it holds something of a known format, or partitions: more than data that a run of ours may have left.
+    pub fn holds_known(&self) -> bool {
+        self.reasons.iter().any(Reason::is_known_content)
+    }
+
     /// What a person types to say that this device is meant: its model and serial number; its size too where there is
     /// no serial number or that is its disk's, since others have the same words.
     pub fn identity(&self) -> String {

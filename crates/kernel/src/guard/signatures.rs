@@ -156,6 +156,13 @@ const BEGINNING: u64 = 128 * KIB;
 const SAMPLES: u64 = 32;
 const SAMPLE: u64 = 4 * KIB;
 
+impl Signature {
+    /// Whether it is data that no format is known for.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.format == UNKNOWN
+    }
+}
+
 /// What can be read of a device.
 pub(crate) trait Bytes {
     /// How many bytes it has.

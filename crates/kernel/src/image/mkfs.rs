@@ -4,6 +4,7 @@
 //! left to be done after mounting. Those of the user follow. None may name a path or another device: then mkfs
 //! can write to its target alone.
 
+use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -137,14 +138,24 @@ impl Mkfs {
 
     /// Makes the file system, with that number where one is given and it takes one. Directly before, the device
     /// is let go, which mkfs wants for itself. The program stands in `empty`, from where a name that is no path
-    /// leads nowhere.
-    pub(crate) fn run(&self, cleared: &mut Cleared, uuid: Option<Uuid>, empty: &Path) -> Result<(), ImageFault> {
+    /// leads nowhere, and has `held` open as long as it runs, also where this process is killed meanwhile.
+    pub(crate) fn run(
+        &self,
+        cleared: &mut Cleared,
+        uuid: Option<Uuid>,
+        empty: &Path,
+        held: Option<File>,
+    ) -> Result<(), ImageFault> {
         let uuid = uuid.and_then(|uuid| match maker(&self.file_system).uuid.as_ref()? {
             Block::Number(option) => Some([(*option).to_owned(), uuid.to_string()]),
             Block::Size(option) => Some([(*option).to_owned(), format!("uuid={uuid}")]),
         });
         cleared.release()?;
-        let output = command(&self.program, empty)
+        let mut command = command(&self.program, empty);
+        if let Some(held) = held {
+            command.stdin(held);
+        }
+        let output = command
             .args(self.arguments.iter().map(|argument| original(argument)))
             .args(uuid.into_iter().flatten())
             .arg(cleared.node())

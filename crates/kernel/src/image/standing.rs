@@ -1,5 +1,6 @@
 //! A file system that is made and mounted on a device that is cleared: what images and volumes have in common.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -75,8 +76,9 @@ impl Standing {
         Ok(Bytes(space.f_bsize))
     }
 
-    pub(crate) fn make(&self, cleared: &mut Cleared, uuid: Option<Uuid>) -> Result<(), ImageFault> {
-        self.mkfs.run(cleared, uuid, &self.folder)
+    /// Makes the file system; see [`Mkfs::run`].
+    pub(crate) fn make(&self, cleared: &mut Cleared, uuid: Option<Uuid>, held: Option<File>) -> Result<(), ImageFault> {
+        self.mkfs.run(cleared, uuid, &self.folder, held)
     }
 
     pub(crate) fn mount(&mut self, cleared: &mut Cleared) -> Result<(), ImageFault> {

@@ -121,7 +121,7 @@ impl VolatileImage {
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         let Some((cleared, file)) = &mut self.attached else { return Err(no_power()) };
-        self.standing.make(cleared, None)?;
+        self.standing.make(cleared, None, None)?;
         file.close_holes()?;
         self.standing.mount(cleared)
     }

@@ -27,6 +27,8 @@ pub(super) struct Note {
     pub(super) changes: Vec<Change>,
     /// Who changed it. After another boot queues have forgotten everything.
     pub(super) owner: Incarnation,
+    /// The stored run that it was changed for, where there is one.
+    pub(super) run: Option<String>,
 }
 
 impl Notes {
@@ -83,8 +85,8 @@ fn name(queue: &Queue) -> String {
 
 impl Note {
     /// An empty one.
-    pub(super) fn of_this_process(queue: Queue) -> Note {
-        Note { queue, changes: Vec::new(), owner: Incarnation::this() }
+    pub(super) fn of_this_process(queue: Queue, run: Option<String>) -> Note {
+        Note { queue, changes: Vec::new(), owner: Incarnation::this(), run }
     }
 
     /// The process that wrote it, where that still runs.
@@ -106,6 +108,7 @@ impl Note {
     fn text(&self) -> String {
         let mut text = format!("process\t{}\n", self.owner);
         text += &format!("queue\t{}\n", self.queue.folder.shown());
+        text += &self.run.as_ref().map_or_else(String::new, |run| format!("run\t{run}\n"));
         for Change { attribute, old, new } in &self.changes {
             text += &match new {
                 Some(new) => format!("changed\t{attribute}\t{old}\t{new}\n"),
@@ -121,9 +124,14 @@ impl Note {
         let ["queue", folder] = lines.next()?[..] else { return None };
         let folder = PathBuf::from(folder);
         let disk = folder.parent().and_then(Path::file_name)?.to_str()?.to_owned();
-        let mut note = Note { queue: Queue { folder, disk }, changes: Vec::new(), owner: owner.parse().ok()? };
+        let (queue, owner) = (Queue { folder, disk }, owner.parse().ok()?);
+        let mut note = Note { queue, changes: Vec::new(), owner, run: None };
         for line in lines {
             let (attribute, old, new) = match line[..] {
+                ["run", run] => {
+                    note.run = Some(run.to_owned());
+                    continue;
+                }
                 ["changed", attribute, old, new] => (attribute, old, Some(new.to_owned())),
                 ["with it", attribute, old] => (attribute, old, None),
                 ["end"] => return Some(note),
@@ -149,7 +157,7 @@ mod tests {
             old: old.to_owned(),
             new: new.map(str::to_owned),
         };
-        let mut note = Note::of_this_process(queue);
+        let mut note = Note::of_this_process(queue, Some("bzkv-261122".to_owned()));
         note.changes.push(change("scheduler", "none", Some("mq-deadline")));
         note.changes.push(change("write_cache", "write back", Some("write through")));
         note.changes.push(change("nr_requests", "128", None));
@@ -163,21 +171,21 @@ mod tests {
     #[test]
     fn fuzz_notes() {
         let example = "process\t7 81 boot pid:[1]\nqueue\t/sys/block/sda/queue\nchanged\tscheduler\tnone\tkyber\n\
-                       with it\tnr_requests\t64\nend\n";
+                       run\tbzkv-261122\nwith it\tnr_requests\t64\nend\n";
         let read = |input: &[u8]| {
             let text = String::from_utf8_lossy(input);
             let Some(note) = Note::parse(&text) else { return "none".to_owned() };
             assert_eq!(Note::parse(&note.text()).as_ref(), Some(&note));
             note.changes.iter().map(|change| if change.new.is_some() { "c" } else { "w" }).collect()
         };
-        let words = &["process\t", "queue\t", "changed\t", "with it\t", "end\n", "\t", "\n", "/", ".."];
+        let words = &["process\t", "queue\t", "run\t", "changed\t", "with it\t", "end\n", "\t", "\n", "/", ".."];
         fuzz(&Subject::new("notes", [example], read).with_words(words));
     }
 
     #[test]
     fn after_another_boot_there_is_nothing_to_restore() {
         let queue = Queue { folder: "/no/such/queue".into(), disk: "q".to_owned() };
-        let mut note = Note::of_this_process(queue);
+        let mut note = Note::of_this_process(queue, None);
         note.changes.push(Change { attribute: "a".to_owned(), old: "b".to_owned(), new: None });
         assert_eq!(note.living_owner(), Some(note.owner.pid));
         note.owner = "1 2 another-boot pid:[1]".parse().expect("a process");

@@ -135,9 +135,9 @@ fn what_a_dead_process_left_is_restored() {
         tuned.is_restored = true;
     };
     leave();
-    let none = restore_left_in(&bench.notes(), |disk| disk != "disk0").expect("notes");
+    let none = restore_left_in(&bench.notes(), |note| note.queue.disk != "disk0").expect("notes");
     assert!(none.is_empty() && bench.note().is_some() && bench.value("scheduler") == "none", "only what is wanted");
-    let left = restore_left_in(&bench.notes(), |disk| disk == "disk0").expect("notes");
+    let left = restore_left_in(&bench.notes(), |note| note.queue.disk == "disk0").expect("notes");
     assert!(
         matches!(&left[..], [Left { disk, pid: of, outcome: Ok(()) }] if disk == "disk0" && *of == DEAD),
         "{left:?}"

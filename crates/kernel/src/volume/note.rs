@@ -1,11 +1,14 @@
-//! What is noted of a file system that was made on a device, for the case that its process cannot erase it: the number
-//! that was chosen for it, by which it is known again and nothing else is taken for it.
+//! What is noted of a file system that was made on a device, for the case that its process cannot erase it: its number,
+//! by which it is known again and nothing else is taken for it, and the stored run that it was made for.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::devices::Device;
-use crate::guard::{Cleared, GuardFault, Inspected, Leave, Uuid, inspect, is_of};
+use crate::guard::{Cleared, GuardFault, Inspected, Leave, Reason, Uuid, inspect, is_of};
 use crate::image::ImageFault;
 use crate::incarnation::Incarnation;
 use crate::left::Holder;
@@ -14,30 +17,61 @@ use crate::notes::Notes;
 /// How the notes' names begin.
 const PREFIX: &str = "made-";
 
+/// How the names of the files begin that mkfs has open as long as it runs.
+const MAKING: &str = "making-";
+
+/// How long the kernel is given to take away the mounts of a process that was killed. Guess: it needs milliseconds, and
+/// on an overloaded machine seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long it waits between two looks. Guess.
+const BETWEEN: Duration = Duration::from_millis(10);
+
 /// The note of one file system.
 #[derive(Debug)]
 pub(super) struct Note {
     device: Device,
     file_system: String,
+    run: Option<String>,
+}
+
+/// How far a file system came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// mkfs has not ended.
+    Making,
+    /// It is there.
+    Made,
+    /// It is there, and is to stay.
+    Kept,
 }
 
 impl Note {
-    /// Of a file system on this device; nothing is written yet.
-    pub(super) fn about(device: &Device, file_system: &str) -> Note {
-        Note { device: device.clone(), file_system: file_system.to_owned() }
+    /// Of a file system on this device, for the stored run of this name, if there is one; nothing is written yet.
+    pub(super) fn about(device: &Device, file_system: &str, run: Option<&str>) -> Note {
+        Note { device: device.clone(), file_system: file_system.to_owned(), run: run.map(str::to_owned) }
     }
 
     /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is about
     /// to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is killed.
-    pub(super) fn write(&self, uuids: &[Uuid], is_kept: bool) {
-        if uuids.is_empty() {
-            return;
-        }
-        let (device, file_system) = (self.device.name.clone(), self.file_system.clone());
-        let noted = Noted { device, file_system, uuids: uuids.to_vec(), is_kept, owner: Incarnation::this() };
+    pub(super) fn write(&self, uuids: &[Uuid], state: State) {
+        let noted = Noted {
+            device: self.device.name.clone(),
+            file_system: self.file_system.clone(),
+            run: self.run.clone(),
+            uuids: uuids.to_vec(),
+            state,
+            owner: Incarnation::this(),
+        };
         if let Some(notes) = Notes::usual() {
             let _ = notes.lock().and_then(|lock| lock.write(&name(&noted.device), &noted.text()));
         }
+    }
+
+    /// The file that mkfs is to have open as long as it runs: killing this process does not end mkfs, and who erases what
+    /// it makes must wait for it. Nothing where there are no notes.
+    pub(super) fn hold(&self) -> Option<File> {
+        Notes::usual()?.hold(&making(&self.device.name)).ok()
     }
 
     /// It is erased.
@@ -59,19 +93,51 @@ pub struct LeftVolume {
     pub holder: Holder,
     /// Whether somebody wanted it to stay.
     pub is_kept: bool,
-    /// Its number, and what the device was when it was looked at.
-    seen: Option<(Uuid, Inspected)>,
+    /// The number by which it is known; nothing where it has none, or mkfs was killed before it wrote that. Then nothing
+    /// proves whose it is.
+    uuid: Option<Uuid>,
+    /// What the device was when it was looked at; nothing while somebody still makes the file system.
+    seen: Option<Inspected>,
 }
 
 /// File systems that are noted, and still there: the device of that name holds the file system of that number. Needs the
 /// right to read devices; of one that cannot be looked at, its path and why. Only those that are wanted are looked at, and
 /// none whose process still runs: who looks has the device exclusively for a moment, and mkfs would fail meanwhile.
 pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
-    let Some(notes) = Notes::usual().filter(Notes::exist) else { return Ok(Vec::new()) };
-    let mut noted: Vec<Noted> = notes.lock()?.all(PREFIX).iter().filter_map(|text| Noted::parse(text)).collect();
-    noted.retain(|noted| is_wanted(&node_of(&noted.device)));
-    noted.sort_by(|a, b| a.device.cmp(&b.device));
+    let noted = noted(|noted| is_wanted(&node_of(&noted.device)))?;
     Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
+}
+
+/// The same of those that killed processes made for this stored run, and that nobody wanted to keep, if their number
+/// proves it. A mkfs that still runs is waited for, after `notify` has heard which device it is at work on; and the
+/// kernel, until it has taken away the mounts of the process.
+pub fn left_volumes_of(
+    run: &str,
+    notify: impl Fn(&Path),
+) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
+    let is_left =
+        |noted: &Noted| noted.run.as_deref() == Some(run) && noted.state != State::Kept && !noted.owner.lives();
+    let mut left = Vec::new();
+    for noted in noted(is_left)? {
+        if is_being_made(&noted.device)
+            && let Some(notes) = Notes::usual()
+        {
+            notify(&node_of(&noted.device));
+            notes.wait(&making(&noted.device))?;
+        }
+        let began = Instant::now();
+        loop {
+            let volume = look(noted.clone()).transpose();
+            let is_in_use = matches!(&volume, Some(Ok(volume)) if volume.has_tag() && volume.is_in_use());
+            if is_in_use && began.elapsed() < PATIENCE {
+                thread::sleep(BETWEEN);
+                continue;
+            }
+            left.extend(volume.filter(|volume| volume.as_ref().map_or(true, LeftVolume::has_tag)));
+            break;
+        }
+    }
+    Ok(left)
 }
 
 impl LeftVolume {
@@ -80,18 +146,34 @@ impl LeftVolume {
         node_of(&self.device)
     }
 
-    /// What would keep it from being erased, whoever agrees: somebody uses it, or the device holds something else too.
-    pub fn obstacle(&self) -> Option<String> {
-        let (uuid, inspected) = self.seen.as_ref()?;
-        inspected.reasons().iter().find(|reason| !is_of(reason, *uuid)).map(ToString::to_string)
+    /// Whether its number proves that the process made it.
+    pub fn has_tag(&self) -> bool {
+        self.uuid.is_some()
     }
 
-    /// Erases it, where the device holds it and nothing else, and nobody uses it.
+    /// What would keep it from being erased, whoever agrees: somebody uses it, or the device holds something else too.
+    pub fn obstacle(&self) -> Option<String> {
+        let Some(inspected) = &self.seen else { return Some("mkfs is still at work on it".to_owned()) };
+        let mut reasons = inspected.reasons().iter();
+        let obstacle = match self.uuid {
+            Some(uuid) => reasons.find(|reason| !is_of(reason, uuid)),
+            None => reasons.find(|reason| !reason.can_be_lifted()),
+        };
+        obstacle.map(ToString::to_string)
+    }
+
+    fn is_in_use(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| !seen.reasons().iter().all(Reason::can_be_lifted))
+    }
+
+    /// Erases it, where the device holds it and nothing else, and nobody uses it. Without a tag that is for a person to
+    /// say, who was asked.
     pub fn erase(&self) -> Result<(), ImageFault> {
-        let Some((uuid, inspected)) = self.seen.as_ref().filter(|_| self.holder == Holder::Nobody) else {
+        let Some(inspected) = self.seen.as_ref().filter(|_| self.holder == Holder::Nobody) else {
             return Err(GuardFault::Changed(self.node(), "its process still runs").into());
         };
-        let mut cleared = Cleared::over(inspected, &Leave::Made(*uuid))?;
+        let leave = self.uuid.map_or_else(|| Leave::Destroy(inspected.identity()), Leave::Made);
+        let mut cleared = Cleared::over(inspected, &leave)?;
         cleared.erase()?;
         cleared.discard_all();
         forget(&self.device);
@@ -103,26 +185,52 @@ fn node_of(device: &str) -> PathBuf {
     Path::new("/dev").join(device)
 }
 
+fn noted(is_wanted: impl Fn(&Noted) -> bool) -> io::Result<Vec<Noted>> {
+    let Some(notes) = Notes::usual().filter(Notes::exist) else { return Ok(Vec::new()) };
+    let mut noted: Vec<Noted> = notes.lock()?.all(PREFIX).iter().filter_map(|text| Noted::parse(text)).collect();
+    noted.retain(is_wanted);
+    noted.sort_by(|a, b| a.device.cmp(&b.device));
+    Ok(noted)
+}
+
 fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
-    let Noted { device, file_system, uuids, is_kept, owner } = noted;
-    let pid = owner.pid;
-    if owner.lives() {
-        let holder = Holder::Process(pid);
-        return Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, seen: None }));
+    let Noted { device, file_system, uuids, state, owner, .. } = noted;
+    let (pid, is_kept) = (owner.pid, state == State::Kept);
+    let lives = owner.lives();
+    if lives || is_being_made(&device) {
+        let holder = if lives { Holder::Process(pid) } else { Holder::Nobody };
+        return Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid: None, seen: None }));
     }
     let node = node_of(&device);
     let inspected = match inspect(&node) {
         Err(GuardFault::Missing(_) | GuardFault::NotADevice(_)) => return Ok(None),
         inspected => inspected.map_err(|fault| (node, fault))?,
     };
-    let Some(uuid) = uuids.into_iter().find(|uuid| inspected.holds(*uuid)) else { return Ok(None) };
-    let seen = Some((uuid, inspected));
-    Ok(Some(LeftVolume { device, file_system, pid, holder: Holder::Nobody, is_kept, seen }))
+    let uuid = uuids.iter().copied().find(|uuid| inspected.holds(*uuid));
+    // Without its number: half of it, or all where it has none. Another file system is none of ours.
+    let may_be_ours = |reason: &Reason| match reason {
+        Reason::Holds(signature) if signature.is_unknown() => state == State::Making,
+        Reason::Holds(signature) => uuids.is_empty() && signature.format == file_system,
+        _ => false,
+    };
+    if uuid.is_none() && !inspected.reasons().iter().any(may_be_ours) {
+        return Ok(None);
+    }
+    let (holder, seen) = (Holder::Nobody, Some(inspected));
+    Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid, seen }))
+}
+
+/// Whether the mkfs still runs that a process has begun on this device.
+fn is_being_made(device: &str) -> bool {
+    Notes::usual().is_some_and(|notes| notes.is_held(&making(device)))
 }
 
 fn forget(device: &str) {
     if let Some(notes) = Notes::usual() {
-        let _ = notes.lock().and_then(|lock| lock.remove(&name(device)));
+        let _ = notes.lock().and_then(|lock| {
+            lock.remove(&name(device))?;
+            lock.remove(&making(device))
+        });
     }
 }
 
@@ -131,23 +239,35 @@ fn name(device: &str) -> String {
     format!("{PREFIX}{}", device.replace('/', "!"))
 }
 
+fn making(device: &str) -> String {
+    format!("{MAKING}{}", device.replace('/', "!"))
+}
+
 /// What a note says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Noted {
     device: String,
     file_system: String,
+    /// The stored run that it was made for, where there is one.
+    run: Option<String>,
     /// The device has one of these, or what is on it is none of ours.
     uuids: Vec<Uuid>,
-    is_kept: bool,
+    state: State,
     owner: Incarnation,
 }
 
 impl Noted {
     /// Lines of fields with tabs between them; the last line says that it is whole.
     fn text(&self) -> String {
-        let made = self.uuids.iter().map(|uuid| format!("made\t{}\t{uuid}\n", self.file_system));
-        let kept = if self.is_kept { "kept\n" } else { "" };
-        format!("process\t{}\ndevice\t{}\n{}{kept}end\n", self.owner, self.device, made.collect::<String>())
+        let run = self.run.as_ref().map_or_else(String::new, |run| format!("run\t{run}\n"));
+        let made: String = self.uuids.iter().map(|uuid| format!("made\t{}\t{uuid}\n", self.file_system)).collect();
+        let state = match self.state {
+            State::Making => "making\n",
+            State::Made => "",
+            State::Kept => "kept\n",
+        };
+        let (owner, device, file_system) = (&self.owner, &self.device, &self.file_system);
+        format!("process\t{owner}\ndevice\t{device}\n{run}file system\t{file_system}\n{made}{state}end\n")
     }
 
     fn parse(text: &str) -> Option<Noted> {
@@ -157,15 +277,16 @@ impl Noted {
         let is_name = !device.is_empty() && !device.starts_with('/') && !device.split('/').any(|part| part == "..");
         is_name.then_some(())?;
         let (device, owner) = (device.to_owned(), owner.parse().ok()?);
-        let mut noted = Noted { device, file_system: String::new(), uuids: Vec::new(), is_kept: false, owner };
+        let (file_system, run, uuids, state) = (String::new(), None, Vec::new(), State::Made);
+        let mut noted = Noted { device, file_system, run, uuids, state, owner };
         for line in lines {
             match line[..] {
-                ["made", file_system, uuid] => {
-                    file_system.clone_into(&mut noted.file_system);
-                    noted.uuids.push(uuid.parse().ok()?);
-                }
-                ["kept"] => noted.is_kept = true,
-                ["end"] => return Some(noted).filter(|noted| !noted.uuids.is_empty()),
+                ["run", run] => noted.run = Some(run.to_owned()),
+                ["file system", file_system] => file_system.clone_into(&mut noted.file_system),
+                ["made", _, uuid] => noted.uuids.push(uuid.parse().ok()?),
+                ["making"] => noted.state = State::Making,
+                ["kept"] => noted.state = State::Kept,
+                ["end"] => return Some(noted).filter(|noted| !noted.file_system.is_empty()),
                 _ => return None,
             }
         }
@@ -181,10 +302,12 @@ mod tests {
     fn a_note_is_read_as_it_was_written_and_only_whole() {
         let number = || Uuid::random().expect("a number");
         let (device, file_system) = ("loop7".to_owned(), "ext4".to_owned());
-        let once = Noted { device, file_system, uuids: vec![number()], is_kept: false, owner: Incarnation::this() };
-        let again = Noted { uuids: vec![number(), number()], ..once.clone() };
-        let kept = Noted { is_kept: true, ..once.clone() };
-        for noted in [once, again, kept] {
+        let (uuids, state, owner) = (vec![number()], State::Made, Incarnation::this());
+        let once = Noted { device, file_system, run: None, uuids, state, owner };
+        let again = Noted { uuids: vec![number(), number()], state: State::Making, ..once.clone() };
+        let kept = Noted { state: State::Kept, run: Some("bzkv-261122".to_owned()), ..once.clone() };
+        let none = Noted { uuids: Vec::new(), ..kept.clone() };
+        for noted in [once, again, kept, none] {
             let text = noted.text();
             for length in 0..text.len() - 1 {
                 assert!(Noted::parse(&text[..length]).is_none(), "{length} bytes");
@@ -195,6 +318,6 @@ mod tests {
             assert_eq!(Noted::parse(&text), Some(noted));
         }
         let none = format!("process\t{}\ndevice\tloop7\nend\n", Incarnation::this());
-        assert_eq!(Noted::parse(&none), None, "no number");
+        assert_eq!(Noted::parse(&none), None, "no file system");
     }
 }

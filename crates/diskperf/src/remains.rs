@@ -1,0 +1,60 @@
+//! What killed processes of a stored run have left behind, known by the run's name in it: private folders, file systems
+//! on devices, tuned queues. Nothing of another run is touched, nor what a process that still runs has made.
+
+use std::path::{Path, PathBuf};
+
+use kernel::tuning::{self, restore_left, restore_left_of};
+use kernel::{left_volumes_of, remove_left};
+
+use crate::error::Error;
+
+/// Removes what killed processes of this run left in these folders, on devices and in queues, and says so. One that cannot
+/// be removed does not keep the others; the last such error is given back. Only who holds the run may call it: a folder
+/// is not asked for its process.
+pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<(), Error> {
+    let mut outcome = Ok(());
+    for folder in folders {
+        match remove_left(&folder, run) {
+            Ok(removed) => removed.iter().for_each(|path| remark!("removed {}, which {run} had left", path.display())),
+            Err(fault) => outcome = Err(fault.into()),
+        }
+    }
+    outcome.and(release(run))
+}
+
+/// The same of devices and queues alone, whose notes tell whether the process still runs.
+pub fn release(run: &str) -> Result<(), Error> {
+    let waits = |node: &Path| remark!("waiting for mkfs, which {run} has started on {}", node.display());
+    let mut outcome = Ok(());
+    // Without notes nothing was made, or nothing can be known again.
+    for volume in left_volumes_of(run, waits).unwrap_or_default() {
+        let erased = match volume {
+            Ok(volume) => volume.erase().map(|()| volume).map_err(Error::from),
+            Err((_, fault)) => Err(fault.into()),
+        };
+        match erased {
+            Ok(volume) => {
+                let (file_system, node, pid) = (&volume.file_system, volume.node(), volume.pid);
+                remark!("erased the {file_system} on {}, which process {pid} of {run} had left", node.display());
+            }
+            Err(error) => outcome = Err(error),
+        }
+    }
+    say(restore_left_of(run).unwrap_or_default());
+    outcome
+}
+
+/// Restores the queues that killed processes of any run have left changed, and says so.
+pub fn restore_queues() {
+    // Who tunes is told where notes cannot be had.
+    say(restore_left(|_| true).unwrap_or_default());
+}
+
+fn say(restored: Vec<tuning::Left>) {
+    for left in restored {
+        match left.outcome {
+            Ok(()) => remark!("restored the queue of {}, which process {} had left tuned", left.disk, left.pid),
+            Err(fault) => remark!("process {} had left {} tuned: {fault}", left.pid, left.disk),
+        }
+    }
+}
