@@ -11,6 +11,7 @@ extern crate std;
 
 mod bytes;
 mod civil;
+mod errno;
 mod fnv;
 pub mod name;
 mod prng;
@@ -20,6 +21,7 @@ mod time;
 
 pub use bytes::{Bytes, ParseBytesError};
 pub use civil::Civil;
+pub use errno::{Errno, errno_name};
 pub use fnv::fnv1a;
 pub use prng::Prng;
 pub use rate::per_second;
