@@ -26,6 +26,7 @@ use crate::output;
 use crate::runner::Broken;
 use crate::shell;
 use crate::verify::LedgerFault;
+use kernel::said;
 
 pub use command::CommandFault;
 pub use failure::hint;
@@ -88,7 +89,7 @@ pub enum Error {
     NoFiles { path: PathBuf, free: u64, needed: u64 },
     #[error("{path} has {free} left, and this needs {needed}", path = .path.shown())]
     NoRoom { path: PathBuf, free: Bytes, needed: Bytes },
-    #[error("cannot look at {path}: {source}", path = .path.shown())]
+    #[error("cannot look at {path}: {}", said(source), path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{0}: not a target that this build knows")]
     UnknownTarget(String),
@@ -178,7 +179,7 @@ pub enum Error {
     Op { path: PathBuf, failure: Failure },
     #[error(transparent)]
     World(#[from] kernel::Fault),
-    #[error("cannot write {to}: {source}")]
+    #[error("cannot write {to}: {}", said(source))]
     Output { to: String, source: io::Error },
     #[error("{} is not a descriptor that diskperf was started with and may write to", .0.shown())]
     NotOpen(PathBuf),
@@ -186,7 +187,7 @@ pub enum Error {
     NoReader(PathBuf),
     #[error("it was held still by a signal while it was measured, so that the time is not its own")]
     Held,
-    #[error("cannot make records durable in {path}: {source}", path = .path.shown())]
+    #[error("cannot make records durable in {path}: {}", said(source), path = .path.shown())]
     Writers { path: PathBuf, source: io::Error },
     #[error("the power of the disk under {} cannot be cut from here", .0.shown())]
     TwoSteps(PathBuf),
@@ -210,7 +211,7 @@ pub enum Error {
     NoControl(kernel::tuning::TuningFault),
     #[error("nobody agreed to remove {0}")]
     NotAgreed(String),
-    #[error("cannot prepare for signals: {0}")]
+    #[error("cannot prepare for signals: {}", said(.0))]
     Signals(io::Error),
 }
 
@@ -301,7 +302,7 @@ impl Error {
             Error::Image(fault) => image::exit(fault),
             Error::Guard(fault) | Error::Occupied { refused: fault, .. } => guard::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
-            Error::Op { failure, .. } if matches!(failure.reason, Reason::Denied | Reason::ReadOnly) => Exit::Refused,
+            Error::Op { failure, .. } if is_refusal(failure.reason) => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
             Error::Writers { source, .. } if lacks_rights(source) => Exit::Refused,
             Error::Changed { .. }
@@ -485,7 +486,7 @@ impl Error {
             Error::Load(fault) => fault.hint.clone(),
             Error::NoRing(_) => "leave out --engine uring: then one operation is under way at a time".to_owned(),
             Error::Op { failure, .. } => match failure.reason {
-                Reason::Denied => "run as a user who may open it".to_owned(),
+                Reason::Denied | Reason::NotPermitted => "run as a user who may open it".to_owned(),
                 Reason::NoSpace => "free some space and run it again".to_owned(),
                 Reason::Short(_) if !failure.op.kind().reads() => "free some space and run it again".to_owned(),
                 Reason::Short(_) => "the file ended early: it must hold every byte that is read".to_owned(),
@@ -535,6 +536,10 @@ fn is_gone(error: &io::Error) -> bool {
 /// Where in a file, where that is known.
 fn at_line(line: Option<u64>) -> String {
     line.map_or_else(String::new, |line| format!(", line {line}"))
+}
+
+fn is_refusal(reason: Reason) -> bool {
+    matches!(reason, Reason::Denied | Reason::NotPermitted | Reason::ReadOnly)
 }
 
 fn lacks_rights(error: &io::Error) -> bool {

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::calls::{
-    AFTER_4_4, CACHESTAT, Calls, FSOPEN, INVALID, IO_URING, LOOP_CONFIGURE, MOUNT, NO_SUCH_CALL, NOT_PERMITTED,
-    PAGE_CACHE, UNSHARE, run_answered,
+    AFTER_4_4, CACHESTAT, Calls, FDATASYNC, FSOPEN, INVALID, IO_URING, LOOP_CONFIGURE, MOUNT, NO_SUCH_CALL,
+    NOT_PERMITTED, PAGE_CACHE, PWRITE, UNSHARE, run_answered,
 };
 use testkit::{Ended, names_in};
 
@@ -136,5 +137,52 @@ fn an_image_is_refused_with_the_way_to_get_it() {
         };
         assert!(ended.err.contains("error: ") && hint.contains(way), "{name}, {errno}: {}", ended.err);
         assert_eq!(names_in(folder.path()), [""; 0], "{name}");
+    }
+}
+
+/// Each error number is told by its name, with the call, the program, its phase and the target; and "invalid argument" is
+/// not taken for a wrong alignment.
+#[test]
+fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
+    let folder = scratch();
+    for (calls, program_name, phase, call) in [
+        (PWRITE, "largefb", "write random", "write 4096 bytes at "),
+        (FDATASYNC, "commit", "commit", "fdatasync #0"),
+        (Calls::Creating, "write_8192", "write", "create "),
+    ] {
+        for (errno, name) in [
+            (Errno::NOSPC.raw_os_error(), "ENOSPC"),
+            (Errno::DQUOT.raw_os_error(), "EDQUOT"),
+            (Errno::IO.raw_os_error(), "EIO"),
+            (Errno::ROFS.raw_os_error(), "EROFS"),
+            (Errno::STALE.raw_os_error(), "ESTALE"),
+            (Errno::UCLEAN.raw_os_error(), "EUCLEAN"),
+            (Errno::NOLINK.raw_os_error(), "ENOLINK"),
+            (Errno::TIMEDOUT.raw_os_error(), "ETIMEDOUT"),
+            (Errno::REMOTEIO.raw_os_error(), "EREMOTEIO"),
+            (Errno::INVAL.raw_os_error(), "EINVAL"),
+            (Errno::PERM.raw_os_error(), "EPERM"),
+            (Errno::ACCESS.raw_os_error(), "EACCES"),
+            (Errno::BADMSG.raw_os_error(), "EBADMSG"),
+            (Errno::KEYREJECTED.raw_os_error(), "EKEYREJECTED"),
+            (524, "ENOTSUPP"),
+        ] {
+            let arguments = ["run", "smoke", "here=.", "--only", program_name, "--rounds=1", "--json"];
+            let ended = run_answered(calls, errno, &program(), folder.path(), &arguments);
+            assert_eq!(ended.status, Some(1), "{call}, {name}: {}", ended.err);
+            let document: Value = serde_json::from_str(&ended.out).expect("JSON");
+            let problem = &document["errors"][0];
+            assert_eq!(
+                (&problem["target"], &problem["program"]),
+                (&"here".into(), &program_name.into()),
+                "{problem:#}"
+            );
+            let message = problem["message"].as_str().expect("a message");
+            assert!(message.starts_with(call) && message.ends_with(&format!("({name})")), "{name}: {message}");
+            assert!(!message.contains("aligned"), "{message}");
+            let said = format!("error: {program_name}, {phase} on here: {message}");
+            assert!(ended.err.contains(&said), "{said}: {}", ended.err);
+            assert_eq!(names_in(folder.path()), [""; 0]);
+        }
     }
 }

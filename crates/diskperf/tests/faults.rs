@@ -270,6 +270,24 @@ fn reading_what_is_bad_short_or_broken_off() {
         let document = failed(&run(&["--only", "randread"]), "bad", "randread", "randread", word);
         void(&cells(&document, "bad", "randread"), &[word]);
     }
+    // Each error by its name; an aligned read that is called invalid was not misaligned.
+    for (errno, name) in [
+        (Errno::INVAL, "EINVAL"),
+        (Errno::IO, "EIO"),
+        (Errno::REMOTEIO, "EREMOTEIO"),
+        (Errno::TIMEDOUT, "ETIMEDOUT"),
+        (Errno::NODATA, "ENODATA"),
+        (Errno::UCLEAN, "EUCLEAN"),
+    ] {
+        file.turn(0..2 * MIB, Bad::Fails(errno));
+        let ended = run(&["--only", "randread"]);
+        assert_eq!(ended.status, Some(1), "{}", ended.err);
+        let document: Value = serde_json::from_str(&ended.out).expect("one document");
+        let message = document["errors"][0]["message"].as_str().expect("a message").to_owned();
+        assert!(message.starts_with("read ") && message.ends_with(&format!("({name})")), "{message}");
+        assert!(!message.contains("aligned"), "{message}");
+        void(&cells(&document, "bad", "randread"), &[name]);
+    }
     // Somebody makes the file shorter than it was when it was looked at.
     file.fuse.turn(Knobs::default());
     let mut long = start(file.folder.path(), &["file:below", "--cold", "--size", "2MiB", "--rounds", "100000"]);

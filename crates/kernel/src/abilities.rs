@@ -17,6 +17,7 @@ use crate::clocks::now;
 pub use crate::counters::{GroupsSeen, Reach};
 use crate::counters::{Source, groups_seen, ready_time};
 use crate::devices::Device;
+use crate::fault::said;
 use crate::guard::Cleared;
 use crate::image::{ImageFault, PrivateMounts, UnnamedFile, knows, may_administer, tool};
 use crate::machine::Host;
@@ -170,7 +171,11 @@ impl Found {
             private_mounts: private_mounts(),
             loop_device: loop_device(directory).map_err(|fault| fault.to_string()),
             file_systems: FILE_SYSTEMS.map(file_system).to_vec(),
-            drop_caches: OpenOptions::new().write(true).open(DROP_CACHES).map(drop).map_err(|error| error.to_string()),
+            drop_caches: OpenOptions::new()
+                .write(true)
+                .open(DROP_CACHES)
+                .map(drop)
+                .map_err(|error| said(&error).to_string()),
             memory_limit: memory_limit(),
             groups: groups_seen(&source),
             ring: uring::trial(),
@@ -207,7 +212,7 @@ fn loop_device(directory: &Path) -> Result<bool, ImageFault> {
 fn memory_limit() -> Result<(), String> {
     MemoryLimit::new(MEMORY).map(drop).map_err(|error| match error {
         // The path has a number in it that says nothing.
-        LimitError::Refused { source, .. } => format!("no group below the own one: {source}"),
+        LimitError::Refused { source, .. } => format!("no group below the own one: {}", said(&source)),
         other => other.to_string(),
     })
 }

@@ -42,7 +42,7 @@ use workload::{CpuTime, Reason};
 use crate::bounded;
 use crate::clocks::cpu_of;
 use crate::name::Shown;
-use crate::process::reason;
+use crate::refusal::reason;
 
 /// What stands for the folder.
 const FOLDER: &[u8] = b"{}";

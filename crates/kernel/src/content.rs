@@ -12,7 +12,8 @@ use workload::{Access, Directory, Failure, Handle, Mode, Name, Op, Reason};
 
 use crate::data::{Pages, STAMP_BYTES, STAMP_SPACING, stamp};
 use crate::fault::Fault;
-use crate::process::{identity, reason};
+use crate::process::identity;
+use crate::refusal::reason;
 use crate::workspace::Workspace;
 
 /// How many places of all of a program's files are looked at after a phase. Guessed: a few milliseconds on a

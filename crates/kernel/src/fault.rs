@@ -1,18 +1,28 @@
 //! What can go wrong with the kernel as a world, apart from the failure of one op.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use units::Bytes;
+use units::{Bytes, Errno};
 
 use crate::name::Shown;
 use crate::uring::NoRing;
+
+/// An error of the system as a user reads it: of a call that the kernel refused in words and with its name, as in
+/// `Input/output error (EIO)`.
+pub fn said(error: &io::Error) -> impl fmt::Display {
+    match error.raw_os_error() {
+        Some(number) => Errno(number).to_string(),
+        None => error.to_string(),
+    }
+}
 
 /// The world itself failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The private folder could not be made, listed, cleared or removed.
-    #[error("cannot {action} {path}: {source}", path = .path.shown())]
+    #[error("cannot {action} {path}: {}", said(source), path = .path.shown())]
     Folder {
         /// What was tried.
         action: &'static str,
@@ -30,7 +40,7 @@ pub enum Fault {
         message: String,
     },
     /// The private folder is still there, with what it holds.
-    #[error("cannot remove the private folder {path}: {source}", path = .path.shown())]
+    #[error("cannot remove the private folder {path}: {}", said(source), path = .path.shown())]
     Left {
         /// Where it is.
         path: PathBuf,
@@ -41,16 +51,16 @@ pub enum Fault {
     #[error("there is no memory for this: {0} are needed")]
     Memory(Bytes),
     /// A program that is to run beside others has no thread of its own.
-    #[error("cannot start a thread: {0}")]
+    #[error("cannot start a thread: {}", said(.0))]
     Thread(io::Error),
     /// The caches of the machine could not be dropped.
-    #[error("cannot drop the machine's caches (vm.drop_caches): {0}")]
+    #[error("cannot drop the machine's caches (vm.drop_caches): {}", said(.0))]
     DropCaches(io::Error),
     /// The file system that a program stands on could not be mounted anew.
-    #[error("cannot unmount and mount the file system: {0}")]
+    #[error("cannot unmount and mount the file system: {}", said(.0))]
     Remount(io::Error),
     /// A device could not be written to before the rounds.
-    #[error("cannot condition {device}: {source}", device = .device.shown())]
+    #[error("cannot condition {device}: {}", said(source), device = .device.shown())]
     Conditioning {
         /// Which.
         device: PathBuf,
@@ -64,6 +74,6 @@ pub enum Fault {
     #[error("{0}")]
     Ring(NoRing),
     /// An io_uring that was there issued nothing more.
-    #[error("io_uring failed while operations were under way: {0}")]
+    #[error("io_uring failed while operations were under way: {}", said(.0))]
     Issue(io::Error),
 }

@@ -59,6 +59,7 @@ mod program;
 mod raw;
 #[cfg(test)]
 mod recorded;
+mod refusal;
 mod stack;
 mod start;
 pub mod storage;
@@ -74,7 +75,7 @@ pub use clocks::now;
 pub use command::{Command, Left, NoCommand};
 pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use elevated::is_elevated;
-pub use fault::Fault;
+pub use fault::{Fault, said};
 pub use guard::Cleared;
 pub use image::{Image, ImageFault, ImageSpec, Lasting, PrivateMounts, VolatileImage, may_administer};
 pub use incarnation::{Incarnation, NoProcess};

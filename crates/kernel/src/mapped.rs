@@ -15,7 +15,8 @@ use units::Host;
 use workload::{Handle, Op, Place, Reason, Recorder};
 
 use crate::in_turn::{Doer, Flow, Listener, repeat};
-use crate::process::{Process, reason, whole};
+use crate::process::{Process, whole};
+use crate::refusal::reason;
 
 /// What the processor maps at a time.
 const PAGE: usize = 4096;

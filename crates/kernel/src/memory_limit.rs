@@ -10,6 +10,7 @@ use procfs::ProcError;
 use procfs::process::Process;
 
 use crate::bounded;
+use crate::fault::said;
 use crate::name::Shown;
 
 /// Where control groups are mounted: first the hierarchy of memory alone, then the unified one.
@@ -26,7 +27,7 @@ pub enum LimitError {
     #[error("no control group of this system limits memory")]
     NoController,
     /// The kernel, or the owner of the groups, refuses.
-    #[error("{path}: {source}", path = .path.shown())]
+    #[error("{path}: {}", said(source), path = .path.shown())]
     Refused {
         /// Which file.
         path: PathBuf,

@@ -15,6 +15,7 @@ use crate::data::{self, Pages, Ring};
 use crate::fault::Fault;
 use crate::guard::{Found, Given};
 use crate::raw::RawDevice;
+use crate::refusal::{self, reason};
 
 /// The rights of `creat(path, 0666)`, less the umask.
 const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
@@ -163,7 +164,8 @@ impl Process {
             // Part of the measured loop, which it would otherwise leave as it grows.
             #[inline(always)]
             move || {
-                let moved = rustix::io::read(&file.descriptor, &mut *room).map_err(reason)?;
+                let moved = rustix::io::read(&file.descriptor, &mut *room)
+                    .map_err(|errno| refusal::of_transfer(errno, &file.descriptor, None, length))?;
                 file.offset += moved as u64;
                 whole(moved, length)
             },
@@ -184,7 +186,8 @@ impl Process {
             // As above.
             #[inline(always)]
             move || {
-                let moved = rustix::io::write(descriptor, draw.next(identity, *offset)).map_err(reason)?;
+                let moved = rustix::io::write(descriptor, draw.next(identity, *offset))
+                    .map_err(|errno| refusal::of_transfer(errno, descriptor, None, length))?;
                 *offset += moved as u64;
                 whole(moved, length)
             },
@@ -196,7 +199,8 @@ impl Process {
     pub(crate) fn read_at(&mut self, handle: Handle, length: u32, offset: u64) -> Result<u32, Reason> {
         let file = open_file(&mut self.files, handle)?;
         let room = room(&mut self.scratch, length);
-        let moved = rustix::io::pread(&file.descriptor, room, offset).map_err(reason)?;
+        let moved = rustix::io::pread(&file.descriptor, room, offset)
+            .map_err(|errno| refusal::of_transfer(errno, &file.descriptor, Some(offset), length))?;
         whole(moved, length)
     }
 
@@ -206,7 +210,8 @@ impl Process {
         let file = open_file(&mut self.files, handle)?;
         let mut draw = self.ring.draw(length);
         let data = draw.next(file.identity, offset);
-        let moved = rustix::io::pwrite(&file.descriptor, data, offset).map_err(reason)?;
+        let moved = rustix::io::pwrite(&file.descriptor, data, offset)
+            .map_err(|errno| refusal::of_transfer(errno, &file.descriptor, Some(offset), length))?;
         whole(moved, length)
     }
 
@@ -241,14 +246,16 @@ impl Process {
             Op::WriteAt { handle, length, offset } => self.write_at(handle, length, offset),
             Op::ReadTail { handle, length, expect } => {
                 let file = open_file(&mut self.files, handle)?;
-                let moved = rustix::io::read(&file.descriptor, room(&mut self.scratch, length)).map_err(reason)?;
+                let moved = rustix::io::read(&file.descriptor, room(&mut self.scratch, length))
+                    .map_err(|errno| refusal::of_transfer(errno, &file.descriptor, None, length))?;
                 file.offset += moved as u64;
                 whole(moved, expect)
             }
             Op::WriteLast { handle, length } => {
                 let file = open_file(&mut self.files, handle)?;
                 let data = &self.scratch.bytes()[..length as usize];
-                let moved = rustix::io::write(&file.descriptor, data).map_err(reason)?;
+                let moved = rustix::io::write(&file.descriptor, data)
+                    .map_err(|errno| refusal::of_transfer(errno, &file.descriptor, None, length))?;
                 file.offset += moved as u64;
                 whole(moved, length)
             }
@@ -303,7 +310,7 @@ impl Process {
     fn open(&mut self, name: Name, handle: Handle, flags: OFlags) -> Result<u32, Reason> {
         let is_given = name.directory == Directory::GIVEN;
         let descriptor = match &self.device {
-            GivenDevice::Cleared(raw) if is_given => raw.open(flags).map_err(reason)?,
+            GivenDevice::Cleared(raw) if is_given => raw.open(flags).map_err(|errno| refusal::of_open(errno, flags))?,
             GivenDevice::OnlyRead if is_given && flags.intersects(OFlags::WRONLY | OFlags::RDWR) => {
                 return Err(Reason::Denied);
             }
@@ -312,7 +319,8 @@ impl Process {
                     if is_given { self.names.given(name)?.1.flags(flags).ok_or(Reason::Denied)? } else { flags };
                 let mut buffer = NameBuffer::default();
                 let (directory, path) = self.names.resolve(name, &mut buffer)?;
-                rustix::fs::openat(directory, path, flags, FILE_RIGHTS).map_err(reason)?
+                rustix::fs::openat(directory, path, flags, FILE_RIGHTS)
+                    .map_err(|errno| refusal::of_open(errno, flags))?
             }
         };
         let identity = identity(self.seed, name);
@@ -442,24 +450,4 @@ fn last_errno() -> Errno {
 
 fn done(result: Result<(), Errno>) -> Result<u32, Reason> {
     result.map(|()| 0).map_err(reason)
-}
-
-/// The kernel's error number in the words of both worlds.
-#[cold]
-pub(crate) fn reason(errno: Errno) -> Reason {
-    match errno {
-        Errno::NOENT => Reason::NotFound,
-        Errno::EXIST => Reason::Exists,
-        Errno::NOTEMPTY => Reason::NotEmpty,
-        Errno::BADF => Reason::BadHandle,
-        Errno::NOSPC => Reason::NoSpace,
-        Errno::DQUOT => Reason::Quota,
-        Errno::FBIG => Reason::TooLarge,
-        Errno::ACCESS | Errno::PERM => Reason::Denied,
-        Errno::ROFS => Reason::ReadOnly,
-        Errno::IO => Reason::Io,
-        Errno::INVAL => Reason::Unaligned,
-        Errno::INTR => Reason::Signal,
-        other => Reason::Errno(other.raw_os_error()),
-    }
 }

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::data::{Pages, fill, identity_of_conditioning, stamp_all};
 use crate::devices::Device;
-use crate::fault::Fault;
+use crate::fault::{Fault, said};
 use crate::guard::{Cleared, DISCARDED_AT_A_TIME, GuardFault, Inspected, Leave};
 use crate::posix::Posix;
 use crate::process::GivenDevice;
@@ -28,7 +28,7 @@ pub enum NotDiscarded {
     #[error("it was told to stop")]
     Stopped,
     /// It says that it can, and did not.
-    #[error("discarding {0} failed: {1}")]
+    #[error("discarding {} failed: {}", .0, said(.1))]
     Failed(String, std::io::Error),
 }
 

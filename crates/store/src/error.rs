@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
+use units::Errno;
 
 /// What is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +75,7 @@ pub enum StoreError {
     #[error("another process has gone on with the run {0}")]
     Taken(String),
     /// The operating system refused.
-    #[error("cannot {action} {path}: {source}", path = .path.shown())]
+    #[error("cannot {action} {path}: {}", said(source), path = .path.shown())]
     Io {
         /// What was tried.
         action: &'static str,
@@ -91,6 +92,11 @@ pub enum StoreError {
         /// What it said.
         source: rusqlite::Error,
     },
+}
+
+/// An error of the system in words and with its name, as in `Input/output error (EIO)`.
+fn said(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno(number).to_string())
 }
 
 impl StoreError {

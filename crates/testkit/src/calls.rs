@@ -17,6 +17,12 @@ use crate::{Ended, run};
 /// The calls that wait for durability.
 pub const SYNCS: Calls = Calls::These(&[libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_syncfs, libc::SYS_sync]);
 
+/// Writing at a place.
+pub const PWRITE: Calls = Calls::These(&[libc::SYS_pwrite64]);
+
+/// Making the data of a file durable.
+pub const FDATASYNC: Calls = Calls::These(&[libc::SYS_fdatasync]);
+
 /// What tells of the page cache what is not yet written: cachestat(2), the same number on all architectures.
 pub const CACHESTAT: Calls = Calls::These(&[451]);
 
@@ -81,6 +87,8 @@ pub enum Calls<'a> {
     Ioctl(u32),
     /// `openat` with all of these flags.
     Opens(i32),
+    /// `openat` that empties or makes a file which children inherit, as only programs that are measured do.
+    Creating,
 }
 
 /// The highest number that is asked of the filter: some way above what Linux 6.18 has.
@@ -116,6 +124,13 @@ fn filter(calls: Calls, errno: i32) -> BpfProgram {
             let has_them = SeccompCmpOp::MaskedEq(flags);
             let condition = SeccompCondition::new(2, SeccompCmpArgLen::Dword, has_them, flags);
             let rule = condition.and_then(|condition| SeccompRule::new(vec![condition])).expect("a rule");
+            BTreeMap::from([(libc::SYS_openat, vec![rule])])
+        }
+        Calls::Creating => {
+            let flags = u64::from((libc::O_CREAT | libc::O_TRUNC).unsigned_abs());
+            let asked = SeccompCmpOp::MaskedEq(flags | u64::from(libc::O_CLOEXEC.unsigned_abs()));
+            let is_it = SeccompCondition::new(2, SeccompCmpArgLen::Dword, asked, flags);
+            let rule = is_it.and_then(|condition| SeccompRule::new(vec![condition])).expect("a rule");
             BTreeMap::from([(libc::SYS_openat, vec![rule])])
         }
     };

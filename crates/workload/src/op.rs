@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use units::{Errno, errno_name};
+
 /// A small index into a program's table of open files. Opening onto a handle in use closes what it held,
 /// as `dup2` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -309,7 +311,13 @@ pub enum Reason {
     ReadOnly,
     /// The device reported an error.
     Io,
-    /// The kernel takes this size, offset or memory only at another alignment.
+    /// The kernel does not do that, whatever the rights on the file.
+    NotPermitted,
+    /// The kernel takes no such call, for another reason than the next two.
+    Invalid,
+    /// The file system has no direct I/O.
+    NoDirect,
+    /// Direct I/O takes this size, offset or memory only at another alignment.
     Unaligned,
     /// The program was told to stop.
     Interrupted,
@@ -331,39 +339,41 @@ pub enum Reason {
     Errno(i32),
 }
 
-/// Error numbers of Linux that a storage that fails gives, and that no reason of its own stands for
-/// (asm-generic/errno.h).
+/// Words for error numbers that a failing storage gives, where those of the system say less to a person. The name follows.
 const WORDS: [(i32, &str); 13] = [
-    (6, "the device is gone (ENXIO)"),
-    (12, "no memory left (ENOMEM)"),
-    (16, "it is in use (EBUSY)"),
-    (19, "the device is gone (ENODEV)"),
-    (23, "the machine can open no more files (ENFILE)"),
-    (24, "this process may open no more files (EMFILE)"),
-    (74, "the file system holds what cannot be (EBADMSG)"),
-    (107, "the file system's server is gone (ENOTCONN)"),
-    (108, "the file system was shut down (ESHUTDOWN)"),
-    (110, "the device or the server did not answer (ETIMEDOUT)"),
-    (112, "the server cannot be reached (EHOSTDOWN)"),
-    (116, "the server does not know the file any more (ESTALE)"),
-    (117, "the file system is damaged (EUCLEAN)"),
+    (6, "the device is gone"),
+    (12, "no memory left"),
+    (16, "it is in use"),
+    (19, "the device is gone"),
+    (23, "the machine can open no more files"),
+    (24, "this process may open no more files"),
+    (74, "the file system is damaged"),
+    (107, "the file system's server is gone"),
+    (108, "the file system was shut down"),
+    (110, "the device or the server did not answer"),
+    (112, "the server cannot be reached"),
+    (116, "the server does not know the file any more"),
+    (117, "the file system is damaged"),
 ];
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::NotFound => f.write_str("no such file or directory"),
-            Reason::Exists => f.write_str("the name is taken"),
-            Reason::NotEmpty => f.write_str("the directory is not empty"),
-            Reason::BadHandle => f.write_str("the file is not open for this"),
+            Reason::NotFound => f.write_str("no such file or directory (ENOENT)"),
+            Reason::Exists => f.write_str("the name is taken (EEXIST)"),
+            Reason::NotEmpty => f.write_str("the directory is not empty (ENOTEMPTY)"),
+            Reason::BadHandle => f.write_str("the file is not open for this (EBADF)"),
             Reason::Short(moved) => write!(f, "only {moved} bytes moved"),
-            Reason::NoSpace => f.write_str("no space left on the device"),
-            Reason::Quota => f.write_str("the quota is used up"),
-            Reason::TooLarge => f.write_str("the file may not be as large as that"),
-            Reason::Denied => f.write_str("permission denied"),
-            Reason::ReadOnly => f.write_str("the file system can only be read"),
-            Reason::Io => f.write_str("input/output error"),
-            Reason::Unaligned => f.write_str("size, offset or memory not aligned as the device needs it"),
+            Reason::NoSpace => f.write_str("no space left on the device (ENOSPC)"),
+            Reason::Quota => f.write_str("the quota is used up (EDQUOT)"),
+            Reason::TooLarge => f.write_str("the file may not be as large as that (EFBIG)"),
+            Reason::Denied => f.write_str("permission denied (EACCES)"),
+            Reason::ReadOnly => f.write_str("the file system can only be read (EROFS)"),
+            Reason::Io => f.write_str("input/output error (EIO)"),
+            Reason::NotPermitted => f.write_str("operation not permitted (EPERM)"),
+            Reason::Invalid => f.write_str("the kernel takes no such call (EINVAL)"),
+            Reason::NoDirect => f.write_str("the file system does not support direct I/O (EINVAL)"),
+            Reason::Unaligned => f.write_str("size, offset or memory not aligned as direct I/O needs it here (EINVAL)"),
             Reason::Interrupted => f.write_str("interrupted"),
             Reason::Signal => f.write_str("a signal broke the call off (EINTR)"),
             Reason::Altered => f.write_str("what is there is not what was written there"),
@@ -373,8 +383,8 @@ impl fmt::Display for Reason {
             Reason::Overdue => f.write_str("it had not ended in time, and was ended"),
             Reason::Unkillable => f.write_str("it may not be ended: it runs as another user"),
             Reason::Errno(number) => match WORDS.iter().find(|(known, _)| known == number) {
-                Some((_, words)) => f.write_str(words),
-                None => write!(f, "error number {number}"),
+                Some((_, words)) => write!(f, "{words} ({})", errno_name(*number).unwrap_or("?")),
+                None => write!(f, "{}", Errno(*number)),
             },
         }
     }

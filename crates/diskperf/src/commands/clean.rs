@@ -20,7 +20,7 @@ use kernel::guard::shown_by;
 use kernel::left::{self, Holder, Kind, Left};
 use kernel::name::{Shown, original};
 use kernel::tuning::{self, restore_left};
-use kernel::{LeftVolume, left_volumes};
+use kernel::{LeftVolume, left_volumes, said};
 use store::{RunState, Store};
 
 use super::given;
@@ -142,7 +142,9 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
                 listed.unread.iter().filter(|path| !images.contains(*path)).for_each(|path| found.has_name_only(path));
             }
             // Of a run long ago it may be anybody's by now.
-            Err(error) if is_all => found.stays.push(format!("{} cannot be looked at: {error}", folder.shown())),
+            Err(error) if is_all => {
+                found.stays.push(format!("{} cannot be looked at: {}", folder.shown(), said(&error)))
+            }
             Err(source) => return Err(Error::Unreadable { path: folder.clone(), source }),
         }
     }
@@ -201,7 +203,7 @@ impl Found {
     fn reached(&mut self, path: &Path) -> Option<PathBuf> {
         match path.canonicalize() {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                self.stays.push(format!("{} cannot be looked at: {error}", path.shown()));
+                self.stays.push(format!("{} cannot be looked at: {}", path.shown(), said(&error)));
                 None
             }
             path => path.ok(),
@@ -244,7 +246,7 @@ impl Found {
                     }
                 }
             }
-            Err(error) => self.stays.push(format!("what was noted of devices cannot be read: {error}")),
+            Err(error) => self.stays.push(format!("what was noted of devices cannot be read: {}", said(&error))),
         }
         match tuning::left() {
             Ok(queues) => {
@@ -268,7 +270,7 @@ impl Found {
         let mut disks = Vec::new();
         for thing in &self.goes {
             let removed = match thing {
-                Thing::File(left) => left.remove().map_err(|error| error.to_string()),
+                Thing::File(left) => left.remove().map_err(|error| said(&error).to_string()),
                 Thing::Volume(volume) => volume.erase().map_err(|fault| fault.to_string()),
                 Thing::Queue(disk, _) => {
                     disks.push(disk.as_str());

@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use kernel::Posix;
 use kernel::guard::Given;
 use kernel::name::Shown;
 use kernel::place::Place;
+use kernel::{Posix, said};
 use stats::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Nanos, per_second};
 use workload::programs::book::{self, Sync};
@@ -154,7 +154,7 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
         }
         (true, true) => match fs::remove_file(&new) {
             Ok(()) => format!("the unfinished {} is removed", new.shown()),
-            Err(error) => format!("the unfinished {} is still there: {error}", new.shown()),
+            Err(error) => format!("the unfinished {} is still there: {}", new.shown(), said(&error)),
         },
         (true, false) => format!("{} is unfinished; what it held before is gone", new.shown()),
     };

@@ -26,12 +26,15 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         Reason::Altered => "what was written there is lost or another: do not trust this storage; dmesg may say more",
         Reason::NotFound => GONE,
         Reason::Unending => "some part of this machine is far too slow: --parts shows all of them",
+        Reason::NoDirect => "name a directory whose file system supports direct I/O, such as ext4, xfs or btrfs",
+        Reason::Unaligned => "ask for sizes that are multiples of 4 KiB",
         Reason::Errno(number) => return of_number(number),
         Reason::Exists
         | Reason::NotEmpty
         | Reason::BadHandle
         | Reason::Denied
-        | Reason::Unaligned
+        | Reason::NotPermitted
+        | Reason::Invalid
         | Reason::Exited(_)
         | Reason::Killed(_)
         | Reason::Overdue

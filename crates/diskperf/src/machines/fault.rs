@@ -8,6 +8,8 @@ use kernel::name::Shown;
 
 use super::part::Kind;
 
+use kernel::said;
+
 /// Where something is said: a line of a file, or an option as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -33,7 +35,7 @@ pub enum MachineFault {
     UnknownMachine { name: String, known: Vec<&'static str> },
     #[error("{place}: {kind}: there is no part {name:?}")]
     UnknownPart { place: Place, kind: Kind, name: String, known: Vec<&'static str> },
-    #[error("cannot read {path}: {source}", path = .path.shown())]
+    #[error("cannot read {path}: {}", said(source), path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{place}: {what}")]
     Syntax { place: Place, what: String },

@@ -11,6 +11,7 @@ mod tlpi;
 mod vaxmix;
 
 use kernel::name::Shown;
+use kernel::said;
 use kernel::storage::Storage;
 use stats::Cell;
 use stats::summary::RateUnit;
@@ -188,7 +189,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
     match Storage::at(&node) {
         Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
         Ok(None) => Err(format!("{under} is no block device")),
-        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {error}")),
+        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {}", said(&error))),
     }
 }
 /// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.

@@ -7,6 +7,8 @@ use crate::name::Shown;
 
 use super::Reason;
 
+use crate::fault::said;
+
 /// Why the guard gives no leave to overwrite a device.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardFault {
@@ -17,7 +19,7 @@ pub enum GuardFault {
     #[error("{} is no block device; nothing was written to it", .0.shown())]
     NotADevice(PathBuf),
     /// This user may not look at it.
-    #[error("cannot look at {device}: {source}", device = .device.shown())]
+    #[error("cannot look at {device}: {}", said(source), device = .device.shown())]
     Unreadable {
         /// The device.
         device: PathBuf,
@@ -51,7 +53,7 @@ pub enum GuardFault {
     #[error("stopped while {} was read; nothing was written to it", .0.shown())]
     Stopped(PathBuf),
     /// Writing or flushing failed.
-    #[error("cannot {action} {device}: {source}", device = .device.shown())]
+    #[error("cannot {action} {device}: {}", said(source), device = .device.shown())]
     Failed {
         /// What was tried.
         action: &'static str,

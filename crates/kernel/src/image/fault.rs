@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use units::Bytes;
 
+use crate::fault::said;
 use crate::guard::GuardFault;
 use crate::name::Shown;
 
@@ -18,7 +19,7 @@ pub enum ImageFault {
         is_root: bool,
     },
     /// The right is there by name only, as in many containers.
-    #[error("cannot {action}, although CAP_SYS_ADMIN is there: {source}")]
+    #[error("cannot {action}, although CAP_SYS_ADMIN is there: {}", said(source))]
     Confined {
         /// What was tried.
         action: &'static str,
@@ -89,7 +90,7 @@ pub enum ImageFault {
     #[error("the file system of {} cannot hold a file without a name", .0.shown())]
     NoUnnamed(PathBuf),
     /// The file of the image could not be made, written or named.
-    #[error("cannot {action} in {}: {source}", directory.shown())]
+    #[error("cannot {action} in {}: {}", directory.shown(), said(source))]
     File {
         /// What was tried.
         action: &'static str,
@@ -99,7 +100,7 @@ pub enum ImageFault {
         source: io::Error,
     },
     /// Loop devices do not work.
-    #[error("cannot {action}: {source}")]
+    #[error("cannot {action}: {}", said(source))]
     Loop {
         /// What was tried.
         action: &'static str,
@@ -110,7 +111,7 @@ pub enum ImageFault {
     #[error("{} is no longer the device of our image; nothing was written to it", .0.shown())]
     NotOurs(PathBuf),
     /// mkfs could not be started.
-    #[error("cannot run {}: {source}", tool.shown())]
+    #[error("cannot run {}: {}", tool.shown(), said(source))]
     NotRun {
         /// Its path.
         tool: PathBuf,
@@ -126,7 +127,7 @@ pub enum ImageFault {
         words: String,
     },
     /// The kernel refused to mount, remount or unmount it.
-    #[error("cannot {action} {file_system}: {}", .words.as_deref().map_or_else(|| source.to_string(), str::to_owned))]
+    #[error("cannot {action} {file_system}: {}", .words.as_deref().map_or_else(|| said(source).to_string(), str::to_owned))]
     Mount {
         /// What was tried.
         action: &'static str,

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::fault::said;
 use crate::name::Shown;
 
 /// Why a queue was not changed, or not restored. Whatever had been changed before was restored.
@@ -22,7 +23,7 @@ pub enum TuningFault {
         known: Vec<String>,
     },
     /// An attribute could not be read.
-    #[error("cannot read {attribute} of {disk}: {source}")]
+    #[error("cannot read {attribute} of {disk}: {}", said(source))]
     Read {
         /// Which.
         attribute: String,
@@ -32,7 +33,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// This user may not.
-    #[error("cannot set {setting} for {disk}: {source}")]
+    #[error("cannot set {setting} for {disk}: {}", said(source))]
     NoRights {
         /// Attribute and value.
         setting: String,
@@ -42,7 +43,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// The kernel does not take that value.
-    #[error("the kernel refuses {setting} for {disk}: {source}")]
+    #[error("the kernel refuses {setting} for {disk}: {}", said(source))]
     Refused {
         /// Attribute and value.
         setting: String,
@@ -75,7 +76,7 @@ pub enum TuningFault {
     #[error("two targets that are busy at once tune {0}")]
     Twice(String),
     /// The old value could not be written back.
-    #[error("cannot restore {setting} of {disk}: {source}")]
+    #[error("cannot restore {setting} of {disk}: {}", said(source))]
     Restore {
         /// Attribute and old value.
         setting: String,
@@ -85,7 +86,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// What is to be restored after a crash cannot be noted, so nothing was changed.
-    #[error("cannot note in {} what to restore: {source}", folder.shown())]
+    #[error("cannot note in {} what to restore: {}", folder.shown(), said(source))]
     Notes {
         /// Where.
         folder: PathBuf,

@@ -23,7 +23,8 @@ use workload::{HANDLES, Handle, Op, Overlap, Place, Reason, Recorder, Step, Step
 use crate::clocks::now;
 use crate::fault::Fault;
 use crate::in_turn::{failed, sleep_until};
-use crate::process::{Process, reason, whole};
+use crate::process::{Process, whole};
+use crate::refusal::{self, reason};
 
 use memory::Memory;
 pub use memory::ring_memory;
@@ -275,7 +276,7 @@ impl Uring {
     /// Passes up to `batch` completions to the recorder, and returns whether an operation failed.
     #[inline(never)]
     fn hear<R: Recorder<Host>>(&mut self, recorder: &mut R, returned: Moment<Host>, batch: usize) -> bool {
-        let Work { slots, free, .. } = &mut self.work;
+        let Work { slots, free, files, .. } = &mut self.work;
         let mut has_failed = false;
         for completion in self.ring.completion().take(batch) {
             let slot = completion.user_data() as u32;
@@ -288,7 +289,8 @@ impl Uring {
                 }
                 Ok(moved) => recorder.record(&Op::from(Place { write: false, ..place }), issued, returned, Ok(moved)),
                 Err(reason) => {
-                    failed(recorder, place.into(), (issued, returned), reason);
+                    let file = files[usize::from(place.handle.0) % HANDLES];
+                    failed(recorder, place.into(), (issued, returned), refusal::of_ring(reason, file, place));
                     has_failed = true;
                 }
             }

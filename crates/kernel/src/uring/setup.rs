@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use io_uring::IoUring;
 use rustix::io::Errno;
-use units::Nanos;
+use units::{Errno as Said, Nanos};
 
 /// The most that can be under way at once: IORING_MAX_ENTRIES (io_uring/io_uring.h of Linux).
 pub const MOST_DEPTH: u32 = 32768;
@@ -45,7 +45,7 @@ impl fmt::Display for NoRing {
             NoRing::Missing => f.write_str("this kernel has no io_uring"),
             NoRing::Forbidden => f.write_str("io_uring is forbidden here, by kernel.io_uring_disabled or by a sandbox"),
             NoRing::TooOld => f.write_str("the io_uring of this kernel is older than that of Linux 5.11"),
-            NoRing::Errno(number) => write!(f, "io_uring cannot be had: {}", io::Error::from_raw_os_error(*number)),
+            NoRing::Errno(number) => write!(f, "io_uring cannot be had: {}", Said(*number)),
         }
     }
 }
@@ -72,7 +72,7 @@ impl fmt::Display for Lack {
                 "io_uring works without registered buffers, as the limit on locked memory is too low (ulimit -l)",
             ),
             Lack::Registration(number) => {
-                let why = io::Error::from_raw_os_error(*number);
+                let why = Said(*number);
                 write!(f, "io_uring works without registered files or buffers: {why}")
             }
             Lack::Plain => f.write_str("io_uring is interrupted by completions: this kernel is older than Linux 5.19"),
