@@ -140,6 +140,11 @@ pub fn agrees(question: &str) -> bool {
     typed(question).is_some_and(|answer| matches!(answer.as_str(), "y" | "yes"))
 }
 
+/// Whether a person can be asked.
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Why a benchmark is rarely meant there.
 fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -189,7 +194,7 @@ fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<String
 
 /// A line that a person types; nothing where nobody can.
 fn typed(question: &str) -> Option<String> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !can_ask() {
         return None;
     }
     let mut error = io::stderr();

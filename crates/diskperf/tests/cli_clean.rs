@@ -71,6 +71,17 @@ fn standing(folder: &Path, more: &[&str]) -> Run {
     run
 }
 
+macro_rules! need_devices {
+    () => {
+        if !may_administer() || !Path::new("/dev/loop-control").exists() {
+            return skip!("needs root and loop devices");
+        }
+        if !testkit::has_tool("mkfs.ext4") {
+            return skip!("mkfs.ext4 is not installed");
+        }
+    };
+}
+
 /// What `clean` lists here, where nothing is removed.
 fn listed(folder: &Path, arguments: &[&str]) -> String {
     let ended = diskperf(folder, &[&["clean", "--dry-run"], arguments].concat());
@@ -110,11 +121,13 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
     assert!(ended.err.contains("nobody agreed to remove this") && ended.err.contains("hint: "), "{}", ended.err);
     assert_eq!(names_in(here), before);
     let ended = diskperf(here, &["clean", ".", "--yes"]);
-    let stays = others.iter().map(|name| {
-        let path = here.canonicalize().expect("a path").join(name);
-        format!("{} stays: it has the name of one of ours and no tag that can be read\n", path.display())
-    });
-    let stays: String = stays.collect();
+    let path = |name: &str| here.canonicalize().expect("a path").join(name).display().to_string();
+    let stays = format!(
+        "{} stays: it has no tag of diskperf; name it to be asked on a terminal\n\
+         {} stays: it has no tag of diskperf; clean asks for it on a terminal\n",
+        path(&others[1]),
+        path(&others[0])
+    );
     assert_eq!((ended.status, ended.out.as_str(), &ended.err), (Some(0), expected.as_str(), &stays));
     assert_eq!(names_in(here), others);
     let ended = diskperf(here, &["clean", ".", "--yes"]);
@@ -122,6 +135,77 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
     let ended = diskperf(here, &["clean", ".diskperf-k3-abcdef/d0", "--yes"]);
     assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "nothing is left\n"));
     assert!(here.join(".diskperf-k3-abcdef/d0").is_dir());
+}
+
+/// `clean` on a terminal, on which this is typed.
+fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> Ended {
+    let mut command = testkit::command(&program());
+    command.arg("clean").args(arguments).current_dir(folder);
+    testkit::terminal::watch_typing(command, 200, typed).end()
+}
+
+#[test]
+fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
+    let _shared = with_others();
+    let folder = scratch();
+    let here = folder.path();
+    fs::create_dir_all(here.join(".diskperf-k3-abcdef/d0")).expect("a folder");
+    fs::create_dir(here.join("other")).expect("a folder");
+    std::os::unix::fs::symlink("other", here.join(".diskperf-link")).expect("a link");
+    fs::write(here.join("diskperf-ext4.img"), "an image").expect("an image");
+    let before = names_in(here);
+    // Nobody is there to be asked, and --yes is for what has a tag.
+    for arguments in [&["."][..], &[".", "--yes"], &[".", "--dry-run"], &["diskperf-ext4.img", "--yes"]] {
+        let ended = diskperf(here, &[&["clean"], arguments].concat());
+        assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
+        assert!(ended.err.contains("it has no tag of diskperf"), "{}", ended.err);
+        assert_eq!(names_in(here), before);
+    }
+    for (arguments, typed) in [(&["."][..], "n\n"), (&[".", "--yes"], "\n"), (&[".", "--dry-run"], "y\n")] {
+        let ended = clean_typing(here, arguments, typed);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert_eq!(names_in(here), before, "{arguments:?}");
+    }
+    // Somebody stands in it: a run on a file system without tags has its folder open.
+    let mut sleeper = testkit::command(&tool("sleep").expect("sleep"));
+    sleeper.arg("1000").current_dir(here.join(".diskperf-k3-abcdef/d0"));
+    let sleeper = Run(sleeper.spawn().expect("it can be started"));
+    let ended = clean_typing(here, &["."], "y\n");
+    assert!(ended.err.contains(&format!("stays: process {} uses it", sleeper.0.id())), "{}", ended.err);
+    assert_eq!(names_in(here), before);
+    sleeper.kill();
+    let ended = clean_typing(here, &["."], "y\n");
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.out.ends_with(".diskperf-k3-abcdef  folder without a tag\n"), "{}", ended.out);
+    assert_eq!(names_in(here), [".diskperf-link", "diskperf-ext4.img", "other"]);
+    let ended = clean_typing(here, &["diskperf-ext4.img"], "y\n");
+    assert!(ended.out.ends_with("diskperf-ext4.img  image without a tag\n"), "{}", ended.out);
+    assert_eq!(names_in(here), [".diskperf-link", "other"]);
+}
+
+#[test]
+fn a_file_system_that_mkfs_did_not_finish_goes_after_a_yes_on_a_terminal_only() {
+    let _shared = with_others();
+    need_devices!();
+    let disk = Disk::new();
+    // As where the whole group was killed: a note of a mkfs that has not ended, of a process that is no more.
+    disk.working("").kill();
+    disk.is_let_go();
+    let note = format!("/run/diskperf/made-{}", disk.node().trim_start_matches("/dev/"));
+    let text = fs::read_to_string(&note).expect("a note").replace("end\n", "making\nend\n");
+    fs::write(&note, text).expect("a note");
+    let bytes = fs::OpenOptions::new().write(true).open(disk.folder.path().join("disk")).expect("its bytes");
+    std::os::unix::fs::FileExt::write_all_at(&bytes, &[0; 1 << 17], 0).expect("written");
+    std::os::unix::fs::FileExt::write_all_at(&bytes, &[7; 100], 8192).expect("written");
+    bytes.sync_all().expect("durable");
+    let ended = disk.clean();
+    assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
+    assert!(ended.err.contains(&format!("{} stays: it has no tag of diskperf", disk.node())), "{}", ended.err);
+    assert!(!disk.holds_nothing());
+    let ended = clean_typing(disk.folder.path(), &[disk.node()], "y\n");
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("maybe a part of the ext4 that process "), "{}", ended.out);
+    assert!(disk.holds_nothing(), "{}", ended.err);
 }
 
 #[test]
@@ -179,17 +263,6 @@ fn the_store_tells_where_killed_runs_were() {
     assert!(listed.contains(&left), "{listed}");
     let missing = diskperf(elsewhere.path(), &["clean", "--store", "missing"]);
     assert_eq!((missing.status, missing.out.as_str()), (Some(2), ""), "{}", missing.err);
-}
-
-macro_rules! need_devices {
-    () => {
-        if !may_administer() || !Path::new("/dev/loop-control").exists() {
-            return skip!("needs root and loop devices");
-        }
-        if !testkit::has_tool("mkfs.ext4") {
-            return skip!("mkfs.ext4 is not installed");
-        }
-    };
 }
 
 #[test]

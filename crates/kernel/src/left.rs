@@ -89,7 +89,87 @@ pub struct Listed {
     /// What has a tag of ours, also of processes that still run.
     pub left: Vec<Left>,
     /// What has no more than the name: no tag that can be read, or that of another.
-    pub unread: Vec<PathBuf>,
+    pub untagged: Vec<Untagged>,
+}
+
+/// Something that has one of our names and no tag of ours: the file system takes none, or it is a copy, or somebody else's.
+#[derive(Clone, Debug)]
+pub struct Untagged {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it would be.
+    pub kind: Kind,
+    /// The numbers of the file system and of the file.
+    identity: (u64, u64),
+}
+
+impl Untagged {
+    /// What lies at this path, where it has one of our names and no tag.
+    pub fn at(path: &Path) -> Option<Untagged> {
+        let kind = kind_of(path.file_name()?)?;
+        let opened = open(path, kind);
+        let has_tag = opened.as_ref().is_some_and(|opened| judge(opened.as_fd()).is_some());
+        // One that cannot be opened is told too, and stays.
+        let identity = opened.and_then(|opened| identity(opened.as_fd())).unwrap_or_default();
+        (!has_tag).then(|| Untagged { path: path.to_owned(), kind, identity })
+    }
+
+    /// Why it may not go, whoever agrees: it belongs to another user, or somebody uses it. A run on a file system without
+    /// tags has its folder open.
+    pub fn obstacle(&self) -> Option<String> {
+        let Some(opened) = open(&self.path, self.kind) else { return Some("it cannot be opened".to_owned()) };
+        if !workspace::is_of_this_user(opened.as_fd()) {
+            return Some("it belongs to another user".to_owned());
+        }
+        if let Some(pid) = user_of(&self.path) {
+            return Some(format!("process {pid} uses it"));
+        }
+        (self.kind == Kind::Image).then(|| shown_by(&self.path).into_iter().next())?.map(|by| format!("{by} shows it"))
+    }
+
+    /// Removes it, which a person has agreed to who saw its path, where it is still the same.
+    pub fn remove(&self) -> io::Result<()> {
+        if let Some(obstacle) = self.obstacle() {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, obstacle));
+        }
+        let is_it = |opened: BorrowedFd| identity(opened) == Some(self.identity) && judge(opened).is_none();
+        match self.kind {
+            Kind::Folder => workspace::remove(&self.path, is_it),
+            Kind::Image => unlink_image(&self.path, is_it),
+        }
+    }
+}
+
+fn identity(opened: BorrowedFd) -> Option<(u64, u64)> {
+    rustix::fs::fstat(opened).ok().map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// Another process that stands in a folder or below it, or has something of it open; as far as this user can see.
+fn user_of(path: &Path) -> Option<i32> {
+    let path = path.canonicalize().ok()?;
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| *pid != own).find(|pid| {
+        let folder = PathBuf::from(format!("/proc/{pid}"));
+        let open = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut links = ["cwd", "root"].map(|name| folder.join(name)).into_iter().chain(open);
+        links.any(|link| fs::read_link(link).is_ok_and(|target| target.starts_with(&path)))
+    })
+}
+
+/// Removes the name of an image, where it is the right one, which is asked once it is open.
+fn unlink_image(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let parent = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let name = path.file_name().unwrap_or_default();
+    let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let named = Some((stat.st_dev, stat.st_ino));
+    let is_it = open(path, Kind::Image).is_some_and(|image| identity(image.as_fd()) == named && is_it(image.as_fd()));
+    if !is_it {
+        return Err(Errno::STALE.into());
+    }
+    Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
 }
 
 /// What is left in a directory.
@@ -102,12 +182,12 @@ pub fn find(directory: &Path) -> io::Result<Listed> {
         if (kind.is_dir() || kind.is_file()) && kind_of(&entry.file_name()) == Some(expected) {
             match look(&path, expected) {
                 Some(left) => listed.left.push(left),
-                None => listed.unread.push(path),
+                None => listed.untagged.extend(Untagged::at(&path)),
             }
         }
     }
     listed.left.sort_by(|a, b| a.path.cmp(&b.path));
-    listed.unread.sort();
+    listed.untagged.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listed)
 }
 
@@ -140,16 +220,7 @@ impl Left {
                 if let Some(device) = shown_by(&self.path).into_iter().next() {
                     return Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{device} shows it")));
                 }
-                let parent = self.path.parent().unwrap_or(Path::new("."));
-                let parent =
-                    rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-                let name = self.path.file_name().unwrap_or_default();
-                let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                let is_it = open(&self.path, Kind::Image).is_some_and(|image| self.may_go(image.as_fd()));
-                if stat.st_ino != self.inode || !is_it {
-                    return Err(Errno::STALE.into());
-                }
-                Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
+                unlink_image(&self.path, |image| self.may_go(image))
             }
         }
     }
@@ -291,8 +362,9 @@ mod tests {
         retag(&path("other"), inode(&path("other")), &host, &dead);
         retag(&path("diskperf-ext4.img"), inode(&path("diskperf-ext4.img")), &host, &dead);
         symlink(".diskperf-dead", path(".diskperf-link")).expect("a link");
-        let Listed { left: found, unread } = find(parent.path()).expect("a list");
-        assert_eq!(unread, [".diskperf-copied", ".diskperf-plain", "diskperf-mine.img"].map(path));
+        let Listed { left: found, untagged } = find(parent.path()).expect("a list");
+        let untagged: Vec<PathBuf> = untagged.into_iter().map(|untagged| untagged.path).collect();
+        assert_eq!(untagged, [".diskperf-copied", ".diskperf-plain", "diskperf-mine.img"].map(path));
         let mut held: Vec<(String, Kind, Holder)> = found
             .iter()
             .map(|left| {

@@ -2,7 +2,7 @@
 //! standard error, so that what it says on which can be told.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -19,6 +19,8 @@ pub struct Watched {
     child: Child,
     out: Screen,
     err: Screen,
+    /// The terminal of its standard input, while that is one.
+    _keyboard: Option<File>,
 }
 
 /// What was written to a terminal.
@@ -29,18 +31,33 @@ struct Screen {
 }
 
 /// Starts the command on terminals of so many columns.
-pub fn watch(mut command: Command, columns: u16) -> Watched {
+pub fn watch(command: Command, columns: u16) -> Watched {
+    start(command, columns, None)
+}
+
+/// The same with a terminal for its standard input too, on which this has been typed.
+pub fn watch_typing(command: Command, columns: u16, typed: &str) -> Watched {
+    start(command, columns, Some(typed))
+}
+
+fn start(mut command: Command, columns: u16, typed: Option<&str>) -> Watched {
+    let typing = typed.map(|typed| {
+        let (mut ours, theirs) = terminal(columns);
+        ours.write_all(typed.as_bytes()).expect("it is typed");
+        (ours, theirs)
+    });
+    let (keyboard, stdin) = typing.map_or((None, Stdio::null()), |(ours, theirs)| (Some(ours), theirs));
     let (out, err) = (Screen::new(columns), Screen::new(columns));
     let child = command
         .env("TERM", "xterm")
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(out.1)
         .stderr(err.1)
         .spawn()
         .expect("the program can be started");
     // The terminals end once nobody has them open: neither the child nor this process.
     drop(command);
-    Watched { child, out: out.0, err: err.0 }
+    Watched { child, out: out.0, err: err.0, _keyboard: keyboard }
 }
 
 impl Watched {
@@ -66,16 +83,22 @@ impl Watched {
     }
 }
 
+/// Both ends of a terminal.
+fn terminal(columns: u16) -> (File, Stdio) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = openpt(flags).expect("a terminal");
+    unlockpt(&ours).expect("it can be opened");
+    tcsetwinsize(&ours, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).expect("its size");
+    let theirs = ioctl_tiocgptpeer(&ours, flags).expect("its other end");
+    (File::from(ours), Stdio::from(theirs))
+}
+
 impl Screen {
     /// A terminal, and its end for the program.
     fn new(columns: u16) -> (Screen, Stdio) {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let ours = openpt(flags).expect("a terminal");
-        unlockpt(&ours).expect("it can be opened");
-        tcsetwinsize(&ours, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).expect("its size");
-        let theirs = ioctl_tiocgptpeer(&ours, flags).expect("its other end");
+        let (mut ours, theirs) = terminal(columns);
         let text = Arc::new(Mutex::new(Vec::new()));
-        let (mut ours, filled) = (File::from(ours), Arc::clone(&text));
+        let filled = Arc::clone(&text);
         let reader = thread::spawn(move || {
             let mut piece = [0; 4096];
             // Once nobody writes any more, reading fails.
@@ -83,7 +106,7 @@ impl Screen {
                 filled.lock().expect("the test is well").extend_from_slice(&piece[..length]);
             }
         });
-        (Screen { text, reader }, Stdio::from(theirs))
+        (Screen { text, reader }, theirs)
     }
 
     fn end(self) -> String {
@@ -107,5 +130,13 @@ mod tests {
         command.args(["-c", "test -t 1 && stty size <&1; test -t 2 && echo two >&2"]);
         let ended = watch(command, 61).end();
         assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "24 61\n", "two\n"));
+    }
+
+    #[test]
+    fn what_is_typed_is_read_from_a_terminal() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "test -t 0 && read one && read two && echo $two $one"]);
+        let ended = watch_typing(command, 80, "a\nb\n").end();
+        assert_eq!((ended.status, ended.out.as_str()), (Some(0), "b a\n"));
     }
 }

@@ -8,7 +8,9 @@
 //!   3. where paths are named, only these are looked at: directories, kept images, and devices. Else the directory one
 //!      stands in, those of stored runs that were killed or kept something, and all that was noted;
 //!   4. what somebody kept on purpose goes only where it is named itself;
-//!   5. nothing is removed before somebody who saw the list has said yes.
+//!   5. nothing is removed before somebody who saw the list has said yes;
+//!   6. what may be ours and has no tag is listed. It is removed only after a yes on a terminal, which --yes is not: on
+//!      file systems without extended attributes, after a copy, and if mkfs was killed before it wrote its number.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -17,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel::guard::shown_by;
-use kernel::left::{self, Holder, Kind, Left};
+use kernel::left::{self, Holder, Kind, Left, Untagged};
 use kernel::name::{Shown, original};
 use kernel::tuning::{self, restore_left};
 use kernel::{LeftVolume, left_volumes, said};
@@ -58,6 +60,7 @@ pub struct CleanArguments {
 #[derive(Debug)]
 enum Thing {
     File(Left),
+    Untagged(Untagged),
     Volume(Box<LeftVolume>),
     /// A queue by its disk, and the process that tuned it.
     Queue(String, i32),
@@ -67,29 +70,56 @@ enum Thing {
 #[derive(Debug, Default)]
 struct Found {
     goes: Vec<Thing>,
+    /// What goes only after a yes on a terminal.
+    untagged: Vec<Thing>,
     /// What stays, and what could not be looked at, a line each with the reason.
     stays: Vec<String>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
-    let found = find(arguments)?;
-    let mut lines: Vec<String> = found.goes.iter().map(Thing::line).collect();
-    lines.sort();
-    output::print(&lines.iter().map(|line| line.clone() + "\n").collect::<String>())?;
+    let mut found = find(arguments)?;
+    // 6
+    if arguments.dry_run || !consent::can_ask() {
+        let untagged = std::mem::take(&mut found.untagged);
+        let stays = untagged.iter().map(|thing| {
+            format!("{} stays: it has no tag of diskperf; clean asks for it on a terminal", thing.path().shown())
+        });
+        found.stays.extend(stays);
+    }
+    list(&found.goes)?;
     found.stays.iter().for_each(|line| remark!("{line}"));
-    if lines.is_empty() {
+    if found.goes.is_empty() && found.untagged.is_empty() {
         remark!("{}", if found.stays.is_empty() { "nothing is left" } else { "nothing else is left" });
-        return Ok(Exit::Done);
     }
     if arguments.dry_run {
         return Ok(Exit::Done);
     }
-    // 5
-    if !arguments.yes && !consent::agrees(&format!("remove {}? [y/N] ", counted(lines.len()))) {
-        return Err(Error::NotAgreed(counted(lines.len())));
+    let mut exit = Exit::Done;
+    if !found.goes.is_empty() {
+        // 5
+        let counted = counted(found.goes.len());
+        if !arguments.yes && !consent::agrees(&format!("remove {counted}? [y/N] ")) {
+            return Err(Error::NotAgreed(counted));
+        }
+        exit = remove(&found.goes);
     }
-    Ok(found.remove())
+    if !found.untagged.is_empty() {
+        // 6
+        list(&found.untagged)?;
+        let counted = counted(found.untagged.len());
+        if consent::agrees(&format!("no tag proves that diskperf made {counted}; remove all the same? [y/N] ")) {
+            exit = if remove(&found.untagged) == Exit::Done { exit } else { Exit::Failed };
+        }
+    }
+    Ok(exit)
+}
+
+/// Prints a line for each.
+fn list(things: &[Thing]) -> Result<(), Error> {
+    let mut lines: Vec<String> = things.iter().map(|thing| thing.line() + "\n").collect();
+    lines.sort();
+    output::print(&lines.concat())
 }
 
 fn counted(things: usize) -> String {
@@ -139,7 +169,8 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
                 // Those in a directory that was named are named twice then.
                 let is_new = |left: &Left| !images.contains(&left.path);
                 listed.left.into_iter().filter(is_new).for_each(|left| found.add_file(left, false));
-                listed.unread.iter().filter(|path| !images.contains(*path)).for_each(|path| found.has_name_only(path));
+                let is_new = |untagged: &Untagged| !images.contains(&untagged.path);
+                listed.untagged.into_iter().filter(is_new).for_each(|untagged| found.add_untagged(untagged, false));
             }
             // Of a run long ago it may be anybody's by now.
             Err(error) if is_all => {
@@ -151,7 +182,10 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
     for image in &images {
         match left::at(image) {
             Some(left) => found.add_file(left, named.images.contains(image)),
-            None => found.has_name_only(image),
+            None => {
+                let untagged = Untagged::at(image).into_iter();
+                untagged.for_each(|untagged| found.add_untagged(untagged, named.images.contains(image)));
+            }
         }
     }
     if is_all || !named.devices.is_empty() {
@@ -210,9 +244,13 @@ impl Found {
         }
     }
 
-    fn has_name_only(&mut self, path: &Path) {
-        let path = path.shown();
-        self.stays.push(format!("{path} stays: it has the name of one of ours and no tag that can be read"));
+    fn add_untagged(&mut self, untagged: Untagged, is_named: bool) {
+        let kept = (untagged.kind == Kind::Image && !is_named)
+            .then(|| "it has no tag of diskperf; name it to be asked on a terminal".to_owned());
+        match kept.or_else(|| untagged.obstacle()) {
+            Some(why) => self.stays.push(format!("{} stays: {why}", untagged.path.shown())),
+            None => self.untagged.push(Thing::Untagged(untagged)),
+        }
     }
 
     fn add_file(&mut self, left: Left, is_named: bool) {
@@ -228,7 +266,8 @@ impl Found {
         let kept = (volume.is_kept && !is_named).then_some("erased");
         match why_it_stays(&volume.holder, kept, || volume.obstacle()) {
             Some(why) => self.stays.push(format!("{} stays: {why}", volume.node().shown())),
-            None => self.goes.push(Thing::Volume(Box::new(volume))),
+            None if volume.has_tag() => self.goes.push(Thing::Volume(Box::new(volume))),
+            None => self.untagged.push(Thing::Volume(Box::new(volume))),
         }
     }
 
@@ -259,47 +298,49 @@ impl Found {
             self.stays.push(format!("{}: what runs of root have noted can be seen by root only", folder.shown()));
         }
     }
+}
 
-    /// Removes what may go. One that fails does not keep the others.
-    fn remove(&self) -> Exit {
-        let mut exit = Exit::Done;
-        let mut failed = |what: &Path, why: String| {
-            remark!("error: {} stays: {why}", what.shown());
-            exit = Exit::Failed;
+/// Removes these. One that fails does not keep the others.
+fn remove(things: &[Thing]) -> Exit {
+    let mut exit = Exit::Done;
+    let mut failed = |what: &Path, why: String| {
+        remark!("error: {} stays: {why}", what.shown());
+        exit = Exit::Failed;
+    };
+    let mut disks = Vec::new();
+    for thing in things {
+        let removed = match thing {
+            Thing::File(left) => left.remove().map_err(|error| said(&error).to_string()),
+            Thing::Untagged(untagged) => untagged.remove().map_err(|error| said(&error).to_string()),
+            Thing::Volume(volume) => volume.erase().map_err(|fault| fault.to_string()),
+            Thing::Queue(disk, _) => {
+                disks.push(disk.as_str());
+                Ok(())
+            }
         };
-        let mut disks = Vec::new();
-        for thing in &self.goes {
-            let removed = match thing {
-                Thing::File(left) => left.remove().map_err(|error| said(&error).to_string()),
-                Thing::Volume(volume) => volume.erase().map_err(|fault| fault.to_string()),
-                Thing::Queue(disk, _) => {
-                    disks.push(disk.as_str());
-                    Ok(())
-                }
-            };
-            if let Err(why) = removed {
-                failed(&thing.path(), why);
-            }
+        if let Err(why) = removed {
+            failed(&thing.path(), why);
         }
-        let queue = |disk: &str| Path::new(QUEUES).join(disk);
-        match if disks.is_empty() { Ok(Vec::new()) } else { restore_left(|disk| disks.contains(&disk)) } {
-            Ok(restored) => {
-                for left in restored {
-                    if let Err(fault) = left.outcome {
-                        failed(&queue(&left.disk), fault.to_string());
-                    }
-                }
-            }
-            Err(fault) => disks.iter().for_each(|disk| failed(&queue(disk), fault.to_string())),
-        }
-        exit
     }
+    let queue = |disk: &str| Path::new(QUEUES).join(disk);
+    match if disks.is_empty() { Ok(Vec::new()) } else { restore_left(|disk| disks.contains(&disk)) } {
+        Ok(restored) => {
+            for left in restored {
+                if let Err(fault) = left.outcome {
+                    failed(&queue(&left.disk), fault.to_string());
+                }
+            }
+        }
+        Err(fault) => disks.iter().for_each(|disk| failed(&queue(disk), fault.to_string())),
+    }
+    exit
 }
 
 impl Thing {
     fn path(&self) -> PathBuf {
         match self {
             Thing::File(left) => left.path.clone(),
+            Thing::Untagged(untagged) => untagged.path.clone(),
             Thing::Volume(volume) => volume.node(),
             Thing::Queue(disk, _) => Path::new(QUEUES).join(disk).join("queue"),
         }
@@ -311,6 +352,11 @@ impl Thing {
             Thing::File(Left { kind: Kind::Image, pid, .. }) => format!("image, of process {pid}"),
             Thing::File(left) if is_of_verify(&path) => format!("records for verify --check, of process {}", left.pid),
             Thing::File(left) => format!("folder, of process {}", left.pid),
+            Thing::Untagged(Untagged { kind: Kind::Image, .. }) => "image without a tag".to_owned(),
+            Thing::Untagged(_) => "folder without a tag".to_owned(),
+            Thing::Volume(volume) if !volume.has_tag() => {
+                format!("maybe a part of the {} that process {} began to make", volume.file_system, volume.pid)
+            }
             Thing::Volume(volume) => format!("{} made by process {}", volume.file_system, volume.pid),
             Thing::Queue(_, pid) => format!("tuned by process {pid}"),
         };
