@@ -378,6 +378,12 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     CommandLine::try_parse_from(words)
 }
 
+/// Why these words are no command line.
+#[cfg(test)]
+pub fn refusal(words: &[OsString]) -> Option<String> {
+    parse(words).err().filter(clap::Error::use_stderr).map(|error| error.to_string())
+}
+
 /// Runs what is asked for, or says why it makes no sense, as a document where one was asked for.
 fn begin(
     shown: &OutputArguments<RunFormat>,

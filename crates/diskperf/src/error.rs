@@ -4,13 +4,15 @@ mod command;
 mod document;
 mod failure;
 mod guard;
+#[cfg(test)]
+mod hints;
 mod image;
 mod store;
 mod tuning;
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kernel::name::Shown;
 use units::{Bytes, Nanos};
@@ -363,7 +365,7 @@ impl Error {
             Error::TooSmall { most, .. } => format!("ask for at most {most}"),
             Error::NotStorage(_) => "lsblk lists the block devices there are".to_owned(),
             Error::NoFiles { .. } => "ask for fewer files, or use another file system".to_owned(),
-            Error::NoRoom { .. } => "free some space; `diskperf run` asks for less with --size".to_owned(),
+            Error::NoRoom { .. } => "free some space, or ask for less: diskperf run quick PATH --size 16MiB".to_owned(),
             Error::Unreadable { source, .. } => match failure::of_system(source) {
                 Some(hint) => hint.to_owned(),
                 None => "run as a user who may read it".to_owned(),
@@ -413,8 +415,8 @@ impl Error {
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::Machine(fault) => return fault.hint(),
             Error::Job(fault) => fault.hint(),
-            Error::NoJob(_) => "`diskperf io ... --print-job > JOB.toml` makes one of a load".to_owned(),
-            Error::NoHistory { known, .. } if known.is_empty() => "diskperf run stores one".to_owned(),
+            Error::NoJob(_) => "`diskperf io randread --print-job > JOB.toml` makes one of a load".to_owned(),
+            Error::NoHistory { known, .. } if known.is_empty() => "diskperf run quick stores one".to_owned(),
             Error::NoHistory { known, .. } => format!("there are: {}", known.join(", ")),
             Error::UnknownProgram { known, .. } => format!("its programs are: {}", known.join(", ")),
             Error::UnknownDrawing(_) => "end its name in .json for a trace or in .svg for a picture".to_owned(),
@@ -469,7 +471,10 @@ impl Error {
             }
             Error::World(kernel::Fault::Folder { source, .. }) if is_gone(source) => failure::GONE.to_owned(),
             Error::World(kernel::Fault::Left { path, .. }) => {
-                format!("remove it when that can be written to again: rm -r {}", shell::word(path))
+                // Its tag proves whose it is, which a path does not.
+                let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let folder = shell::word(folder.unwrap_or(Path::new(".")));
+                format!("when it can be written to again: diskperf clean {folder} --yes")
             }
             Error::World(kernel::Fault::Memory(_)) => {
                 "ulimit -v, and the control groups of this process, say how much memory it may have".to_owned()

@@ -60,7 +60,13 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
             format!("lsblk -o NAME,MODEL,SERIAL,SIZE shows it; give its {what} by --confirm")
         }
         GuardFault::Changed(..) => "find out who else is at work on it, and run it again".to_owned(),
-        GuardFault::Unreadable { .. } | GuardFault::Failed { .. } | GuardFault::Stopped(_) => return None,
+        GuardFault::Failed { device, .. } => {
+            let device = shell::word(device);
+            format!(
+                "dmesg says what the kernel saw; what a run left there, once it works: diskperf clean {device} --yes"
+            )
+        }
+        GuardFault::Unreadable { .. } | GuardFault::Stopped(_) => return None,
     })
 }
 
@@ -183,6 +189,6 @@ mod tests {
         for (number, status) in [(1, Exit::Refused), (13, Exit::Refused), (30, Exit::Refused), (5, Exit::Failed)] {
             assert_eq!(exit(&failed(number)), status, "{number}");
         }
-        assert!(hint(&failed(13)).is_some() && hint(&failed(5)).is_none());
+        assert!(hint(&failed(5)).is_some_and(|hint| hint.ends_with("diskperf clean /dev/sdb --yes")));
     }
 }

@@ -27,11 +27,11 @@ pub fn exit(error: &StoreError) -> Exit {
 /// What to try.
 pub fn hint(error: &StoreError) -> String {
     match error {
-        StoreError::Missing(_) => "diskperf run makes one; check the spelling of --store".to_owned(),
+        StoreError::Missing(_) => "diskperf run quick makes one; check the spelling of --store".to_owned(),
         StoreError::NoFolder(_) => "make the folder first, or name another place with --store".to_owned(),
         StoreError::Locked(_) => "wait until that process has ended, or name another place with --store".to_owned(),
         StoreError::ReadOnly(_) | StoreError::Denied(_) | StoreError::Io { .. } | StoreError::Sql { .. } => {
-            "name another place with --store PATH; diskperf run --no-store measures without one".to_owned()
+            "name another place with --store PATH; diskperf run quick --no-store measures without one".to_owned()
         }
         StoreError::Foreign { .. } => "nothing was touched; name another file with --store".to_owned(),
         StoreError::Newer { .. } => {

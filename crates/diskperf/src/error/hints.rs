@@ -1,0 +1,119 @@
+//! Every command of ours that a hint names is one: the parser of the command line takes it.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use kernel::guard::GuardFault;
+use kernel::tuning::TuningFault;
+use store::StoreError;
+use units::Bytes;
+
+use super::{CommandFault, Error};
+use crate::cli;
+use crate::document::DocumentFault;
+
+/// What ends a command in a hint, and what is said of it afterwards.
+const ENDS: [&str; 16] = [
+    "`",
+    ";",
+    ",",
+    " > ",
+    " && ",
+    " run until",
+    " shows",
+    " prints",
+    " lists",
+    " makes",
+    " reads",
+    " stores",
+    " takes",
+    " tells",
+    " measures",
+    "\n",
+];
+
+/// The commands of ours that a hint names. What follows in it is a sentence, and no command, where `is_name` says so.
+fn commands(hint: &str) -> Vec<Vec<OsString>> {
+    let named = hint.match_indices("diskperf ").filter_map(|(at, _)| {
+        let rest = &hint[at..];
+        let end = ENDS.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
+        let words = shlex::split(&rest[..end]).unwrap_or_else(|| panic!("no words: {hint}"));
+        // Of the program itself: "diskperf writes to files only", "the diskperf that wrote it".
+        let is_sentence = words.get(1).is_none_or(|word| ["writes", "that"].contains(&word.as_str()));
+        (!is_sentence).then(|| words.into_iter().map(OsString::from).collect())
+    });
+    named.collect()
+}
+
+/// Errors whose hints name commands: with names that a shell would take apart.
+fn errors() -> Vec<Error> {
+    let path = || PathBuf::from("/mnt/it's here/x");
+    let io = || io::Error::from_raw_os_error(5);
+    let words = |line: &str| shlex::split(line).expect("words").into_iter().map(OsString::from).collect::<Vec<_>>();
+    let run = || "bzkv-261122".to_owned();
+    let left = kernel::Fault::Left { path: path(), source: io() };
+    let failed = GuardFault::Failed { action: "erase", device: "/dev/loop7".into(), source: io() };
+    vec![
+        Error::IsADevice("/dev/sdb".into()),
+        Error::NoDevice("x".to_owned()),
+        Error::OnlyOfDevices { option: "--write", preset: "quick" },
+        Error::WouldOverwrite(path()),
+        Error::RarelyMeant { path: "/".into(), why: "is" },
+        Error::TooShort { path: path(), program: "read_8192", holds: Bytes(0), needs: Bytes(1) },
+        Error::NoRoom { path: path(), free: Bytes(0), needed: Bytes(1) },
+        Error::NoChoice,
+        Error::NothingLeft(run()),
+        Error::AllFinished,
+        Error::Elsewhere {
+            run: run(),
+            elsewhere: String::new(),
+            folder: path(),
+            command: words("diskperf run smoke 'a b'"),
+        },
+        Error::Occupied {
+            refused: GuardFault::Refused {
+                device: "/dev/loop7".to_owned(),
+                reasons: Vec::new(),
+                identity: "64 MiB".to_owned(),
+            },
+            folder: path(),
+            command: words("diskperf run new:ext4@/dev/loop7 -- cp -r /usr copy"),
+        },
+        Error::NoJob(run()),
+        Error::NoHistory { word: "x".to_owned(), known: Vec::new() },
+        Error::UnknownWord { word: "x".to_owned(), near: Vec::new() },
+        Error::TwoSteps(path()),
+        Error::LogIsLost(path()),
+        Error::BadLog { path: path(), fault: crate::verify::LedgerFault::NotALog },
+        Error::NoControl(TuningFault::NoNotes),
+        Error::NoSettings("flat".to_owned()),
+        left.into(),
+        failed.into(),
+        Error::Store(StoreError::Missing(path())),
+        Error::Store(StoreError::Io { action: "read", path: path(), source: io() }),
+        Error::Store(StoreError::UnknownRun { typed: "x".to_owned(), near: Vec::new() }),
+        Error::Store(StoreError::Taken(run())),
+        Error::Document(DocumentFault::Empty("x".to_owned())),
+        Error::Document(DocumentFault::NotJson { name: "x".to_owned(), why: String::new() }),
+        CommandFault::NotFound(kernel::NoCommand::Nothing).into(),
+        CommandFault::Preset("quick".to_owned()).into(),
+    ]
+}
+
+#[test]
+fn every_command_that_a_hint_names_can_be_typed() {
+    let (mut count, mut refused) = (0, Vec::new());
+    for error in errors() {
+        let hint = error.hint().unwrap_or_else(|| panic!("no hint: {error}"));
+        let commands = commands(&hint);
+        let is_of_us = hint.contains("diskperf ") && !hint.contains("diskperf writes");
+        assert_eq!(commands.is_empty(), !is_of_us, "{hint}");
+        for words in commands {
+            refused.extend(cli::refusal(&words).map(|refusal| format!("{hint}: {words:?}: {refusal}")));
+            count += 1;
+        }
+    }
+    assert_eq!(refused, [""; 0]);
+    assert!(count >= 30, "{count}");
+}
