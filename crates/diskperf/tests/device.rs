@@ -103,7 +103,9 @@ fn a_device_is_read_in_rounds_and_every_byte_of_it_stays() {
             Some("transient") => assert!(mark(cell, "unsteady").is_some(), "{cell:#}"),
             other => panic!("{other:?}"),
         }
-        assert_eq!(mark(cell, "throttle"), None);
+        // The disk that holds its file may be limited, and then diskperf marks that.
+        let is_own = |text: &str| text.contains(&format!("of {},", disk.name()));
+        assert!(!mark(cell, "throttle").is_some_and(is_own), "{cell:#}");
         assert_eq!(mark(cell, "few"), None);
         assert_eq!(cell["parameters"]["device_bytes"], 16 * MIB);
     }
