@@ -49,14 +49,14 @@ pub struct Surroundings {
     prefix: Vec<OsString>,
     temporary: Option<PathBuf>,
     _spinners: Option<Spinners>,
-    _group: Option<Group>,
+    group: Option<Group>,
     disk: Option<PathBuf>,
 }
 
 impl Surroundings {
     /// Makes a condition; its files are in the folder.
     pub fn make(condition: Condition, folder: &Path) -> Result<Surroundings, String> {
-        let mut made = Surroundings { prefix: Vec::new(), temporary: None, _spinners: None, _group: None, disk: None };
+        let mut made = Surroundings { prefix: Vec::new(), temporary: None, _spinners: None, group: None, disk: None };
         match condition {
             Condition::Quiet => {}
             Condition::Busy => made._spinners = Some(Spinners::start()),
@@ -93,7 +93,7 @@ impl Surroundings {
             point.clone().into(),
         ]);
         self.temporary = Some(point);
-        self._group = Some(group);
+        self.group = Some(group);
         Ok(())
     }
 
@@ -111,6 +111,10 @@ impl Surroundings {
 
 impl Drop for Surroundings {
     fn drop(&mut self) {
+        // Tests that go on after a kill of the program that started them.
+        if let Some(group) = &self.group {
+            testkit::soon("all tests have ended", || group.get("cgroup.procs").is_ok_and(|list| list.is_empty()));
+        }
         // Its space; the file itself is for the next time.
         if let Some(image) = &self.disk
             && let Err(error) = File::create(image)
