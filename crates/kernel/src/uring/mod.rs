@@ -276,12 +276,12 @@ impl Uring {
     /// Passes up to `batch` completions to the recorder, and returns whether an operation failed.
     #[inline(never)]
     fn hear<R: Recorder<Host>>(&mut self, recorder: &mut R, returned: Moment<Host>, batch: usize) -> bool {
-        let Work { slots, free, files, .. } = &mut self.work;
+        let work = &mut self.work;
         let mut has_failed = false;
         for completion in self.ring.completion().take(batch) {
             let slot = completion.user_data() as u32;
-            free.give_back(slot);
-            let Slot { place, issued, .. } = slots[slot as usize];
+            work.free.give_back(slot);
+            let Slot { place, issued, .. } = work.slots[slot as usize];
             match outcome(completion.result(), place.length) {
                 // Which of both it is, is said to the compiler.
                 Ok(moved) if place.write => {
@@ -289,8 +289,8 @@ impl Uring {
                 }
                 Ok(moved) => recorder.record(&Op::from(Place { write: false, ..place }), issued, returned, Ok(moved)),
                 Err(reason) => {
-                    let file = files[usize::from(place.handle.0) % HANDLES];
-                    failed(recorder, place.into(), (issued, returned), refusal::of_ring(reason, file, place));
+                    let reason = work.refusal(reason, place);
+                    failed(recorder, place.into(), (issued, returned), reason);
                     has_failed = true;
                 }
             }
@@ -371,6 +371,13 @@ impl Work {
         let (number, flags) =
             if is_registered { (index as i32, Flags::FIXED_FILE) } else { (descriptor, Flags::empty()) };
         Ok(Target { handle, number, flags, identity })
+    }
+
+    /// What the kernel refused, as far as the registered file tells.
+    #[cold]
+    #[inline(never)]
+    fn refusal(&self, reason: Reason, place: Place) -> Reason {
+        refusal::of_ring(reason, self.files[usize::from(place.handle.0) % HANDLES], place)
     }
 
     fn set_file(&mut self, submitter: &Submitter<'_>, index: usize, descriptor: RawFd) {
