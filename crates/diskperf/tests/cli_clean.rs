@@ -198,6 +198,7 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_a_yes_on_a_terminal_only() 
     std::os::unix::fs::FileExt::write_all_at(&bytes, &[0; 1 << 17], 0).expect("written");
     std::os::unix::fs::FileExt::write_all_at(&bytes, &[7; 100], 8192).expect("written");
     bytes.sync_all().expect("durable");
+    drop(bytes);
     let ended = disk.clean();
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains(&format!("{} stays: it has no tag of diskperf", disk.node())), "{}", ended.err);
