@@ -44,7 +44,7 @@ const GLOBAL: &str = "global";
 const MOST_SECTIONS: usize = 10_000;
 
 /// The most settings of a section. Ours: twice as many as fio 3.33 has options (`fio --cmdhelp` lists some 250). Each section
-/// has a copy of those of [global], so that a file of a megabyte could ask for any memory.
+/// has a copy of those of `[global]`, so that a file of a megabyte could ask for any memory.
 const MOST_SETTINGS: usize = 512;
 
 /// Its sections.
