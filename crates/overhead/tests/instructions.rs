@@ -40,8 +40,8 @@ const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 343_000_000), ("vax
 const CALLS: [u64; 2] = [2_000, 10_000];
 
 /// Instructions of the program itself that an operation of 4 KiB may cost with the time of every one kept: a few more
-/// than were counted (169, 237 and 137). The design asks for 250.
-const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 248.0), ("null", 147.0)];
+/// than were counted (169 and 137), and for io_uring what it cost before slots were submitted while completions are handled.
+const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 236.8), ("null", 147.0)];
 
 /// Operations of the two runs between which the slope of those is taken.
 const OPERATIONS: [u64; 2] = [20_000, 100_000];

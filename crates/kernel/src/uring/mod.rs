@@ -218,7 +218,12 @@ impl Uring {
                 continue;
             }
             let has_waited = self.enter(due.filter(|_| held.is_none() && !is_over && !self.work.free.is_empty()))?;
-            batch = if has_waited { FIRST_BATCH } else { (2 * batch).min(self.work.slots.len()) };
+            batch = match has_waited {
+                // Nothing can be submitted before all operations in flight have returned.
+                _ if is_over || held.is_some() => self.work.slots.len(),
+                true => FIRST_BATCH,
+                false => (2 * batch).min(self.work.slots.len()),
+            };
             if self.hear(recorder, moment(), batch) {
                 // What was to come next does not.
                 is_over = true;
