@@ -16,7 +16,7 @@ pub enum Name {
     Bytes(NameBytes),
 }
 
-/// The bytes of a name that is not UTF-8.
+/// The bytes of a name that is not UTF-8, or has private characters (U+10FE00 to U+10FEFF).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NameBytes {
@@ -30,13 +30,15 @@ impl Name {
     pub fn new(text: &str) -> Name {
         match units::name::bytes(text) {
             Cow::Borrowed(_) => Name::Text(text.to_owned()),
-            Cow::Owned(bytes) => String::from_utf8(bytes).map_or_else(
-                |odd| {
-                    let bytes = odd.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-                    Name::Bytes(NameBytes { bytes })
-                },
-                Name::Text,
-            ),
+            Cow::Owned(bytes) => match String::from_utf8(bytes) {
+                // A private character in a printed string stands for a byte (`units::name`): a name that has one itself
+                // would be read back as another name.
+                Ok(name) if !name.contains(|character| units::name::byte(character).is_some()) => Name::Text(name),
+                name => {
+                    let bytes = name.map_or_else(|odd| odd.into_bytes(), String::into_bytes);
+                    Name::Bytes(NameBytes { bytes: bytes.iter().map(|byte| format!("{byte:02x}")).collect() })
+                }
+            },
         }
     }
 
@@ -142,6 +144,11 @@ mod tests {
         let json = r#"{"one":{"bytes":"61ff"},"perhaps":"literal \\xFF","several":["größe",{"bytes":"00f0"}]}"#;
         assert_eq!(serde_json::to_string(&named).expect("plain data"), json);
         assert_eq!(serde_json::from_str::<Named>(json).expect("names"), named);
+        // What stands for a byte in a printed string, as a name of its own.
+        let private = text("\u{10FEFF}".as_bytes());
+        assert_eq!(serde_json::to_string(&Name::new(&private)).expect("plain data"), r#"{"bytes":"f48fbbbf"}"#);
+        let read: Name = serde_json::from_str(r#"{"bytes":"f48fbbbf"}"#).expect("a name");
+        assert_eq!(read.text().as_deref(), Some(&*private));
         let without: Named = serde_json::from_str(r#"{"one":"","several":[]}"#).expect("names");
         assert_eq!(without.perhaps, None);
         for odd in [r#"{"bytes":"6"}"#, r#"{"bytes":"zz"}"#, r#"{"bytes":"61","more":1}"#, "7"] {
