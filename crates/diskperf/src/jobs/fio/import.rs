@@ -42,7 +42,7 @@ const MICROSECOND: u64 = 1_000;
 /// Reads a job of fio.
 pub fn import(text: &Text) -> Result<Imported, Error> {
     let sections = sections(text)?;
-    let mut reading = Reading { text, base: KbBase::Binary, seed: None, said: Vec::new() };
+    let mut reading = Reading { text, base: KbBase::Binary, seed: None, said: BTreeSet::new() };
     let mut names = Names::default();
     let mut loads: Vec<(String, &Section<'_>, LoadSpec)> = Vec::new();
     let mut refused = None;
@@ -51,7 +51,7 @@ pub fn import(text: &Text) -> Result<Imported, Error> {
             Ok(load) => loads.push((names.name(section), section, load)),
             // 4
             Err(fault @ JobFault::NoMeaning { .. }) => {
-                reading.said.push((section.span.start, format!("[{}]: left out: {fault}", section.name)));
+                reading.said.insert((section.span.start, format!("[{}]: left out: {fault}", section.name)));
                 refused = refused.or(Some(fault));
             }
             Err(other) => return Err(other.into()),
@@ -68,12 +68,9 @@ pub fn import(text: &Text) -> Result<Imported, Error> {
     let waits = |section: &Section<'_>| section.is_on("stonewall") || section.is_on("wait_for_previous");
     if let Some((.., section, _)) = loads.iter().skip(1).find(|(.., section, _)| !waits(section)) {
         let what = format!("[{}]: fio runs it beside the one before it; here loads take turns", section.name);
-        reading.said.push((section.span.start, what));
+        reading.said.insert((section.span.start, what));
     }
-    let Reading { seed, mut said, .. } = reading;
-    // What a [global] sets is said of once.
-    said.sort();
-    said.dedup();
+    let Reading { seed, said, .. } = reading;
     let said: Vec<String> =
         said.into_iter().map(|(at, what)| format!("line {}: {what}", text.spot(at..at).line)).collect();
     let mut job = format!("# From {} by diskperf import.", text.name.replace(char::is_control, " "));
@@ -149,7 +146,7 @@ struct Reading<'a> {
     /// The seed, of which there is one for all loads.
     seed: Option<u64>,
     /// What is not taken, with its place.
-    said: Vec<(usize, String)>,
+    said: BTreeSet<(usize, String)>,
 }
 
 impl Reading<'_> {
@@ -422,7 +419,7 @@ impl Reading<'_> {
         match (every, data) {
             (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
             (Some(every), Some(setting)) => {
-                self.said.push((setting.span.start, format!("fdatasync={every}: taken as fsync={every}")));
+                self.said.insert((setting.span.start, format!("fdatasync={every}: taken as fsync={every}")));
                 load.fsync = load.fsync.or(Some(every));
             }
             _ => {}
@@ -448,7 +445,7 @@ impl Reading<'_> {
     fn size(&mut self, section: &Section<'_>, left: &mut Left<'_>) -> Result<Size, JobFault> {
         let (size, file) = (left.take(&["size"]), left.take(&["filesize"]));
         let Some(setting) = size.or(file) else {
-            self.said.push((section.span.start, format!("[{}]: no size: {SIZE} are taken", section.name)));
+            self.said.insert((section.span.start, format!("[{}]: no size: {SIZE} are taken", section.name)));
             return Ok(Size(SIZE));
         };
         if setting.value.is_some_and(|value| value.ends_with('%')) {
@@ -472,12 +469,12 @@ impl Reading<'_> {
                 return Ok(TO_THE_END);
             }
             let what = format!("[{}]: no runtime: a round has {TIME}, however much of the file that is", section.name);
-            self.said.push((section.span.start, what));
+            self.said.insert((section.span.start, what));
             return Ok(Time(TIME));
         };
         if is_timed && !is_random {
             let what = format!("[{}]: time_based: a round ends with the file, too", section.name);
-            self.said.push((section.span.start, what));
+            self.said.insert((section.span.start, what));
         }
         Ok(Time(Nanos(time)))
     }
@@ -522,7 +519,7 @@ impl Reading<'_> {
 
     fn say(&mut self, setting: &Setting<'_>, reason: &str) {
         let value = setting.value.map_or_else(String::new, |value| format!("={value}"));
-        self.said.push((setting.span.start, format!("{}{value}: not taken: {reason}", setting.name)));
+        self.said.insert((setting.span.start, format!("{}{value}: not taken: {reason}", setting.name)));
     }
 
     fn bad(&self, setting: &Setting<'_>, why: &str, hint: &str) -> JobFault {

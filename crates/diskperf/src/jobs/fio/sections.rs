@@ -43,15 +43,19 @@ const GLOBAL: &str = "global";
 /// The most sections. Ours: each becomes a load, and no run of ten thousand loads would end.
 const MOST_SECTIONS: usize = 10_000;
 
-/// The most settings of a section. Ours: twice as many as fio 3.33 has options (`fio --cmdhelp` lists some 250). Each section
-/// has a copy of those of `[global]`, so that a file of a megabyte could ask for any memory.
+/// The most settings of a section. Ours: twice as many as fio 3.33 has options (`fio --cmdhelp` lists some 250).
 const MOST_SETTINGS: usize = 512;
+
+/// The most settings that all sections inherit: each section has a copy of those of `[global]`, and a file of 50 KB could
+/// ask for a gigabyte. Ours: 40 for each of 10,000 sections, about 20 MB.
+const MOST_INHERITED: usize = 40 * MOST_SECTIONS;
 
 /// Its sections.
 pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut global: Vec<Setting<'_>> = Vec::new();
     let mut is_global = None;
+    let mut inherited = 0;
     let mut offset = 0;
     for whole in text.text.split_inclusive('\n') {
         // 1
@@ -72,6 +76,11 @@ pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
             if name != GLOBAL {
                 if sections.len() == MOST_SECTIONS {
                     return Err(JobFault::TooMany { at: spot(), what: "sections", most: MOST_SECTIONS });
+                }
+                inherited += global.len();
+                if inherited > MOST_INHERITED {
+                    let what = "settings inherited from [global]";
+                    return Err(JobFault::TooMany { at: spot(), what, most: MOST_INHERITED });
                 }
                 sections.push(Section { name, span, settings: global.clone() });
             }
@@ -132,6 +141,18 @@ mod tests {
         let expected = [("a", "bs=8k rw=read group_reporting=-"), ("a", "bs=1k rw=read direct=1")];
         assert_eq!(read(text), Ok(expected.map(|(name, set)| (name.to_owned(), set.to_owned())).to_vec()));
         assert_eq!(read(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn all_that_sections_inherit_is_bounded() {
+        let job = |sections: usize| {
+            let mut text = "[global]\n".to_owned();
+            (0..400).for_each(|index| text += &format!("x{index}\n"));
+            (0..sections).for_each(|_| text += "[a]\n");
+            read(&text)
+        };
+        assert_eq!(job(1000).expect("sections").len(), 1000);
+        assert_eq!(job(1001), Err("x:1402:1: more than 400000 settings inherited from [global]".to_owned()));
     }
 
     #[test]
