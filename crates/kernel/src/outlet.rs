@@ -33,6 +33,10 @@ use crate::place::{is_under_dev, may_write};
 /// How many links the kernel follows before it takes them for a circle (linux/namei.h, MAXSYMLINKS).
 const LINKS: usize = 40;
 
+/// How often a name that was free is looked at again because another file took it. Guess: enough for other runs that end
+/// at the same time.
+const LOOKS: usize = 3;
+
 /// How a temporary file's name begins. With what follows it is shorter than any name that a file system refuses.
 const PREFIX: &str = ".diskperf-output-";
 
@@ -296,23 +300,28 @@ fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Res
         Ok(temporary) => temporary,
         Err(error) => return in_place(error),
     };
-    let mut file = temporary.file();
+    let mut file = temporary.file().try_clone()?;
     file.write_all(bytes)?;
     if let Some(kept) = &kept
-        && let Err(error) = keep_rights(file, kept)
+        && let Err(error) = keep_rights(&file, kept)
     {
         return in_place(error);
     }
     file.sync_all()?;
-    // 4: the name may have another file by now.
-    let now = Found::in_folder(folder.as_fd(), name)?;
-    if let Some(now) = &now {
-        judge(now).map_err(OutletFault::Refused)?;
-    }
-    let file = file.try_clone()?;
-    match temporary.take_name(folder, name, now.is_none()) {
-        Ok(()) => {}
-        Err(error) => return in_place(error),
+    let mut unnamed = Some((temporary, 0));
+    while let Some((temporary, looks)) = unnamed {
+        // 4: the name may have another file by now.
+        let now = Found::in_folder(folder.as_fd(), name)?;
+        if let Some(now) = &now {
+            judge(now).map_err(OutletFault::Refused)?;
+        }
+        unnamed = match temporary.take_name(folder, name, now.is_none()) {
+            Ok(None) => None,
+            // A file took the name after this look. It has not been judged, so it must not be replaced yet.
+            Ok(Some(_)) if looks + 1 == LOOKS => return Err(Errno::EXIST.into()),
+            Ok(Some(temporary)) => Some((temporary, looks + 1)),
+            Err(error) => return in_place(error),
+        };
     }
     sync_folder(folder, &file)?;
     Ok(true)
@@ -349,24 +358,38 @@ impl Temporary {
         }
     }
 
-    /// Takes the name in the folder, which is free or another file's.
-    fn take_name(self, folder: &File, name: &Path, is_free: bool) -> io::Result<()> {
+    /// Takes the name in the folder, which is free or another file's. Gives itself back if the name was free and another
+    /// file has it now; that file stays.
+    fn take_name(self, folder: &File, name: &Path, is_free: bool) -> io::Result<Option<Temporary>> {
         let path = through(folder).join(name);
         let file = match self {
-            Temporary::Named(named) => return named.into_temp_path().persist(path).map_err(|failed| failed.error),
+            Temporary::Named(named) if is_free => {
+                return match named.persist_noclobber(path) {
+                    Ok(_) => Ok(None),
+                    Err(failed) if is_taken(&failed.error) => Ok(Some(Temporary::Named(failed.file))),
+                    Err(failed) => Err(failed.error),
+                };
+            }
+            Temporary::Named(named) => {
+                return named.persist(path).map(|_| None).map_err(|failed| failed.error);
+            }
             Temporary::Unnamed(file) => file,
         };
         let link = |to: &Path| rustix::fs::linkat(CWD, through(&file), CWD, to, AtFlags::SYMLINK_FOLLOW);
         if is_free {
-            match link(&path) {
-                Err(Errno::EXIST) => {}
-                linked => return Ok(linked?),
-            }
+            return match link(&path) {
+                Err(Errno::EXIST) => Ok(Some(Temporary::Unnamed(file))),
+                linked => Ok(linked.map(|()| None)?),
+            };
         }
         // A link takes no name that is another's, a rename does.
         let named = Builder::new().prefix(PREFIX).make_in(through(folder), |path| Ok(link(path)?))?;
-        named.into_temp_path().persist(path).map_err(|failed| failed.error)
+        named.into_temp_path().persist(path).map(|()| None).map_err(|failed| failed.error)
     }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::EXIST)
 }
 
 /// Gives a new file the owner and the rights of the old one.
@@ -445,5 +468,29 @@ mod tests {
         let denied = |errno: Errno| is_denied(&errno.into());
         assert!(denied(Errno::ACCESS) && denied(Errno::PERM) && denied(Errno::BUSY));
         assert!(!denied(Errno::NOSPC) && !denied(Errno::DQUOT) && !denied(Errno::FBIG) && !denied(Errno::IO));
+    }
+
+    #[test]
+    fn a_file_that_took_a_free_name_is_not_replaced_unseen() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = File::open(parent.path()).expect("it opens");
+        let named = || {
+            let open = |path: &Path| File::options().write(true).create_new(true).open(path);
+            Temporary::Named(Builder::new().prefix(PREFIX).make_in(through(&folder), open).expect("a file"))
+        };
+        let unnamed = || Temporary::in_folder(&folder, false).expect("a file");
+        let out = parent.path().join("out");
+        for make in [&unnamed as &dyn Fn() -> Temporary, &named] {
+            let temporary = make();
+            std::fs::write(&out, "another").expect("a file");
+            let mut written = temporary.file();
+            written.write_all(b"results").expect("room");
+            let back = temporary.take_name(&folder, Path::new("out"), true).expect("a folder like others");
+            assert_eq!(std::fs::read(&out).expect("it is there"), b"another");
+            let replaced = back.expect("it has no name yet").take_name(&folder, Path::new("out"), false);
+            assert!(replaced.expect("a folder like others").is_none());
+            assert_eq!(std::fs::read(&out).expect("it is there"), b"results");
+            assert_eq!(std::fs::read_dir(parent.path()).expect("a folder").count(), 1);
+        }
     }
 }
