@@ -484,6 +484,9 @@ impl Error {
             }
             Error::Output { source, .. } => return failure::of_output(source).map(str::to_owned),
             Error::NotOpen(_) => "open one in the shell, as in diskperf list -o /dev/fd/3 3> FILE".to_owned(),
+            Error::NoReader(path) if path == Path::new("-") => {
+                "let the program that reads the output read on, or name a file by -o".to_owned()
+            }
             Error::NoReader(path) => format!("start the reader first, as in cat {}", shell::word(path)),
             Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source)) => {
                 return failure::of_system(source).map(str::to_owned);

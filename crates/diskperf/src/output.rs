@@ -1,7 +1,8 @@
 //! Standard output and files. A closed pipe is success: whoever read has seen enough.
 
 use std::borrow::Cow;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use kernel::name::Shown;
@@ -20,11 +21,12 @@ const LONGEST: usize = 4096;
 /// Prints on standard output.
 pub fn print(text: &str) -> Result<(), Error> {
     let text = plain::lines(text);
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|source| Error::Output { to: "standard output".to_owned(), source }),
-    }
+    // Held, so that lines of two threads do not mix. Nothing else writes through it.
+    let out = io::stdout().lock();
+    kernel::stream(out.as_fd(), text.as_bytes(), &signals::told_to_stop).map_err(|fault| match fault {
+        OutletFault::Failed(source) => Error::Output { to: "standard output".to_owned(), source },
+        fault => unwritable(Path::new("-"), fault),
+    })
 }
 
 /// Prints a line, whatever names there are in it.

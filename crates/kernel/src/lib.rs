@@ -83,7 +83,7 @@ pub use inherited::ignored_signals;
 pub use memory::{check_memory, stack_limit};
 pub use memory_limit::{LimitError, MemoryLimit};
 pub use notes::hidden_notes;
-pub use outlet::{Links, Outlet, OutletFault};
+pub use outlet::{Links, Outlet, OutletFault, stream};
 pub use posix::Posix;
 pub use program::{Remount, Station};
 pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};

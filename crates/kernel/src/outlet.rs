@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, PROC_SUPER_MAGIC};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC};
 use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, getrlimit};
 use tempfile::Builder;
@@ -155,8 +155,8 @@ impl Outlet {
     /// Writes all of it. Waits for somebody who reads a FIFO, unless it is to stop. A reader who closes it has seen enough.
     pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
         match &self.way {
-            Way::Descriptor(file) => stream(file, bytes, is_to_stop),
-            Way::Stream(found) => stream(&open_stream(found, is_to_stop)?, bytes, is_to_stop),
+            Way::Descriptor(file) => stream(file.as_fd(), bytes, is_to_stop),
+            Way::Stream(found) => stream(open_stream(found, is_to_stop)?.as_fd(), bytes, is_to_stop),
             Way::Name { folder, name, old } => {
                 self.check()?;
                 check_limit(bytes)?;
@@ -258,24 +258,51 @@ fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, Out
     }
 }
 
-fn stream(mut to: &File, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+/// Writes all of it to an open descriptor. A signal handler restarts a write that waits (SA_RESTART), so that no write
+/// may wait: it is begun once the kernel has room, and is no longer than that room.
+pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+    // A regular file has room at once, and is appended to by one call, which keeps results of two programs apart.
+    let is_regular = FileType::from_raw_mode(rustix::fs::fstat(to)?.st_mode) == FileType::RegularFile;
+    let longest = if is_regular { usize::MAX } else { libc::PIPE_BUF };
     while !bytes.is_empty() {
-        match to.write(bytes) {
+        if !has_room(to)? {
+            stop_if_told(is_to_stop)?;
+            continue;
+        }
+        match rustix::io::write(to, &bytes[..bytes.len().min(longest)]) {
             Ok(0) => return Err(io::Error::from(ErrorKind::WriteZero).into()),
             Ok(written) => bytes = &bytes[written..],
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => wait(is_to_stop)?,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
+            Err(Errno::PIPE) => return Ok(()),
+            // Another program has filled it meanwhile.
+            Err(Errno::AGAIN) => wait(is_to_stop)?,
+            Err(Errno::INTR) => stop_if_told(is_to_stop)?,
+            Err(errno) => return Err(errno.into()),
         }
     }
     Ok(())
 }
 
-fn wait(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
-    if is_to_stop() {
-        return Err(OutletFault::NoReader);
+/// Whether a write of at most PIPE_BUF bytes returns at once, as it is soon; also if it returns an error.
+fn has_room(to: BorrowedFd) -> Result<bool, OutletFault> {
+    let mut entry = libc::pollfd { fd: to.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: the kernel reads and writes one entry, which lives until the call returns.
+    let ready = unsafe { libc::poll(&raw mut entry, 1, PAUSE.as_millis() as libc::c_int) };
+    match ready {
+        0 => Ok(false),
+        1.. => Ok(true),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == ErrorKind::Interrupted => Ok(false),
+            error => Err(error.into()),
+        },
     }
+}
+
+fn stop_if_told(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+    if is_to_stop() { Err(OutletFault::NoReader) } else { Ok(()) }
+}
+
+fn wait(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+    stop_if_told(is_to_stop)?;
     thread::sleep(PAUSE);
     Ok(())
 }

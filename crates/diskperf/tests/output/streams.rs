@@ -130,19 +130,31 @@ fn a_reader_of_a_fifo_who_has_seen_enough_is_no_error() {
 
 /// Starts a command, and sends it the signal once it catches that and has the FIFO as what it waits for.
 fn told_to_stop(folder: &Path, arguments: &[&str], catches: bool, signal: Signal) -> (Option<i32>, Option<i32>) {
+    let fifo = folder.canonicalize().expect("the folder").join("fifo");
+    let has_fifo = |proc: &Path| {
+        let mut open = fs::read_dir(proc.join("fd")).expect("it runs").flatten();
+        open.any(|one| fs::read_link(one.path()).is_ok_and(|path| path == fifo))
+    };
+    stopped((folder, arguments), Stdio::null(), (catches, signal), has_fifo)
+}
+
+/// Starts a command, and sends it the signal once it catches that and the condition holds of its folder in /proc.
+fn stopped(
+    (folder, arguments): (&Path, &[&str]),
+    out: Stdio,
+    (catches, signal): (bool, Signal),
+    is_it: impl Fn(&Path) -> bool,
+) -> (Option<i32>, Option<i32>) {
     let mut command = testkit::command(&program());
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
     let mut running = Running(command.spawn().expect("diskperf starts"));
     let process = Pid::from_child(&running.0);
-    let fifo = folder.canonicalize().expect("the folder").join("fifo");
     let proc = Path::new("/proc").join(process.to_string());
     let is_waiting = || {
         let status = fs::read_to_string(proc.join("status")).expect("it runs");
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("what it catches");
         let caught = u64::from_str_radix(caught.trim(), 16).expect("a bit for each");
-        let mut open = fs::read_dir(proc.join("fd")).expect("it runs").flatten();
-        let has_it = open.any(|one| fs::read_link(one.path()).is_ok_and(|path| path == fifo));
-        (!catches || caught >> (signal.as_raw() - 1) & 1 == 1) && has_it
+        (!catches || caught >> (signal.as_raw() - 1) & 1 == 1) && is_it(&proc)
     };
     soon("it waits for a reader", is_waiting);
     kill_process(process, signal).expect("it runs");
@@ -180,6 +192,25 @@ fn a_reader_who_reads_nothing_holds_up_no_signal() {
     while full.write(&[b'x'; 4096]).is_ok() {}
     let run = [&SMOKE[..], &["-o", "fifo"]].concat();
     assert_eq!(told_to_stop(folder.path(), &run, true, Signal::TERM), (Some(4), None));
+}
+
+/// A descriptor that blocks, as a shell opens it: the call itself would wait, and a signal would restart it.
+#[test]
+fn a_reader_of_a_pipe_who_reads_nothing_holds_up_no_signal() {
+    let folder = scratch();
+    for words in [&[&SMOKE[..], &["-o", "-"]].concat()[..], &SMOKE] {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a pipe");
+        while writer.write(&[b'x'; 4096]).is_ok() {}
+        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a pipe");
+        let held = || rustix::io::ioctl_fionread(&reader).expect("a pipe");
+        let full = held();
+        // Room for the beginning of the results.
+        (&reader).read_exact(&mut [0; 4096]).expect("its bytes");
+        let out = Stdio::from(OwnedFd::from(writer));
+        let ended = stopped((folder.path(), words), out, (true, Signal::TERM), |_| held() == full);
+        assert_eq!(ended, (Some(4), None), "{words:?}");
+    }
 }
 
 #[test]
