@@ -322,12 +322,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
         Err(Misread::Words(error)) => refuse(&error, &words),
         Err(Misread::Meaning(error)) => return Err(wrong::told(&words, *error)),
     };
-    let has_document = matches!(
-        line.command,
-        None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_) | Command::Simulate(_) | Command::Resume(_))
-    );
-    let ended = perform(line, &words);
-    if has_document { ended } else { ended.map_err(|error| wrong::told(&words, error)) }
+    perform(line, &words).map_err(|error| wrong::told(&words, error))
 }
 
 fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::name::Shown;
 use kernel::{Links, Outlet, OutletFault};
@@ -83,8 +84,17 @@ fn check_file(path: &Path, links: Links) -> Result<(), Error> {
     Outlet::at(path, links).and_then(|outlet| outlet.check()).map_err(|fault| unwritable(path, fault))
 }
 
+/// Whether results were delivered.
+static DELIVERED: AtomicBool = AtomicBool::new(false);
+
+/// Whether results were delivered, so that an error needs no document of its own.
+pub fn has_delivered() -> bool {
+    DELIVERED.load(Ordering::Relaxed)
+}
+
 /// Writes a file, or prints where none is named.
 pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
+    DELIVERED.store(true, Ordering::Relaxed);
     match to {
         Some(path) => write(path, text, Links::Followed),
         None => print(text),

@@ -220,7 +220,7 @@ fn a_terminal_obeys_no_name() {
         (&["run", "smoke", target, "--dry-run"], 0),
         (&["run", NAME], 2),
         (&["run", "smoke", ".", NAME, "--size", NAME], 2),
-        (&[NAME], 2),
+        (&[&*format!("{NAME}/missing")], 2),
         (&["run", "smoke", &format!("sim:{NAME}")], 2),
         (&["run", "smoke", &format!("image:{NAME}")], 2),
         (&["run", "smoke", &format!("image:ext4,mkfs={NAME}")], 2),

@@ -486,7 +486,7 @@ mod tests {
         assert_eq!(why(""), BadMix::NotAPair(String::new()));
         assert_eq!(why("size=8KiB:1"), BadMix::UnknownKey("size".to_owned()));
         assert_eq!(why("reads=1,reads=1"), BadMix::Twice("reads".to_owned()));
-        for bad in ["8KiB", "8KiB:0", "0:1", "8KiB:-1", "65MiB:1", "8K:1", "8KiB:1.5", "8KiB:4294967296"] {
+        for bad in ["8KiB", "8KiB:0", "0:1", "8KiB:-1", "65MiB:1", "8kb:1", "8KiB:1.5", "8KiB:4294967296"] {
             assert_eq!(why(&["sizes=", bad].concat()), BadMix::Size(bad.to_owned()));
         }
         assert_eq!(why("sizes=8KiB:1+8KiB:2"), BadMix::Twice("8KiB:2".to_owned()));

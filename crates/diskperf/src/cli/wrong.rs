@@ -21,14 +21,14 @@ pub fn document(words: &[OsString], error: &clap::Error) {
     print(words, || problem(&error.to_string()));
 }
 
-/// The same of a command that has no document of its own for what went wrong; the error is still to be said.
+/// The same for an error, unless the command has delivered a document with it. The error is still to be printed.
 pub fn told(words: &[OsString], error: Error) -> Error {
     print(words, || session::problem(&error));
     error
 }
 
 fn print(words: &[OsString], problem: impl FnOnce() -> Problem) {
-    if asks_for_json(words) {
+    if asks_for_json(words) && !output::has_delivered() {
         // The error itself follows, and tells more than that nothing could be printed.
         let _ = output::print(&layout::json(&session::of_nothing(words, problem())));
     }

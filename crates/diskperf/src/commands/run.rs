@@ -31,7 +31,7 @@ use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices};
 use crate::judge;
 use crate::keeper::Keeper;
-use crate::layout::{self, OutputArguments, RunFormat};
+use crate::layout::{OutputArguments, RunFormat};
 use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
@@ -71,7 +71,7 @@ pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> 
 
 /// Says why nothing is run, before anything is planned.
 pub fn refuse(shown: &OutputArguments<RunFormat>, words: &[OsString], error: Error) -> Result<Exit, Error> {
-    check(shown, words)?;
+    shown.check()?;
     conclude(shown, &session::of_nothing(words, session::problem(&error)), Err(error))
 }
 
@@ -80,18 +80,8 @@ pub fn go_on(arguments: &RunArguments, words: &[OsString], resumed: Resumed) -> 
     go(arguments, words, Some(resumed))
 }
 
-/// Refuses a file that could not be written. The document that says so goes to standard output then.
-pub fn check(shown: &OutputArguments<RunFormat>, words: &[OsString]) -> Result<(), Error> {
-    shown.check().inspect_err(|error| {
-        if shown.layout() == RunFormat::Json {
-            // The error itself follows.
-            let _ = output::print(&layout::json(&session::of_nothing(words, session::problem(error))));
-        }
-    })
-}
-
 fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) -> Result<Exit, Error> {
-    if let Err(error) = check(&arguments.output, words) {
+    if let Err(error) = arguments.output.check() {
         resumed.into_iter().for_each(Resumed::abandon);
         return Err(error);
     }

@@ -63,6 +63,10 @@ fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
         Value::String(name) => match name.as_str() {
             "null" => Just(Value::Null).boxed(),
             "boolean" => any::<bool>().prop_map(Value::from).boxed(),
+            // The one pattern there is: that of the bytes of a name. Those of no UTF-8 are written so; others are text.
+            "string" if schema["pattern"].is_string() => proptest::collection::vec(0x80_u8..0xC0, 1..9)
+                .prop_map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+                .boxed(),
             "string" => any::<String>().prop_map(Value::from).boxed(),
             "number" => any::<f64>().prop_filter("JSON has no other", |n| n.is_finite()).prop_map(Value::from).boxed(),
             "integer" if schema["format"] == "uint32" => any::<u32>().prop_map(Value::from).boxed(),

@@ -26,7 +26,7 @@ use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
 use crate::cli::simulate::SimulateArguments;
 use crate::commands::conclusion::conclude;
-use crate::commands::run::{self, Results};
+use crate::commands::run::Results;
 use crate::commands::session::{document, info, problem};
 use crate::display::Display;
 use crate::error::Error;
@@ -55,7 +55,7 @@ const USUAL: Sizes =
 
 /// Runs the command.
 pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Error> {
-    run::check(&arguments.output, words)?;
+    arguments.output.check()?;
     let Some(name) = &arguments.machine else {
         arguments.output.deliver(&parts::list(Machine::all()))?;
         return Ok(Exit::Done);
