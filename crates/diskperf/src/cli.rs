@@ -218,15 +218,15 @@ enum Command {
     Resume(ResumeArguments),
     /// Delete stored runs from the results database.
     ///
-    /// All of them or none: a RUN that is unknown, or that a living process measures, is an error, and nothing is deleted.
-    /// What they held is overwritten in the file, and the file becomes smaller.
+    /// If a RUN is unknown or still running, diskperf deletes nothing. Deleted data are overwritten, and the database
+    /// shrinks.
     Delete(DeleteArguments),
     /// Find and remove what runs that are no more have left behind: those that were killed, and what --keep kept.
     ///
-    /// Private folders in directories; images that were given a name; file systems on devices, so that these can be used
-    /// again without --destroy-data, until the machine is started anew; queues that are still tuned. All of it is told by
-    /// marks that diskperf put there itself, and nothing by its name: what only looks alike stays, and what a run that
-    /// still goes on has made. Where files take no extended attributes, nothing is found.
+    /// Private folders in directories; kept images; file systems on devices, so that these can be used again without
+    /// --destroy-data, until the next boot; queues that are still tuned. diskperf recognises them by tags that it wrote.
+    /// Folders, images and half-made file systems without a tag are listed too, and removed only after a yes on a
+    /// terminal (--yes is not enough). What a running diskperf has made stays.
     Clean(CleanArguments),
     /// Print stored runs for other programs (json, csv) and other people (markdown).
     #[command(after_help = "Examples:\n  diskperf export last --format csv -o cells.csv\n  \

@@ -41,7 +41,7 @@ pub const LEAST_STACK: Bytes = Bytes::mib(1);
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("this program has rights that whoever started it has not: by setuid, setgid or capabilities of its file")]
+    #[error("diskperf runs with more rights than its user: by setuid, setgid or capabilities of its file")]
     Elevated,
     #[error("the stack is limited to {0}, and diskperf needs {LEAST_STACK}")]
     SmallStack(Bytes),
@@ -57,7 +57,7 @@ pub enum Error {
     IsADevice(PathBuf),
     #[error("{0} is no block device, and the preset device measures those")]
     NoDevice(String),
-    #[error("all of {device} would be overwritten, and nobody has said that it may be")]
+    #[error("this would overwrite all of {device}")]
     NotToBeOverwritten { device: String, identity: String },
     #[error("{option} means nothing with {preset}")]
     OnlyOfDevices { option: &'static str, preset: &'static str },
@@ -65,7 +65,7 @@ pub enum Error {
     NoPath,
     #[error("{} is a directory, and this needs a file", .0.shown())]
     IsADirectory(PathBuf),
-    #[error("{} is no regular file, and this needs one", .0.shown())]
+    #[error("{} is not a regular file", .0.shown())]
     NotAFile(PathBuf),
     #[error("{old} and {new} are one file, which would be emptied before it is read", old = .old.shown(), new = .new.shown())]
     SameFile { old: PathBuf, new: PathBuf },
@@ -117,11 +117,11 @@ pub enum Error {
     NoChoice,
     #[error("{} s are too short for {pairs} rounds, which take about {}", budget.as_secs_f64(), about(*needs))]
     ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
-    #[error("{word} is no command and no word that is explained")]
+    #[error("{word} is neither a command nor a help topic")]
     UnknownWord { word: String, near: Vec<String> },
     #[error("there is no command {word}, and no directory or device of that name here")]
     NoCommand { word: String, near: Vec<String> },
-    #[error("{0} is a command, and options of a command follow it")]
+    #[error("{0} is a command; put its options after it")]
     OptionsFirst(String),
     #[error(transparent)]
     Document(#[from] DocumentFault),
@@ -139,6 +139,8 @@ pub enum Error {
     AllFinished,
     #[error("the run {run} is held by process {pid}")]
     StillRuns { run: String, pid: i32, is_here: bool },
+    #[error("the run {run} is held by process {pid}")]
+    StillMeasured { run: String, pid: i32, is_here: bool },
     #[error("the run {run} was measured {elsewhere}")]
     Elsewhere { run: String, elsewhere: String, folder: PathBuf, command: Vec<OsString> },
     #[error("{refused}")]
@@ -211,8 +213,8 @@ pub enum Error {
     StillWriting { path: PathBuf, pid: i32 },
     #[error("no control, so that nothing shows whether losses are found: {0}")]
     NoControl(kernel::tuning::TuningFault),
-    #[error("nobody agreed to remove {0}")]
-    NotAgreed(String),
+    #[error("{things} {} not removed: not confirmed", if *count == 1 { "was" } else { "were" })]
+    NotAgreed { things: String, count: usize },
     #[error("cannot prepare for signals: {}", said(.0))]
     Signals(io::Error),
 }
@@ -284,10 +286,11 @@ impl Error {
             | Error::SmallDevice { .. }
             | Error::SameFile { .. }
             | Error::StillRuns { .. }
+            | Error::StillMeasured { .. }
             | Error::Elsewhere { .. }
             | Error::LogIsLost(_)
             | Error::StillWriting { .. }
-            | Error::NotAgreed(_)
+            | Error::NotAgreed { .. }
             | Error::NoRoom { .. }
             | Error::NoFiles { .. }
             | Error::NoRing(_)
@@ -352,7 +355,7 @@ impl Error {
             Error::NotAFile(_) => "a pipe, a socket or a device has no size; name a file".to_owned(),
             Error::SameFile { .. } => "name another file for the copy; nothing was touched".to_owned(),
             Error::Held => "run it again".to_owned(),
-            Error::Changed { .. } => "copy it while nobody writes to it".to_owned(),
+            Error::Changed { .. } => "copy it again when no program writes to it".to_owned(),
             Error::WouldOverwrite(_) => "diskperf writes to files only; name a file on that device".to_owned(),
             Error::WouldOverwriteLoop { device, .. } => {
                 format!("name another file; losetup --detach /dev/{device} lets this one go")
@@ -402,9 +405,12 @@ impl Error {
             Error::NowhereToStore => "name one: --store PATH, or DISKPERF_STORE".to_owned(),
             Error::NothingLeft(run) => format!("{} prints it", shell::on_store(&format!("show {run}"))),
             Error::AllFinished => format!("{} shows them", shell::on_store("list")),
-            Error::StillRuns { is_here: true, .. } => "wait until it ends; Ctrl-C there ends it early".to_owned(),
+            Error::StillRuns { is_here: true, .. } | Error::StillMeasured { is_here: true, .. } => "wait until it ends; Ctrl-C there ends it early".to_owned(),
             Error::StillRuns { is_here: false, .. } => {
                 "that process is in another container and cannot be seen from here; resume it there".to_owned()
+            }
+            Error::StillMeasured { is_here: false, .. } => {
+                "that process is in another container; wait until it ends".to_owned()
             }
             Error::Elsewhere { folder, command, .. } => {
                 format!("run it anew: cd {} && {}", shell::word(folder), shell::line(command))
@@ -442,7 +448,7 @@ impl Error {
                      {path} --check log`; the power of image:ext4 is cut by diskperf"
                 )
             }
-            Error::NotAgreed(_) => "nothing was removed; --yes says it beforehand".to_owned(),
+            Error::NotAgreed { .. } => "nothing was removed; use --yes to agree without being asked".to_owned(),
             Error::NothingLasts(_) => "name a directory on a disk".to_owned(),
             Error::LogIsLost(_) => "print to another machine: ssh HOST diskperf verify PATH --write > log".to_owned(),
             Error::NotVerified(_) => "name image:FSTYPE, or a directory with --write or --check".to_owned(),
@@ -474,7 +480,7 @@ impl Error {
                 // Its tag proves whose it is, which a path does not.
                 let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 let folder = shell::word(folder.unwrap_or(Path::new(".")));
-                format!("when it can be written to again: diskperf clean {folder} --yes")
+                format!("after the device is writable again, run: diskperf clean {folder} --yes")
             }
             Error::World(kernel::Fault::Memory(_)) => {
                 "ulimit -v, and the control groups of this process, say how much memory it may have".to_owned()

@@ -189,7 +189,12 @@ impl LoadSpec {
             return Err(fault("rounds", 0, "nothing would be measured", "take 1 or more"));
         }
         if let Some(rounds) = self.rounds.filter(|rounds| *rounds > MOST_ROUNDS) {
-            return Err(fault("rounds", rounds, format!("there are at most {MOST_ROUNDS}"), "take fewer"));
+            return Err(fault(
+                "rounds",
+                rounds,
+                format!("at most {} rounds", report::whole(u64::from(MOST_ROUNDS))),
+                "take fewer",
+            ));
         }
         let (sync, fsync) = self.waits(pattern)?;
         Ok(Load {

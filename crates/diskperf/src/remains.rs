@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kernel::name::Shown;
 use kernel::tuning::{self, restore_left, restore_left_of};
 use kernel::{left_volumes_of, remove_left};
 
@@ -15,7 +16,7 @@ pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<(
     let mut outcome = Ok(());
     for folder in folders {
         match remove_left(&folder, run) {
-            Ok(removed) => removed.iter().for_each(|path| remark!("removed {}, which {run} had left", path.display())),
+            Ok(removed) => removed.iter().for_each(|path| remark!("removed {}, left by {run}", path.shown())),
             Err(fault) => outcome = Err(fault.into()),
         }
     }
@@ -24,7 +25,7 @@ pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<(
 
 /// The same of devices and queues alone, whose notes tell whether the process still runs.
 pub fn release(run: &str) -> Result<(), Error> {
-    let waits = |node: &Path| remark!("waiting for mkfs, which {run} has started on {}", node.display());
+    let waits = |node: &Path| remark!("waiting for the mkfs that {run} started on {}", node.shown());
     let mut outcome = Ok(());
     // Without notes nothing was made, or nothing can be known again.
     for volume in left_volumes_of(run, waits).unwrap_or_default() {
@@ -35,7 +36,7 @@ pub fn release(run: &str) -> Result<(), Error> {
         match erased {
             Ok(volume) => {
                 let (file_system, node, pid) = (&volume.file_system, volume.node(), volume.pid);
-                remark!("erased the {file_system} on {}, which process {pid} of {run} had left", node.display());
+                remark!("erased the {file_system} on {}, left by {run} (process {pid})", node.shown());
             }
             Err(error) => outcome = Err(error),
         }
@@ -53,8 +54,10 @@ pub fn restore_queues() {
 fn say(restored: Vec<tuning::Left>) {
     for left in restored {
         match left.outcome {
-            Ok(()) => remark!("restored the queue of {}, which process {} had left tuned", left.disk, left.pid),
-            Err(fault) => remark!("process {} had left {} tuned: {fault}", left.pid, left.disk),
+            Ok(()) => remark!("restored the queue of {}, left tuned by process {}", left.disk, left.pid),
+            Err(fault) => {
+                remark!("cannot restore the queue of {}, left tuned by process {}: {fault}", left.disk, left.pid)
+            }
         }
     }
 }

@@ -12,7 +12,8 @@ use units::Nanos;
 
 use crate::error::Error;
 
-/// Set by the signals that stop a command, in a command that listens to them.
+/// Set by the signals that stop a command, in a command that listens to them. Not the flag of a [`Stop`]: a timer sets
+/// that one too, and results that then wait for the reader of a FIFO must still end by a signal, and by nothing else.
 static TOLD: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Whether a signal told this process to stop. A command that does not listen is ended by the signal itself.

@@ -118,13 +118,13 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
     // Nobody is there to be asked.
     let ended = diskperf(here, &["clean", "."]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(3), expected.as_str()));
-    assert!(ended.err.contains("nobody agreed to remove this") && ended.err.contains("hint: "), "{}", ended.err);
+    assert!(ended.err.contains("this was not removed: not confirmed") && ended.err.contains("hint: "), "{}", ended.err);
     assert_eq!(names_in(here), before);
     let ended = diskperf(here, &["clean", ".", "--yes"]);
     let path = |name: &str| here.canonicalize().expect("a path").join(name).display().to_string();
     let stays = format!(
-        "{} stays: it has no tag of diskperf; name it to be asked on a terminal\n\
-         {} stays: it has no tag of diskperf; clean asks for it on a terminal\n",
+        "{0} stays: it has no diskperf tag; run diskperf clean {0} on a terminal to remove it\n\
+         {1} stays: it has no diskperf tag; clean asks about it on a terminal\n",
         path(&others[1]),
         path(&others[0])
     );
@@ -158,7 +158,7 @@ fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
     for arguments in [&["."][..], &[".", "--yes"], &[".", "--dry-run"], &["diskperf-ext4.img", "--yes"]] {
         let ended = diskperf(here, &[&["clean"], arguments].concat());
         assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
-        assert!(ended.err.contains("it has no tag of diskperf"), "{}", ended.err);
+        assert!(ended.err.contains("it has no diskperf tag"), "{}", ended.err);
         assert_eq!(names_in(here), before);
     }
     for (arguments, typed) in [(&["."][..], "n\n"), (&[".", "--yes"], "\n"), (&[".", "--dry-run"], "y\n")] {
@@ -201,11 +201,11 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_a_yes_on_a_terminal_only() 
     drop(bytes);
     let ended = disk.clean();
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
-    assert!(ended.err.contains(&format!("{} stays: it has no tag of diskperf", disk.node())), "{}", ended.err);
+    assert!(ended.err.contains(&format!("{} stays: it has no diskperf tag", disk.node())), "{}", ended.err);
     assert!(!disk.holds_nothing());
     let ended = clean_typing(disk.folder.path(), &[disk.node()], "y\n");
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert!(ended.out.contains("maybe a part of the ext4 that process "), "{}", ended.out);
+    assert!(ended.out.contains("possibly an unfinished ext4 of process "), "{}", ended.out);
     assert!(disk.holds_nothing(), "{}", ended.err);
 }
 

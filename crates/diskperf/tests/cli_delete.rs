@@ -104,7 +104,7 @@ fn one_that_is_unknown_keeps_all_and_nobody_there_is_no_yes() {
         (&["delete", &*runs[0], "xyzzy", &*runs[1], "--yes"][..], 2, "there is no run xyzzy"),
         (&["delete", "", "--yes"], 2, "2 runs begin with"),
         (&["delete", "--yes"], 2, "<RUN>"),
-        (&["delete", &*runs[0]], 3, &*format!("nobody agreed to remove {}", runs[0])),
+        (&["delete", &*runs[0]], 3, &*format!("{} was not removed: not confirmed", runs[0])),
     ] {
         let ended = diskperf(here, words);
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{words:?}: {}", ended.err);
@@ -154,7 +154,7 @@ fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
     assert_eq!(listed(here), [old.as_str(), &run]);
     let deleted = diskperf(here, &["delete", &old, "--yes"]);
     assert_eq!(deleted.status, Some(0), "{}", deleted.err);
-    assert!(deleted.err.contains("stays as large as it is while another run"), "{}", deleted.err);
+    assert!(deleted.err.contains("was not shrunk because another run"), "{}", deleted.err);
     // What is free is overwritten, not only forgotten.
     soon("what was deleted is overwritten", || !holds(&here.join(STORE), NAME));
     assert!(measuring.0.try_wait().expect("whether it ended").is_none(), "it goes on");

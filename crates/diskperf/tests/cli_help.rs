@@ -85,7 +85,7 @@ fn a_word_that_nobody_knows_has_near_matches() {
     {
         let ended = diskperf(Path::new("/"), &["help", word]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
-        assert!(ended.err.contains(&format!("error: {word} is no command")), "{}", ended.err);
+        assert!(ended.err.contains(&format!("error: {word} is neither a command nor a help topic")), "{}", ended.err);
         assert!(ended.err.contains("hint: ") && ended.err.contains(near), "{}", ended.err);
     }
 }
@@ -216,7 +216,7 @@ const CALLS: &[Call] = &[
     (&["resume", "--store", KILLED], 0, &["write_8192"], &["stored as "]),
     (&["resume", "--store", "runs.sqlite"], 2, &[], &["every stored run is finished", "hint: "]),
     (&["delete", "xyzzy", "--yes", "--store", "runs.sqlite"], 2, &[], &["there is no run xyzzy", "hint: "]),
-    (&["delete", "last", "--store", "runs.sqlite"], 3, &[], &["nobody agreed", "hint: "]),
+    (&["delete", "last", "--store", "runs.sqlite"], 3, &[], &["was not removed: not confirmed", "hint: "]),
     (&["delete", "last", "--yes", "--store", "runs.sqlite"], 0, &["deleted ", "smoke"], &[]),
     (&["import", "missing.fio"], 2, &[], &["there is no missing.fio", "hint: "]),
     (&["import", FIO, "-o", "mine.toml"], 0, &[], &["filename=/data/x: not taken"]),

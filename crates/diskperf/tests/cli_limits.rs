@@ -274,7 +274,7 @@ fn the_results_of_simulations_are_counted_before_memory_is_asked_for() {
     refused(&[&simulate[..], &["--phases", "4294967295"]].concat(), "not a whole number from 1 to 10000");
     refused(&[&simulate[..], &["--threads", "4294967295"]].concat(), "not a whole number from 1 to 1024");
     let sweep = ["--phases", "10000", "--sweep", "controller.buffer_sectors=1..50+1"];
-    refused(&[&simulate[..], &sweep].concat(), "the results of 1000000 at most are kept");
+    refused(&[&simulate[..], &sweep].concat(), "simulations; the limit is 1,000,000");
     refused(&["paper", "vaxmix", "--phases", "4294967295"], "not a whole number from 1 to 10000");
 }
 

@@ -252,8 +252,8 @@ fn nothing_is_overwritten_without_leave() {
     let disk = Disk::new(8 * MIB);
     let write = ["run", "device", disk.text(), "--write"];
     let with = |said: &[&'static str]| [&write[..], said].concat();
-    // Nothing is on it, and still nobody has said so.
-    let words = ["all of ", "nobody has said that it may be", "hint: ", "--destroy-data --confirm '8 MiB'"];
+    // It is blank, and still --destroy-data is needed.
+    let words = ["this would overwrite all of ", "hint: ", "--destroy-data --confirm '8 MiB'"];
     refuses(&disk, 3, &write, &words);
     refuses(&disk, 3, &with(&["--dry-run"]), &words);
     refuses(&disk, 3, &with(&["--destroy-data"]), &["nobody has said which device is meant, by its size", "hint: "]);

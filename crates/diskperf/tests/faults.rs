@@ -243,9 +243,9 @@ fn a_file_that_may_not_be_so_large() {
     let program = program();
     let words = ["--fsize=1048576", text(&program), "run", "smoke", "--json", "--size", "2MiB", "--only", "commit"];
     let ended = testkit::run(Path::new("prlimit"), folder.path(), &[&words[..], &["--only", "write_8192"]].concat());
-    let document = failed(&ended, ".", "write_8192", "write", "may not be as large");
+    let document = failed(&ended, ".", "write_8192", "write", "file too large");
     kept(&cells(&document, ".", "commit"), 2);
-    void(&cells(&document, ".", "write_8192"), &["may not be as large"]);
+    void(&cells(&document, ".", "write_8192"), &["file too large"]);
     assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
@@ -340,9 +340,9 @@ fn stale_content() {
     disk.file.turn(0..u64::MAX, Bad::Lost);
     let [good, bad] = disk.targets();
     let ended = smoke(Path::new("/"), &[&good, &bad, "--rounds", "1", "--only", "write_8192", "--only", "smallfb"]);
-    let document = failed(&ended, "bad", "write_8192", "write", "not what was written there");
+    let document = failed(&ended, "bad", "write_8192", "write", "the data read differ from the data written");
     kept(&cells(&document, "good", ""), 1);
-    void(&cells(&document, "bad", ""), &["not what was written there"]);
+    void(&cells(&document, "bad", ""), &["the data read differ from the data written"]);
     assert_eq!(disk.folders(), [""; 0]);
 }
 
@@ -357,7 +357,7 @@ fn a_cable_pulled() {
     let ended = smoke(Path::new("/"), &[&good, &bad, "--rounds", "3", "--only", "commit", "--only", "write_8192"]);
     let document = failed(&ended, "bad", "commit", "commit", "");
     kept(&cells(&document, "good", ""), 3);
-    void(&cells(&document, "bad", ""), &["input/output error", "can only be read", "Input/output", "Read-only"]);
+    void(&cells(&document, "bad", ""), &["input/output error", "read-only file system", "Input/output", "Read-only"]);
 }
 
 #[test]
@@ -373,13 +373,13 @@ fn a_file_system_gone_read_only() {
     let (document, problem) = failure(&ended, "bad", "commit");
     assert!(problem["phase"].is_null() || problem["phase"] == "commit", "{problem:#}");
     kept(&cells(&document, "good", ""), 20);
-    void(&cells(&document, "bad", ""), &["can only be read", "Read-only file system"]);
+    void(&cells(&document, "bad", ""), &["read-only file system", "Read-only file system"]);
     // diskperf names the folder that it cannot remove any more.
     let [left] = &disk.folders()[..] else { panic!("{:?}", disk.folders()) };
     let said = format!("cannot remove the private folder {}: Read-only file system", disk.mount.join(left).display());
     assert!(ended.err.contains(&said), "{said}: {}", ended.err);
     // The hint is a command that removes it, once the disk is well again.
-    let hint = ended.err.lines().find_map(|line| line.split_once("hint: when it can be written to again: "));
+    let hint = ended.err.lines().find_map(|line| line.split_once("hint: after the device is writable again, run: "));
     let hint = hint.unwrap_or_else(|| panic!("no hint: {}", ended.err)).1;
     let words = shlex::split(hint).expect("words");
     assert_eq!(words[0], "diskperf");

@@ -376,7 +376,7 @@ fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     // It may have been killed between two programs, or another run may have begun before ours.
     if ended.err.contains(&format!("the queue of {}", device.name)) {
-        let said = format!("restored the queue of {}, which process {pid} had left tuned", device.name);
+        let said = format!("restored the queue of {}, left tuned by process {pid}", device.name);
         assert!(ended.err.contains(&said), "{}", ended.err);
     }
     assert_eq!(attribute(device, "read_ahead_kb"), before);

@@ -226,7 +226,7 @@ fn a_file_that_holds_something_else_voids_the_cell() {
     let hit = (0..ATTEMPTS).map(|_| run_while_somebody_writes()).find(|ended| ended.status != Some(0));
     let document = ended_with(&hit.expect("a file that holds something else"), 1);
     let altered = cells(&document).iter().filter(|cell| {
-        mark(cell, "error").is_some_and(|text| text.contains("what is there is not what was written there"))
+        mark(cell, "error").is_some_and(|text| text.contains("the data read differ from the data written"))
     });
     let mut count = 0;
     for cell in altered {

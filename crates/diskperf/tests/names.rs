@@ -236,15 +236,15 @@ fn a_run_that_was_killed_is_gone_on_with_where_it_was() {
         folder.path(),
         &[OsStr::new("run"), "smoke".as_ref(), "sim:flat".as_ref(), "--store".as_ref(), store.as_ref()],
     );
-    // A kill may come when nothing is left to be done: then another run is killed.
-    while !is_listed(folder.path(), &store, "killed") {
+    // A kill may come when nothing is left to be done, or no folder is left: then another run is killed.
+    while !is_listed(folder.path(), &store, "killed") || names_in(&path).is_empty() {
         let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
         command.args(["run", "smoke"]).arg(&path).args(["--rounds", "3", "--json", "--store"]).arg(&store);
         command.current_dir(&path);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
         let mut running = testkit::Running(child);
-        while running.0.try_wait().expect("whether it ended").is_none() && !is_listed(folder.path(), &store, "running")
-        {
+        let is_under_way = || is_listed(folder.path(), &store, "running") && !names_in(&path).is_empty();
+        while running.0.try_wait().expect("whether it ended").is_none() && !is_under_way() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }
@@ -252,6 +252,8 @@ fn a_run_that_was_killed_is_gone_on_with_where_it_was() {
     let found = document(&resumed);
     assert_eq!((&found["run"]["command"][3], &found["cells"][0]["target"]), (&bytes(&path), &bytes(&path)));
     assert!(names_in(&path).is_empty(), "what the killed run left is removed");
+    let is_told = |line: &str| line.contains("removed ") && line.contains(ESCAPED) && line.contains(", left by ");
+    assert!(resumed.err.lines().any(is_told), "{}", resumed.err);
 }
 
 /// Runs a tool that must do its work.

@@ -113,7 +113,7 @@ fn names_that_cannot_be_written_are_refused_with_a_hint() {
         ("file/below", 1, "cannot write file/below: Not a directory"),
         ("/dev/diskperf-no-such-device", 2, "there is no device /dev/diskperf-no-such-device; nothing was created"),
         ("astray", 2, "there is no device /dev/diskperf-no-such-device; nothing was created"),
-        ("socket", 2, "socket is no regular file"),
+        ("socket", 2, "socket is not a regular file"),
         (&long, 1, "File name too long"),
     ] {
         let ended = diskperf(folder.path(), &["simulate", "-o", name]);

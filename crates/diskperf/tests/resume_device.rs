@@ -231,7 +231,7 @@ fn killed_during_mkfs() {
     let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
     command.args(["resume", "--store"]).arg(bench.store()).current_dir(bench.here());
     let resumed = testkit::terminal::watch(command, 200);
-    soon("it waits for mkfs", || resumed.said().contains("waiting for mkfs"));
+    soon("it waits for mkfs", || resumed.said().contains("waiting for the mkfs that "));
     signal(mkfs, Signal::CONT);
     let ended = resumed.end();
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
@@ -340,8 +340,7 @@ fn killed_while_tuned_and_where_the_run_cannot_go_on() {
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     let (node, run) = (bench.disk.text(), bench.run());
     assert!(ended.err.contains("error: there is no second"), "{}", ended.err);
-    assert!(ended.err.contains(&format!("erased the ext4 on {node}, which process ")), "{}", ended.err);
-    assert!(ended.err.contains(&format!(" of {run} had left")), "{}", ended.err);
+    assert!(ended.err.contains(&format!("erased the ext4 on {node}, left by {run} (process ")), "{}", ended.err);
     assert_eq!(bench.disk.device.attribute(attribute), before);
     bench.is_clean();
     // Once it is there again, the run can be finished all the same.

@@ -69,7 +69,7 @@ fn borrowed_rights_are_refused_before_anything_is_done() {
     testkit::copy_of_program(&program(), &copy);
     let refuses = |ended: &Ended, how: &str| {
         assert_eq!(ended.status, Some(3), "{how}: {}", ended.err);
-        assert!(ended.err.starts_with("error: this program has rights that whoever started it has not"), "{how}");
+        assert!(ended.err.starts_with("error: diskperf runs with more rights than its user"), "{how}");
         assert!(ended.err.contains("hint: take them from the file"), "{how}: {}", ended.err);
         assert_eq!(names_in(folder.path()), ["diskperf"], "{how}");
     };
@@ -329,8 +329,8 @@ fn what_has_no_end_is_not_read_to_its_end() {
     let large = folder.path().join("large.toml");
     File::create(&large).and_then(|file| file.set_len(1 << 40)).expect("a file with nothing in it");
     for (machine, why) in [
-        ("./pipe.toml", "it is no regular file"),
-        ("/dev/zero", "it is no regular file"),
+        ("./pipe.toml", "it is not a regular file"),
+        ("/dev/zero", "it is not a regular file"),
         ("./large.toml", "larger than"),
     ] {
         for arguments in [
@@ -344,7 +344,7 @@ fn what_has_no_end_is_not_read_to_its_end() {
         }
     }
     for (file, why) in
-        [("pipe.toml", "is empty"), ("/dev/zero", "is no regular file"), ("large.toml", "is larger than")]
+        [("pipe.toml", "is empty"), ("/dev/zero", "is not a regular file"), ("large.toml", "is larger than")]
     {
         for command in ["show", "explain"] {
             let path = folder.path().join(file);

@@ -48,8 +48,8 @@ fn sizes_are_powers_of_two_as_in_fio_and_of_ten_as_in_si() {
     assert_eq!(of_job["cells"][0]["parameters"]["buffer_bytes"], json!(8192));
     for (size, words) in [
         ("4kb", ["ambiguous unit kb", "KiB (powers of 1024)", "kB (powers of 1000)"]),
-        ("99999999999999999999", ["more bytes than 64 bits can count"; 3]),
-        ("99999999T", ["more bytes than 64 bits can count"; 3]),
+        ("99999999999999999999", ["size too large (more than 64 bits)"; 3]),
+        ("99999999T", ["size too large (more than 64 bits)"; 3]),
         ("4q", ["unknown unit of size", "KiB", "kB"]),
     ] {
         let refused = diskperf(here, &["io", "randread", "sim:flat", "--size", size]);

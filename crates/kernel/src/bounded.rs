@@ -38,7 +38,7 @@ pub fn text(path: &Path, most: Bytes) -> io::Result<String> {
 fn whole(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {most}"));
     bytes(file, most)?.ok_or_else(too_large)
@@ -73,7 +73,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
         for path in [&pipe, Path::new("/dev/zero"), folder.path()] {
-            assert_eq!(text(path, Bytes(4)).expect_err("no file").to_string(), "it is no regular file", "{path:?}");
+            assert_eq!(text(path, Bytes(4)).expect_err("no file").to_string(), "it is not a regular file", "{path:?}");
         }
         assert_eq!(open(&pipe).and_then(|pipe| bytes(pipe, Bytes(4))).expect("it ends"), Some(Vec::new()));
         assert_eq!(text(&folder.path().join("none"), Bytes(4)).expect_err("none").kind(), ErrorKind::NotFound);

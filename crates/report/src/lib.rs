@@ -33,7 +33,7 @@ pub use grid::Page;
 pub use header::aged;
 pub use markdown::markdown;
 pub use names::cell_names;
-pub use numbers::{RUNS, significant};
+pub use numbers::{RUNS, significant, whole};
 pub use rows::first_figure;
 use stats::Document;
 

@@ -290,7 +290,7 @@ fn give(file: &File, owner: Option<Owner>) -> io::Result<()> {
 fn check_header(path: &Path, steps: &[M]) -> Result<(), StoreError> {
     let foreign = |what: &str| Err(StoreError::Foreign { path: path.to_owned(), what: what.to_owned() });
     let file = match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => return foreign("it is no regular file"),
+        Ok(metadata) if !metadata.is_file() => return foreign("it is not a regular file"),
         Ok(_) => File::open(path),
         Err(error) => Err(error),
     };

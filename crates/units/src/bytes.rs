@@ -69,7 +69,7 @@ impl fmt::Display for ParseBytesError {
             ParseBytesError::Unit => {
                 f.write_str("unknown unit of size; use k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), or kB, MB, GB, TB (powers of 1000)")
             }
-            ParseBytesError::TooLarge => f.write_str("more bytes than 64 bits can count"),
+            ParseBytesError::TooLarge => f.write_str("size too large (more than 64 bits)"),
         }
     }
 }

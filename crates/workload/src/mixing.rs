@@ -83,8 +83,8 @@ impl fmt::Display for BadMix {
             BadMix::TooManySizes => write!(f, "more than {MOST_MIXED} sizes"),
             BadMix::Share(text) => write!(
                 f,
-                "{text:?} is no share; reads and near are percent, as in 66.7, and hot=60/10 has 60 % of the accesses in \
-                 10 % of the file"
+                "{text:?} is not a percentage; reads and near are percent, as in 66.7, and hot=60/10 sends 60 % of the \
+                 accesses to 10 % of the file"
             ),
             BadMix::NoPart(text) => {
                 write!(f, "hot={text}: the hot part of the file is empty; take at least 0.1 %, as in hot=60/10")

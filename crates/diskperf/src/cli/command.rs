@@ -86,10 +86,10 @@ impl CommandArguments {
 /// How long a command may take.
 fn parse_timeout(text: &str) -> Result<Nanos, String> {
     if text.starts_with('-') {
-        return Err("no time is less than none".to_owned());
+        return Err("a time cannot be negative".to_owned());
     }
     if text == "0" {
-        return Err("no command ends in no time; without --timeout it takes as long as it takes".to_owned());
+        return Err("0 is not a timeout; leave out --timeout for no limit".to_owned());
     }
     parse_time(text).map_err(|error| error.to_string())
 }

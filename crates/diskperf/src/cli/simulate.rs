@@ -36,7 +36,7 @@ pub struct SimulateArguments {
     /// Only this program of the preset; can be given more than once.
     #[arg(long = "program", value_name = "NAME")]
     pub programs: Vec<String>,
-    /// Each figure is the mean of so many runs, each from another way for the platters to stand, spread evenly.
+    /// Simulate N rotational positions of the platters and print the mean.
     #[arg(long, value_name = "N", default_value = "10", allow_negative_numbers = true, value_parser = parse_phases)]
     pub phases: NonZeroU32,
     /// The size of large files, as in 4MiB.
@@ -45,7 +45,7 @@ pub struct SimulateArguments {
     /// The seed of everything that jitters.
     #[arg(long, default_value = "1983")]
     pub seed: u64,
-    /// How many simulations go on side by side; changes no figure. One for each processor, if nothing is said.
+    /// Simulations to run in parallel [default: one per processor]. Does not change results.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
     /// Draw what every part did in the first run into FILE: a trace for chrome://tracing or Perfetto where its name

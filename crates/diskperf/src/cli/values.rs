@@ -129,7 +129,7 @@ pub fn parse_phases(text: &str) -> Result<NonZeroU32, String> {
 /// address space for its stack.
 const MOST_THREADS: u32 = 1024;
 
-/// How many simulations go on side by side.
+/// How many simulations run in parallel.
 pub fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     Ok(whole(text, MOST_THREADS)?.try_into().expect("as few as that"))
 }

@@ -40,7 +40,7 @@ pub struct ChooseArguments {
     /// End by then, decided or not.
     #[arg(long, value_name = "TIME", default_value = "5min", allow_negative_numbers = true, value_parser = parse_time)]
     pub budget: Nanos,
-    /// End after so many rounds, decided or not; six at least.
+    /// Stop after N rounds, decided or not (at least 6).
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,

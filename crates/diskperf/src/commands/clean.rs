@@ -31,6 +31,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::output;
 use crate::runs::{StoreArguments, is_alive};
+use crate::shell;
 use crate::target::{TargetArgument, TargetKind};
 
 /// What `diskperf clean` takes.
@@ -83,7 +84,7 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
     if arguments.dry_run || !consent::can_ask() {
         let untagged = std::mem::take(&mut found.untagged);
         let stays = untagged.iter().map(|thing| {
-            format!("{} stays: it has no tag of diskperf; clean asks for it on a terminal", thing.path().shown())
+            format!("{} stays: it has no diskperf tag; clean asks about it on a terminal", thing.path().shown())
         });
         found.stays.extend(stays);
     }
@@ -98,17 +99,18 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
     let mut exit = Exit::Done;
     if !found.goes.is_empty() {
         // 5
-        let counted = counted(found.goes.len());
-        if !arguments.yes && !consent::agrees(&format!("remove {counted}? [y/N] ")) {
-            return Err(Error::NotAgreed(counted));
+        let count = found.goes.len();
+        let things = if count == 1 { "this".to_owned() } else { format!("these {count}") };
+        if !arguments.yes && !consent::agrees(&format!("remove {things}? [y/N] ")) {
+            return Err(Error::NotAgreed { things, count });
         }
         exit = remove(&found.goes);
     }
     if !found.untagged.is_empty() {
         // 6
         list(&found.untagged)?;
-        let counted = counted(found.untagged.len());
-        if consent::agrees(&format!("no tag proves that diskperf made {counted}; remove all the same? [y/N] ")) {
+        let (these, them) = if found.untagged.len() == 1 { ("this", "it") } else { ("these", "them") };
+        if consent::agrees(&format!("diskperf may not have made {these} (no tag). Remove {them} anyway? [y/N] ")) {
             exit = if remove(&found.untagged) == Exit::Done { exit } else { Exit::Failed };
         }
     }
@@ -120,10 +122,6 @@ fn list(things: &[Thing]) -> Result<(), Error> {
     let mut lines: Vec<String> = things.iter().map(|thing| thing.line() + "\n").collect();
     lines.sort();
     output::print(&lines.concat())
-}
-
-fn counted(things: usize) -> String {
-    if things == 1 { "this".to_owned() } else { format!("these {things}") }
 }
 
 /// What was named; nothing where all is meant.
@@ -245,8 +243,10 @@ impl Found {
     }
 
     fn add_untagged(&mut self, untagged: Untagged, is_named: bool) {
-        let kept = (untagged.kind == Kind::Image && !is_named)
-            .then(|| "it has no tag of diskperf; name it to be asked on a terminal".to_owned());
+        let kept = (untagged.kind == Kind::Image && !is_named).then(|| {
+            let path = shell::word(&untagged.path);
+            format!("it has no diskperf tag; run diskperf clean {path} on a terminal to remove it")
+        });
         match kept.or_else(|| untagged.obstacle()) {
             Some(why) => self.stays.push(format!("{} stays: {why}", untagged.path.shown())),
             None => self.untagged.push(Thing::Untagged(untagged)),
@@ -285,17 +285,17 @@ impl Found {
                     }
                 }
             }
-            Err(error) => self.stays.push(format!("what was noted of devices cannot be read: {}", said(&error))),
+            Err(error) => self.stays.push(format!("cannot read the notes about devices: {}", said(&error))),
         }
         match tuning::left() {
             Ok(queues) => {
                 let queues = queues.into_iter().filter(|(disk, _)| is_wanted(&node_of(disk)));
                 self.goes.extend(queues.map(|(disk, pid)| Thing::Queue(disk, pid)));
             }
-            Err(fault) => self.stays.push(format!("what was noted of queues cannot be read: {fault}")),
+            Err(fault) => self.stays.push(format!("cannot read the notes about queues: {fault}")),
         }
         if let Some(folder) = kernel::hidden_notes() {
-            self.stays.push(format!("{}: what runs of root have noted can be seen by root only", folder.shown()));
+            self.stays.push(format!("{}: only root can read the notes of root's runs", folder.shown()));
         }
     }
 }
@@ -355,7 +355,7 @@ impl Thing {
             Thing::Untagged(Untagged { kind: Kind::Image, .. }) => "image without a tag".to_owned(),
             Thing::Untagged(_) => "folder without a tag".to_owned(),
             Thing::Volume(volume) if !volume.has_tag() => {
-                format!("maybe a part of the {} that process {} began to make", volume.file_system, volume.pid)
+                format!("possibly an unfinished {} of process {}", volume.file_system, volume.pid)
             }
             Thing::Volume(volume) => format!("{} made by process {}", volume.file_system, volume.pid),
             Thing::Queue(_, pid) => format!("tuned by process {pid}"),

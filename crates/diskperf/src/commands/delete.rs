@@ -24,7 +24,7 @@ pub struct DeleteArguments {
     /// A stored run: its id, the beginning of one, or last.
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
-    /// Delete without asking. Needed where nobody can be asked.
+    /// Delete without asking. Required without a terminal.
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -50,13 +50,13 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
         if let Ok(process) = run.holder.parse::<Incarnation>()
             && process.lives()
         {
-            return Err(Error::StillRuns { run: run.id.clone(), pid: process.pid, is_here: process.can_be_seen() });
+            return Err(Error::StillMeasured { run: run.id.clone(), pid: process.pid, is_here: process.can_be_seen() });
         }
     }
     // 3
     let names = runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>().join(", ");
     if !arguments.yes && !consent::agrees(&format!("delete {names}? [y/N] ")) {
-        return Err(Error::NotAgreed(names));
+        return Err(Error::NotAgreed { things: names, count: runs.len() });
     }
     // What they left behind is found through the store only as long as they are in it.
     let left: Vec<_> =
@@ -67,13 +67,13 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     }
     for left in left.into_iter().flatten() {
         let folder = shell::word(&left.folder);
-        remark!("what that killed run left is not looked for any more: cd {folder} && diskperf clean finds it there");
+        remark!("the killed run may have left files: cd {folder} && diskperf clean");
     }
     // 4
     if store.holders()?.iter().any(|holder| is_alive(holder)) {
-        remark!("the file stays as large as it is while another run is measured into it; later runs use the space");
+        remark!("the database was not shrunk because another run is writing to it; later runs reuse the space");
     } else if let Err(error) = store.shrink() {
-        remark!("the file stays as large as it is: {error}; later runs use the space");
+        remark!("the database was not shrunk: {error}; later runs reuse the space");
     }
     Ok(Exit::Done)
 }

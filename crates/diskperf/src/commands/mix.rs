@@ -19,7 +19,7 @@ pub struct MixArguments {
     /// What vaxmix draws accesses from, in the place of its own two mixes.
     ///
     /// As in sizes=512B:1+8KiB:4,reads=67. Of sizes, how large accesses are and how often each comes beside the others; of
-    /// reads, how many percent read. hot=60/10 has 60 % of the accesses in the first 10 % of the file, near=20 has 20 %
+    /// reads, how many percent read. hot=60/10 sends 60 % of the accesses to the first 10 % of the file, near=20 has 20 %
     /// within 64 KiB of the one before. rate=50 runs it once more with 50 begun in a second, which gives response times.
     /// What is left out is that of uniform_mix.
     #[arg(long, value_name = "MIX")]

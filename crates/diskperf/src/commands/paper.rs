@@ -23,8 +23,8 @@ pub struct PaperArguments {
     /// Which: T1 to T5 and D1, D2 (all tables, where nothing is named), questions or Q1 to Q8, claims, vaxmix.
     #[arg(value_name = "PART")]
     parts: Vec<String>,
-    /// Each figure of vaxmix is the mean of so many runs, each from another way for the platters to stand; 10 where not
-    /// given. The tables, questions and claims have 10, with which they were fitted.
+    /// Simulate N rotational positions of the platters for vaxmix and print the mean [default: 10]. The tables, questions
+    /// and claims always use 10, with which they were fitted.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_phases)]
     phases: Option<NonZeroU32>,
     #[command(flatten)]

@@ -109,9 +109,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
         output::deliver(&text, arguments.file.as_deref())?;
         if arguments.format == ReportFormat::Html && text.len() > html::LARGEST {
             let (bytes, most) = (Bytes(text.len() as u64), Bytes(html::LARGEST as u64));
-            remark!(
-                "the page is of {bytes}, more than the {most} that are easily sent: fewer runs or targets make it less"
-            );
+            remark!("the page has {bytes}; many mail servers refuse more than {most}");
         }
         if let Some(path) = arguments.file.as_ref().filter(|_| !is_printed) {
             remark!("wrote {}", path.shown());

@@ -117,3 +117,12 @@ fn every_command_that_a_hint_names_can_be_typed() {
     assert_eq!(refused, [""; 0]);
     assert!(count >= 30, "{count}");
 }
+
+/// A run in another container can be resumed there, but `delete` has to wait for it.
+#[test]
+fn what_to_do_about_a_run_in_another_container_depends_on_the_command() {
+    let (run, pid, is_here) = ("bzkv-261122".to_owned(), 7, false);
+    let hints = [Error::StillRuns { run: run.clone(), pid, is_here }, Error::StillMeasured { run, pid, is_here }]
+        .map(|error| error.hint().expect("a hint"));
+    assert!(hints[0].ends_with("resume it there") && hints[1].ends_with("wait until it ends"), "{hints:?}");
+}

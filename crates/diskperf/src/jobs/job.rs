@@ -128,7 +128,9 @@ impl Job {
             return Err(head.bad("rounds", "nothing would be measured", "take 1 or more").into());
         }
         if rounds.is_some_and(|rounds| rounds > MOST_ROUNDS) {
-            return Err(head.bad("rounds", format!("there are at most {MOST_ROUNDS}"), "take fewer").into());
+            return Err(head
+                .bad("rounds", format!("at most {} rounds", report::whole(u64::from(MOST_ROUNDS))), "take fewer")
+                .into());
         }
         let missing = || JobFault::Missing {
             at: text.spot(0..0),

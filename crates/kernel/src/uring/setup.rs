@@ -45,7 +45,7 @@ impl fmt::Display for NoRing {
             NoRing::Missing => f.write_str("this kernel has no io_uring"),
             NoRing::Forbidden => f.write_str("io_uring is forbidden here, by kernel.io_uring_disabled or by a sandbox"),
             NoRing::TooOld => f.write_str("the io_uring of this kernel is older than that of Linux 5.11"),
-            NoRing::Errno(number) => write!(f, "io_uring cannot be had: {}", Said(*number)),
+            NoRing::Errno(number) => write!(f, "cannot set up io_uring: {}", Said(*number)),
         }
     }
 }

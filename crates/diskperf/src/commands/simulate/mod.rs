@@ -147,10 +147,9 @@ fn carry_out(
     let preset = arguments.preset;
     let runs = alternatives.len().saturating_mul(arguments.phases.get() as usize);
     if runs > MOST_RUNS {
-        let why = format!(
-            "{} rows of so many runs are {runs}, and the results of {MOST_RUNS} at most are kept",
-            alternatives.len()
-        );
+        let [rows, each, all, most] = [alternatives.len(), arguments.phases.get() as usize, runs, MOST_RUNS]
+            .map(|number| report::whole(number as u64));
+        let why = format!("{rows} rows with {each} runs each are {all} simulations; the limit is {most}");
         return Err(Error::BadSize { what: "--phases", given: arguments.phases.to_string(), why });
     }
     let plan = planned.insert(of_machines(preset, arguments.phases.get(), arguments.seed, alternatives));
