@@ -59,7 +59,7 @@ impl Stop {
             signal_hook::flag::register(signal, stop.flag()).map_err(Error::Signals)?;
             signal_hook::flag::register(signal, Arc::clone(&TOLD)).map_err(Error::Signals)?;
         }
-        // 3.
+        // 3. The last one: tests wait for it before they send any of them.
         signal_hook::flag::register(SIGCONT, stop.held()).map_err(Error::Signals)?;
         Ok(stop)
     }

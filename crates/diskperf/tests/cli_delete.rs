@@ -1,10 +1,9 @@
 //! `diskperf delete RUN...`: stored runs are deleted when somebody agrees, all that are named or none.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use tempfile::TempDir;
@@ -166,27 +165,51 @@ fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
     assert_eq!(listed(here), [""; 0]);
 }
 
+/// The calls at which a deletion is killed, and every how many of them: the calls that make data durable, of which there
+/// are few, and the writes, of which there are hundreds.
+const KILLED_AT: [(&str, usize); 2] = [("fsync,fdatasync", 1), ("pwrite64", 8)];
+
 #[test]
 fn one_that_is_killed_has_deleted_all_or_none() {
     let folder = scratch();
     let here = folder.path();
-    let runs: Vec<String> = (0..3).map(|_| stored(here, "sim:flat")).collect();
-    let whole = fs::read(here.join(STORE)).expect("the store");
-    let words: Vec<&str> = ["delete", "--yes"].into_iter().chain(runs.iter().map(String::as_str)).collect();
-    for delay in 0..60 {
-        let folder = scratch();
-        let here = folder.path();
-        fs::write(here.join(STORE), &whole).expect("the store");
-        let mut deleting = command(here, &words);
-        deleting.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut deleting = Running(deleting.spawn().expect("the program can be started"));
-        thread::sleep(Duration::from_millis(delay / 2));
-        deleting.0.kill().expect("it is killed, or has ended");
-        deleting.0.wait().expect("its end");
-        let left = listed(here);
-        assert!(left == runs || left.is_empty(), "{left:?}");
-        for run in &left {
-            assert_eq!(diskperf(here, &["show", run]).status, Some(0), "{run} is whole");
-        }
+    let Some(strace) = testkit::tool("strace") else { return testkit::skip!("strace is not installed") };
+    let traced = testkit::run(&strace, here, &["true"]);
+    if traced.status != Some(0) {
+        return testkit::skip!("strace may not trace here: {}", traced.err.trim());
     }
+    let runs: Vec<String> = (0..3).map(|_| stored(here, "sim:flat")).collect();
+    let whole = fs::read(here.join(STORE)).expect("the database");
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let (mut kept, mut gone) = (0, 0);
+    for (calls, step) in KILLED_AT {
+        let mut is_over = false;
+        // A deletion has fewer than a hundred of these moments. Without a bound, more writes would hang this test.
+        for call in (1..100 * step).step_by(step) {
+            let folder = scratch();
+            let here = folder.path();
+            fs::write(here.join(STORE), &whole).expect("the database");
+            let mut deleting = testkit::command(&strace);
+            deleting.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}")]);
+            deleting.args(["-e", &format!("inject={calls}:signal=SIGKILL:when={call}")]);
+            deleting.arg(&program).args(["delete", "--yes"]).args(&runs);
+            deleting.env(testkit::STORE, STORE).current_dir(here).stdin(Stdio::null());
+            let status = deleting.output().expect("strace can be started").status;
+            let left = listed(here);
+            assert!(left == runs || left.is_empty(), "{calls} {call}: {left:?}");
+            for run in &left {
+                assert_eq!(diskperf(here, &["show", run]).status, Some(0), "{calls} {call}: {run} is whole");
+            }
+            is_over = status.success();
+            if is_over {
+                assert!(call > 1 && left.is_empty(), "{calls} {call}");
+                break;
+            }
+            // strace ends as the program that it runs: by the signal.
+            assert_eq!(status.signal(), Some(9), "{calls} {call}");
+            if left.is_empty() { gone += 1 } else { kept += 1 }
+        }
+        assert!(is_over, "{calls}: a deletion has more of these calls");
+    }
+    assert!(kept > 0 && gone > 0, "kills came before and after the commit: {kept} {gone}");
 }

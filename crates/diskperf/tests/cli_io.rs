@@ -295,12 +295,12 @@ fn an_open_loop_can_be_interrupted_while_it_waits() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("diskperf starts");
-    // In the loop it asks the kernel to wake it in time. Without the right to see that, the signal comes as soon as it has a
-    // handler, which must work before the loop, too.
+    // In the loop it asks the kernel to wake it in time. Without the right to see that, the signal comes as soon as the
+    // handlers are registered, which must work before the loop, too.
     let slack = format!("/proc/{}/timerslack_ns", child.id());
     testkit::soon("the loop begins", || match fs::read_to_string(&slack) {
         Ok(slack) => slack.trim() == "1",
-        Err(_) => testkit::hears(child.id(), rustix::process::Signal::INT.as_raw()),
+        Err(_) => testkit::has_signal_handlers(child.id()),
     });
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");

@@ -223,9 +223,12 @@ fn stored_runs_keep_such_names() {
     assert!(!anonymous.out.contains("gr\\\\xF6") && !anonymous.out.contains(&hex), "{}", anonymous.out);
 }
 
-/// Whether a run of this store is in this state.
-fn is_listed(folder: &Path, store: &Path, state: &str) -> bool {
-    with(folder, &[("DISKPERF_STORE", store.as_os_str())], &["list"]).out.contains(state)
+/// Whether a run in this database is in this state and has measured something.
+fn has_measured(folder: &Path, store: &Path, state: &str) -> bool {
+    let listed = with(folder, &[("DISKPERF_STORE", store.as_os_str())], &["list", "--json"]);
+    let runs: Value = serde_json::from_str(&listed.out).unwrap_or_default();
+    let is_it = |run: &Value| run["state"] == state && run["measured"].as_u64() > Some(0);
+    runs.as_array().is_some_and(|runs| runs.iter().any(is_it))
 }
 
 #[test]
@@ -236,18 +239,21 @@ fn a_run_that_was_killed_is_gone_on_with_where_it_was() {
         folder.path(),
         &[OsStr::new("run"), "smoke".as_ref(), "sim:flat".as_ref(), "--store".as_ref(), store.as_ref()],
     );
-    // A kill may come when nothing is left to be done, or no folder is left: then another run is killed.
-    while !is_listed(folder.path(), &store, "killed") || names_in(&path).is_empty() {
+    // A run may end before the kill, or be killed when it has no folder. The next one takes ten times as long.
+    let is_killed = ["3", "30", "300"].into_iter().any(|rounds| {
         let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-        command.args(["run", "smoke"]).arg(&path).args(["--rounds", "3", "--json", "--store"]).arg(&store);
+        command.args(["run", "smoke"]).arg(&path).args(["--rounds", rounds, "--json", "--store"]).arg(&store);
         command.current_dir(&path);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
         let mut running = testkit::Running(child);
-        let is_under_way = || is_listed(folder.path(), &store, "running") && !names_in(&path).is_empty();
+        let is_under_way = || has_measured(folder.path(), &store, "running") && !names_in(&path).is_empty();
         while running.0.try_wait().expect("whether it ended").is_none() && !is_under_way() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-    }
+        drop(running);
+        has_measured(folder.path(), &store, "killed") && !names_in(&path).is_empty()
+    });
+    assert!(is_killed, "each run ended before it was killed");
     let resumed = done(folder.path(), &[OsStr::new("resume"), "--store".as_ref(), store.as_ref()]);
     let found = document(&resumed);
     assert_eq!((&found["run"]["command"][3], &found["cells"][0]["target"]), (&bytes(&path), &bytes(&path)));

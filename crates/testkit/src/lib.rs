@@ -22,7 +22,7 @@ use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
 /// The environment variable that names the file to which skips are added, one line each: the test, a tab,
 /// the reason.
@@ -138,12 +138,13 @@ pub fn soon(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Whether a process has a handler for this signal. Until it has, the signal ends it without a word.
-pub fn hears(process: u32, signal: i32) -> bool {
+/// Whether diskperf has registered all its signal handlers, of which SIGCONT is the last (`Stop::on_signals`). An earlier
+/// signal ends the process or is lost: the first handler for Ctrl-C only decides whether it is the second one.
+pub fn has_signal_handlers(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
-    caught.is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
+    caught.is_some_and(|bits| bits >> (SIGCONT - 1) & 1 == 1)
 }
 
 /// Copies a program that is to be run as that copy. Another process writes it: what a test has open for writing is open
