@@ -33,9 +33,9 @@ pub struct TestFile {
 }
 
 impl TestFile {
-    /// The command that runs all its tests, as `cargo test` does.
-    pub fn command(&self) -> Command {
-        let mut command = process::bounded(&self.executable);
+    /// The command that runs all its tests, as `cargo test` does, for at most these seconds.
+    pub fn command(&self, seconds: u32) -> Command {
+        let mut command = process::bounded(&self.executable, seconds);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
     }

@@ -71,7 +71,7 @@ pub fn side_by_side<T: Send, R: Send>(all: Vec<T>, at_once: usize, work: impl Fn
 impl Job {
     /// A file of tests, which leave their skips there.
     pub fn of(test: &TestFile, skips: &Path) -> Job {
-        let mut command = test.command();
+        let mut command = test.command(process::LONGEST);
         command.env(testkit::SKIPS, skips);
         Job { name: test.shown(), command }
     }

@@ -38,14 +38,20 @@ pub fn output(command: &mut Command) -> Result<String, String> {
 }
 
 /// How long a test file may take, in seconds: ten times the longest.
-const LONGEST: &str = "1200";
+pub const LONGEST: u32 = 1200;
 
-/// A command that is ended where it hangs.
-pub fn bounded(program: &Path) -> Command {
+/// A command that `timeout` ends after these seconds, as it hangs.
+pub fn bounded(program: &Path, seconds: u32) -> Command {
     let mut command = Command::new("timeout");
     // In the foreground: Ctrl-C reaches it, too.
-    command.args(["--foreground", "--kill-after=10", LONGEST]).arg(program);
+    command.args(["--foreground", "--kill-after=10", &seconds.to_string()]).arg(program);
     command
+}
+
+/// Whether a bounded command took too long: the exit statuses of timeout(1) if it ended the command, and if it had to kill
+/// it.
+pub fn is_timeout(status: ExitStatus) -> bool {
+    matches!(status.code(), Some(124 | 137))
 }
 
 /// Runs it to its end and gives back how it ended and all it wrote. It writes to a file: a child of its own that it has

@@ -4,9 +4,9 @@
 //! Policy:
 //!   1. everything is built first; then the condition is made, and this program runs the tests inside it;
 //!   2. test files run as in `cargo xtask test`: side by side, and those that need the machine for themselves alone;
-//!   3. a test that failed runs 20 more times in the same condition;
-//!   4. the results of a test file are durable when it has ended: after a kill, the next call goes on with the first test
-//!      file that has none, if the commit is still the same;
+//!   3. a test that failed runs 20 more times in the same condition; if it took too long, with a tenth of the time;
+//!   4. the results of a test file are durable when it has ended, and those of a failure that ran again after that: after a
+//!      kill, the next call goes on with the first of them that is missing, if the commit is still the same;
 //!   5. standard output has one line of JSON per run. A failed test is a result, not a failure of this task.
 
 mod condition;
@@ -16,6 +16,7 @@ mod results;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -32,6 +33,12 @@ use results::{Kind, Results, Tested};
 
 /// How often a test runs again that has failed once.
 const AGAIN: u32 = 20;
+
+/// The part of its time that it has then if it took too long: 20 more hangs take 40 minutes, and not 7 hours. A choice.
+const LESS: u32 = 10;
+
+/// The words after the name of a test file that ended without a word about its tests.
+const WHOLE: &str = ": the whole file, ";
 
 /// The environment variable by which `prove --again` asks for new results.
 pub const ANEW: &str = "DISKPERF_STEADY_ANEW";
@@ -108,20 +115,25 @@ impl Case<'_> {
         }
     }
 
+    /// The words before the name of each of its tests.
+    fn prefix(&self) -> String {
+        format!("{}::", self.name().replace('-', "_"))
+    }
+
     fn is_alone(&self) -> bool {
         matches!(self, Case::Ours(test, _) if test::is_alone(test))
     }
 
-    /// The command that runs its tests, and the file of this run to which they add their skips.
-    fn command(&self, run: u32, scratch: &Path) -> (Command, PathBuf) {
+    /// The command that runs its tests for at most these seconds, and the file of this run to which they add their skips.
+    fn command(&self, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
         let skips = format!("skips-{run}-{}", self.shown().replace([':', ' '], "-"));
         match self {
             Case::Ours(test, _) => {
-                let (mut command, skips) = (test.command(), scratch.join(skips));
+                let (mut command, skips) = (test.command(seconds), scratch.join(skips));
                 command.env(testkit::SKIPS, &skips);
                 (command, skips)
             }
-            Case::Unprivileged(repetition, name) => repetition.command(name, &skips),
+            Case::Unprivileged(repetition, name) => repetition.command(name, &skips, seconds),
         }
     }
 }
@@ -134,30 +146,30 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
     let commit = prove::commit()?;
     // 4
     let goes_on = !commit.ends_with(prove::CHANGED) && env::var_os(ANEW).is_none();
-    let mut results = Results::open(&path, &commit, goes_on)?;
+    let results = Mutex::new(Results::open(&path, &commit, goes_on)?);
     for run in 1..=arguments.runs {
         let ours = built.tests.iter().map(|test| Case::Ours(test, false));
         let ours = ours.chain(release.iter().map(|test| Case::Ours(test, true)));
         let unprivileged = |of| Repetition::files(of).into_iter().map(move |name| Case::Unprivileged(of, name));
         let others = repetition.iter().flat_map(unprivileged);
-        let is_left = |case: &Case| arguments.wants(case.name()) && !results.has(run, &case.shown());
+        let is_left = |case: &Case| {
+            let (file, results) = (case.shown(), known(&results));
+            arguments.wants(case.name()) && (!results.has(run, &file) || !results.to_run_again(run, &file).is_empty())
+        };
         let (alone, beside): (Vec<Case>, Vec<Case>) = ours.chain(others).filter(is_left).partition(Case::is_alone);
         // 2
         let at_once = thread::available_parallelism().map_or(1, usize::from);
         for (cases, at_once) in [(beside, at_once), (alone, 1)] {
             let mut kept = Ok(());
             let scratch = scratch()?;
-            let work = |case: Case| perform(&case, run, scratch.path());
-            jobs::side_by_side(cases, at_once, work, |done| {
-                let added = done.and_then(|(file, tested)| results.add(run, &file, tested));
-                kept = std::mem::replace(&mut kept, Ok(())).and(added);
-            });
+            let work = |case: Case| perform(&case, run, scratch.path(), &results);
+            jobs::side_by_side(cases, at_once, work, |done| kept = std::mem::replace(&mut kept, Ok(())).and(done));
             kept?;
         }
     }
     // 5
     for run in 1..=arguments.runs {
-        println!("{}", results.summary(run, &arguments.condition.to_string()));
+        println!("{}", known(&results).summary(run, &arguments.condition.to_string()));
     }
     Ok(())
 }
@@ -171,16 +183,39 @@ fn repetition(built: &Built) -> Result<Option<Repetition>, String> {
     if testkit::is_root() && testkit::has_tool("setpriv") { Repetition::of(built).map(Some) } else { Ok(None) }
 }
 
-/// Runs a test file; 3. what failed runs again.
-fn perform(case: &Case, run: u32, scratch: &Path) -> Result<(String, Vec<Tested>), String> {
+fn known(results: &Mutex<Results>) -> std::sync::MutexGuard<'_, Results> {
+    results.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a test file unless it has ended; 3. its failures run again.
+fn perform(case: &Case, run: u32, scratch: &Path, results: &Mutex<Results>) -> Result<(), String> {
     let file = case.shown();
     eprintln!("   run {run}: {file} begins");
     let began = Instant::now();
-    let (mut command, skips) = case.command(run, scratch);
+    let has_ended = known(results).has(run, &file);
+    if !has_ended {
+        let tested = perform_first(case, run, scratch)?;
+        // 4: a kill in the long time that now follows does not lose the failures.
+        known(results).add(run, &file, tested)?;
+    }
+    let failures = known(results).to_run_again(run, &file);
+    let failed = failures.len();
+    for failure in failures {
+        let failure = perform_again(case, run, scratch, failure)?;
+        known(results).ran_again(failure)?;
+    }
+    eprintln!("-- run {run}: {file}: {:.1} s, {failed} failed", began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs all tests of a file.
+fn perform_first(case: &Case, run: u32, scratch: &Path) -> Result<Vec<Tested>, String> {
+    let file = case.shown();
+    let (mut command, skips) = case.command(run, scratch, process::LONGEST);
     let (status, output) = process::all_of(&mut command)?;
     let outcomes = Outcomes::of(&output, status.success());
     let skipped = skips::parse(&skips::read(&skips)?);
-    let name = |test: &str| format!("{}::{test}", case.name().replace('-', "_"));
+    let name = |test: &str| format!("{}{test}", case.prefix());
     let tested = |test: String, kind: Kind| Tested { run, file: file.clone(), test, kind };
     let mut all: Vec<Tested> = Vec::new();
     for test in outcomes.passed.iter().map(|test| name(test)).filter(|test| !skipped.contains_key(test)) {
@@ -190,19 +225,28 @@ fn perform(case: &Case, run: u32, scratch: &Path) -> Result<(String, Vec<Tested>
         all.push(tested(test, Kind::Skipped { reason }));
     }
     for Failure { test, output } in outcomes.failed {
-        let (filter, test) = match &test {
-            Some(test) => (vec!["--exact", test.as_str()], name(test)),
-            None => (Vec::new(), format!("{file}: the whole file, {status}")),
-        };
-        eprintln!("   run {run}: {test} failed, and runs {AGAIN} times more\n{output}");
-        let mut failed_again = 0;
-        for _ in 0..AGAIN {
-            let (status, _) = process::all_of(case.command(run, scratch).0.args(&filter))?;
-            failed_again += u32::from(!status.success());
-        }
-        all.push(tested(test, Kind::Failed { failed_again, of: AGAIN, output }));
+        let test = test.map_or_else(|| format!("{file}{WHOLE}{status}"), |test| name(&test));
+        let timed_out = process::is_timeout(status);
+        all.push(tested(test, Kind::Failed { failed_again: 0, of: 0, timed_out, within_s: None, output }));
     }
-    let failed = all.iter().filter(|one| matches!(one.kind, Kind::Failed { .. })).count();
-    eprintln!("-- run {run}: {file}: {:.1} s, {failed} failed", began.elapsed().as_secs_f64());
-    Ok((file, all))
+    Ok(all)
+}
+
+/// Runs a failed test again.
+fn perform_again(case: &Case, run: u32, scratch: &Path, failure: Tested) -> Result<Tested, String> {
+    let Kind::Failed { timed_out, output, .. } = failure.kind else { return Ok(failure) };
+    let test = &failure.test;
+    let filter = if test.starts_with(&(case.shown() + WHOLE)) { None } else { test.strip_prefix(&case.prefix()) };
+    let within_s = timed_out.then_some(process::LONGEST / LESS);
+    let time = within_s.map(|seconds| format!(", for {seconds} s each time as it took too long")).unwrap_or_default();
+    eprintln!("   run {run}: {test} failed, and runs {AGAIN} times more{time}\n{output}");
+    let mut failed_again = 0;
+    for _ in 0..AGAIN {
+        let (mut command, _) = case.command(run, scratch, within_s.unwrap_or(process::LONGEST));
+        if let Some(filter) = filter {
+            command.args(["--exact", filter]);
+        }
+        failed_again += u32::from(!process::all_of(&mut command)?.0.success());
+    }
+    Ok(Tested { kind: Kind::Failed { failed_again, of: AGAIN, timed_out, within_s, output }, ..failure })
 }

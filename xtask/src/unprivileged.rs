@@ -51,16 +51,17 @@ impl Repetition {
     pub fn jobs(&self) -> Vec<Job> {
         let job = |(name, executable): &(String, PathBuf)| Job {
             name: format!("{name} without rights"),
-            command: self.folder.command(executable, &self.program),
+            command: self.folder.command(executable, &self.program, process::LONGEST),
         };
         self.tests.iter().map(job).collect()
     }
 
-    /// The command that runs the tests of this file, and the file of this name to which they add their skips.
-    pub fn command(&self, file: &str, skips: &str) -> (Command, PathBuf) {
+    /// The command that runs the tests of this file for at most these seconds, and the file of this name to which they add
+    /// their skips.
+    pub fn command(&self, file: &str, skips: &str, seconds: u32) -> (Command, PathBuf) {
         let executable = self.tests.iter().find(|(name, _)| name == file).map(|(_, executable)| executable);
         let skips = self.folder.home().join(skips);
-        let mut command = self.folder.command(executable.expect("one of its files"), &self.program);
+        let mut command = self.folder.command(executable.expect("one of its files"), &self.program, seconds);
         command.env(testkit::SKIPS, &skips);
         (command, skips)
     }
@@ -109,8 +110,8 @@ impl Folder {
     }
 
     /// The test executable as the other user, who knows nothing of our environment.
-    fn command(&self, executable: &Path, program: &Path) -> Command {
-        let mut command = process::bounded(Path::new("setpriv"));
+    fn command(&self, executable: &Path, program: &Path, seconds: u32) -> Command {
+        let mut command = process::bounded(Path::new("setpriv"), seconds);
         command
             .args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()])
             .arg(executable)

@@ -131,11 +131,19 @@ pub fn command(program: &Path) -> Command {
 /// end, and a child that another test has just started holds what is ours until it runs its own program. Whoever waits
 /// for two minutes waits for ever.
 pub fn soon(what: &str, holds: impl Fn() -> bool) {
+    assert!(holds_soon(holds), "not within 120 s: {what}");
+}
+
+/// The same, and returns whether it holds.
+pub fn holds_soon(holds: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(120), "not within 120 s: {what}");
+        if began.elapsed() >= Duration::from_secs(120) {
+            return false;
+        }
         thread::sleep(Duration::from_millis(2));
     }
+    true
 }
 
 /// Whether diskperf has registered all its signal handlers, of which SIGCONT is the last (`Stop::on_signals`). An earlier

@@ -67,14 +67,31 @@ impl Surroundings {
     }
 
     /// A file system on a loop device of its own, whose speed the control group limits. In version 1 the limit holds for
-    /// reads, direct writes and what a sync writes, but not for what kernel threads write by themselves.
+    /// reads, direct writes and what a sync writes, but not for what kernel threads write by themselves. Version 2 is not
+    /// supported.
     fn slow_disk(&mut self, folder: &Path) -> Result<(), String> {
         if let Some(reason) = testkit::disk::impossible(&["mkfs.ext4", "mount", "unshare"]) {
             return Err(format!("there can be no slow disk: {reason}"));
         }
         let failed = |error| format!("there can be no slow disk: {error}");
+        let limits = Path::new("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device");
+        if !limits.exists() {
+            return Err(format!(
+                "there can be no slow disk: control groups of version 1 limit it, and there is no {}; boot with \
+                 systemd.unified_cgroup_hierarchy=0 on the kernel's command line",
+                limits.display()
+            ));
+        }
         let (image, point) = (folder.join("steady-tests.disk"), folder.join("steady-tests.mount"));
         fs::create_dir_all(&point).map_err(failed)?;
+        // Its tests may go on after a kill of the program that started them.
+        if let Some(device) = loop_device_on(&image) {
+            return Err(format!(
+                "there can be no slow disk: {device} still shows {}; it is free when the tests of an earlier call have \
+                 ended",
+                image.display()
+            ));
+        }
         self.disk = Some(image.clone());
         File::create(&image).and_then(|file| file.set_len(DISK)).map_err(failed)?;
         let device = LoopDisk::attach(&image)?;
@@ -112,8 +129,13 @@ impl Surroundings {
 impl Drop for Surroundings {
     fn drop(&mut self) {
         // Tests that go on after a kill of the program that started them.
-        if let Some(group) = &self.group {
-            testkit::soon("all tests have ended", || group.get("cgroup.procs").is_ok_and(|list| list.is_empty()));
+        let is_empty = |group: &Group| group.get("cgroup.procs").is_ok_and(|list| list.is_empty());
+        if let Some(group) = self.group.take()
+            && !testkit::holds_soon(|| is_empty(&group))
+        {
+            eprintln!("tests still run in the control group {}", group.folder().display());
+            // Removing it would fail, and panic.
+            std::mem::forget(group);
         }
         // Its space; the file itself is for the next time.
         if let Some(image) = &self.disk
@@ -122,6 +144,18 @@ impl Drop for Surroundings {
             eprintln!("{} keeps its space: {error}", image.display());
         }
     }
+}
+
+/// The loop device that shows a file, if there is one (/sys/block/loopN/loop/backing_file).
+fn loop_device_on(file: &Path) -> Option<String> {
+    let file = file.canonicalize().ok()?;
+    let shows = |device: &Path| {
+        let backing = fs::read_to_string(device.join("loop/backing_file")).unwrap_or_default();
+        Path::new(backing.trim_end()) == file
+    };
+    let devices = fs::read_dir("/sys/block").ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let device = devices.into_iter().find(|device| shows(device))?;
+    Some(format!("/dev/{}", device.file_name()?.to_string_lossy()))
 }
 
 fn words(words: &[&str]) -> Vec<OsString> {

@@ -1,4 +1,5 @@
-//! The results of tests on disk: a file of lines of JSON to which the tests of a file are added when it has ended.
+//! The results of tests on disk: a file of lines of JSON to which the tests of a file are added when it has ended, and each
+//! of its failures once more when it has run again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -37,8 +38,14 @@ pub enum Kind {
     Failed {
         /// How often it failed when it ran again.
         failed_again: u32,
-        /// How often it ran again.
+        /// How often it ran again: 0 until it has.
         of: u32,
+        /// Whether it took too long; it runs again with less time then.
+        #[serde(default)]
+        timed_out: bool,
+        /// The seconds that it had each time when it ran again, if less than the first time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within_s: Option<u32>,
         /// What it printed the first time.
         output: String,
     },
@@ -100,6 +107,22 @@ impl Results {
         Ok(())
     }
 
+    /// The failures of a test file in this run that have not run again, as a kill came first.
+    pub fn to_run_again(&self, run: u32, file: &str) -> Vec<Tested> {
+        let is_it =
+            |one: &&Tested| one.run == run && one.file == file && matches!(one.kind, Kind::Failed { of: 0, .. });
+        self.tested.iter().filter(is_it).cloned().collect()
+    }
+
+    /// Replaces a failure by the same one that has run again; it is durable afterwards.
+    pub fn ran_again(&mut self, failure: Tested) -> Result<(), String> {
+        let file = failure.file.clone();
+        let line = Line::Test(failure.clone());
+        self.write(&[line]).map_err(|error| format!("cannot keep the results of {file}: {error}"))?;
+        replace(&mut self.tested, failure);
+        Ok(())
+    }
+
     fn write(&mut self, lines: &[Line]) -> std::io::Result<()> {
         let text = |line: &Line| serde_json::to_string(line).expect("plain data") + "\n";
         self.out.write_all(lines.iter().map(text).collect::<String>().as_bytes())?;
@@ -113,9 +136,10 @@ impl Results {
             of_run().filter(|one| !matches!(one.kind, Kind::Skipped { .. })).map(|one| one.test.as_str()).collect();
         let failed: Vec<Value> = of_run()
             .filter_map(|one| match &one.kind {
-                Kind::Failed { failed_again, of, .. } => {
-                    Some(json!({"test": one.test, "file": one.file, "failed_again": failed_again, "of": of}))
-                }
+                Kind::Failed { failed_again, of, timed_out, within_s, .. } => Some(json!({
+                    "test": one.test, "file": one.file, "failed_again": failed_again, "of": of,
+                    "timed_out": timed_out, "within_s": within_s,
+                })),
                 _ => None,
             })
             .collect();
@@ -134,6 +158,18 @@ impl Results {
     }
 }
 
+/// Adds a test, or puts it in the place of the same failure before it ran again.
+fn replace(tested: &mut Vec<Tested>, test: Tested) {
+    let is_failure = |one: &Tested| matches!(one.kind, Kind::Failed { .. });
+    let is_same = |one: &&mut Tested| {
+        is_failure(one) && is_failure(&test) && (one.run, &one.file, &one.test) == (test.run, &test.file, &test.test)
+    };
+    match tested.iter_mut().find(is_same) {
+        Some(before) => *before = test,
+        None => tested.push(test),
+    }
+}
+
 /// The tests of the files that have ended, and these; none of another commit.
 fn finished(text: &str, commit: &str) -> (Vec<Tested>, BTreeSet<(u32, String)>) {
     let mut lines = text.lines().map_while(|line| serde_json::from_str::<Line>(line).ok());
@@ -143,7 +179,7 @@ fn finished(text: &str, commit: &str) -> (Vec<Tested>, BTreeSet<(u32, String)>) 
     let (mut tested, mut ended) = (Vec::new(), BTreeSet::new());
     for line in lines {
         match line {
-            Line::Test(test) => tested.push(test),
+            Line::Test(test) => replace(&mut tested, test),
             Line::Ended { run, ended: file } => {
                 ended.insert((run, file));
             }
@@ -173,7 +209,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("results.jsonl");
         let mut results = Results::open(&path, "abc", true).expect("a new file");
-        let failed = Kind::Failed { failed_again: 3, of: 20, output: "because\nof".to_owned() };
+        let failed = failure(3, 20);
         results.add(1, "one", vec![test("one", "a", Kind::Passed), test("one", "b", failed)]).expect("durable");
         drop(results);
         // The kill came while the second test file was written.
@@ -185,10 +221,35 @@ mod tests {
         results.add(1, "two", vec![test("two", "c", Kind::Passed)]).expect("durable");
         let summary = Results::open(&path, "abc", true).expect("the file").summary(1, "busy");
         assert_eq!((&summary["passed"], &summary["tests"], &summary["files"]), (&json!(2), &json!(3), &json!(2)));
-        assert_eq!(summary["failed"], json!([{"test": "b", "file": "one", "failed_again": 3, "of": 20}]));
+        let failed = json!({"test": "b", "file": "one", "failed_again": 3, "of": 20, "timed_out": false,
+                            "within_s": null});
+        assert_eq!(summary["failed"], json!([failed]));
         // Another commit, and results that are not wanted.
         for (commit, goes_on) in [("abd", true), ("abd", false)] {
             assert!(!Results::open(&path, commit, goes_on).expect("the file").has(1, "one"));
+        }
+    }
+
+    fn failure(failed_again: u32, of: u32) -> Kind {
+        Kind::Failed { failed_again, of, timed_out: false, within_s: None, output: "because\nof".to_owned() }
+    }
+
+    #[test]
+    fn a_failure_is_there_after_a_kill_before_it_ran_again_and_is_one_failure_afterwards() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("results.jsonl");
+        let open = || Results::open(&path, "abc", true).expect("the file");
+        let [first, second] = ["a", "b"].map(|name| test("one", name, failure(0, 0)));
+        open().add(1, "one", vec![first.clone(), second.clone()]).expect("durable");
+        let mut results = open();
+        assert!(results.has(1, "one"));
+        assert_eq!(results.to_run_again(1, "one"), [first.clone(), second.clone()]);
+        assert_eq!((results.to_run_again(2, "one"), results.to_run_again(1, "two")), (vec![], vec![]));
+        let first = Tested { kind: failure(7, 20), ..first };
+        results.ran_again(first.clone()).expect("durable");
+        for results in [results, open(), open()] {
+            assert_eq!(results.tested, [first.clone(), second.clone()]);
+            assert_eq!(results.to_run_again(1, "one"), [second.clone()]);
         }
     }
 
