@@ -1,5 +1,6 @@
 //! What an older kernel does not have and a sandbox does not allow: the program does without, or refuses and says how
-//! it could be had. Each call is answered by a filter, so the kernel below does not matter.
+//! it could be had. Each call is answered by a filter, so the kernel below does not matter. And the calls by which a queue is
+//! kept full.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -185,4 +186,37 @@ fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
             assert_eq!(names_in(folder.path()), [""; 0]);
         }
     }
+}
+
+/// Reads of a file in the page cache all complete when they are submitted. If diskperf handled all of them before it submits
+/// again, each submission would wait for a completion, and a device that returns a whole queue at once would be idle
+/// meanwhile.
+#[test]
+fn a_queue_is_filled_again_before_all_its_completions_are_handled() {
+    if let Some(why) = kernel::no_ring() {
+        return testkit::skip!("{why}");
+    }
+    let Some(strace) = testkit::tool("strace") else { return testkit::skip!("strace is not installed") };
+    let folder = scratch();
+    let traced = testkit::run(&strace, folder.path(), &["true"]);
+    if traced.status != Some(0) {
+        return testkit::skip!("strace may not trace here: {}", traced.err.trim());
+    }
+    // Just written: it is in the page cache.
+    std::fs::write(folder.path().join("data"), vec![7; 1 << 20]).expect("a file");
+    let program = program();
+    let load = "io randread file:data --bs 4KiB --iodepth 32 --time 100ms --rounds 1";
+    let words = ["-f", "-qq", "-o", "calls", "-e", "trace=io_uring_enter", program.to_str().expect("a plain path")];
+    let words: Vec<&str> = words.into_iter().chain(load.split(' ')).collect();
+    let ended = testkit::run(&strace, folder.path(), &words);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let calls = std::fs::read_to_string(folder.path().join("calls")).expect("the calls");
+    // io_uring_enter(3, 8, 0, ...: the ring, how many are submitted, for how many it waits.
+    let of = |line: &str| -> Option<(u32, u32)> {
+        let mut words = line.split_once("io_uring_enter(")?.1.split(", ").skip(1);
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    };
+    let calls: Vec<(u32, u32)> = calls.lines().filter_map(of).collect();
+    assert!(calls.iter().any(|(_, waits_for)| *waits_for > 0), "{calls:?}");
+    assert!(calls.iter().any(|(submitted, waits_for)| *submitted > 0 && *waits_for == 0), "{calls:?}");
 }
