@@ -55,6 +55,7 @@ fn fuzz_sizes_and_times() {
             ["8KiB", "1.5 GiB", "100MB", "8192", "90s", "1.5h", "250 ms", "18446744073709551615"],
             read,
         )
+        .fast()
         .with_words(words),
     );
 }
@@ -101,7 +102,7 @@ fn fuzz_targets() {
         "vax750-uda50",
         "KiB",
     ];
-    fuzz(&Subject::new("targets", examples, read).with_words(words));
+    fuzz(&Subject::new("targets", examples, read).fast().with_words(words));
 }
 
 /// What is set of a machine: `--set`, `sim:MACHINE,...` and `--vary`. What is accepted can be described, or it is said why
@@ -221,7 +222,7 @@ fn fuzz_job_files() {
         let again = fio::import(&named(fio::export(&job).job));
         format!("{} {}", job.loads.len(), again.map_or_else(|error| error.to_string(), |job| job.said.join("\n")))
     };
-    fuzz(&Subject::new("job files", examples, read).with_words(words));
+    fuzz(&Subject::new("job files", examples, read).fast().with_words(words));
 }
 
 /// What is taken can be run, and is the same once it was given back.

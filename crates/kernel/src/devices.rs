@@ -309,6 +309,6 @@ mod tests {
             "1 0 8 3 2 0 68446744073709551",
         ];
         let read = |input: &[u8]| format!("{}", parse_stat(&String::from_utf8_lossy(input)).is_some());
-        fuzz(&Subject::new("statistics of devices", examples, read).with_words(&["18446744073709551615 ", " "]));
+        fuzz(&Subject::new("statistics of devices", examples, read).fast().with_words(&["18446744073709551615 ", " "]));
     }
 }

@@ -185,5 +185,5 @@ fn fuzz_processes() {
         assert_eq!(process.to_string().parse::<crate::Incarnation>().ok(), Some(process.clone()));
         format!("{} {}", process.is_of_this_boot(), process.can_be_seen() && process.lives())
     };
-    fuzz(&Subject::new("processes", examples, read));
+    fuzz(&Subject::new("processes", examples, read).fast());
 }

@@ -179,7 +179,7 @@ mod tests {
             note.changes.iter().map(|change| if change.new.is_some() { "c" } else { "w" }).collect()
         };
         let words = &["process\t", "queue\t", "run\t", "changed\t", "with it\t", "end\n", "\t", "\n", "/", ".."];
-        fuzz(&Subject::new("notes", [example], read).with_words(words));
+        fuzz(&Subject::new("notes", [example], read).fast().with_words(words));
     }
 
     #[test]
