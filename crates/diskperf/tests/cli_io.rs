@@ -246,13 +246,24 @@ fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
     let closed = cell(folder.path(), load);
     assert_eq!(closed["latency_ns"]["kind"], "service");
     for arrivals in ["constant", "poisson"] {
-        let open = cell(folder.path(), &format!("{load} --rate 1000 --arrivals {arrivals}"));
-        assert_eq!((&open["latency_ns"]["kind"], &open["parameters"]["rate"]), (&"response".into(), &1000.into()));
-        // No more began in the time than were to; a closed loop has thousands. Chance adds some, a stall takes some.
-        let count = open["latency_ns"]["count"].as_u64().expect("a count");
-        assert!((1..=1300).contains(&count), "{count} by {arrivals}");
-        let intervals = open["rounds"][0]["intervals"].as_array().expect("intervals");
-        assert!(!intervals.is_empty() && intervals.iter().all(|one| one["ops"].is_u64()), "{open:#}");
+        let has_most = (0..ATTEMPTS).any(|_| {
+            let open = cell(folder.path(), &format!("{load} --rate 1000 --arrivals {arrivals}"));
+            assert_eq!(open["parameters"]["rate"], 1000);
+            let intervals = open["rounds"][0]["intervals"].as_array().expect("intervals");
+            assert!(!intervals.is_empty() && intervals.iter().all(|one| one["ops"].is_u64()), "{open:#}");
+            // No more began in the time than were to; a closed loop has thousands. Chance adds some, a stall takes some.
+            let count = open["rounds"][0]["ops"].as_u64().expect("a count");
+            assert!(count <= 1300, "{count} by {arrivals}");
+            if count < 500 {
+                return false;
+            }
+            assert_eq!(
+                (&open["latency_ns"]["kind"], &open["latency_ns"]["count"]),
+                (&"response".into(), &count.into())
+            );
+            true
+        });
+        assert!(has_most, "fewer than half by {arrivals} each time");
     }
     let table = io(folder.path(), &format!("{load} --rate 1000 --rounds 1"));
     assert!(table.out.contains("response time, from the intended start"), "{}", table.out);
@@ -400,15 +411,22 @@ fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
 fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
     let folder = scratch();
     let load = "randread --bs 4KiB --size 1MiB --time 300ms --jobs 3";
-    let shared = cell(folder.path(), &format!("{load} --rate 300"));
-    assert_eq!((&shared["together"], &shared["targets"]), (&false.into(), &1.into()));
-    let count = shared["latency_ns"]["count"].as_u64().expect("a count");
-    // 90 of all together, where each would have begun as many; a stall takes some.
-    assert!((1..=110).contains(&count), "{count}");
-    let parts = shared["rounds"][0]["parts"].as_array().expect("parts");
-    assert_eq!(parts.len(), 3);
-    let sum: u64 = parts.iter().filter_map(|part| part["ops"].as_u64()).sum();
-    assert_eq!((shared["rounds"][0]["ops"].as_u64(), count), (Some(sum), sum));
+    let has_most = (0..ATTEMPTS).any(|_| {
+        let shared = cell(folder.path(), &format!("{load} --rate 300"));
+        assert_eq!((&shared["together"], &shared["targets"]), (&false.into(), &1.into()));
+        let parts = shared["rounds"][0]["parts"].as_array().expect("parts");
+        assert_eq!(parts.len(), 3);
+        let sum: u64 = parts.iter().filter_map(|part| part["ops"].as_u64()).sum();
+        assert_eq!(shared["rounds"][0]["ops"], sum);
+        // 90 of all together, where each would have begun as many; a stall takes some.
+        assert!(sum <= 110, "{sum}");
+        if sum < 45 {
+            return false;
+        }
+        assert_eq!(shared["latency_ns"]["count"], sum);
+        true
+    });
+    assert!(has_most, "fewer than half each time");
     // Three files, but one where it was given.
     let said = io(folder.path(), "write --size 1MiB --jobs 3 --dry-run");
     assert!(said.err.contains("up to 15 MiB"), "{}", said.err);

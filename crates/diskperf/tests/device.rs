@@ -146,14 +146,15 @@ fn a_limit_of_a_control_group_gives_a_steady_rate_that_is_marked_throttle() {
         assert!(text.contains("allows 20971520 bytes read a second") && text.contains(disk.name()), "{text}");
         let rate = cell["rate"]["per_second"].as_f64().expect("a rate") / MIB as f64;
         assert!(rate <= 30.0, "{rate} MiB/s where 20 are allowed");
-        if cell["state"]["steadiness"] != "steady" {
+        // Below half the limit, the machine was too busy to reach it.
+        if cell["state"]["steadiness"] != "steady" || rate < 10.0 {
             return false;
         }
         assert_eq!((mark(cell, "unsteady"), mark(cell, "step")), (None, None));
         assert!(cell["rounds"].as_array().is_some_and(|rounds| rounds.len() < 9), "it ends when it is steady");
         true
     });
-    assert!(is_steady, "never steady");
+    assert!(is_steady, "never steady at the limit");
 }
 
 #[test]

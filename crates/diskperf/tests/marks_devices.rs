@@ -238,17 +238,15 @@ fn data_that_no_sync_wrote_are_marked_dirty() {
     // machine it may come first all the same, but hardly every time.
     let arguments = ["run", "smoke", "--size", "4MiB", "--rounds", "1", "--json"];
     let writes = ["write_4096 write", "write_8192 write", "rewrite_8192 rewrite", "largefb write sequential"];
-    let (mut dirty, mut texts) = (set(&[]), Vec::new());
-    for _ in 0..ATTEMPTS {
+    let mut seen = Vec::new();
+    let marked_all = (0..ATTEMPTS).any(|_| {
         let all = cells_of(&run_answered(SYNCS, WELL, &program(), ground.path(), &arguments));
-        dirty.extend(marked(&all, "dirty"));
-        texts.extend(mark(cell(&all, "write_8192", "write"), "dirty").map(str::to_owned));
-        if set(&writes).is_subset(&dirty) {
-            break;
-        }
-    }
-    assert!(set(&writes).is_subset(&dirty), "{dirty:?}");
-    assert!(texts.iter().all(|text| text.contains("when the clock stopped")), "{texts:?}");
+        let text = mark(cell(&all, "write_8192", "write"), "dirty");
+        assert!(text.is_none_or(|text| text.contains("when the clock stopped")), "{text:?}");
+        seen.push(marked(&all, "dirty"));
+        seen.last().is_some_and(|dirty| set(&writes).is_subset(dirty))
+    });
+    assert!(marked_all, "{seen:?}");
     assert_eq!(marked(&cells(ground.path(), &arguments[1..6]), "dirty"), set(&[]));
 }
 
@@ -280,7 +278,14 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
     });
     let early = early.expect("the mark");
     assert!(early.contains("no disk below can be seen"), "{early}");
-    assert!((0..ATTEMPTS).any(|_| marked(&run(Fsync::Honest, "3"), "dirty").is_empty()), "marked each time");
+    // The mark cannot name whose data they are. An honest disk has it less often than not.
+    let mut seen = Vec::new();
+    let (mut clean, mut dirty) = (0, 0);
+    while clean.max(dirty) <= ATTEMPTS / 2 {
+        seen.push(marked(&run(Fsync::Honest, "3"), "dirty"));
+        if seen.last().is_some_and(BTreeSet::is_empty) { clean += 1 } else { dirty += 1 }
+    }
+    assert!(clean > dirty, "{seen:?}");
 }
 
 #[test]
