@@ -370,6 +370,6 @@ mod tests {
             "drive = ",
             "name = ",
         ];
-        fuzz(&Subject::new("files of machines", examples, read).with_words(words));
+        fuzz(&Subject::new("files of machines", examples, read).fast().with_words(words));
     }
 }
