@@ -171,7 +171,7 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// What names the device: of the words that were given and are not used up those that do, else what is typed.
-fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<String, Error> {
+pub fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<String, Error> {
     if let Some(index) = given.iter().position(|words| inspected.confirm(words).is_ok()) {
         return Ok(given.remove(index));
     }

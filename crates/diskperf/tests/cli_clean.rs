@@ -184,7 +184,7 @@ fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
 }
 
 #[test]
-fn a_file_system_that_mkfs_did_not_finish_goes_after_a_yes_on_a_terminal_only() {
+fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
@@ -204,9 +204,49 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_a_yes_on_a_terminal_only() 
     assert!(ended.err.contains(&format!("{} stays: it has no diskperf tag", disk.node())), "{}", ended.err);
     assert!(!disk.holds_nothing());
     let ended = clean_typing(disk.folder.path(), &[disk.node()], "y\n");
+    assert!(ended.err.contains("\"y\" is not its size") && !disk.holds_nothing(), "{}", ended.err);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    let text = fs::read_to_string(&note).expect("a note");
+    let line = |key: &str| text.lines().find(|line| line.starts_with(key)).expect(key).to_owned();
+    // A note of another disk that had the name, and other things on the same disk.
+    for (old, new) in [(line("bytes\t"), "bytes\t4096"), (line("sequence\t"), "sequence\t1")] {
+        fs::write(&note, text.replace(&old, new)).expect("a note");
+        let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
+        assert!(ended.status == Some(0) && ended.err.contains("nothing is left"), "{new}: {}", ended.err);
+        assert!(!disk.holds_nothing(), "{new}");
+    }
+    fs::write(&note, &text).expect("a note");
+    let bytes = fs::OpenOptions::new().write(true).open(disk.folder.path().join("disk")).expect("its bytes");
+    std::os::unix::fs::FileExt::write_all_at(&bytes, &[7; 100], 16 << 20).expect("written");
+    bytes.sync_all().expect("durable");
+    drop(bytes);
+    let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert!(ended.out.contains("possibly an unfinished ext4 of process "), "{}", ended.out);
-    assert!(disk.holds_nothing(), "{}", ended.err);
+    assert!(ended.out.contains("possibly an unfinished ext4 of process "), "{}", ended.err);
+    let bytes = fs::read(disk.folder.path().join("disk")).expect("its bytes");
+    assert_eq!((bytes[8192], bytes[16 << 20]), (0, 7), "all of the device was discarded");
+}
+
+#[test]
+fn a_partition_table_next_to_what_may_be_ours_stays() {
+    let _shared = with_others();
+    need_devices!();
+    let disk = Disk::new();
+    disk.working("").kill();
+    disk.is_let_go();
+    let note = format!("/run/diskperf/made-{}", disk.node().trim_start_matches("/dev/"));
+    // As of a file system without a number, which may be any later one of that format.
+    let text = fs::read_to_string(&note).expect("a note");
+    let text: String =
+        text.lines().filter(|line| !line.starts_with("made\t")).map(|line| format!("{line}\n")).collect();
+    fs::write(&note, text).expect("a note");
+    let bytes = fs::OpenOptions::new().write(true).open(disk.folder.path().join("disk")).expect("its bytes");
+    std::os::unix::fs::FileExt::write_all_at(&bytes, b"EFI PART", (32 << 20) - 512).expect("written");
+    bytes.sync_all().expect("durable");
+    drop(bytes);
+    let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
+    assert!(ended.status == Some(0) && ended.err.contains("nothing is left"), "{}", ended.err);
+    assert!(!disk.holds_nothing());
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Volume {
         vacated: Vacated,
     ) -> Result<Volume, ImageFault> {
         let Vacated { cleared, bytes, was_blank } = vacated;
-        let note = Note::about(cleared.device(), file_system, run);
+        let note = Note::about(&cleared, file_system, run);
         let mut volume = Volume { standing, cleared, bytes, note, was_blank, told_by: None, is_made: false };
         volume.fresh()?;
         Ok(volume)

@@ -10,7 +10,8 @@
 //!   4. what somebody kept on purpose goes only where it is named itself;
 //!   5. nothing is removed before somebody who saw the list has said yes;
 //!   6. what may be ours and has no tag is listed. It is removed only after a yes on a terminal, which --yes is not: on
-//!      file systems without extended attributes, after a copy, and if mkfs was killed before it wrote its number.
+//!      file systems without extended attributes, after a copy, and if mkfs was killed before it wrote its number;
+//!   7. a device that may hold a part of ours goes only after the user has typed which device it is, one by one.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -109,9 +110,21 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
     if !found.untagged.is_empty() {
         // 6
         list(&found.untagged)?;
-        let (these, them) = if found.untagged.len() == 1 { ("this", "it") } else { ("these", "them") };
-        if consent::agrees(&format!("diskperf may not have made {these} (no tag). Remove {them} anyway? [y/N] ")) {
-            exit = if remove(&found.untagged) == Exit::Done { exit } else { Exit::Failed };
+        let (volumes, files): (Vec<Thing>, _) =
+            found.untagged.into_iter().partition(|thing| matches!(thing, Thing::Volume(_)));
+        let (these, them) = if files.len() == 1 { ("this", "it") } else { ("these", "them") };
+        let question = format!("diskperf may not have made {these} (no tag). Remove {them} anyway? [y/N] ");
+        if !files.is_empty() && consent::agrees(&question) {
+            exit = if remove(&files) == Exit::Done { exit } else { Exit::Failed };
+        }
+        // 7
+        for thing in volumes {
+            if let Thing::Volume(volume) = thing
+                && let Err(error) = erase_untagged(&volume)
+            {
+                remark!("error: {} stays: {error}", volume.node().shown());
+                exit = Exit::Failed;
+            }
         }
     }
     Ok(exit)
@@ -298,6 +311,13 @@ impl Found {
             self.stays.push(format!("{}: only root can read the notes of root's runs", folder.shown()));
         }
     }
+}
+
+/// Erases what may be ours on a device once the user has typed which device it is.
+fn erase_untagged(volume: &LeftVolume) -> Result<(), Error> {
+    let Some(inspected) = volume.inspected() else { return Ok(()) };
+    let typed = consent::confirmation(&mut Vec::new(), inspected)?;
+    Ok(volume.erase_confirmed(&typed)?)
 }
 
 /// Removes these. One that fails does not keep the others.

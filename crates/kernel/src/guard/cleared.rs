@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 
 use super::blank::{self, Found, Watch};
 use super::signatures::{self, OfFile, Signature};
-use super::{GuardFault, Inspected, Leave, Reason, again, forget, forget_partitions, look, open, sequence};
+use super::{DiskMark, GuardFault, Inspected, Leave, Reason, again, forget, forget_partitions, look, open, sequence};
 use crate::devices::Device;
 use crate::image::{FileWithin, ImageFault, UnnamedFile};
 use crate::loops::{Backing, LoopDevice};
@@ -172,6 +172,12 @@ impl Cleared {
     /// The device, for its counters.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// What tells the disk from another of the same name; none for a file of our own.
+    pub(crate) fn mark(&self) -> Option<DiskMark> {
+        let Holding::Other(Held { bytes, sequence, .. }) = &self.holding else { return None };
+        Some(DiskMark { bytes: *bytes, sequence: *sequence, identity: self.device.identity() })
     }
 
     /// Whether what is written reaches the file of an image without passing through the page cache.

@@ -129,7 +129,22 @@ fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     inspected.check(&Leave::None).err()
 }
 
+/// What tells the disk behind a name from another that gets the same name later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DiskMark {
+    pub(crate) bytes: u64,
+    /// The kernel's number of the disk: another one after every hot-plug. None before Linux 5.15.
+    pub(crate) sequence: Option<u64>,
+    /// The disk's unique name, or its model and serial number.
+    pub(crate) identity: Option<String>,
+}
+
 impl Inspected {
+    /// What tells this disk from another of the same name.
+    pub(crate) fn mark(&self) -> DiskMark {
+        DiskMark { bytes: self.bytes, sequence: self.sequence, identity: self.device.identity() }
+    }
+
     /// Its path under /dev, whatever it was called by.
     pub fn node(&self) -> PathBuf {
         self.device.node()

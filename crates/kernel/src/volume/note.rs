@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::devices::Device;
-use crate::guard::{Cleared, GuardFault, Inspected, Leave, Reason, Uuid, inspect, is_of};
+use crate::guard::{Cleared, DiskMark, GuardFault, Inspected, Leave, Reason, Uuid, inspect, is_of};
 use crate::image::ImageFault;
 use crate::incarnation::Incarnation;
 use crate::left::Holder;
@@ -30,7 +29,8 @@ const BETWEEN: Duration = Duration::from_millis(10);
 /// The note of one file system.
 #[derive(Debug)]
 pub(super) struct Note {
-    device: Device,
+    device: String,
+    mark: Option<DiskMark>,
     file_system: String,
     run: Option<String>,
 }
@@ -48,15 +48,17 @@ pub(super) enum State {
 
 impl Note {
     /// Of a file system on this device, for the stored run of this name, if there is one; nothing is written yet.
-    pub(super) fn about(device: &Device, file_system: &str, run: Option<&str>) -> Note {
-        Note { device: device.clone(), file_system: file_system.to_owned(), run: run.map(str::to_owned) }
+    pub(super) fn about(cleared: &Cleared, file_system: &str, run: Option<&str>) -> Note {
+        let (device, mark) = (cleared.device().name.clone(), cleared.mark());
+        Note { device, mark, file_system: file_system.to_owned(), run: run.map(str::to_owned) }
     }
 
     /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is about
     /// to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is killed.
     pub(super) fn write(&self, uuids: &[Uuid], state: State) {
         let noted = Noted {
-            device: self.device.name.clone(),
+            device: self.device.clone(),
+            mark: self.mark.clone(),
             file_system: self.file_system.clone(),
             run: self.run.clone(),
             uuids: uuids.to_vec(),
@@ -71,12 +73,12 @@ impl Note {
     /// The file that mkfs is to have open as long as it runs: killing this process does not end mkfs, and who erases what
     /// it makes must wait for it. Nothing where there are no notes.
     pub(super) fn hold(&self) -> Option<File> {
-        Notes::usual()?.hold(&making(&self.device.name)).ok()
+        Notes::usual()?.hold(&making(&self.device)).ok()
     }
 
     /// It is erased.
     pub(super) fn remove(&self) {
-        forget(&self.device.name);
+        forget(&self.device);
     }
 }
 
@@ -166,18 +168,35 @@ impl LeftVolume {
         self.seen.as_ref().is_some_and(|seen| !seen.reasons().iter().all(Reason::can_be_lifted))
     }
 
-    /// Erases it, where the device holds it and nothing else, and nobody uses it. Without a tag that is for a person to
-    /// say, who was asked.
+    /// The device as it was when it was looked at; none while mkfs is still at work on it.
+    pub fn inspected(&self) -> Option<&Inspected> {
+        self.seen.as_ref()
+    }
+
+    /// Erases it if its number proves that a process of ours made it, the device holds nothing else, and no program uses
+    /// it.
     pub fn erase(&self) -> Result<(), ImageFault> {
+        let Some(uuid) = self.uuid else {
+            return Err(GuardFault::Changed(self.node(), "no number proves that diskperf made it").into());
+        };
+        self.erase_with(&Leave::Made(uuid))?.discard_all();
+        Ok(())
+    }
+
+    /// Erases what nothing proves to be ours: the user typed which device it is ([`Inspected::identity`]). The other bytes
+    /// of the device stay, because they may be the user's.
+    pub fn erase_confirmed(&self, typed: &str) -> Result<(), ImageFault> {
+        self.erase_with(&Leave::Destroy(typed.to_owned())).map(drop)
+    }
+
+    fn erase_with(&self, leave: &Leave) -> Result<Cleared, ImageFault> {
         let Some(inspected) = self.seen.as_ref().filter(|_| self.holder == Holder::Nobody) else {
             return Err(GuardFault::Changed(self.node(), "its process still runs").into());
         };
-        let leave = self.uuid.map_or_else(|| Leave::Destroy(inspected.identity()), Leave::Made);
-        let mut cleared = Cleared::over(inspected, &leave)?;
+        let mut cleared = Cleared::over(inspected, leave)?;
         cleared.erase()?;
-        cleared.discard_all();
         forget(&self.device);
-        Ok(())
+        Ok(cleared)
     }
 }
 
@@ -194,7 +213,7 @@ fn noted(is_wanted: impl Fn(&Noted) -> bool) -> io::Result<Vec<Noted>> {
 }
 
 fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
-    let Noted { device, file_system, uuids, state, owner, .. } = noted;
+    let Noted { device, mark, file_system, uuids, state, owner, .. } = noted;
     let (pid, is_kept) = (owner.pid, state == State::Kept);
     let lives = owner.lives();
     if lives || is_being_made(&device) {
@@ -207,17 +226,29 @@ fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
         inspected => inspected.map_err(|fault| (node, fault))?,
     };
     let uuid = uuids.iter().copied().find(|uuid| inspected.holds(*uuid));
+    let is_it = match uuid {
+        Some(_) => mark.is_none_or(|mark| is_same_disk(&mark, &inspected.mark())),
+        None => mark.is_some_and(|mark| mark == inspected.mark()),
+    };
     // Without its number: half of it, or all where it has none. Another file system is none of ours.
     let may_be_ours = |reason: &Reason| match reason {
         Reason::Holds(signature) if signature.is_unknown() => state == State::Making,
         Reason::Holds(signature) => uuids.is_empty() && signature.format == file_system,
         _ => false,
     };
-    if uuid.is_none() && !inspected.reasons().iter().any(may_be_ours) {
+    let mut content = inspected.reasons().iter().filter(|reason| reason.can_be_lifted()).peekable();
+    let is_ours = uuid.is_some() || (content.peek().is_some() && content.all(may_be_ours));
+    if !is_it || !is_ours {
         return Ok(None);
     }
     let (holder, seen) = (Holder::Nobody, Some(inspected));
     Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid, seen }))
+}
+
+/// Whether a disk that holds the noted number can be the noted disk. A disk that was plugged in again has another sequence,
+/// and its file system is still ours.
+fn is_same_disk(noted: &DiskMark, now: &DiskMark) -> bool {
+    (noted.bytes, &noted.identity) == (now.bytes, &now.identity)
 }
 
 /// Whether the mkfs still runs that a process has begun on this device.
@@ -247,6 +278,8 @@ fn making(device: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Noted {
     device: String,
+    /// Which disk had that name.
+    mark: Option<DiskMark>,
     file_system: String,
     /// The stored run that it was made for, where there is one.
     run: Option<String>,
@@ -260,6 +293,11 @@ impl Noted {
     /// Lines of fields with tabs between them; the last line says that it is whole.
     fn text(&self) -> String {
         let run = self.run.as_ref().map_or_else(String::new, |run| format!("run\t{run}\n"));
+        let mark = self.mark.as_ref().map_or_else(String::new, |DiskMark { bytes, sequence, identity }| {
+            let sequence = sequence.map_or_else(String::new, |sequence| format!("sequence\t{sequence}\n"));
+            let identity = identity.as_ref().map_or_else(String::new, |identity| format!("identity\t{identity}\n"));
+            format!("bytes\t{bytes}\n{sequence}{identity}")
+        });
         let made: String = self.uuids.iter().map(|uuid| format!("made\t{}\t{uuid}\n", self.file_system)).collect();
         let state = match self.state {
             State::Making => "making\n",
@@ -267,7 +305,7 @@ impl Noted {
             State::Kept => "kept\n",
         };
         let (owner, device, file_system) = (&self.owner, &self.device, &self.file_system);
-        format!("process\t{owner}\ndevice\t{device}\n{run}file system\t{file_system}\n{made}{state}end\n")
+        format!("process\t{owner}\ndevice\t{device}\n{mark}{run}file system\t{file_system}\n{made}{state}end\n")
     }
 
     fn parse(text: &str) -> Option<Noted> {
@@ -277,10 +315,15 @@ impl Noted {
         let is_name = !device.is_empty() && !device.starts_with('/') && !device.split('/').any(|part| part == "..");
         is_name.then_some(())?;
         let (device, owner) = (device.to_owned(), owner.parse().ok()?);
-        let (file_system, run, uuids, state) = (String::new(), None, Vec::new(), State::Made);
-        let mut noted = Noted { device, file_system, run, uuids, state, owner };
+        let (mark, file_system, run, uuids, state) = (None, String::new(), None, Vec::new(), State::Made);
+        let mut noted = Noted { device, mark, file_system, run, uuids, state, owner };
         for line in lines {
             match line[..] {
+                ["bytes", bytes] => {
+                    noted.mark = Some(DiskMark { bytes: bytes.parse().ok()?, sequence: None, identity: None });
+                }
+                ["sequence", sequence] => noted.mark.as_mut()?.sequence = Some(sequence.parse().ok()?),
+                ["identity", identity] => noted.mark.as_mut()?.identity = Some(identity.to_owned()),
                 ["run", run] => noted.run = Some(run.to_owned()),
                 ["file system", file_system] => file_system.clone_into(&mut noted.file_system),
                 ["made", _, uuid] => noted.uuids.push(uuid.parse().ok()?),
@@ -303,10 +346,11 @@ mod tests {
         let number = || Uuid::random().expect("a number");
         let (device, file_system) = ("loop7".to_owned(), "ext4".to_owned());
         let (uuids, state, owner) = (vec![number()], State::Made, Incarnation::this());
-        let once = Noted { device, file_system, run: None, uuids, state, owner };
+        let mark = Some(DiskMark { bytes: 1 << 30, sequence: Some(7), identity: Some("WDC WX12".to_owned()) });
+        let once = Noted { device, mark, file_system, run: None, uuids, state, owner };
         let again = Noted { uuids: vec![number(), number()], state: State::Making, ..once.clone() };
         let kept = Noted { state: State::Kept, run: Some("bzkv-261122".to_owned()), ..once.clone() };
-        let none = Noted { uuids: Vec::new(), ..kept.clone() };
+        let none = Noted { uuids: Vec::new(), mark: None, ..kept.clone() };
         for noted in [once, again, kept, none] {
             let text = noted.text();
             for length in 0..text.len() - 1 {
