@@ -111,7 +111,7 @@ impl Ground {
         let label = self.label.as_deref();
         let made = match vacated {
             Some(vacated) => make_on_vacated(volume, vacated, needed, label)?,
-            None => make_on_device((&target.name, label), &looked_at_again(volume)?, needed, stop, &mut |_| {})?,
+            None => make_on_device((&target.name, label), &looked_at_again(volume, None)?, needed, stop, &mut |_| {})?,
         };
         self.tuning = plan_tuning(target, Some(&made), label)?;
         self.made = Some(Arc::new(Mutex::new(made)));
@@ -205,10 +205,10 @@ fn unshared(made: Arc<Mutex<Made>>) -> Made {
 }
 
 /// The device of a target that another of this run, or an earlier process of it, had before. It must be the same device,
-/// and blank.
-pub fn looked_at_again(volume: &VolumeArgument) -> Result<VolumeArgument, Error> {
+/// and blank. `held` is the device if this process holds it already.
+pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Result<VolumeArgument, Error> {
     let node = volume.inspected.node();
-    let inspected = kernel::guard::inspect(&node)?;
+    let inspected = held.map_or_else(|| kernel::guard::inspect(&node), Vacated::inspect)?;
     if inspected.identity() != volume.inspected.identity() {
         return Err(GuardFault::Changed(node, "another device has its name").into());
     }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use kernel::name::Shown;
 use kernel::tuning::{self, restore_left, restore_left_of};
-use kernel::{left_volumes_of, remove_left};
+use kernel::{Vacated, left_volumes_of, remove_left};
 
 use crate::error::Error;
 
 /// Removes what killed processes of this run left in these folders, on devices and in queues, and says so. One that cannot
 /// be removed does not keep the others; the last such error is given back. Only who holds the run may call it: a folder
-/// is not asked for its process.
-pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<(), Error> {
+/// is not asked for its process. The devices stay held until what is given back is dropped.
+pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<Vec<Vacated>, Error> {
     let mut outcome = Ok(());
     for folder in folders {
         match remove_left(&folder, run) {
@@ -24,19 +24,22 @@ pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<(
 }
 
 /// The same of devices and queues alone, whose notes tell whether the process still runs.
-pub fn release(run: &str) -> Result<(), Error> {
+pub fn release(run: &str) -> Result<Vec<Vacated>, Error> {
     let waits = |node: &Path| remark!("waiting for the mkfs that {run} started on {}", node.shown());
-    let mut outcome = Ok(());
+    let mut outcome = Ok(Vec::new());
     // Without notes nothing was made, or nothing can be known again.
     for volume in left_volumes_of(run, waits).unwrap_or_default() {
         let erased = match volume {
-            Ok(volume) => volume.erase().map(|()| volume).map_err(Error::from),
+            Ok(volume) => volume.erase().map(|vacated| (volume, vacated)).map_err(Error::from),
             Err((_, fault)) => Err(fault.into()),
         };
         match erased {
-            Ok(volume) => {
+            Ok((volume, vacated)) => {
                 let (file_system, node, pid) = (&volume.file_system, volume.node(), volume.pid);
                 remark!("erased the {file_system} on {}, left by {run} (process {pid})", node.shown());
+                if let Ok(all) = &mut outcome {
+                    all.push(vacated);
+                }
             }
             Err(error) => outcome = Err(error),
         }

@@ -248,6 +248,11 @@ impl Target {
         }
     }
 
+    /// Whether a file system is made for it on this device.
+    pub fn is_made_on(&self, node: &Path) -> bool {
+        matches!(&self.site, Site::Volume(volume) if volume.inspected.node() == node)
+    }
+
     /// Whether these targets can be busy at once: all on the real kernel, or all on one simulated machine. A
     /// file is busy alone: what is read of it depends on what it holds.
     pub fn share_a_world<'a>(targets: impl IntoIterator<Item = &'a Target>) -> bool {

@@ -54,14 +54,15 @@ impl Worlds {
     pub fn prepare(
         plan: &Plan,
         targets: &[Target],
-        label: Option<&str>,
+        (label, mut left): (Option<&str>, Vec<Vacated>),
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Worlds, Error> {
         let mut worlds = Worlds { worlds: Vec::new(), grounds: Vec::new() };
         let data = (plan.seed, plan.zeros);
         for (index, target) in targets.iter().enumerate() {
-            let vacated = worlds.vacate_for(index, targets)?;
+            let held = left.extract_if(.., |vacated| target.is_made_on(&vacated.node())).next();
+            let vacated = worlds.vacate_for(index, targets)?.or(held);
             let ground = Ground::prepare((target, vacated), plan.space(index), data, label, stop, notify)?;
             worlds.grounds.push(ground);
         }

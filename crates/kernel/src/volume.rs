@@ -3,7 +3,7 @@
 
 mod note;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use units::Bytes;
 
@@ -251,6 +251,24 @@ pub struct Vacated {
     cleared: Cleared,
     bytes: Bytes,
     was_blank: bool,
+}
+
+impl Vacated {
+    /// The device, of which all that a process of ours made was erased and discarded.
+    fn from(cleared: Cleared) -> Vacated {
+        let bytes = Bytes(cleared.mark().map_or(0, |mark| mark.bytes));
+        Vacated { cleared, bytes, was_blank: true }
+    }
+
+    /// The path of the device.
+    pub fn node(&self) -> PathBuf {
+        self.cleared.node()
+    }
+
+    /// The device as it is now, without the data that a disk keeps if it cannot discard: they are our own.
+    pub fn inspect(&self) -> Result<Inspected, GuardFault> {
+        self.cleared.inspect()
+    }
 }
 
 /// So large is a file in memory at most that stands for a device. Its size decides little of which options are taken, and

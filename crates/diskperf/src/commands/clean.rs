@@ -332,7 +332,7 @@ fn remove(things: &[Thing]) -> Exit {
         let removed = match thing {
             Thing::File(left) => left.remove().map_err(|error| said(&error).to_string()),
             Thing::Untagged(untagged) => untagged.remove().map_err(|error| said(&error).to_string()),
-            Thing::Volume(volume) => volume.erase().map_err(|fault| fault.to_string()),
+            Thing::Volume(volume) => volume.erase().map(drop).map_err(|fault| fault.to_string()),
             Thing::Queue(disk, _) => {
                 disks.push(disk.as_str());
                 Ok(())

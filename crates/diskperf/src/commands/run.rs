@@ -350,7 +350,8 @@ fn measure(
     results: &mut Results,
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
-    let mut worlds = match Worlds::prepare(plan, targets, session.label(), stop, notify) {
+    let vacated = std::mem::take(&mut session.vacated);
+    let mut worlds = match Worlds::prepare(plan, targets, (session.label(), vacated), stop, notify) {
         // Whatever failed: Ctrl-C reaches mkfs too.
         Err(_) if stop.requested() => {
             results.interrupted = true;

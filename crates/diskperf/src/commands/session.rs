@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use kernel::Incarnation;
 use kernel::guard::GuardFault;
 use kernel::machine::Host;
 use kernel::name::Shown;
+use kernel::{Incarnation, Vacated};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
@@ -40,14 +40,14 @@ impl Resumed {
             return;
         }
         let removed = if *state != RunState::Running {
-            remains::release(&self.run)
+            remains::release(&self.run).map(drop)
         } else if self.store.claim(&self.run, holder, &Incarnation::this().to_string()).is_ok() {
             let directories = info.targets.iter().filter_map(|target| {
                 let Ok(argument) = target.argument.parse::<TargetArgument>();
                 let TargetKind::Directory(path) = argument.kind else { return None };
                 Some(folder.join(path)).filter(|path| path.is_dir())
             });
-            remains::remove(&self.run, directories)
+            remains::remove(&self.run, directories).map(drop)
         } else {
             Ok(())
         };
@@ -67,12 +67,14 @@ pub struct Session<'a> {
     left: Option<Left>,
     /// Who writes it down, if anybody does.
     pub keeper: Option<Keeper>,
+    /// Devices that an earlier process of the run had left, held until they are used.
+    pub vacated: Vec<Vacated>,
 }
 
 impl<'a> Session<'a> {
     /// Begins now.
     pub fn new(arguments: &'a RunArguments, words: &'a [OsString]) -> Session<'a> {
-        Session { arguments, words, started: now(), left: None, keeper: None }
+        Session { arguments, words, started: now(), left: None, keeper: None, vacated: Vec::new() }
     }
 
     /// What is to be said of the run, as far as it is known.
@@ -109,12 +111,15 @@ impl<'a> Session<'a> {
             Site::Directory { path, .. } => Some(path.clone()),
             _ => None,
         });
-        remains::remove(&run, directories)?;
+        let mut vacated = remains::remove(&run, directories)?;
+        vacated.retain(|vacated| targets.iter().any(|target| target.is_made_on(&vacated.node())));
         for target in targets {
             if let Site::Volume(volume) = &mut target.site {
-                **volume = ground::looked_at_again(volume)?;
+                let held = vacated.iter().find(|vacated| vacated.node() == volume.inspected.node());
+                **volume = ground::looked_at_again(volume, held)?;
             }
         }
+        self.vacated = vacated;
         Ok(())
     }
 

@@ -147,6 +147,18 @@ impl Cleared {
         Ok(cleared)
     }
 
+    /// Looks at the device that is held, once its signatures are erased. Data of no known format are left out: no other
+    /// program can have written them since.
+    pub(crate) fn inspect(&self) -> Result<Inspected, GuardFault> {
+        self.verify()?;
+        let Holding::Other(Held { claim: Some(claim), .. }) = &self.holding else {
+            return Err(GuardFault::Changed(self.node(), "it is not held exclusively"));
+        };
+        let mut inspected = look(&self.node(), claim, true)?;
+        inspected.reasons.retain(|reason| !matches!(reason, Reason::Holds(signature) if signature.is_unknown()));
+        Ok(inspected)
+    }
+
     /// Looks again whether the path still leads to the device, and the device is still the same: between two uses
     /// another program may have changed either.
     pub(crate) fn verify(&self) -> Result<(), GuardFault> {

@@ -13,6 +13,8 @@ use crate::incarnation::Incarnation;
 use crate::left::Holder;
 use crate::notes::Notes;
 
+use super::Vacated;
+
 /// How the notes' names begin.
 const PREFIX: &str = "made-";
 
@@ -174,13 +176,14 @@ impl LeftVolume {
     }
 
     /// Erases it if its number proves that a process of ours made it, the device holds nothing else, and no program uses
-    /// it.
-    pub fn erase(&self) -> Result<(), ImageFault> {
+    /// it. The device stays held: on a disk that cannot discard, the next look finds data of our own.
+    pub fn erase(&self) -> Result<Vacated, ImageFault> {
         let Some(uuid) = self.uuid else {
             return Err(GuardFault::Changed(self.node(), "no number proves that diskperf made it").into());
         };
-        self.erase_with(&Leave::Made(uuid))?.discard_all();
-        Ok(())
+        let cleared = self.erase_with(&Leave::Made(uuid))?;
+        cleared.discard_all();
+        Ok(Vacated::from(cleared))
     }
 
     /// Erases what nothing proves to be ours: the user typed which device it is ([`Inspected::identity`]). The other bytes
