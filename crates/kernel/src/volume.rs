@@ -41,7 +41,7 @@ pub struct Volume {
     note: Note,
     /// Whether the device was blank, and is to be again.
     was_blank: bool,
-    /// How the file system is known again; nothing where mkfs has not ended.
+    /// How the file system is known again; nothing before mkfs has started.
     told_by: Option<Told>,
     /// Whether what is on the device is ours.
     is_made: bool,
@@ -54,6 +54,13 @@ enum Told {
     Number(Uuid),
     /// What was found on the device directly after it was made.
     Signatures(Vec<Signature>),
+    /// mkfs has not ended: the device may hold a part of the new file system, or still the one before.
+    Making {
+        /// The number that was chosen, if mkfs takes one.
+        chosen: Option<Uuid>,
+        /// The numbers of the file system before.
+        before: Vec<Uuid>,
+    },
 }
 
 impl Volume {
@@ -123,7 +130,8 @@ impl Volume {
         // Before it is there, and beside the old one, which stays until mkfs comes to it.
         self.note.write(&[self.numbers(), uuid.as_slice().to_vec()].concat(), State::Making);
         // From here on what is on the device is ours, also where mkfs ends half-way.
-        (self.told_by, self.is_made) = (None, true);
+        self.told_by = Some(Told::Making { chosen: uuid, before: self.numbers() });
+        self.is_made = true;
         self.standing.make(&mut self.cleared, uuid, self.note.hold())?;
         self.told_by = Some(match uuid {
             Some(uuid) => Told::Number(uuid),
@@ -184,6 +192,7 @@ impl Volume {
     fn numbers(&self) -> Vec<Uuid> {
         match &self.told_by {
             Some(Told::Number(uuid)) => vec![*uuid],
+            Some(Told::Making { chosen, before }) => [before.clone(), chosen.as_slice().to_vec()].concat(),
             Some(Told::Signatures(found)) => found.iter().filter_map(|one| one.uuid.map(Uuid)).collect(),
             None => Vec::new(),
         }
@@ -216,6 +225,7 @@ impl Volume {
         let is_ours = match told_by {
             Told::Number(uuid) => found.iter().any(|one| one.uuid == Some(uuid.0)),
             Told::Signatures(made) => are_same(made, &found),
+            Told::Making { chosen, before } => is_in_the_making(&found, *chosen, before, self.note.file_system()),
         };
         if is_ours {
             return Ok(());
@@ -243,6 +253,15 @@ impl Volume {
         self.note.remove();
         Ok(())
     }
+}
+
+/// Whether this can be what mkfs writes before it ends, or what it has not come to. Its number proves that; without a
+/// choice of number only the format is known.
+fn is_in_the_making(found: &[Signature], chosen: Option<Uuid>, before: &[Uuid], file_system: &str) -> bool {
+    let has = |uuid: &Uuid| found.iter().any(|one| one.uuid == Some(uuid.0));
+    found.iter().all(Signature::is_unknown)
+        || chosen.iter().chain(before).any(has)
+        || (chosen.is_none() && found.iter().any(|one| one.format == file_system))
 }
 
 /// A device that a file system of this process has left, and that is held: nobody else can have put anything on it.
@@ -291,5 +310,30 @@ fn rehearse(standing: &mut Standing, bytes: u64) -> Result<(), ImageFault> {
 impl Drop for Volume {
     fn drop(&mut self) {
         let _ = self.undo();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_program_made_is_not_taken_for_a_half_made_file_system() {
+        let [chosen, before, other] = [1, 2, 3].map(|byte| Uuid([byte; 16]));
+        let of = |format, uuid: Option<Uuid>| Signature {
+            format,
+            label: None,
+            is_table: false,
+            uuid: uuid.map(|uuid| uuid.0),
+            at: 0,
+            length: 4,
+        };
+        let is_ours = |found: &[Signature]| is_in_the_making(found, Some(chosen), &[before], "ext4");
+        let unknown = Signature::of_unknown(0, 4096);
+        assert!(is_ours(&[]) && is_ours(&[unknown.clone()]));
+        assert!(is_ours(&[of("ext4", Some(chosen))]) && is_ours(&[of("ext4", Some(before))]));
+        assert!(!is_ours(&[of("ext4", Some(other))]) && !is_ours(&[of("xfs", None), unknown]));
+        let without = |format| is_in_the_making(&[of(format, Some(other))], None, &[], "vfat");
+        assert!(without("vfat") && !without("ext4"));
     }
 }

@@ -197,15 +197,35 @@ impl Cleared {
         matches!(&self.holding, Holding::Own { loop_device, .. } if loop_device.is_direct())
     }
 
-    /// Lets others have it exclusively, as mkfs and mount want it. The device stays the one it is.
+    /// Lets others have it exclusively, as mkfs and mount want it. The device stays the one it is, and nothing may be
+    /// written to it before they have it.
     pub(crate) fn release(&mut self) -> Result<(), GuardFault> {
+        self.release_and(wait_until_free)
+    }
+
+    fn release_and(&mut self, wait: impl FnOnce(&File)) -> Result<(), GuardFault> {
         self.verify()?;
-        if let Holding::Other(held) = &mut self.holding
-            && held.claim.take().is_some()
-        {
-            wait_until_free(&held.kept);
+        if !matches!(&self.holding, Holding::Other(Held { claim: Some(_), .. })) {
+            return Ok(());
+        }
+        let before = self.content()?;
+        if let Holding::Other(held) = &mut self.holding {
+            held.claim = None;
+            wait(&held.kept);
+        }
+        self.verify()?;
+        if self.content()? != before {
+            return Err(GuardFault::Changed(self.node(), "another program wrote to it"));
         }
         Ok(())
+    }
+
+    /// What it holds, and the kernel's count of written sectors, once the page cache has written everything.
+    fn content(&self) -> Result<(Vec<Signature>, Option<u64>), GuardFault> {
+        if let Holding::Other(held) = &self.holding {
+            held.kept.sync_all().map_err(|source| self.failed("flush", source))?;
+        }
+        Ok((self.signatures()?, self.device.counters().map(|counters| counters.written)))
     }
 
     /// Opens what is held once more, whatever its name leads to meanwhile.
@@ -323,4 +343,30 @@ fn is_busy(error: &io::Error) -> bool {
 fn identity(file: BorrowedFd) -> io::Result<Backing> {
     let stat = rustix::fs::fstat(file)?;
     Ok(Backing::File { device: stat.st_dev, inode: stat.st_ino })
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::disk::Disk;
+    use testkit::need_disk;
+
+    use super::super::inspect;
+    use super::*;
+
+    #[test]
+    fn a_device_that_changes_while_it_is_free_is_not_used() {
+        need_disk!();
+        // Something of a known format, and data where no format is.
+        for (at, bytes) in [(0x438, &[0x53, 0xEF][..]), (3 << 20, b"data")] {
+            let disk = Disk::new(16 << 20);
+            let mut cleared = Cleared::over(&inspect(disk.node()).expect("it"), &Leave::None).expect("it is blank");
+            cleared.release().expect("nothing has changed");
+            cleared.claim().expect("it is free");
+            let released = cleared.release_and(|kept| {
+                let other = again(kept, OFlags::RDWR | OFlags::EXCL).expect("it is free");
+                other.write_all_at(bytes, at).and_then(|()| other.sync_all()).expect("written");
+            });
+            assert!(matches!(released, Err(GuardFault::Changed(..))), "{at}: {released:?}");
+        }
+    }
 }

@@ -55,6 +55,10 @@ impl Note {
         Note { device, mark, file_system: file_system.to_owned(), run: run.map(str::to_owned) }
     }
 
+    pub(super) fn file_system(&self) -> &str {
+        &self.file_system
+    }
+
     /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is about
     /// to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is killed.
     pub(super) fn write(&self, uuids: &[Uuid], state: State) {
