@@ -480,7 +480,7 @@ impl Error {
                 // Its tag proves whose it is, which a path does not.
                 let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 let folder = shell::word(folder.unwrap_or(Path::new(".")));
-                format!("after the device is writable again, run: diskperf clean {folder} --yes")
+                format!("after the device is writable again, run: diskperf clean {folder}")
             }
             Error::World(kernel::Fault::Memory(_)) => {
                 "ulimit -v, and the control groups of this process, say how much memory it may have".to_owned()

@@ -378,12 +378,13 @@ fn a_file_system_gone_read_only() {
     let [left] = &disk.folders()[..] else { panic!("{:?}", disk.folders()) };
     let said = format!("cannot remove the private folder {}: Read-only file system", disk.mount.join(left).display());
     assert!(ended.err.contains(&said), "{said}: {}", ended.err);
-    // The hint is a command that removes it, once the disk is well again.
+    // The hint is a command that finds it, and removes it after a yes, once the disk is well again.
     let hint = ended.err.lines().find_map(|line| line.split_once("hint: after the device is writable again, run: "));
     let hint = hint.unwrap_or_else(|| panic!("no hint: {}", ended.err)).1;
     let words = shlex::split(hint).expect("words");
     assert_eq!(words[0], "diskperf");
-    let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    assert!(!words.iter().any(|word| word == "--yes"), "{hint}");
+    let words: Vec<&str> = words[1..].iter().map(String::as_str).chain(["--yes"]).collect();
     let clean = || testkit::run(&program(), Path::new("/"), &words);
     let early = clean();
     assert_eq!(early.status, Some(1), "{}", early.err);

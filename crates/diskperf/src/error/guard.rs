@@ -61,10 +61,9 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
         }
         GuardFault::Changed(..) => "find out who else is at work on it, and run it again".to_owned(),
         GuardFault::Failed { device, .. } => {
+            // Without --yes: the device may hold a file system that was kept and has been used since.
             let device = shell::word(device);
-            format!(
-                "dmesg says what the kernel saw; what a run left there, once it works: diskperf clean {device} --yes"
-            )
+            format!("dmesg says what the kernel saw; once it works, see what a run left there: diskperf clean {device}")
         }
         GuardFault::Unreadable { .. } | GuardFault::Stopped(_) => return None,
     })
@@ -189,6 +188,6 @@ mod tests {
         for (number, status) in [(1, Exit::Refused), (13, Exit::Refused), (30, Exit::Refused), (5, Exit::Failed)] {
             assert_eq!(exit(&failed(number)), status, "{number}");
         }
-        assert!(hint(&failed(5)).is_some_and(|hint| hint.ends_with("diskperf clean /dev/sdb --yes")));
+        assert!(hint(&failed(5)).is_some_and(|hint| hint.ends_with("diskperf clean /dev/sdb")));
     }
 }
