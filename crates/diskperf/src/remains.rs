@@ -8,15 +8,22 @@ use kernel::tuning::{self, restore_left, restore_left_of};
 use kernel::{Vacated, left_volumes_of, remove_left};
 
 use crate::error::Error;
+use crate::shell;
 
 /// Removes what killed processes of this run left in these folders, on devices and in queues, and says so. One that cannot
-/// be removed does not keep the others; the last such error is given back. Only who holds the run may call it: a folder
-/// is not asked for its process. The devices stay held until what is given back is dropped.
+/// be removed does not keep the others; the last such error is given back. Only who holds the run may call it. The devices
+/// stay held until what is given back is dropped.
 pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<Vec<Vacated>, Error> {
     let mut outcome = Ok(());
     for folder in folders {
         match remove_left(&folder, run) {
-            Ok(removed) => removed.iter().for_each(|path| remark!("removed {}, left by {run}", path.shown())),
+            Ok(swept) => {
+                swept.removed.iter().for_each(|path| remark!("removed {}, left by {run}", path.shown()));
+                for path in swept.kept {
+                    let (path, folder) = (path.shown(), shell::word(&folder));
+                    remark!("{path} stays: no tag proves that {run} made it; diskperf clean {folder} asks for it");
+                }
+            }
             Err(fault) => outcome = Err(fault.into()),
         }
     }

@@ -205,6 +205,11 @@ pub fn is_of_this_boot(path: &Path) -> bool {
     tagged.is_some_and(|(machine, owner)| machine == Machine::this() && owner.is_of_this_boot())
 }
 
+/// Whether the folder at this path has a tag, be it the folder's own or one that was copied with it.
+pub(crate) fn has_any_tag(path: &Path) -> bool {
+    open(path, Kind::Folder).is_some_and(|opened| read(opened.as_fd()).is_some())
+}
+
 /// Removes a folder of ours that nobody holds.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Nobody);
@@ -390,6 +395,48 @@ mod tests {
         }
         assert!(remove_folder(&path(".diskperf-plain")).is_err() && remove_folder(living.path()).is_err());
         assert!(living.path().exists());
+    }
+
+    #[test]
+    fn only_a_tag_that_fits_has_the_folder_of_a_killed_run_removed() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| parent.path().join(name);
+        if rustix::fs::setxattr(parent.path(), "user.test", b"1", XattrFlags::empty()).is_err() {
+            return testkit::skip!("{} takes no extended attributes", parent.path().display());
+        }
+        let (host, dead) = (Machine::this(), dead());
+        let ours = [".diskperf-run1-abc", ".diskperf-run1-def", ".diskperf-run1-empty"];
+        let others = [
+            ".diskperf-run1-copied",
+            ".diskperf-run1-living",
+            ".diskperf-run1-plain",
+            ".diskperf-run12-abc",
+            ".diskperf-abc",
+            "run1",
+        ];
+        for folder in ours.iter().chain(&others) {
+            fs::create_dir(path(folder)).expect("a folder");
+            if !folder.ends_with("empty") {
+                fs::write(path(folder).join("file"), "data").expect("a file");
+            }
+            if !folder.ends_with("plain") && !folder.ends_with("empty") {
+                retag(&path(folder), inode(&path(folder)), &host, &dead);
+            }
+        }
+        retag(&path(others[0]), inode(&path(ours[0])), &host, &dead);
+        retag(&path(others[1]), inode(&path(others[1])), &host, &Incarnation::this());
+        fs::write(path(".diskperf-run1-file"), "").expect("a file");
+        symlink("run1", path(".diskperf-run1-link")).expect("a link");
+        let mut swept = workspace::remove_left(parent.path(), "run1").expect("they are removed");
+        swept.removed.sort();
+        swept.kept.sort();
+        assert_eq!(
+            (swept.removed, swept.kept),
+            (ours.map(path).to_vec(), others[..3].iter().map(|one| path(one)).collect())
+        );
+        assert!(ours.iter().all(|folder| !path(folder).exists()));
+        assert!(others.iter().all(|folder| path(folder).join("file").exists()));
+        assert!(path(".diskperf-run1-file").is_file() && path(".diskperf-run1-link").is_symlink());
     }
 
     #[test]

@@ -89,4 +89,4 @@ pub use program::{Remount, Station};
 pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
 pub use volume::{LeftVolume, Vacated, Volume, VolumeSpec, left_volumes, left_volumes_of};
-pub use workspace::{Workspace, remove_left};
+pub use workspace::{Swept, Workspace, remove_left};

