@@ -27,8 +27,10 @@ pub(crate) struct Ordinary {
 /// ext4, xfs, btrfs, f2fs and tmpfs look at the page cache when they are asked for data (`iomap_seek_data`,
 /// `btrfs_file_llseek`, `f2fs_seek_block`, `mapping_seek_hole_data` in Linux). ext2 and ext3 as drivers of their own call
 /// the whole file data, which is never too little. ZFS has called data that were not on the disk yet a hole (versions 2.1.4
-/// to 2.2.1), so its holes are read. Those of the others are rarely those of images, and are read too.
-const ORDINARY: [Ordinary; 21] = [
+/// to 2.2.1), so its holes are read. bcachefs (`BCACHEFS_STATFS_MAGIC` of linux/magic.h), hfsplus (`HFSPLUS_SUPER_MAGIC` of
+/// linux/magic.h since 6.18, of `fs/hfsplus/hfsplus_raw.h` before) and the old ntfs (`NTFS_SB_MAGIC` of `fs/ntfs/ntfs.h`)
+/// keep their files on this machine. Those of the others are rarely those of images, and are read too.
+const ORDINARY: [Ordinary; 24] = [
     Ordinary { name: "ext2", magic: 0xEF53, tells_holes: true },
     Ordinary { name: "ext3", magic: 0xEF53, tells_holes: true },
     Ordinary { name: "ext4", magic: 0xEF53, tells_holes: true },
@@ -46,6 +48,9 @@ const ORDINARY: [Ordinary; 21] = [
     Ordinary { name: "vfat", magic: 0x4D44, tells_holes: false },
     Ordinary { name: "exfat", magic: 0x2011_BAB0, tells_holes: false },
     Ordinary { name: "ntfs3", magic: 0x7366_746E, tells_holes: false },
+    Ordinary { name: "ntfs", magic: 0x5346_544E, tells_holes: false },
+    Ordinary { name: "bcachefs", magic: 0xCA45_1A4E, tells_holes: false },
+    Ordinary { name: "hfsplus", magic: 0x482B, tells_holes: false },
     Ordinary { name: "squashfs", magic: 0x7371_7368, tells_holes: false },
     Ordinary { name: "erofs", magic: 0xE0F5_E1E2, tells_holes: false },
     Ordinary { name: "iso9660", magic: 0x9660, tells_holes: false },
@@ -58,6 +63,11 @@ pub(crate) const UNKNOWN: &str = "a file system that cannot be seen";
 /// Whether files of the file system of this name are told by their numbers.
 pub(crate) fn tells_files(name: &str) -> bool {
     ORDINARY.iter().any(|one| one.name == name)
+}
+
+/// Whether the files of the file system of this name are files of other file systems of this machine.
+pub(crate) fn is_stacked(name: &str) -> bool {
+    ["overlay", "aufs", "ecryptfs"].contains(&name)
 }
 
 /// Whether files of the file system with this number of statfs(2) are told by their numbers.
@@ -76,7 +86,7 @@ mod tests {
 
     #[test]
     fn only_file_systems_that_keep_their_files_themselves_tell_them() {
-        for name in ["ext4", "xfs", "btrfs", "tmpfs", "squashfs", "zfs"] {
+        for name in ["ext4", "xfs", "btrfs", "tmpfs", "squashfs", "zfs", "bcachefs", "hfsplus", "ntfs"] {
             assert!(tells_files(name), "{name}");
         }
         for name in

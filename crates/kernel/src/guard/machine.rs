@@ -65,7 +65,7 @@ pub(crate) struct Block {
     pub(crate) backing: Option<Backing>,
     /// The name of that file, or of the folder that it was in if it has none any more.
     pub(crate) file: Option<PathBuf>,
-    /// How large that file is, if it is on an ordinary file system and has its name.
+    /// How large the file of that name is now, if this machine alone has it: the device may still show its old size.
     pub(crate) file_bytes: Option<u64>,
     /// Which part of its file a loop device shows.
     pub(crate) window: Window,
@@ -102,8 +102,8 @@ pub(crate) struct Eyes<'a> {
     pub(crate) backing: &'a dyn Fn(&Device) -> Option<Shown>,
     /// The number that the files in a folder, or a file, name as their device.
     pub(crate) device_of: &'a dyn Fn(&Path) -> Option<u64>,
-    /// How many bytes a file has, if it is the one that a loop device lies on.
-    pub(crate) file_bytes: &'a dyn Fn(&Path, &Backing) -> Option<u64>,
+    /// How many bytes a file has that a loop device lies on; of which one, only root can see.
+    pub(crate) file_bytes: &'a dyn Fn(&Path, Option<&Backing>) -> Option<u64>,
     /// The number that files name as their device which are only in memory and in no folder.
     pub(crate) of_memory: Option<u64>,
     /// Whether this process has attached the loop device.
@@ -163,11 +163,15 @@ impl Machine {
 }
 
 /// Asks only for files of file systems that are no other machine's: the server of one may be gone.
-fn file_bytes(path: &Path, backing: &Backing) -> Option<u64> {
-    place::file_system_at(path).filter(|name| file_systems::tells_files(name))?;
+fn file_bytes(path: &Path, backing: Option<&Backing>) -> Option<u64> {
+    let file_system = place::file_system_at(path)?;
+    let tells_files = file_systems::tells_files(&file_system);
+    if !tells_files && !file_systems::is_stacked(&file_system) {
+        return None;
+    }
     let metadata = path.metadata().ok().filter(fs::Metadata::is_file)?;
-    let is_it = *backing == Backing::File { device: metadata.dev(), inode: metadata.ino() };
-    is_it.then(|| metadata.size())
+    let is_it = |backing: &Backing| Backing::File { device: metadata.dev(), inode: metadata.ino() } == *backing;
+    (!tells_files || backing.is_none_or(is_it)).then(|| metadata.size())
 }
 
 /// The kernel's own tmpfs, which no list of mounts shows: it keeps the files of memfd_create(2).
@@ -181,10 +185,8 @@ fn with_hosts(mut blocks: Vec<Block>, eyes: &Eyes, spaces: &[Space], alive: &[(S
     let hosts = Hosts { eyes, spaces, alive };
     let unseen: Vec<Option<String>> = blocks.iter().map(|block| hosts.unseen(block, &blocks)).collect();
     for (block, unseen) in blocks.iter_mut().zip(unseen) {
-        if unseen.is_none()
-            && let (Some(file), Some(backing)) = (&block.file, &block.backing)
-        {
-            block.file_bytes = (eyes.file_bytes)(file, backing);
+        if let Some(file) = &block.file {
+            block.file_bytes = (eyes.file_bytes)(file, block.backing.as_ref());
         }
         block.unseen = unseen;
     }
@@ -205,8 +207,12 @@ impl Hosts<'_> {
     ///   3. a device whose file system is in use, mounted nowhere to be seen;
     ///   4. btrfs, whose subvolumes have numbers of their own: the file's name must lead there;
     ///   5. none that can be told, which may be any.
+    ///
+    /// Who is not root may not ask the device: then the file's name must lead to a file on an ordinary file system.
     fn unseen(&self, block: &Block, blocks: &[Block]) -> Option<String> {
-        let Some(Backing::File { device, .. }) = block.backing else { return None };
+        let Some(Backing::File { device, .. }) = block.backing else {
+            return block.is_unknown.then(|| self.unseen_by_name(block)).flatten();
+        };
         let number = (rustix::fs::major(device), rustix::fs::minor(device));
         let all = self.spaces.iter().flat_map(|space| &space.mounts);
         let mounted: BTreeSet<&str> = all
@@ -229,13 +235,21 @@ impl Hosts<'_> {
         (!is_told).then(|| file_systems::UNKNOWN.to_owned())
     }
 
+    fn unseen_by_name(&self, block: &Block) -> Option<String> {
+        let unknown = || Some(file_systems::UNKNOWN.to_owned());
+        let (Some(file), Some(space)) = (&block.file, self.spaces.first()) else { return unknown() };
+        match space.mount_of(file).map(|mount| mount.fs_type.as_str()) {
+            Some(name) if !file_systems::tells_files(name) => Some(name.to_owned()),
+            Some(_) if (self.eyes.file_bytes)(file, None).is_some() => None,
+            _ => unknown(),
+        }
+    }
+
     fn is_on_btrfs(&self, block: &Block, device: u64) -> bool {
         let Some(file) = &block.file else { return false };
         self.spaces.iter().any(|space| {
-            let around = space.mounts.iter().filter(|mount| file.starts_with(&mount.mount_point));
-            let deepest = around.max_by_key(|mount| mount.mount_point.components().count());
             // No other file system is asked: the server of one may be gone.
-            deepest.is_some_and(|mount| mount.fs_type == "btrfs") && {
+            space.mount_of(file).is_some_and(|mount| mount.fs_type == "btrfs") && {
                 let below = file.strip_prefix("/").unwrap_or(file);
                 (self.eyes.device_of)(&space.root.join(below)) == Some(device)
             }
@@ -282,6 +296,14 @@ struct Space {
     /// Where its root is to be seen from here.
     root: PathBuf,
     is_elsewhere: bool,
+}
+
+impl Space {
+    /// The mount that a path is on: of those at one place the last.
+    fn mount_of(&self, path: &Path) -> Option<&MountInfo> {
+        let around = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
+        around.max_by_key(|mount| mount.mount_point.components().count())
+    }
 }
 
 /// The mount namespaces of all threads that can be seen, our own first; nothing if not even that can be read.

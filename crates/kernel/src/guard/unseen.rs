@@ -24,9 +24,11 @@ pub(crate) struct Reach {
 impl Reach {
     /// Of a device; of a loop device, in its file.
     pub(crate) fn of(block: &Block) -> Option<Reach> {
-        if let Some(bytes) = block.file_bytes {
-            return Some(Reach::of_file(bytes));
-        }
+        block.file_bytes.map(Reach::of_file).or_else(|| Reach::of_window(block))
+    }
+
+    /// The same as the device was attached: its file may have another size since.
+    fn of_window(block: &Block) -> Option<Reach> {
         let end = block.window.offset.checked_add(block.bytes?)?;
         Some(Reach { end, is_all: block.window.limit.is_none() })
     }
@@ -52,10 +54,11 @@ impl Reach {
 /// The loop devices of other programs that may show what reaches so far, and the file systems of their files. If the
 /// thing itself `is_unseen`, every loop device with a file may show it.
 pub(crate) fn may_show(machine: &Machine, reach: Option<Reach>, is_unseen: bool) -> Vec<(&Block, &str)> {
-    let meets = |block: &Block| match (reach, Reach::of(block)) {
+    let meets_one = |other: Option<Reach>| match (reach, other) {
         (Some(one), Some(other)) => one.may_meet(other),
         _ => true,
     };
+    let meets = |block: &Block| meets_one(Reach::of(block)) || meets_one(Reach::of_window(block));
     let others = machine.blocks.iter().filter(|block| !block.is_own && meets(block));
     let may = others.filter_map(|block| match &block.unseen {
         Some(file_system) => Some((block, file_system.as_str())),

@@ -59,7 +59,7 @@ fn seen(recorded: &Recorded, backing: &dyn Fn(&Device) -> Option<Shown>, writers
         number_of: &number_of,
         backing,
         device_of: &device_of,
-        file_bytes: &|_, _| None,
+        file_bytes: &|path, _| (path == Path::new("/merged/grown")).then_some(1002 * 512),
         of_memory: None,
         is_own: &|_| false,
         writers: &|_| writers(),
@@ -238,7 +238,8 @@ fn a_loop_device_may_lie_on_any_disk_where_it_cannot_be_told_on_which() {
     recorded.add("virtual/loop8", "7:8", &[]);
     assert_eq!(refusals(&recorded, (8, 1)), [""; 0], "it is attached to nothing");
     recorded.add("virtual/loop9", "7:9", &[("loop/backing_file", "/of/another/namespace\n")]);
-    assert_eq!(refusals(&recorded, (8, 1)), ["what uses it cannot be seen"]);
+    let shown = "loop9 is as large and may show the same bytes: its file is on a file system that cannot be seen";
+    assert_eq!(refusals(&recorded, (8, 1)), [shown, "what uses it cannot be seen"]);
     let seen = Seen { number: (8, 1), ..Seen::default() };
     assert!(!all(&recorded, &seen)[0].can_be_lifted());
 
@@ -428,6 +429,23 @@ fn a_mount_that_cannot_be_read_hides_no_other_and_may_be_of_any_device() {
 const OVERLAY: &str = "5 1 0:44 / /merged rw - overlay overlay rw";
 const POOL: &str = "6 1 0:50 / /pool rw - btrfs /dev/sdb rw";
 
+/// The list of mounts tells where the file of a loop device is that only root may ask.
+#[test]
+fn a_loop_device_that_cannot_be_asked_may_show_what_is_as_large() {
+    let recorded = machine();
+    recorded.write("proc/thread-self/mountinfo", &format!("{ROOT}\n{OVERLAY}\n"));
+    recorded.add("virtual/loop8", "7:8", &[("size", "1000\n")]);
+    recorded.add("pci/sdb", "8:16", &[("size", "1000\n")]);
+    let unseen = "what uses it cannot be seen";
+    for (file, file_system) in
+        [("/merged/img\n", "overlay"), ("/gone (deleted)\n", "a file system that cannot be seen")]
+    {
+        recorded.write("devices/virtual/loop8/loop/backing_file", file);
+        let shown = format!("loop8 is as large and may show the same bytes: its file is on {file_system}");
+        assert_eq!(refusals(&recorded, (8, 16)), [shown.as_str(), unseen], "{file}");
+    }
+}
+
 #[test]
 fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size() {
     let file = ("loop/backing_file", "/merged/img\n");
@@ -445,6 +463,11 @@ fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size()
     assert_eq!(refusals(&recorded, (8, 17)), [shown], "its file may be the disk");
     recorded.add("pci/sdc", "8:32", &[("size", "1001\n")]);
     assert_eq!(refusals(&recorded, (8, 32)), [""; 0], "it has another size");
+    recorded.write("devices/virtual/loop4/loop/backing_file", "/merged/grown\n");
+    recorded.add("pci/sdd", "8:48", &[("size", "1002\n")]);
+    assert_eq!(refusals(&recorded, (8, 48)), [shown], "the file has grown since");
+    recorded.write("devices/virtual/loop4/loop/backing_file", file.1);
+    recorded.write("devices/pci/sdd/size", "7\n");
 
     // What lies on it would be written to it.
     recorded.add("virtual/dm-0", "253:0", &[("size", "500\n")]);
