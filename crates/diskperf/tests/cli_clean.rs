@@ -137,6 +137,18 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
     assert!(here.join(".diskperf-k3-abcdef/d0").is_dir());
 }
 
+/// `verify --check` needs the records after a power cut, also on a file system without tags.
+#[test]
+fn records_without_a_tag_are_never_asked_for() {
+    let folder = scratch();
+    fs::create_dir_all(folder.path().join(".diskperf-verify-abc/d0")).expect("a folder");
+    let ended = clean_typing(folder.path(), &["."], "y\n");
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("stays: it may hold records that verify --check needs"), "{}", ended.err);
+    assert!(!ended.err.contains("[y/N]"), "{}", ended.err);
+    assert!(folder.path().join(".diskperf-verify-abc/d0").is_dir());
+}
+
 /// `clean` on a terminal, on which this is typed.
 fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> Ended {
     let mut command = testkit::command(&program());

@@ -260,7 +260,11 @@ impl Found {
             let path = shell::word(&untagged.path);
             format!("it has no diskperf tag; run diskperf clean {path} on a terminal to remove it")
         });
-        match kept.or_else(|| untagged.obstacle()) {
+        let records = || {
+            is_of_verify(&untagged.path)
+                .then(|| "it may hold records that verify --check needs; remove it yourself after the check".to_owned())
+        };
+        match kept.or_else(records).or_else(|| untagged.obstacle()) {
             Some(why) => self.stays.push(format!("{} stays: {why}", untagged.path.shown())),
             None => self.untagged.push(Thing::Untagged(untagged)),
         }
