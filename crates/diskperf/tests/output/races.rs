@@ -135,6 +135,19 @@ fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
     fs::write(path("old"), OLD).expect("a file");
     let tries = env::var("DISKPERF_RACES").map_or(TRIES, |number| number.parse().expect("a number of tries"));
     let ended = AtomicBool::new(false);
+    let smoke = [&SMOKE[..], &["-o", "out"]].concat();
+    let commands = [&["write_4096", "out"][..], &["copy", "old", "out"], &["simulate", "-o", "out"], &smoke];
+    // Without a race each of them writes the file: a program that refuses all names would destroy nothing either.
+    let write_undisturbed = || {
+        for command in commands {
+            fs::write(path("regular"), "another file").expect("a file");
+            replace(&path("regular"), &path("out"));
+            let ended = diskperf(decoy.folder(), command);
+            assert_eq!(ended.status, Some(0), "{command:?}: {}", ended.err);
+            assert_ne!(fs::read(path("out")).expect("the file"), b"another file", "{command:?}");
+        }
+    };
+    write_undisturbed();
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut way = 0;
@@ -150,12 +163,11 @@ fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
             }
         });
         let _ending = Ending(&ended);
-        let smoke = [&SMOKE[..], &["-o", "out"]].concat();
-        let commands = [&["write_4096", "out"][..], &["copy", "old", "out"], &["simulate", "-o", "out"], &smoke];
         for number in 0..tries {
             let ended = diskperf(decoy.folder(), commands[number % commands.len()]);
             assert!(ended.status.is_some(), "it was killed: {}", ended.err);
         }
     });
+    write_undisturbed();
     decoy.assert_unchanged();
 }
