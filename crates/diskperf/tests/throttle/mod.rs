@@ -75,14 +75,6 @@ impl SlowDisks {
         self.images.iter().map(Image::path).collect()
     }
 
-    /// Reads and writes that the first of them has done (Documentation/block/stat.rst).
-    pub fn operations(&self) -> u64 {
-        let stat = Path::new("/sys/block").join(&self.images[0].device().name).join("stat");
-        let stat = fs::read_to_string(stat).expect("the statistics of the device");
-        let fields: Vec<u64> = stat.split_whitespace().filter_map(|field| field.parse().ok()).collect();
-        fields[0] + fields[4]
-    }
-
     /// The document that these words print, on the first of them.
     pub fn document(&self, program: &Path, words: &[&str]) -> Value {
         // The program is in the group from its first moment on.
