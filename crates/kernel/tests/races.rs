@@ -35,6 +35,15 @@ struct Tally {
     changed: u32,
 }
 
+/// Ends a thread, also if the test fails meanwhile.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Overwrites `disk` again and again under a name that another thread changes between it and `decoy`.
 fn race(disk: &Disk, decoy: &Disk, name: &Path, other: &Path) -> Tally {
     let leave = Leave::Destroy(inspect(disk.node()).expect("a device").identity());
@@ -50,6 +59,7 @@ fn race(disk: &Disk, decoy: &Disk, name: &Path, other: &Path) -> Tally {
             }
             swaps
         });
+        let ending = Ending(&is_over);
         let device = File::options().write(true).open(disk.node()).expect("the device");
         for _ in 0..tries() {
             PIECES.iter().for_each(|(at, piece)| device.write_all_at(piece, *at).expect("written"));
@@ -64,7 +74,7 @@ fn race(disk: &Disk, decoy: &Disk, name: &Path, other: &Path) -> Tally {
                 Err(other) => panic!("{other}"),
             }
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(ending);
         assert!(swapper.join().expect("the swapper") > 0);
     });
     rustix::fs::sync();
