@@ -268,28 +268,6 @@ fn killed_while_mounted() {
     bench.is_complete(&ended);
 }
 
-/// What was written stays on a disk that cannot discard. It is our own, and the device is held until it is used again.
-#[test]
-fn killed_on_a_disk_that_cannot_discard() {
-    need_disk!("mkfs.ext4");
-    let _alone = alone();
-    let bench = Bench::new(64 * MIB);
-    let attribute = format!("/sys/block/{}/queue/discard_max_bytes", bench.disk.name());
-    fs::write(&attribute, "0").expect("it takes no discard");
-    bench.killed(&[]);
-    bench.is_let_go();
-    // A place that the guard takes a sample of, and that ext4 does not write.
-    use_tool(
-        "dd",
-        &["if=/dev/urandom", &format!("of={}", bench.disk.text()), "bs=1M", "seek=63", "count=1", "conv=notrunc"],
-    );
-    let ended = bench.on_store(&["resume"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
-    assert_eq!(fs::read_to_string(&attribute).expect("it").trim(), "0");
-    assert_eq!(bench.holds(), ["it holds data of no known format"]);
-}
-
 /// Kills a run when so many executions are stored, and goes on with it.
 fn killed_with(is_it: impl Fn(usize) -> bool) {
     for _ in 0..ATTEMPTS {

@@ -330,7 +330,7 @@ mod tests {
         };
         let is_ours = |found: &[Signature]| is_in_the_making(found, Some(chosen), &[before], "ext4");
         let unknown = Signature::of_unknown(0, 4096);
-        assert!(is_ours(&[]) && is_ours(&[unknown.clone()]));
+        assert!(is_ours(&[]) && is_ours(std::slice::from_ref(&unknown)));
         assert!(is_ours(&[of("ext4", Some(chosen))]) && is_ours(&[of("ext4", Some(before))]));
         assert!(!is_ours(&[of("ext4", Some(other))]) && !is_ours(&[of("xfs", None), unknown]));
         let without = |format| is_in_the_making(&[of(format, Some(other))], None, &[], "vfat");
