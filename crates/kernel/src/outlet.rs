@@ -513,10 +513,10 @@ mod tests {
             let mut written = temporary.file();
             written.write_all(b"results").expect("room");
             let back = temporary.take_name(&folder, Path::new("out"), true).expect("a folder like others");
-            assert_eq!(std::fs::read(&out).expect("it is there"), b"another");
+            assert_eq!(crate::bounded::text(&out, units::Bytes(64)).expect("it is there"), "another");
             let replaced = back.expect("it has no name yet").take_name(&folder, Path::new("out"), false);
             assert!(replaced.expect("a folder like others").is_none());
-            assert_eq!(std::fs::read(&out).expect("it is there"), b"results");
+            assert_eq!(crate::bounded::text(&out, units::Bytes(64)).expect("it is there"), "results");
             assert_eq!(std::fs::read_dir(parent.path()).expect("a folder").count(), 1);
         }
     }
