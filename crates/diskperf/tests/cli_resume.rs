@@ -56,7 +56,8 @@ impl Scratch {
         let folder = self.here();
         let new = NewRun { command: &words, folder: &folder, plan: "", info: &info, cells: &[], holder: "nobody" };
         let run = store.begin(&new).expect("room for a run");
-        fs::create_dir_all(folder.join(format!(".diskperf-{run}-abcdef")).join("d0")).expect("a private folder");
+        // As it is before its tag is written: one with files and without a tag stays.
+        fs::create_dir_all(folder.join(format!(".diskperf-{run}-abcdef"))).expect("a private folder");
         run
     }
 }
@@ -79,6 +80,19 @@ fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
         let list: Value = serde_json::from_str(&scratch.run(&["list", "--json"]).out).expect("JSON");
         assert_eq!(list[1]["state"], "killed", "it is as it was: {list}");
     }
+}
+
+/// A copy of a private folder has its name, and no tag that fits.
+#[test]
+fn a_folder_with_files_and_without_a_tag_stays() {
+    let scratch = Scratch::new();
+    let run = scratch.killed(|info| info.version = "0.0.9".to_owned());
+    let name = format!(".diskperf-{run}-abcdef");
+    fs::create_dir(scratch.here().join(&name).join("d0")).expect("a folder");
+    let refused = scratch.run(&["resume", &run]);
+    assert_eq!(refused.status, Some(3), "{}", refused.err);
+    assert_eq!(names_in(&scratch.here()), [&*name]);
+    assert!(refused.err.contains(&format!("{name} stays: no tag proves that {run} made it")), "{}", refused.err);
 }
 
 /// A process of another machine may still stand in it: a file system of a network is one for both.

@@ -118,7 +118,10 @@ fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
     let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
     // What cannot be seen is for want of the same rights.
-    let is_unseen = |reason: &Reason| matches!(reason, Reason::Unseen | Reason::HiddenProcesses(_));
+    let is_unseen = |reason: &Reason| {
+        use Reason::{HiddenProcesses, MayShow, Unseen, UnseenFile};
+        matches!(reason, Unseen | HiddenProcesses(_) | MayShow { .. } | UnseenFile { .. })
+    };
     if reasons.iter().all(|reason| reason.can_be_lifted() || is_unseen(reason)) {
         return None;
     }
