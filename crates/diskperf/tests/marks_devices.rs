@@ -272,7 +272,7 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
     };
     // What is still to be written is counted for the whole machine: other programs that write, or whose data are written
     // meanwhile, may spoil the one or the other, but hardly every time.
-    let early = (0..ATTEMPTS).map(|_| run(Fsync::Early, "1")).find_map(|all| {
+    let early = (0..4 * ATTEMPTS).map(|_| run(Fsync::Early, "1")).find_map(|all| {
         assert_eq!(marked(&all, "noflush"), set(&[]), "it was flushed, and flushing did nothing");
         mark(cell(&all, "write_8192", "write"), "dirty").map(str::to_owned)
     });
