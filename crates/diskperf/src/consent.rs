@@ -78,8 +78,8 @@ pub struct ConsentArguments {
 ///   5. a device that seems to hold nothing, if it is named all the same, after all others: its data may go too, so that
 ///      nothing must be read to know that there are none.
 ///
-/// Nobody is asked where only the plan is wanted, but 2. holds, and --destroy-data is missed. `was_used` says that an
-/// earlier process of the run has overwritten the devices: what somebody has made there since is not what was agreed to.
+/// With --dry-run no question is asked, but 2. holds, and a missing --destroy-data is an error. `was_used`: an earlier
+/// process of the run has overwritten the devices, so the old consent does not cover a file system made there since.
 pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, was_used: bool) -> Result<(), Error> {
     let mut given = said.confirm.clone();
     for target in targets.iter_mut() {

@@ -13,7 +13,7 @@ pub enum Event<'a> {
     ImageWritten { target: &'a str, bytes: u64, of: u64 },
     /// So many bytes of a device are written, of those that condition it.
     DeviceWritten { target: &'a str, bytes: u64, of: u64 },
-    /// So many bytes of a device are read, and all are zero: it must be blank.
+    /// The first `bytes` of a device that must be blank were read; all are zero.
     DeviceRead { target: &'a str, bytes: u64, of: u64 },
     /// Something is to be told once, beside what goes on.
     Told(&'a str),

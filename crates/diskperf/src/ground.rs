@@ -235,8 +235,8 @@ fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64
     Ok(Made::Image(Box::new(image)))
 }
 
-/// Makes a file system on a device, in which so many bytes have room. A device of which no person has said that its data
-/// may go is read first, which may take hours. The label is that of its note.
+/// Makes a file system with room for `needed` bytes on a device. Without --destroy-data the device is read first, which
+/// may take hours. The label is that of its note.
 fn make_on_device(
     (target, label): (&str, Option<&str>),
     argument: &VolumeArgument,

@@ -14,7 +14,7 @@ use crate::shell;
 /// After so long the rest can be told. Guess: a small cache is behind then.
 const LOOK: Nanos = Nanos::from_secs(2);
 
-/// Below this nobody needs to be told how long the rest takes.
+/// A shorter rest is not announced.
 const SHORT: Nanos = Nanos::from_secs(10);
 
 /// How far it is.
@@ -34,7 +34,7 @@ impl Reading {
         Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
     }
 
-    /// So many bytes are read of so many: what is to be shown of that. There are hundreds of calls in a second.
+    /// Shows that `bytes` of `of` are read. Called hundreds of times per second.
     pub fn goes_on(&mut self, target: &str, bytes: u64, of: u64, notify: &mut dyn FnMut(Event)) {
         if !self.has_said && bytes > 0 && since(self.began) >= LOOK {
             if let Some(rest) = self.rest(since(self.began), bytes, of) {

@@ -57,7 +57,7 @@ pub fn release(run: &str) -> Result<Vec<Vacated>, Error> {
 
 /// Restores the queues that killed processes of any run have left changed, and says so.
 pub fn restore_queues() {
-    // Who tunes is told where notes cannot be had.
+    // Runs that tune a queue report unreadable notes themselves.
     say(restore_left(|_| true).unwrap_or_default());
 }
 

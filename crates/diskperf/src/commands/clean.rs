@@ -8,7 +8,7 @@
 //!   3. where paths are named, only these are looked at: directories, kept images, and devices. Else the directory one
 //!      stands in, those of stored runs that were killed or kept something, and all that was noted;
 //!   4. what somebody kept on purpose goes only where it is named itself;
-//!   5. nothing is removed before somebody who saw the list has said yes;
+//!   5. the list is shown, and the user says yes, before anything is removed;
 //!   6. what may be ours and has no tag is listed. It is removed only after a yes on a terminal, which --yes is not: on
 //!      file systems without extended attributes, after a copy, and if mkfs was killed before it wrote its number;
 //!   7. a device that may hold a part of ours goes only after the user has typed which device it is, one by one.

@@ -3,7 +3,7 @@
 //! Policy:
 //!   1. every run is found before any is deleted: one that is not there is an error, and nothing is deleted;
 //!   2. a run that a living process measures is refused;
-//!   3. nothing is deleted before somebody has said yes: on a terminal, or by --yes;
+//!   3. the user says yes, on a terminal or by --yes, before anything is deleted;
 //!   4. the store becomes smaller, unless another process measures into it: that would wait for as long as this takes.
 
 use clap::Args;
