@@ -13,6 +13,9 @@ use crate::tuning::chosen;
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
 
+/// Whether the kernel counts what a disk moves, in the folder of its queue: 1 or 0 (Documentation/block/queue-sysfs.rst).
+const IOSTATS: &str = "iostats";
+
 /// Where SCSI keeps the serial number: page 0x80 of the vital product data, behind a header of four bytes (SPC-4,
 /// 7.8.15).
 const VITAL_PRODUCT_DATA: &str = "device/vpd_pg80";
@@ -160,6 +163,19 @@ impl Device {
         self.used().map(|used| used.moved)
     }
 
+    /// Bytes that all programs have written to it; nothing if the kernel does not count them.
+    pub(crate) fn counted_writes(&self) -> Option<u64> {
+        let counts = bounded::of_the_kernel(self.queue()?.join(IOSTATS)).ok()?;
+        (counts.trim() == "1").then(|| self.counters())?.map(|counters| counters.written)
+    }
+
+    /// The file that makes the kernel count what the device moves, if it does not.
+    pub(crate) fn switch_of_counting(&self) -> Option<PathBuf> {
+        let queue = self.queue()?.canonicalize().ok()?;
+        let disk = queue.parent()?.file_name()?;
+        queue.join(IOSTATS).exists().then(|| Path::new("/sys/block").join(disk).join("queue").join(IOSTATS))
+    }
+
     /// What it has done since it appeared, for everybody.
     /// Flushes are those of its disk, where it is a partition: the kernel counts them there only.
     pub fn used(&self) -> Option<DeviceUse> {
@@ -250,6 +266,25 @@ mod tests {
         ] {
             let (_folder, device) = recorded(files);
             assert_eq!(device.keeps_writes(), keeps, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn writes_are_known_only_if_the_kernel_counts_them() {
+        let stat = "10 0 80 3 20 0 160 4 0 5 6\n";
+        for (iostats, stat, written) in
+            [(Some("1\n"), stat, Some(81_920)), (Some("0\n"), stat, None), (None, stat, None), (Some("1\n"), "", None)]
+        {
+            let mut files =
+                vec![("stat", stat), ("disk1/stat", stat), ("disk1/partition", "1\n"), ("queue/depth", "1\n")];
+            files.extend(iostats.map(|text| ("queue/iostats", text)));
+            let (_folder, disk) = recorded(&files);
+            let partition = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") };
+            for device in [disk, partition] {
+                assert_eq!(device.counted_writes(), written, "{iostats:?} {stat:?}");
+                let switch = iostats.map(|_| PathBuf::from("/sys/block/disk/queue/iostats"));
+                assert_eq!(device.switch_of_counting(), switch);
+            }
         }
     }
 

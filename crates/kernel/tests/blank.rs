@@ -187,6 +187,56 @@ fn reading_can_be_stopped_and_leaves_everything() {
     assert_eq!(heard.last(), Some(&(8 * MIB, 8 * MIB)), "the end is told");
 }
 
+/// Whether the kernel counts what a device moves; on again at the end, also if the test fails.
+struct Counting(String);
+
+impl Counting {
+    fn of(disk: &Disk) -> Counting {
+        Counting(format!("/sys/block/{}/queue/iostats", disk.name()))
+    }
+
+    fn switch(&self, is_on: bool) {
+        fs::write(&self.0, if is_on { "1" } else { "0" }).expect("the count is switched");
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        let is_on = fs::write(&self.0, "1");
+        assert!(std::thread::panicking() || is_on.is_ok());
+    }
+}
+
+/// Without the kernel's count, a write behind the reading would not be noticed.
+#[test]
+fn a_device_whose_writes_are_not_counted_is_not_proved_blank() {
+    need_disk!();
+    let (disk, _file) = nameless(8 * MIB, &[]);
+    let counting = Counting::of(&disk);
+    let is_refused = |outcome: Result<Cleared, GuardFault>| {
+        let Err(GuardFault::Refused { reasons, .. }) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(reasons, [Reason::Uncounted(Some((&counting.0).into()))]);
+        assert_eq!(reasons[0].hint(), format!("switch the count on: echo 1 > {}", counting.0));
+    };
+    counting.switch(false);
+    let (outcome, read) = ask(&disk);
+    is_refused(outcome);
+    assert_eq!(read, None, "nothing is read");
+    let inspected = inspect(disk.node()).expect("a device");
+    // The device is named, so nothing is read.
+    Cleared::over(&inspected, &Leave::Destroy(inspected.identity())).expect("leave");
+    counting.switch(true);
+    // Switched off while the device is read.
+    is_refused(Cleared::over_watched(&inspected, &Leave::None, &mut |done, _| {
+        if done == 4 * MIB {
+            counting.switch(false);
+        }
+        ControlFlow::Continue(())
+    }));
+    counting.switch(true);
+    ask(&disk).0.expect("it is blank");
+}
+
 /// A program that writes where reading has been, and is gone before anybody looks for it.
 #[test]
 fn what_is_written_behind_the_reading_is_noticed() {

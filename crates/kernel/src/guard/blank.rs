@@ -33,12 +33,15 @@ pub(super) enum Found {
     Data(Signature),
     /// Another program wrote to it meanwhile.
     Changing,
-    /// It was told to end.
+    /// The kernel does not count writes to it, so a write by another program would not be noticed.
+    Uncounted,
+    /// The caller ended it.
     Stopped,
 }
 
 /// Looks for anything on a device that is held exclusively:
-///   1. what the page cache has not written yet is written, and the kernel's count of written sectors is noted;
+///   1. what the page cache has not written yet is written, and the kernel's count of written sectors is noted. Without
+///      that count nothing is read;
 ///   2. of a loop device on an ordinary file system only the data of its file are read, by SEEK_DATA; of any other device
 ///      everything;
 ///   3. reads go past the page cache, which may be stale and is needed by others, from the first byte to the last; the first
@@ -47,10 +50,10 @@ pub(super) enum Found {
 pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io::Result<Found> {
     let written = || {
         held.sync_all()?;
-        Ok::<_, io::Error>(device.counters().map(|counters| counters.written))
+        Ok::<_, io::Error>(device.counted_writes())
     };
     // 1.
-    let before = written()?;
+    let Some(before) = written()? else { return Ok(Found::Uncounted) };
     // 2.
     let ranges = match file_behind(device)? {
         Some(file) => file.data(bytes)?,
@@ -59,10 +62,10 @@ pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io:
     // 3.
     let found = read(held, bytes, &ranges, told)?;
     // 4.
-    let is_unchanged = written()? == before;
-    Ok(match found {
-        Found::Nothing if !is_unchanged => Found::Changing,
-        found => found,
+    Ok(match (found, written()?) {
+        (Found::Nothing, None) => Found::Uncounted,
+        (Found::Nothing, Some(after)) if after != before => Found::Changing,
+        (found, _) => found,
     })
 }
 

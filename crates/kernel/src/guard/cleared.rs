@@ -126,12 +126,14 @@ impl Cleared {
         // 4.
         if *leave == Leave::None {
             let found = blank::look(&claim, &now.device, now.bytes, told);
+            let refused = |reason| {
+                let (device, reasons) = (now.described(), vec![reason]);
+                Err(GuardFault::Refused { device, reasons, identity: now.identity() })
+            };
             match found.map_err(|source| GuardFault::Failed { action: "read", device: node.clone(), source })? {
                 Found::Nothing => {}
-                Found::Data(signature) => {
-                    let (device, reasons) = (now.described(), vec![Reason::Holds(signature)]);
-                    return Err(GuardFault::Refused { device, reasons, identity: now.identity() });
-                }
+                Found::Data(signature) => return refused(Reason::Holds(signature)),
+                Found::Uncounted => return refused(Reason::Uncounted(now.device.switch_of_counting())),
                 Found::Changing => {
                     return Err(GuardFault::Changed(node, "another program wrote to it while it was read"));
                 }

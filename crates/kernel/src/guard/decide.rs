@@ -61,6 +61,8 @@ pub enum Reason {
     Holds(Signature),
     /// It has partitions.
     Partitions(Vec<String>),
+    /// The kernel does not count writes to it; the file that switches the count on, if there is one.
+    Uncounted(Option<PathBuf>),
 }
 
 /// A device that shares bytes with the one that is to be overwritten.
@@ -137,7 +139,7 @@ impl fmt::Display for Program {
 impl Reason {
     /// Whether a person may say that it does not matter. What is in use never does not.
     pub fn can_be_lifted(&self) -> bool {
-        matches!(self, Reason::Holds(_) | Reason::Partitions(_))
+        matches!(self, Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(_))
     }
 
     /// Whether it may be gone in a moment, with what no program keeps.
@@ -187,9 +189,10 @@ impl Reason {
             Reason::Unseen => {
                 "run it as root and outside of containers, where all of /proc, /sys and /dev is to be seen".to_owned()
             }
-            Reason::Holds(_) | Reason::Partitions(_) => {
-                "is it the right device? lsblk --fs shows what all hold".to_owned()
+            Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(None) => {
+                "check the device: lsblk --fs".to_owned()
             }
+            Reason::Uncounted(Some(switch)) => format!("switch the count on: echo 1 > {}", plain(switch)),
         }
     }
 }
@@ -232,6 +235,9 @@ impl fmt::Display for Reason {
             Reason::Holds(Signature { format, label: Some(label), .. }) => write!(f, "it holds {format} {label:?}"),
             Reason::Holds(Signature { format, .. }) => write!(f, "it holds {format}"),
             Reason::Partitions(names) => write!(f, "it has partitions ({})", names.join(", ")),
+            Reason::Uncounted(_) => {
+                write!(f, "the kernel does not count writes to it, so diskperf cannot check that it is blank")
+            }
         }
     }
 }

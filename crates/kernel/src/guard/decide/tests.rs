@@ -319,7 +319,12 @@ fn only_what_is_held_can_be_lifted_and_every_reason_has_a_hint() {
             Reason::HiddenProcesses(1),
         ])
         .collect();
-    let asked = [Reason::Holds(signature), Reason::Partitions(vec!["sda1".to_owned()])];
+    let asked = [
+        Reason::Holds(signature),
+        Reason::Partitions(vec!["sda1".to_owned()]),
+        Reason::Uncounted(None),
+        Reason::Uncounted(Some("/sys/block/a\n/queue/iostats".into())),
+    ];
     assert!(never.iter().all(|reason| !reason.can_be_lifted()) && asked.iter().all(Reason::can_be_lifted));
     for reason in never.iter().chain(&asked) {
         assert!(!reason.hint().is_empty());
