@@ -28,7 +28,7 @@ use rustix::process::{Resource, getrlimit};
 use tempfile::Builder;
 
 use crate::guard::{Found, Refusal, judge};
-use crate::place::{is_under_dev, may_write};
+use crate::place::{is_under_dev, may_write, through};
 
 /// How many links the kernel follows before it takes them for a circle (linux/namei.h, MAXSYMLINKS).
 const LINKS: usize = 40;
@@ -466,11 +466,6 @@ fn sync_folder(folder: &File, file: &File) -> Result<(), OutletFault> {
         Err(Errno::ACCESS | Errno::INVAL) => Ok(rustix::fs::syncfs(file)?),
         synced => Ok(synced?),
     }
-}
-
-/// A path that leads to what is open.
-fn through(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 #[cfg(test)]

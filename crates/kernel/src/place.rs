@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -202,8 +202,7 @@ pub fn free_bytes(directory: &Path) -> io::Result<u64> {
 /// Whether files in this directory can be opened past the page cache. Tries it on an unnamed file.
 pub fn takes_direct(directory: &Path) -> bool {
     let Ok(file) = tempfile::tempfile_in(directory) else { return false };
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok()
+    rustix::fs::open(through(&file), OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok()
 }
 
 /// What direct I/O on files in this directory must be aligned to; nothing where the kernel does not say, or where there
@@ -213,6 +212,11 @@ pub fn direct_alignment(directory: &Path) -> Option<u32> {
     let statx = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let is_said = statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
     Some(statx.stx_dio_offset_align).filter(|align| is_said && *align > 0)
+}
+
+/// A path that leads to the open file, whatever its name leads to meanwhile.
+pub(crate) fn through(file: impl AsFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
 /// Whether the path lies under /dev, where a missing name is a typing error and never to be created.

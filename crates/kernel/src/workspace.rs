@@ -5,7 +5,7 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use rustix::process::geteuid;
 
 use crate::fault::Fault;
 use crate::left::{self, Holder};
+use crate::place::through;
 
 /// How the folders' names begin.
 pub(crate) const PREFIX: &str = ".diskperf-";
@@ -293,7 +294,7 @@ fn unlock(folder: BorrowedFd, name: &CStr) -> Result<(), Errno> {
         return Err(Errno::ACCESS);
     }
     // A descriptor that is no more than a path takes no fchmod.
-    rustix::fs::chmod(format!("/proc/self/fd/{}", locked.as_raw_fd()), Mode::RWXU)
+    rustix::fs::chmod(through(&locked), Mode::RWXU)
 }
 
 /// What an open folder holds, the last first.

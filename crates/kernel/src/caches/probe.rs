@@ -13,6 +13,8 @@ use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
+use crate::place::through;
+
 /// The number of cachestat(2), the same on all architectures that this program is built for; Linux 6.5.
 const CACHESTAT: libc::c_long = 451;
 
@@ -255,13 +257,9 @@ fn may_ask_mincore(file: &File) -> io::Result<bool> {
     if user.is_root() || file.metadata()?.uid() == user.as_raw() {
         return Ok(true);
     }
-    match rustix::fs::access(by_descriptor(file), rustix::fs::Access::WRITE_OK) {
+    match rustix::fs::access(through(file), rustix::fs::Access::WRITE_OK) {
         Ok(()) => Ok(true),
         Err(Errno::ACCESS | Errno::ROFS | Errno::PERM) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
-}
-
-fn by_descriptor(file: &File) -> String {
-    format!("/proc/self/fd/{}", file.as_raw_fd())
 }

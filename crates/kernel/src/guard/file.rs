@@ -5,7 +5,7 @@
 use std::fmt::{self, Display};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use super::unseen::may_show_file;
 use crate::devices::Device;
 use crate::loops::{Backing, backing};
+use crate::place::through;
 use crate::stack::{folders, number_in};
 
 /// How a program creates a file that was not there when its name was looked at: an existing one is not opened, and a link
@@ -155,7 +156,7 @@ impl Found {
 
     /// A path that leads to this very file as long as it is held.
     pub fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+        through(&self.file)
     }
 
     /// Opens the file itself. It is not created, and a terminal does not become this process's own.

@@ -340,7 +340,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
 
 /// Opens once more what is open already, whatever its name leads to meanwhile.
 fn again(file: &File, flags: OFlags) -> io::Result<File> {
-    open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), flags)
+    open(&place::through(file), flags)
 }
 
 /// Has the page cache forget what it knows of a device, so that the device itself is read: another machine, or
