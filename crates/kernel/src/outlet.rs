@@ -11,7 +11,7 @@
 //!   5. a regular file is written unnamed into its folder and synced, and then takes the name. A full disk, a limit or a
 //!      kill leaves the old file whole and no other file beside it. Other names of the old file keep its old content;
 //!   6. the old file is written in place if only that keeps its owner and its access list, or if its folder takes no new
-//!      file: a user who may write a file expects that it is written. Room for all of it is reserved first.
+//!      file: a user who may write a file expects that it is written. A full disk or a limit leaves it whole there too.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
@@ -27,6 +27,7 @@ use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, getrlimit};
 use tempfile::Builder;
 
+use crate::fault::said;
 use crate::guard::{Found, Refusal, judge};
 use crate::place::{is_under_dev, may_write, through};
 
@@ -36,6 +37,9 @@ const LINKS: usize = 40;
 /// How often a name that was free is looked at again because another file took it. Guess: enough for other runs that end
 /// at the same time.
 const LOOKS: usize = 3;
+
+/// No block of a file system is larger: a page of the largest size that Linux has.
+const LARGEST_BLOCK: u64 = 64 << 10;
 
 /// How a temporary file's name begins. With what follows it is shorter than any name that a file system refuses.
 const PREFIX: &str = ".diskperf-output-";
@@ -445,18 +449,44 @@ fn is_denied(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::BUSY))
 }
 
-/// Writes over an old file. Room for all of it comes first, so that a full disk changes nothing.
+/// Writes over an old file. A full disk or a limit leaves the old file whole:
+///   1. the bytes that will be overwritten are kept in memory;
+///   2. room for the new bytes is reserved, and behind them room for the old ones: a file system that copies on write needs
+///      new blocks to put them back. If there is not enough room, nothing has been written yet;
+///   3. some file systems cannot reserve, or do not use what is reserved. If writing fails, the reserved room is given back,
+///      and the old bytes are written again.
 fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
     judge(old).map_err(OutletFault::Refused)?;
-    let file = old.open(OFlags::WRONLY)?;
-    let reserved = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes.len() as u64);
-    // Not every file system can reserve room.
-    if let Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) = reserved {
-        return Err(errno.into());
+    let file = old.open(OFlags::RDWR)?;
+    let (before, after) = (file.metadata()?.len(), bytes.len() as u64);
+    // 1
+    let mut kept = vec![0; before.min(after) as usize];
+    file.read_exact_at(&mut kept, 0)?;
+    // 2
+    let behind = before.max(after).next_multiple_of(LARGEST_BLOCK);
+    if let Err(error) = reserve(&file, 0, after).and_then(|()| reserve(&file, behind, kept.len() as u64)) {
+        file.set_len(before)?;
+        return Err(error.into());
     }
-    file.write_all_at(bytes, 0)?;
-    file.set_len(bytes.len() as u64)?;
-    Ok(file.sync_all()?)
+    // 3
+    let written = file.write_all_at(bytes, 0).and_then(|()| file.sync_all()).and_then(|()| file.set_len(after));
+    let Err(error) = written else { return Ok(file.sync_all()?) };
+    let restored = file.set_len(before).and_then(|()| file.write_all_at(&kept, 0)).and_then(|()| file.sync_all());
+    Err(OutletFault::Failed(match restored {
+        Ok(()) => error,
+        Err(again) => io::Error::other(format!("{}; {} when the old bytes were put back", said(&error), said(&again))),
+    }))
+}
+
+/// Reserves room in a file. Success also if the file system cannot: then writing shows whether there is room.
+fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, at, bytes) {
+        Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::IO)) => Err(errno.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Makes a name durable. A folder that cannot be read cannot be synced either: then its whole file system is.
