@@ -257,7 +257,7 @@ fn nothing_is_overwritten_without_leave() {
     let words = ["this would overwrite all of ", "hint: ", "--destroy-data --confirm '8 MiB'"];
     refuses(&disk, 3, &write, &words);
     refuses(&disk, 3, &with(&["--dry-run"]), &words);
-    refuses(&disk, 3, &with(&["--destroy-data"]), &["nobody has said which device is meant, by its size", "hint: "]);
+    refuses(&disk, 3, &with(&["--destroy-data"]), &["you have not named the device by its size", "hint: "]);
     refuses(&disk, 3, &with(&["--destroy-data", "--confirm", "9 MiB"]), &["is not its size"]);
     let plan = run(&disk, &with(&["--destroy-data", "--dry-run"]));
     assert!(plan.status == Some(0) && plan.err.contains("overwrites all of ") && plan.out.contains("randwrite"));

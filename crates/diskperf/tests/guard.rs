@@ -98,7 +98,7 @@ fn fio_1382_a_device_below_a_mounted_one() {
     use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
     let above = LoopDisk::attach(disk.node()).expect("a loop device on it");
     let mounted = mounted(above.node(), &disk);
-    let said = format!("which lies on it, is mounted at {}", mounted.path().display());
+    let said = format!("which is on top of it, is mounted at {}", mounted.path().display());
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4"), "--destroy-data", "--confirm", "16 MiB"], &[&said]);
 }
 
@@ -116,12 +116,12 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
     let document: Value = serde_json::from_str(&ended.out).expect("a document");
     assert!(document["errors"][0]["message"].as_str().is_some_and(|message| message.contains("it holds ext4")));
     assert!(document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("--destroy-data")));
-    // Nobody can type here, so nobody has said which device is meant.
+    // Nobody can type here, so you have not named the device.
     refuses(
         &disk,
         3,
         &["run", "smoke", &target, "--destroy-data"],
-        &["nobody has said which device is meant, by its size", "--confirm"],
+        &["you have not named the device by its size", "--confirm"],
     );
     for words in ["yes", "32 MiB", "/dev/sda"] {
         let arguments = ["run", "smoke", &target, "--destroy-data", "--confirm", words];
@@ -145,12 +145,7 @@ fn each_device_is_named_by_words_of_its_own() {
     let destroys = ["run", "smoke", &first, &second, "--rounds", "1", "--destroy-data"];
     let named = ["--confirm", "16 MiB"];
     let before = bytes(&disks[1]);
-    refuses(
-        &disks[0],
-        3,
-        &[&destroys[..], &named].concat(),
-        &[disks[1].text(), "nobody has said which device is meant"],
-    );
+    refuses(&disks[0], 3, &[&destroys[..], &named].concat(), &[disks[1].text(), "you have not named the device"]);
     assert!(bytes(&disks[1]) == before);
     let ended = run(&disks[0], &[&destroys[..], &named, &named].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -286,7 +281,7 @@ fn a_file_that_a_loop_device_shows_is_no_file_to_write_to() {
         }
         refuses(&disk, 3, &["copy", "old", name], &["is what loop"]);
         refuses(&disk, 3, &["run", "smoke", "sim:flat", "--json", "-o", name], &["is what loop"]);
-        refuses(&disk, 2, &["run", "smoke", &format!("new:ext4@{name}")], &["is no block device"]);
+        refuses(&disk, 2, &["run", "smoke", &format!("new:ext4@{name}")], &["is not a block device"]);
     }
     assert_eq!(run(&disk, &["read_8192", "disk"]).status, Some(0), "reading harms nobody");
 }
@@ -407,7 +402,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
         (format!("new:ext4,mkfs=-J device=x@{at}"), 2, &["nothing but the target is written to"]),
         (format!("new:ext4,mkfs=-O frobnicate@{at}"), 2, &["mkfs.ext4 says: "]),
         (format!("new:ext4,mount=frobnicate@{at}"), 2, &["cannot mount ext4"]),
-        ("new:ext4@.".to_owned(), 2, &["is no block device"]),
+        ("new:ext4@.".to_owned(), 2, &["is not a block device"]),
         (format!("new:ext4,tune=a:b@{at},tune=a:b"), 2, &["tune is given twice"]),
     ];
     for (target, status, words) in &cases {

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use units::Bytes;
 
 use crate::bounded;
-use crate::guard::shown_by;
+use crate::guard::{processes, shown_by};
 use crate::incarnation::Incarnation;
 use crate::machine::Host;
 use crate::workspace::{self, PREFIX};
@@ -144,15 +144,13 @@ fn identity(opened: BorrowedFd) -> Option<(u64, u64)> {
     rustix::fs::fstat(opened).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Another process that stands in a folder or below it, or has something of it open; as far as this user can see.
+/// Another process that has a folder, or something below it, open or as its working directory, as far as this user can
+/// see.
 fn user_of(path: &Path) -> Option<i32> {
-    let path = path.canonicalize().ok()?;
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| *pid != own).find(|pid| {
-        let folder = PathBuf::from(format!("/proc/{pid}"));
-        let open = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let (path, proc) = (path.canonicalize().ok()?, Path::new("/proc"));
+    processes::others(proc).into_iter().find(|pid| {
+        let folder = proc.join(pid.to_string());
+        let open = processes::descriptors(proc, *pid).all.into_iter().map(|descriptor| descriptor.link);
         let mut links = ["cwd", "root"].map(|name| folder.join(name)).into_iter().chain(open);
         links.any(|link| fs::read_link(link).is_ok_and(|target| target.starts_with(&path)))
     })

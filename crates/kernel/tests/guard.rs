@@ -97,7 +97,7 @@ fn ext4(node: &str) {
     run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", node]);
 }
 
-/// What is swapped to is let go, also where the test fails.
+/// What is used as swap is let go, also where the test fails.
 struct Swapping<'a>(&'a str);
 
 impl Drop for Swapping<'_> {
@@ -116,7 +116,7 @@ fn a_disk_that_nobody_uses_and_that_holds_nothing_is_accepted_and_held() {
     assert_eq!(inspected.reasons(), []);
     assert_eq!((inspected.identity(), inspected.identity_is()), ("8 MiB".to_owned(), "size"));
     let cleared = Cleared::over(&inspected, &Leave::None).expect("leave");
-    is_never_overwritten(&disk, "somebody has it open exclusively");
+    is_never_overwritten(&disk, "another program has it open exclusively");
     drop(cleared);
     testkit::soon("it is let go again", || Cleared::over(&inspected, &Leave::None).is_ok());
     assert_eq!(hash_of(&disk), before);
@@ -176,7 +176,7 @@ fn unmounted_lazily_while_a_file_in_it_is_open() {
             run("umount", &["--lazy", &folder]);
             is_never_overwritten(
                 &disk,
-                &format!("it has a file system in use ({file_system}) that is mounted nowhere"),
+                &format!("it has a file system in use ({file_system}) without a visible mount"),
             );
             drop(open);
         })
@@ -192,7 +192,7 @@ fn swapped_to() {
     is_overwritten_only_where_asked(&disk, "swap");
     run("swapon", &[disk.text()]);
     let swapping = Swapping(disk.text());
-    is_never_overwritten(&disk, "it is swapped to");
+    is_never_overwritten(&disk, "it is used as swap");
     drop(swapping);
 }
 
@@ -226,7 +226,7 @@ fn swapped_to_in_compressed_memory() {
     let swapping = Swapping(&node);
     let inspected = inspect(Path::new(&node)).expect("it can be looked at");
     let said = reasons(&inspected);
-    assert_eq!(said, ["it is swapped to", "it holds swap"]);
+    assert_eq!(said, ["it is used as swap", "it holds swap"]);
     let outcome = Cleared::over(&inspected, &Leave::Destroy(inspected.identity()));
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
     drop(swapping);
@@ -283,7 +283,7 @@ fn the_device_below_another_loop_device() {
     let disk = Disk::new(8 * MIB);
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
     let name = above.node().file_name().expect("a name").to_string_lossy().into_owned();
-    is_never_overwritten(&disk, &format!("it has {name} on it"));
+    is_never_overwritten(&disk, &format!("it is the backing device of {name}"));
     // The other way round it is what a person means.
     assert_eq!(inspect(above.node()).expect("it can be looked at").reasons(), []);
 }
@@ -298,12 +298,12 @@ fn a_device_below_another_that_is_mounted() {
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {
         run("mount", &[above.node().to_str().expect("a plain path"), &folder]);
-        is_never_overwritten(&disk, &format!("{name}, which lies on it, is mounted at {folder}"));
+        is_never_overwritten(&disk, &format!("{name}, which is on top of it, is mounted at {folder}"));
         run("umount", &[&folder]);
         run("mount", &["-o", "ro", disk.text(), &folder]);
         let said = inspect(above.node()).expect("it can be looked at");
         let said = reasons(&said);
-        assert!(said[0].starts_with(&format!("{}, which it lies on, is mounted", disk.name())), "{said:?}");
+        assert!(said[0].starts_with(&format!("{}, which is below it, is mounted", disk.name())), "{said:?}");
     })
     .expect("mounts of our own");
 }
@@ -362,7 +362,7 @@ fn a_file_is_no_device_and_what_shows_it_is_known() {
 fn what_can_only_be_read() {
     need_disk!();
     let disk = Disk::attached(8 * MIB, &[], LoopDisk::attach_read_only);
-    is_never_overwritten(&disk, "it can only be read");
+    is_never_overwritten(&disk, "it is read-only");
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn held_exclusively_by_whoever() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let held = OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(disk.node()).expect("held");
-    is_never_overwritten(&disk, "somebody has it open exclusively");
+    is_never_overwritten(&disk, "another program has it open exclusively");
     drop(held);
     assert_eq!(look_at(&disk).reasons(), []);
 }

@@ -146,6 +146,52 @@ fn a_file_that_was_copied_up_is_not_overwritten_by_whichever_of_its_names() {
     .expect("mounts of our own");
 }
 
+/// Attaches a loop device to a part of a file.
+fn part_of(file: &Path, offset: u64, limit: Option<u64>) -> LoopDisk {
+    let offset = offset.to_string();
+    let limit = limit.map(|limit| limit.to_string());
+    let limit: Vec<&str> = limit.iter().flat_map(|limit| ["--sizelimit", limit]).collect();
+    let arguments = [&["--find", "--show", "--offset", &offset], &limit[..], &[file.to_str().expect("plain")]].concat();
+    let ended = testkit::run(&testkit::tool("losetup").expect("it is installed"), "/".as_ref(), &arguments);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    LoopDisk::adopt(ended.out.trim().into())
+}
+
+/// A device that shows a part of a file on an overlay has another size than the file. It may be a part of any larger disk,
+/// so this file is larger than the disks of all other tests.
+#[test]
+fn a_part_of_a_file_on_an_overlay_is_not_overwritten_and_its_file_neither() {
+    need_disk!();
+    in_mounts_of_its_own(|| {
+        let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
+        // The file ends within a sector, and one of the offsets begins within one.
+        let upper = overlay.file("upper/img", (2 << 40) + MIB + 100);
+        let merged = overlay.path("merged/img");
+        let is_refused = |device: &LoopDisk, reason: &str| {
+            let inspected = look_at(device);
+            assert!(reasons(device).contains(&reason.to_owned()), "{reason:?} is not said: {:?}", reasons(device));
+            for leave in [Leave::None, Leave::Destroy(inspected.identity())] {
+                let outcome = Cleared::over(&inspected, &leave);
+                assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
+            }
+        };
+        for (offset, limit) in [(MIB, None), (300, None), (0, Some(2 << 40)), (MIB, Some(2 << 40))] {
+            let part = part_of(&merged, offset, limit);
+            is_refused(&part, UNSEEN);
+            let whole = LoopDisk::attach_through_cache(&upper).expect("a loop device");
+            let said = "shows a part of a file, which may be a part of it: that file is on overlay";
+            is_refused(&whole, &format!("{} {said}", name(&part)));
+            // The other way round: a part of the ordinary file, and all of the one on the overlay.
+            let other = LoopDisk::attach_through_cache(&merged).expect("a loop device");
+            let part_of_upper = part_of(&upper, offset, limit);
+            is_refused(&part_of_upper, &as_large(&other, "overlay"));
+        }
+        let blocks = std::os::unix::fs::MetadataExt::blocks(&fs::metadata(&upper).expect("the file"));
+        assert_eq!(blocks, 0, "something was written");
+    })
+    .expect("mounts of our own");
+}
+
 /// As snaps are: many, for reading only, each of its own size.
 #[test]
 fn a_device_of_another_size_hides_nothing() {

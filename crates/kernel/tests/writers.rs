@@ -17,7 +17,14 @@ struct Stranger(Pid);
 impl Stranger {
     /// `redirection` is the shell's: `>`, `<`, `<>`.
     fn with(redirection: &str, path: &Path) -> Stranger {
-        let script = format!("sleep 3600 {redirection}\"$1\" 2>/dev/null 3>&- & echo $! >&3");
+        let stranger = Stranger::start(&format!("sleep 3600 {redirection}\"$1\""), path);
+        soon("it runs its own program", || stranger.is("sleep"));
+        stranger
+    }
+
+    /// Starts a command of the shell; the path is its `$1`.
+    fn start(command: &str, path: &Path) -> Stranger {
+        let script = format!("{command} 2>/dev/null 3>&- & echo $! >&3");
         let folder = tempfile::tempdir().expect("a scratch folder");
         let told = folder.path().join("pid");
         let file = std::fs::File::create(&told).expect("a file");
@@ -29,9 +36,7 @@ impl Stranger {
             .expect("a shell");
         assert!(status.success());
         let pid = std::fs::read_to_string(&told).expect("its number").trim().parse().expect("a number");
-        let stranger = Stranger(Pid::from_raw(pid).expect("a number"));
-        soon("it runs its own program", || stranger.is("sleep"));
-        stranger
+        Stranger(Pid::from_raw(pid).expect("a number"))
     }
 
     fn is(&self, name: &str) -> bool {
@@ -92,11 +97,14 @@ fn a_device_below_one_that_is_open_for_writing_and_one_above() {
     let name = |device: &Path| device.file_name().expect("a name").to_string_lossy().into_owned();
     let stranger = Stranger::with("<>", above.node());
     let said = reasons(disk.node());
-    assert!(said.contains(&format!("{}, which lies on it, is {}", name(above.node()), stranger.said())), "{said:?}");
+    assert!(
+        said.contains(&format!("{}, which is on top of it, is {}", name(above.node()), stranger.said())),
+        "{said:?}"
+    );
     drop(stranger);
     soon("it is closed", || reasons(above.node()).is_empty());
     let stranger = Stranger::with("<>", disk.node());
-    assert_eq!(reasons(above.node()), [format!("{}, which it lies on, is {}", disk.name(), stranger.said())]);
+    assert_eq!(reasons(above.node()), [format!("{}, which is below it, is {}", disk.name(), stranger.said())]);
 }
 
 /// The image of a virtual machine, which runs.
@@ -127,4 +135,36 @@ fn our_own_descriptors_and_those_of_our_children_are_no_use() {
     let said = reasons(disk.node());
     child.kill().and_then(|()| child.wait()).expect("its end");
     assert_eq!(said, [""; 0]);
+}
+
+/// The variable that names the device for the process of the next test.
+const DEVICE: &str = "DISKPERF_TEST_DEVICE";
+
+#[test]
+fn a_thread_with_descriptors_of_its_own_is_seen() {
+    need_disk!();
+    let disk = Disk::new(8 * MIB);
+    let own = std::env::current_exe().expect("this program");
+    let own = own.to_str().expect("a plain path");
+    let command = format!("{DEVICE}=\"$1\" {own} --ignored --exact child_with_a_thread_that_has_the_device_open");
+    let stranger = Stranger::start(&command, disk.node());
+    let said = format!("it is open for writing in process {} (", stranger.0.as_raw_nonzero());
+    soon("its thread is seen", || reasons(disk.node()).iter().any(|reason| reason.starts_with(&said)));
+    // Its other threads do not have the device open.
+    let process = format!("/proc/{}/fd", stranger.0.as_raw_nonzero());
+    let links = std::fs::read_dir(process).expect("its descriptors").flatten();
+    assert!(links.filter_map(|link| std::fs::read_link(link.path()).ok()).all(|link| link != disk.node()));
+}
+
+#[test]
+#[ignore = "the other half of a_thread_with_descriptors_of_its_own_is_seen"]
+fn child_with_a_thread_that_has_the_device_open() {
+    let device = std::env::var_os(DEVICE).expect("a device");
+    let thread = std::thread::spawn(move || {
+        // SAFETY: this thread uses no descriptor that another thread closes.
+        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES) }.expect("its own descriptors");
+        let _open = std::fs::File::options().write(true).open(device).expect("the device");
+        std::thread::sleep(std::time::Duration::from_secs(3600));
+    });
+    thread.join().expect("it sleeps until the process is killed");
 }

@@ -66,15 +66,21 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
 /// Processes that are named; a sandbox may have hundreds.
 const NAMED: usize = 3;
 
-/// Says which processes may have the device open for writing without showing it.
+/// Warns of programs that may have the device open for writing without showing it.
 fn cannot_see(inspected: &Inspected) {
     let named: Vec<String> = inspected.hidden().iter().take(NAMED).map(ToString::to_string).collect();
     let more = match inspected.hidden().len() - named.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
+    let device = inspected.node();
     if !named.is_empty() {
-        let device = inspected.node();
         remark!("cannot see whether {}{more} has {} open for writing", named.join(", "), device.shown());
+    }
+    if inspected.is_in_namespace() {
+        remark!(
+            "cannot see programs outside of this container (PID namespace): one may have {} open for writing",
+            device.shown()
+        );
     }
 }

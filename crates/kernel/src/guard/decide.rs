@@ -8,15 +8,15 @@ use units::Bytes;
 use super::machine::{Block, Machine, Mount, Number};
 use super::signatures::Signature;
 use super::unseen::{self, Reach};
-use super::writers::Writer;
-use crate::loops::Backing;
+use super::writers::{Writer, Writers};
+use crate::loops::{Backing, Window};
 use crate::name::Shown;
 
 /// What was seen of a device that is to be overwritten.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) number: Number,
-    /// Whether it can only be read.
+    /// Whether it is read-only.
     pub(crate) read_only: bool,
     /// Whether somebody else had it open exclusively; nothing where that was not tried.
     pub(crate) is_claimed: Option<bool>,
@@ -42,10 +42,12 @@ pub enum Reason {
         /// The file system that the file is on.
         file_system: String,
     },
-    /// Another loop device may show the same bytes: its file may be the one behind this device, and is as large.
+    /// Another loop device may show the same bytes: its file may be the one behind this device.
     MayShow {
         /// The other device.
         device: String,
+        /// Whether it shows a part of its file only. Else it is as large as this device.
+        is_part: bool,
         /// The file system that its file is on.
         file_system: String,
     },
@@ -55,8 +57,10 @@ pub enum Reason {
     Claimed,
     /// What uses it cannot be seen.
     Unseen,
-    /// Processes may have it open for writing: so many do not show their open files to this user.
+    /// Processes may have it open for writing: this many do not show their open files to this user.
     HiddenProcesses(usize),
+    /// /proc leaves out other users' processes for this user, and one of them may have it open for writing.
+    LeftOutProcesses,
     /// It holds something.
     Holds(Signature),
     /// It has partitions.
@@ -105,7 +109,7 @@ pub enum Use {
     },
     /// The kernel has a file system on it in use that is mounted nowhere to be seen.
     Alive(String),
-    /// It is swapped to.
+    /// It is used as swap.
     Swap,
     /// It is a member of a btrfs in use.
     Btrfs(String),
@@ -160,22 +164,22 @@ impl Reason {
     pub fn hint(&self) -> String {
         match self {
             Reason::Used { by: Use::Mounted { is_elsewhere: true, .. }, .. } => {
-                "a container or a service has it mounted: `findmnt --task PID` shows what a process sees".to_owned()
+                "a container or a service has it mounted; list the mounts of a process: findmnt --task PID".to_owned()
             }
-            Reason::Used { by: Use::Mounted { .. }, .. } => "findmnt shows what is mounted where".to_owned(),
+            Reason::Used { by: Use::Mounted { .. }, .. } => "list all mounts: findmnt".to_owned(),
             Reason::Used { by: Use::Alive(_), .. } => {
-                "it was unmounted while files in it were open: end the programs that hold them".to_owned()
+                "end the programs that still have files on it open: it was unmounted before they closed them".to_owned()
             }
-            Reason::Used { by: Use::Swap, what } => format!("stop swapping to it: swapoff /dev/{}", what.name),
+            Reason::Used { by: Use::Swap, what } => format!("stop using it as swap: swapoff /dev/{}", what.name),
             Reason::Used { by: Use::Btrfs(_) | Use::Journal, .. } => "unmount the file system it belongs to".to_owned(),
             Reason::Used { by: Use::Held(by), .. } => {
-                format!("take {by} apart first (dmsetup, vgchange, mdadm, cryptsetup), or name it as the target")
+                format!("stop {by} first (dmsetup, vgchange, mdadm, cryptsetup), or name it as the target")
             }
             Reason::Used { by: Use::Loop(by), .. } | Reason::SameFile(by) => {
                 format!("detach the other loop device: losetup --detach /dev/{by}")
             }
             Reason::Used { by: Use::Open(program) | Use::FileOpen(program), .. } => {
-                format!("end that program first: ps -fp {} shows what it is", program.pid)
+                format!("end that program first; look at it: ps -fp {}", program.pid)
             }
             Reason::UnseenFile { .. } => {
                 "attach a loop device to a file on ext4, xfs, btrfs or tmpfs, and name that device".to_owned()
@@ -183,12 +187,14 @@ impl Reason {
             Reason::MayShow { device, .. } => {
                 format!("if /dev/{device} is not needed, detach it: losetup --detach /dev/{device}")
             }
-            Reason::HiddenProcesses(_) => "run it as root, which sees the open files of all processes".to_owned(),
-            Reason::ReadOnly => "lsblk shows which devices can be written (RO)".to_owned(),
-            Reason::Claimed => "another program, ZFS or a mount that cannot be seen from here holds it".to_owned(),
-            Reason::Unseen => {
-                "run it as root and outside of containers, where all of /proc, /sys and /dev is to be seen".to_owned()
+            Reason::HiddenProcesses(_) | Reason::LeftOutProcesses => {
+                "run it as root and outside of containers, to see the open files of all processes".to_owned()
             }
+            Reason::ReadOnly => "list read-only devices: lsblk -o NAME,RO".to_owned(),
+            Reason::Claimed => {
+                "a program, ZFS or a mount that is hidden from this user or container uses it".to_owned()
+            }
+            Reason::Unseen => "run it as root and outside of containers, with all of /proc, /sys and /dev".to_owned(),
             Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(None) => {
                 "check the device: lsblk --fs".to_owned()
             }
@@ -206,20 +212,27 @@ impl fmt::Display for Reason {
                     write!(f, "{what} is mounted at {}{space} ({file_system})", plain(at))
                 }
                 Use::Alive(file_system) => {
-                    write!(f, "{what} has a file system in use ({file_system}) that is mounted nowhere to be seen")
+                    write!(f, "{what} has a file system in use ({file_system}) without a visible mount")
                 }
-                Use::Swap => write!(f, "{what} is swapped to"),
+                Use::Swap => write!(f, "{what} is used as swap"),
                 Use::Btrfs(uuid) => write!(f, "{what} is a member of a btrfs in use ({uuid})"),
                 Use::Journal => write!(f, "{what} is the journal of a file system in use"),
                 Use::Held(by) => write!(f, "{what} is part of {by}"),
-                Use::Loop(by) => write!(f, "{what} has {by} on it"),
+                Use::Loop(by) => write!(f, "{what} is the backing device of {by}"),
                 Use::Open(program) => write!(f, "{what} is open for writing in {program}"),
                 Use::FileOpen(program) => write!(f, "{what} shows a file that is open for writing in {program}"),
             },
             Reason::UnseenFile { what, file_system } => {
                 write!(f, "{what} shows a file on {}, which may be in use under another name", on(file_system))
             }
-            Reason::MayShow { device, file_system } => {
+            Reason::MayShow { device, is_part: true, file_system } => {
+                write!(
+                    f,
+                    "{device} shows a part of a file, which may be a part of it: that file is on {}",
+                    on(file_system)
+                )
+            }
+            Reason::MayShow { device, is_part: false, file_system } => {
                 write!(f, "{device} is as large and may show the same bytes: its file is on {}", on(file_system))
             }
             Reason::HiddenProcesses(1) => {
@@ -228,10 +241,16 @@ impl fmt::Display for Reason {
             Reason::HiddenProcesses(count) => {
                 write!(f, "{count} processes do not show whether they have the device open for writing")
             }
+            Reason::LeftOutProcesses => {
+                write!(
+                    f,
+                    "/proc leaves out other users' processes (hidepid), which may have the device open for writing"
+                )
+            }
             Reason::SameFile(other) => write!(f, "{other} shows the same file"),
-            Reason::ReadOnly => write!(f, "it can only be read"),
-            Reason::Claimed => write!(f, "somebody has it open exclusively"),
-            Reason::Unseen => write!(f, "what uses it cannot be seen"),
+            Reason::ReadOnly => write!(f, "it is read-only"),
+            Reason::Claimed => write!(f, "another program has it open exclusively"),
+            Reason::Unseen => write!(f, "diskperf cannot see which programs use it"),
             Reason::Holds(Signature { format, label: Some(label), .. }) => write!(f, "it holds {format} {label:?}"),
             Reason::Holds(Signature { format, .. }) => write!(f, "it holds {format}"),
             Reason::Partitions(names) => write!(f, "it has partitions ({})", names.join(", ")),
@@ -246,11 +265,11 @@ impl fmt::Display for Relative {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kinship::Itself => write!(f, "it"),
-            Kinship::Below => write!(f, "{}, which it lies on,", self.name),
+            Kinship::Below => write!(f, "{}, which is below it,", self.name),
             Kinship::Partition => write!(f, "its partition {}", self.name),
-            Kinship::Above => write!(f, "{}, which lies on it,", self.name),
+            Kinship::Above => write!(f, "{}, which is on top of it,", self.name),
             Kinship::Overlapping => write!(f, "{}, which shares sectors with it,", self.name),
-            Kinship::Twin => write!(f, "{}, which is the same disk by another way,", self.name),
+            Kinship::Twin => write!(f, "{}, which is another path to the same disk,", self.name),
         }
     }
 }
@@ -278,7 +297,7 @@ fn plain_text(name: &str) -> String {
 ///   3. another loop device on the same file, whether of this device or of a loop device below it; and if the numbers of a
 ///      file do not tell which one it is, this device itself, and any other that may show its bytes by their size. Loop
 ///      devices on files that this process has made show nothing else;
-///   4. it can only be read;
+///   4. it is read-only;
 ///   5. mounts cannot be seen, or what a loop device lies on, which may be any; or, for want of rights, the open files of
 ///      other processes; or somebody holds it and none of these says who;
 ///   6. what it holds, and its partitions.
@@ -306,7 +325,8 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
     }
     for line in lines().filter(|one| one.block.unseen.is_none()) {
         for (other, file_system) in unseen::may_show(machine, Reach::of(line.block), false) {
-            let said = Reason::MayShow { device: other.name.clone(), file_system: file_system.to_owned() };
+            let (device, is_part) = (other.name.clone(), other.window != Window::default());
+            let said = Reason::MayShow { device, is_part, file_system: file_system.to_owned() };
             if !is_line(other.number) && !reasons.contains(&said) {
                 reasons.push(said);
             }
@@ -321,8 +341,11 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
     if machine.mounts.is_none() || own.is_none() || is_unknown {
         reasons.push(Reason::Unseen);
     }
-    if machine.writers.lacks_rights && !machine.writers.hidden.is_empty() {
-        reasons.push(Reason::HiddenProcesses(machine.writers.hidden.len()));
+    let Writers { hidden, view, .. } = &machine.writers;
+    if view.lacks_rights && view.leaves_out {
+        reasons.push(Reason::LeftOutProcesses);
+    } else if view.lacks_rights && !hidden.is_empty() {
+        reasons.push(Reason::HiddenProcesses(hidden.len()));
     }
     let is_explained = reasons.iter().any(|reason| matches!(reason, Reason::Used { .. }));
     if seen.is_claimed == Some(true) && !is_explained {

@@ -16,7 +16,7 @@ pub enum GuardFault {
     #[error("there is no device {}; nothing was created", .0.shown())]
     Missing(PathBuf),
     /// A directory, a file, a pipe.
-    #[error("{} is no block device; nothing was written to it", .0.shown())]
+    #[error("{} is not a block device; nothing was written to it", .0.shown())]
     NotADevice(PathBuf),
     /// This user may not look at it.
     #[error("cannot look at {device}: {}", said(source), device = .device.shown())]
@@ -47,7 +47,7 @@ pub enum GuardFault {
         what: &'static str,
     },
     /// Between the look and the use another device, or another file system, took its place.
-    #[error("{} is not what was looked at any more: {}; it was left as it is", .0.shown(), .1)]
+    #[error("{} has changed since diskperf checked it: {}; diskperf leaves it as it is", .0.shown(), .1)]
     Changed(PathBuf, &'static str),
     /// It was told to stop while it read the device.
     #[error("stopped while {} was read; nothing was written to it", .0.shown())]
@@ -66,7 +66,7 @@ pub enum GuardFault {
 
 fn not_it(typed: &str, what: &str) -> String {
     match typed.trim() {
-        "" => format!("nobody has said which device is meant, by its {what}"),
+        "" => format!("you have not named the device by its {what}"),
         typed => format!("{typed:?} is not its {what}"),
     }
 }
@@ -78,7 +78,7 @@ fn list(reasons: &[Reason]) -> String {
     let mut said: Vec<String> = reasons.iter().take(SAID).map(Reason::to_string).collect();
     match reasons.len().saturating_sub(SAID) {
         0 => {}
-        more => said.push(format!("and {more} more such things")),
+        more => said.push(format!("and {more} more reasons")),
     }
     said.join("; ")
 }
@@ -91,7 +91,7 @@ mod tests {
     fn only_the_first_of_many_reasons_are_said() {
         assert_eq!(list(&[Reason::ReadOnly, Reason::Claimed]), format!("{}; {}", Reason::ReadOnly, Reason::Claimed));
         let many = list(&vec![Reason::ReadOnly; 8]);
-        assert!(many.ends_with("; and 2 more such things"), "{many}");
-        assert_eq!(many.matches("it can only be read").count(), SAID);
+        assert!(many.ends_with("; and 2 more reasons"), "{many}");
+        assert_eq!(many.matches("it is read-only").count(), SAID);
     }
 }

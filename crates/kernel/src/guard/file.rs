@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::unseen::may_show_file;
+use super::file_systems;
+use super::machine::Machine;
+use super::unseen::{self, Reach, SECTOR};
 use crate::devices::Device;
 use crate::loops::{Backing, backing};
 use crate::place::through;
@@ -109,6 +111,21 @@ pub(super) fn devices_showing(wanted: &Backing) -> Vec<String> {
         Device::numbered(major, minor).filter(Device::is_file)
     });
     devices.filter(|device| backing(device).as_ref() == Some(wanted)).map(|device| device.name).collect()
+}
+
+/// The names of loop devices that may show this open file, though their file has other numbers: they are as large or show a
+/// part of a file, and the numbers of one of the two files do not tell which file it is. Devices that this process has
+/// attached to files of its own are not among them.
+pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
+    let stat = rustix::fs::fstat(&file)?;
+    let bytes = u64::try_from(stat.st_size).unwrap_or(0);
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes < SECTOR {
+        return Ok(Vec::new());
+    }
+    let is_unseen = !file_systems::with_magic_tells_files(rustix::fs::fstatfs(&file)?.f_type);
+    let machine = Machine::of_loops();
+    let shown = unseen::may_show(&machine, Some(Reach::of_file(bytes)), is_unseen);
+    Ok(shown.into_iter().map(|(block, _)| block.name.clone()).collect())
 }
 
 /// A file that a name led to. It is held by a descriptor that opens no device, does not wait for the other end of a FIFO,

@@ -58,7 +58,7 @@ const ORDINARY: [Ordinary; 24] = [
 ];
 
 /// What a file system is called that no list of mounts shows.
-pub(crate) const UNKNOWN: &str = "a file system that cannot be seen";
+pub(crate) const UNKNOWN: &str = "a file system that diskperf cannot see";
 
 /// Whether files of the file system of this name are told by their numbers.
 pub(crate) fn tells_files(name: &str) -> bool {

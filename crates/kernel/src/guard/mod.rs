@@ -17,6 +17,7 @@ mod fault;
 mod file;
 mod file_systems;
 mod machine;
+pub(crate) mod processes;
 mod signatures;
 mod unseen;
 mod uuid;
@@ -41,10 +42,9 @@ pub(crate) use cleared::DISCARDED_AT_A_TIME;
 pub(crate) use decide::tests::fuzzed_reasons;
 pub use decide::{Kinship, Program, Reason, Relative, Use};
 pub use fault::GuardFault;
-pub use file::{Found, Given, Refusal, judge};
+pub use file::{Found, Given, Refusal, judge, may_show_file};
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;
-pub use unseen::may_show_file;
 pub use uuid::Uuid;
 
 use crate::devices::Device;
@@ -87,8 +87,10 @@ pub struct Inspected {
     model: Option<String>,
     serial: Option<String>,
     reasons: Vec<Reason>,
-    /// Processes of which nobody can say whether they have it open for writing.
+    /// Processes that may have it open for writing without showing it.
     hidden: Vec<Program>,
+    /// Whether only the processes of one PID namespace were seen.
+    is_in_namespace: bool,
 }
 
 /// Looks at what lies at the path, which must be a block device, and at what this machine does with it.
@@ -119,16 +121,17 @@ fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
     // What cannot be seen is for want of the same rights.
     let is_unseen = |reason: &Reason| {
-        use Reason::{HiddenProcesses, MayShow, Unseen, UnseenFile};
-        matches!(reason, Unseen | HiddenProcesses(_) | MayShow { .. } | UnseenFile { .. })
+        use Reason::{HiddenProcesses, LeftOutProcesses, MayShow, Unseen, UnseenFile};
+        matches!(reason, Unseen | HiddenProcesses(_) | LeftOutProcesses | MayShow { .. } | UnseenFile { .. })
     };
     if reasons.iter().all(|reason| reason.can_be_lifted() || is_unseen(reason)) {
         return None;
     }
     let (bytes, model, serial) = (device.bytes().unwrap_or(0), device.model(), device.serial());
     let path = device.node();
+    let (sequence, hidden, is_in_namespace) = (None, Vec::new(), false);
     let inspected =
-        Inspected { path, device, number, sequence: None, bytes, model, serial, reasons, hidden: Vec::new() };
+        Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden, is_in_namespace };
     inspected.check(&Leave::None).err()
 }
 
@@ -171,6 +174,12 @@ impl Inspected {
     /// Processes that do not show, not even to the administrator, whether they have it open for writing.
     pub fn hidden(&self) -> &[Program] {
         &self.hidden
+    }
+
+    /// Whether only the processes of one PID namespace were seen, as in a container. A program outside of it may have the
+    /// device open for writing.
+    pub fn is_in_namespace(&self) -> bool {
+        self.is_in_namespace
     }
 
     /// Whether nothing forbids it that a person cannot lift, and something does that a person can.
@@ -318,8 +327,9 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
     }
     let (model, serial) = (device.model(), device.serial());
     let sequence = sequence(file);
-    let (path, hidden) = (path.to_owned(), machine.writers.hidden);
-    Ok(Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden })
+    let (path, is_in_namespace) = (path.to_owned(), machine.writers.view.is_of_namespace);
+    let hidden = machine.writers.hidden;
+    Ok(Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden, is_in_namespace })
 }
 
 /// What the device shows of what it holds: known formats, and data where a few samples are taken. Nothing found proves
@@ -395,6 +405,7 @@ mod tests {
             serial,
             reasons: Vec::new(),
             hidden: Vec::new(),
+            is_in_namespace: false,
         }
     }
 

@@ -1,17 +1,11 @@
 //! Loop devices whose file has no identity of its own: on overlay, FUSE or a network, two files may be one. Such a device
-//! may show any file, or disk, of its size. Pure, but for the question about an open file.
+//! may show any file, or disk, of its size. Touches nothing.
 
-use std::io;
-use std::os::fd::AsFd;
-
-use rustix::fs::FileType;
-
-use super::file_systems;
 use super::machine::{Block, Machine};
 use crate::loops::Backing;
 
 /// Sectors in which a loop device shows its file: the kernel's, whatever its own are.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 /// Where the bytes of a device, or a file, end in the file that has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +32,14 @@ impl Reach {
         Reach { end: bytes / SECTOR * SECTOR, is_all: true }
     }
 
-    /// Whether both may be of one file: it has the same end, or one of them shows a part of it. What has no bytes shows
-    /// none.
+    /// Whether both may be of one file: it has the same end, or one of them shows a part of it. A file does not end on a
+    /// sector, and an offset may begin within one, so that the ends of one file differ by less than a sector. An empty file
+    /// or device shows nothing.
     pub(crate) fn may_meet(self, other: Reach) -> bool {
         let (one, other) = if self.is_all { (self, other) } else { (other, self) };
         let can = match (one.is_all, other.is_all) {
-            (true, true) => one.end == other.end,
-            (true, false) => one.end >= other.end,
+            (true, true) => one.end.abs_diff(other.end) < SECTOR,
+            (true, false) => one.end.saturating_add(SECTOR) > other.end,
             (false, _) => true,
         };
         can && one.end > 0 && other.end > 0
@@ -68,23 +63,6 @@ pub(crate) fn may_show(machine: &Machine, reach: Option<Reach>, is_unseen: bool)
     may.collect()
 }
 
-/// The names of loop devices that may show this open file, though their file has other numbers: they are of the same size,
-/// and the file system of one of the two does not tell files by their numbers. Those that this process has attached to
-/// files of its own are not among them.
-pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
-    let stat = rustix::fs::fstat(&file)?;
-    let bytes = u64::try_from(stat.st_size).unwrap_or(0);
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes < SECTOR {
-        return Ok(Vec::new());
-    }
-    let magic = rustix::fs::fstatfs(&file)?.f_type;
-    let is_unseen = !file_systems::with_magic_tells_files(magic);
-    let reach = Some(Reach::of_file(bytes));
-    let shown =
-        may_show(&Machine::of_loops(), reach, is_unseen).into_iter().map(|(block, _)| block.name.clone()).collect();
-    Ok(shown)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +78,11 @@ mod tests {
             (all(8192), part(4096), true),
             (all(4096), part(8192), false),
             (part(4096), part(8192), true),
+            // With an offset of 300 bytes, a device of one sector shows a file of 1124 bytes.
+            (all(300 + 512), Reach::of_file(1124), true),
+            (part(300 + 512), Reach::of_file(813), true),
+            (all(4096), all(4608), false),
+            (all(4096), part(4608), false),
             // An empty one shows nothing.
             (all(0), all(0), false),
             (part(0), all(4096), false),

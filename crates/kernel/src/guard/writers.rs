@@ -1,34 +1,34 @@
 //! The processes that have devices open for writing, and the files behind loop devices: none of them may be overwritten.
-//! What is found is told, not judged.
+//! What is found is reported, not judged.
 //!
-//! Not seen: descriptors that are registered with an io_uring or on their way through a socket, mappings whose
-//! descriptor was closed, threads with a table of descriptors of their own, and processes of other PID namespaces that
+//! Not seen: descriptors that are registered with an io_uring or in flight through a socket, mappings whose descriptor was
+//! closed, other ways to a disk (/dev/sg*, /dev/ng*, /dev/bsg/*), targets in the kernel (LIO, nvmet), and processes that
 //! /proc does not show.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use procfs::ProcError;
 use procfs::process::Process;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
-use rustix::thread::CapabilitySet;
 
 use super::decide::Program;
 use super::machine::Number;
+use super::processes::{self, Descriptors, View};
 use crate::bounded;
 use crate::loops::Backing;
-use crate::stack::folders;
 
-/// Who writes, and how many processes could not be asked.
+/// The processes that write, and those that diskperf cannot see.
 #[derive(Debug, Default)]
 pub(crate) struct Writers {
     pub(crate) open: Vec<Writer>,
-    /// Processes that do not show their open files.
+    /// Processes that do not show all their open files. Some hide them from root too (a security module, a sandbox).
     pub(crate) hidden: Vec<Program>,
-    /// Whether that is for want of rights. Some hide themselves from the administrator too (a security module, a sandbox).
-    pub(crate) lacks_rights: bool,
+    /// Which processes /proc shows at all.
+    pub(crate) view: View,
 }
 
 /// A process that has a device open for writing, or the file behind a loop device.
@@ -41,54 +41,47 @@ pub(crate) struct Writer {
 /// From linux/sched.h: a thread of the kernel, which has no open files.
 const PF_KTHREAD: u32 = 0x0020_0000;
 
-/// Looks through all open files of all processes but this one and those that it has started. `files` are those that are
-/// looked for besides devices.
+/// Looks through all open files of all processes, without this one and those that it has started. `files` are those that
+/// are looked for besides devices.
 pub(crate) fn writers(proc: &Path, files: &[Backing]) -> Writers {
-    let may_see =
-        rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_PTRACE));
-    let mut found = Writers { lacks_rights: !may_see, ..Writers::default() };
-    let own = fs::read_link(proc.join("self")).ok().and_then(|own| own.to_str()?.parse().ok());
-    let pids = folders(proc).into_iter().filter_map(|folder| folder.file_name()?.to_str()?.parse::<i32>().ok());
-    for pid in pids.filter(|pid| Some(*pid) != own) {
-        let folder = proc.join(pid.to_string());
-        let program = || {
-            let name = bounded::of_the_kernel(folder.join("comm")).unwrap_or_default().trim().to_owned();
-            Program { pid, name }
-        };
-        let opened = match fs::read_dir(folder.join("fd")) {
-            Ok(opened) => opened,
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let is_hidden = may_have_files(pid) && !is_started_by(own, pid);
-                found.hidden.extend(is_hidden.then(program));
-                continue;
-            }
-            // It has ended meanwhile.
-            Err(_) => continue,
-        };
-        let names = opened.flatten().map(|entry| entry.file_name());
-        let mut written: Vec<Backing> = Vec::new();
-        let mut is_hidden = false;
-        for name in names {
-            match what_is(&folder.join("fd").join(&name), files) {
-                Ok(Some(what)) if !written.contains(&what) && is_for_writing(&folder.join("fdinfo").join(&name)) => {
-                    written.push(what);
-                }
-                // The server of a FUSE file may refuse others; the link itself shows who refuses.
-                Err(Errno::ACCESS | Errno::PERM) => {
-                    let link = fs::read_link(folder.join("fd").join(&name));
-                    is_hidden |= link.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
-                }
-                // It is closed meanwhile, or of no interest.
-                _ => {}
-            }
-        }
-        if (is_hidden || !written.is_empty()) && is_started_by(own, pid) {
+    let own = processes::own(proc);
+    let mut found = Writers { view: View::of(proc), ..Writers::default() };
+    for pid in processes::others(proc) {
+        let descriptors = processes::descriptors(proc, pid);
+        let (written, is_partly_hidden) = written(&descriptors, files);
+        let is_hidden = is_partly_hidden || descriptors.is_hidden && may_have_files(pid);
+        if !is_hidden && written.is_empty() || is_started_by(own, pid) {
             continue;
         }
-        found.hidden.extend(is_hidden.then(program));
-        found.open.extend(written.into_iter().map(|what| Writer { program: program(), what }));
+        let name = bounded::of_the_kernel(proc.join(pid.to_string()).join("comm")).unwrap_or_default();
+        let program = Program { pid, name: name.trim().to_owned() };
+        found.hidden.extend(is_hidden.then(|| program.clone()));
+        found.open.extend(written.into_iter().map(|what| Writer { program: program.clone(), what }));
     }
     found
+}
+
+/// What a process has open for writing, each once, and whether a descriptor does not show what it is.
+fn written(descriptors: &Descriptors, files: &[Backing]) -> (Vec<Backing>, bool) {
+    let mut written: Vec<Backing> = Vec::new();
+    let mut is_hidden = false;
+    for descriptor in &descriptors.all {
+        match what_is(&descriptor.link, files) {
+            Ok(Some(what)) if !written.contains(&what) => match is_for_writing(&descriptor.info) {
+                Ok(true) => written.push(what),
+                Ok(false) => {}
+                Err(error) => is_hidden |= !processes::is_gone(&error),
+            },
+            // The server of a FUSE file may refuse others; the link itself shows who refuses.
+            Err(Errno::ACCESS | Errno::PERM) => {
+                let link = fs::read_link(&descriptor.link);
+                is_hidden |= link.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+            }
+            // It is closed meanwhile, or neither a device nor one of the files.
+            _ => {}
+        }
+    }
+    (written, is_hidden)
 }
 
 /// The device that is open there, or which of the files. The server of a file on a network is not asked: it may be gone.
@@ -107,17 +100,23 @@ fn what_is(opened: &Path, files: &[Backing]) -> Result<Option<Backing>, Errno> {
 }
 
 /// Whether the descriptor is open for writing: O_WRONLY or O_RDWR in the octal flags of its fdinfo (proc(5)).
-fn is_for_writing(fdinfo: &Path) -> bool {
-    let text = bounded::of_the_kernel(fdinfo).unwrap_or_default();
+fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
+    let text = bounded::of_the_kernel(fdinfo)?;
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| i64::from_str_radix(flags.trim(), 8).ok()).unwrap_or(0);
-    flags & i64::from(libc::O_ACCMODE) != 0
+    let flags = flags.and_then(|flags| i64::from_str_radix(flags.trim(), 8).ok());
+    let flags = flags.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "fdinfo has no flags"))?;
+    Ok(flags & i64::from(libc::O_ACCMODE) != 0)
 }
 
-/// Whether the process is one with open files: neither of the kernel nor ended.
+/// Whether the process may have open files: it is neither the kernel's nor ended.
 fn may_have_files(pid: i32) -> bool {
-    let stat = Process::new(pid).and_then(|process| process.stat());
-    stat.is_ok_and(|stat| stat.flags & PF_KTHREAD == 0 && !['Z', 'X'].contains(&stat.state))
+    match Process::new(pid).and_then(|process| process.stat()) {
+        Ok(stat) => stat.flags & PF_KTHREAD == 0 && !['Z', 'X'].contains(&stat.state),
+        // With hidepid, other users' processes do not show even this.
+        Err(ProcError::NotFound(_)) => false,
+        Err(ProcError::Io(error, _)) => !processes::is_gone(&error),
+        Err(_) => true,
+    }
 }
 
 /// Whether `own` has started the process, or one of those that it has started did.

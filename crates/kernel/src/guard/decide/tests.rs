@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use super::super::machine::Eyes;
+use super::super::processes::View;
 use super::super::writers::{Writer, Writers};
 use super::*;
 use crate::devices::Device;
@@ -115,7 +116,7 @@ fn the_disk_of_a_mounted_partition_is_refused() {
 fn a_partition_of_a_mounted_disk_is_refused() {
     let recorded = machine();
     recorded.mounts("9/task/11", "mnt:[3]", &["2 1 8:0 / /mnt rw - ext4 /dev/sda rw"]);
-    let said = "sda, which it lies on, is mounted at /mnt in another mount namespace (ext4)";
+    let said = "sda, which is below it, is mounted at /mnt in another mount namespace (ext4)";
     assert_eq!(refusals(&recorded, (8, 1)), [said]);
 }
 
@@ -158,7 +159,7 @@ fn a_volume_of_lvm_has_its_disks_and_leaves_its_neighbours_free() {
     let found = refusals(&recorded, (8, 2));
     assert!(found.contains(&"it is part of dm-0 (vg-home)".to_owned()), "{found:?}");
     assert!(found.contains(&"it is part of dm-1 (vg-scratch)".to_owned()), "{found:?}");
-    assert!(found.iter().any(|one| one.starts_with("dm-0, which lies on it, is mounted at /home")), "{found:?}");
+    assert!(found.iter().any(|one| one.starts_with("dm-0, which is on top of it, is mounted at /home")), "{found:?}");
     let disk = refusals(&recorded, (8, 0));
     assert!(disk.contains(&"its partition sda2 is part of dm-0 (vg-home)".to_owned()), "{disk:?}");
     assert_eq!(refusals(&recorded, (253, 1)), [""; 0], "another volume of the group shares no bytes");
@@ -176,7 +177,7 @@ fn a_member_of_a_raid_is_refused_and_the_raid_is_not() {
     assert_eq!(refusals(&recorded, (8, 1)), ["it is part of md0"]);
     assert_eq!(refusals(&recorded, (9, 0)), [""; 0]);
     recorded.write("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb partition 1 0 -2\n");
-    assert_eq!(refusals(&recorded, (9, 0)), ["sdb, which it lies on, is swapped to"]);
+    assert_eq!(refusals(&recorded, (9, 0)), ["sdb, which is below it, is used as swap"]);
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn both_disks_of_a_bcache_are_refused() {
         let found = refusals(&recorded, number);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0], "it is part of bcache0");
-        assert!(found[1].starts_with("bcache0, which lies on it, is mounted at /data"), "{found:?}");
+        assert!(found[1].starts_with("bcache0, which is on top of it, is mounted at /data"), "{found:?}");
     }
 }
 
@@ -209,18 +210,18 @@ fn a_partition_under_several_paths_is_refused() {
     let recorded = machine();
     recorded.add("virtual/dm-0", "253:0", &[("dm/name", "mpatha\n")]);
     recorded.stack("virtual/dm-0", "pci/sda");
-    assert_eq!(refusals(&recorded, (8, 1)), ["sda, which it lies on, is part of dm-0 (mpatha)"]);
+    assert_eq!(refusals(&recorded, (8, 1)), ["sda, which is below it, is part of dm-0 (mpatha)"]);
 }
 
 #[test]
 fn a_loop_device_on_a_disk_has_that_ones_bytes() {
     let recorded = machine();
     recorded.add("virtual/loop3", "7:3", &[("loop/backing_file", "/dev/sda\n")]);
-    assert_eq!(refusals(&recorded, (8, 0))[0], "it has loop3 on it");
-    assert_eq!(refusals(&recorded, (8, 1)), ["sda, which it lies on, has loop3 on it"]);
+    assert_eq!(refusals(&recorded, (8, 0))[0], "it is the backing device of loop3");
+    assert_eq!(refusals(&recorded, (8, 1)), ["sda, which is below it, is the backing device of loop3"]);
     assert_eq!(refusals(&recorded, (7, 3)), [""; 0]);
     recorded.mounts("9/task/9", "mnt:[2]", &["2 1 8:0 / /mnt rw - ext4 /dev/sda rw"]);
-    assert!(refusals(&recorded, (7, 3))[0].starts_with("sda, which it lies on, is mounted"));
+    assert!(refusals(&recorded, (7, 3))[0].starts_with("sda, which is below it, is mounted"));
 }
 
 #[test]
@@ -238,8 +239,8 @@ fn a_loop_device_may_lie_on_any_disk_where_it_cannot_be_told_on_which() {
     recorded.add("virtual/loop8", "7:8", &[]);
     assert_eq!(refusals(&recorded, (8, 1)), [""; 0], "it is attached to nothing");
     recorded.add("virtual/loop9", "7:9", &[("loop/backing_file", "/of/another/namespace\n")]);
-    let shown = "loop9 is as large and may show the same bytes: its file is on a file system that cannot be seen";
-    assert_eq!(refusals(&recorded, (8, 1)), [shown, "what uses it cannot be seen"]);
+    let shown = "loop9 is as large and may show the same bytes: its file is on a file system that diskperf cannot see";
+    assert_eq!(refusals(&recorded, (8, 1)), [shown, "diskperf cannot see which programs use it"]);
     let seen = Seen { number: (8, 1), ..Seen::default() };
     assert!(!all(&recorded, &seen)[0].can_be_lifted());
 
@@ -257,7 +258,7 @@ fn what_the_kernel_has_in_use_is_refused_though_nothing_shows_it_mounted() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
     recorded.write("fs/ext4/sdb/session_write_kbytes", "1\n");
-    let alive = "it has a file system in use (ext4) that is mounted nowhere to be seen";
+    let alive = "it has a file system in use (ext4) without a visible mount";
     assert_eq!(refusals(&recorded, (8, 16)), [alive]);
 
     let recorded = machine();
@@ -289,8 +290,8 @@ fn who_holds_it_exclusively_is_named_where_that_can_be_told() {
 fn where_nothing_can_be_seen_nothing_is_allowed() {
     let recorded = Recorded::new();
     recorded.add("pci/sdb", "8:16", &[]);
-    assert_eq!(refusals(&recorded, (8, 16)), ["what uses it cannot be seen"]);
-    assert_eq!(refusals(&machine(), (8, 99)), ["what uses it cannot be seen"]);
+    assert_eq!(refusals(&recorded, (8, 16)), ["diskperf cannot see which programs use it"]);
+    assert_eq!(refusals(&machine(), (8, 99)), ["diskperf cannot see which programs use it"]);
 }
 
 #[test]
@@ -315,8 +316,9 @@ fn only_what_is_held_can_be_lifted_and_every_reason_has_a_hint() {
         .chain([Reason::SameFile("loop1".to_owned()), Reason::ReadOnly, Reason::Claimed, Reason::Unseen])
         .chain([
             Reason::UnseenFile { what: what.clone(), file_system: "fuse.\u{1b}".to_owned() },
-            Reason::MayShow { device: "loop1".to_owned(), file_system: "fuse.\u{1b}".to_owned() },
+            Reason::MayShow { device: "loop1".to_owned(), is_part: true, file_system: "fuse.\u{1b}".to_owned() },
             Reason::HiddenProcesses(1),
+            Reason::LeftOutProcesses,
         ])
         .collect();
     let asked = [
@@ -359,7 +361,7 @@ fn two_ways_to_one_disk_are_one_disk() {
     };
     let recorded = two_ways("naa.600508b1\n", "1000\n");
     let mounted = "is mounted at /srv in another mount namespace (xfs)";
-    assert_eq!(refusals(&recorded, (8, 32))[0], format!("sdd1, which lies on it, {mounted}"));
+    assert_eq!(refusals(&recorded, (8, 32))[0], format!("sdd1, which is on top of it, {mounted}"));
     assert_eq!(refusals(&recorded, (8, 33)), [format!("sdd1, which shares sectors with it, {mounted}")]);
     assert_eq!(refusals(&recorded, (8, 50)), [""; 0], "it has other sectors");
     for (wwid, size) in [("naa.600508b2\n", "1000\n"), ("naa.600508b1\n", "2000\n"), ("\n", "1000\n")] {
@@ -383,7 +385,7 @@ fn two_ways_to_one_disk_are_one_disk() {
     recorded.write("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb partition 1 0 -2\n");
     assert_eq!(refusals(&recorded, (8, 64)), [""; 0]);
     recorded.mounts("9/task/9", "mnt:[2]", &["2 1 8:80 / /srv rw - xfs /dev/sdf rw"]);
-    assert_eq!(refusals(&recorded, (8, 64)), [format!("sdf, which is the same disk by another way, {mounted}")]);
+    assert_eq!(refusals(&recorded, (8, 64)), [format!("sdf, which is another path to the same disk, {mounted}")]);
 
     let recorded = machine();
     recorded.write("devices/card/name", "DG4016\n");
@@ -405,7 +407,7 @@ fn a_device_whose_name_has_a_slash_is_known_by_it() {
     assert_eq!(device.node(), Path::new("/dev/cciss/c0d0"));
     assert_eq!(refusals(&recorded, (104, 0)), [""; 0]);
     recorded.write("fs/xfs/cciss!c0d0/log/log_head_lsn", "1\n");
-    let alive = "it has a file system in use (xfs) that is mounted nowhere to be seen";
+    let alive = "it has a file system in use (xfs) without a visible mount";
     assert_eq!(refusals(&recorded, (104, 0)), [alive]);
     recorded.add("pci/cciss!c0d1", "104:16", &[]);
     recorded.write("devices/pci/cciss!c0d1/uevent", "DEVNAME=cciss/c0d1\n");
@@ -427,7 +429,7 @@ fn a_mount_that_cannot_be_read_hides_no_other_and_may_be_of_any_device() {
     std::fs::write(recorded.proc().join("9/task/9/mountinfo"), lines).expect("lines");
     assert!(refusals(&recorded, (8, 16))[0].starts_with("it is mounted at /srv"));
     recorded.mounts("11/task/11", "mnt:[3]", &["a line of a kernel to come"]);
-    assert_eq!(refusals(&recorded, (8, 16)), ["what uses it cannot be seen"]);
+    assert_eq!(refusals(&recorded, (8, 16)), ["diskperf cannot see which programs use it"]);
 }
 
 /// An overlay, and a pool of btrfs.
@@ -441,9 +443,9 @@ fn a_loop_device_that_cannot_be_asked_may_show_what_is_as_large() {
     recorded.write("proc/thread-self/mountinfo", &format!("{ROOT}\n{OVERLAY}\n"));
     recorded.add("virtual/loop8", "7:8", &[("size", "1000\n")]);
     recorded.add("pci/sdb", "8:16", &[("size", "1000\n")]);
-    let unseen = "what uses it cannot be seen";
+    let unseen = "diskperf cannot see which programs use it";
     for (file, file_system) in
-        [("/merged/img\n", "overlay"), ("/gone (deleted)\n", "a file system that cannot be seen")]
+        [("/merged/img\n", "overlay"), ("/gone (deleted)\n", "a file system that diskperf cannot see")]
     {
         recorded.write("devices/virtual/loop8/loop/backing_file", file);
         let shown = format!("loop8 is as large and may show the same bytes: its file is on {file_system}");
@@ -477,10 +479,11 @@ fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size()
     // What lies on it would be written to it.
     recorded.add("virtual/dm-0", "253:0", &[("size", "500\n")]);
     recorded.stack("virtual/dm-0", "virtual/loop4");
-    let below = "loop4, which it lies on, shows a file on overlay, which may be in use under another name";
+    let below = "loop4, which is below it, shows a file on overlay, which may be in use under another name";
     assert_eq!(refusals(&recorded, (253, 0)), [below]);
 
-    // Of a device that shows a part of its file, the size of that is not known.
+    // If a device shows a part of its file, the size of the file is not known.
+    let part = "loop5 shows a part of a file, which may be a part of it: that file is on overlay";
     let recorded = machine();
     recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, OVERLAY]);
     recorded.add("virtual/loop5", "7:5", &[file, ("size", "1000\n")]);
@@ -488,7 +491,7 @@ fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size()
         [("sdb", (8, 16), "1000\n", true), ("sdc", (8, 32), "5000\n", true), ("sdd", (8, 48), "900\n", false)]
     {
         recorded.add(&format!("pci/{name}"), &format!("{}:{}", number.0, number.1), &[("size", size)]);
-        assert_eq!(!refusals(&recorded, number).is_empty(), may, "{name}");
+        assert_eq!(refusals(&recorded, number), Vec::from_iter(may.then_some(part)), "{name}");
     }
 }
 
@@ -501,7 +504,7 @@ fn a_loop_device_on_an_ordinary_file_system_is_seen_wherever_that_is_mounted() {
         recorded.add("virtual/loop6", "7:6", &[file, ("size", "1000\n")]);
         recorded
     };
-    let unknown = "it shows a file on a file system that cannot be seen, which may be in use under another name";
+    let unknown = "it shows a file on a file system that diskperf cannot see, which may be in use under another name";
     assert_eq!(refusals(&told(&[ROOT]), (7, 6)), [unknown]);
     // A subvolume of btrfs has a number of its own, and is told by the file's name: in no other file system.
     let on_pool = told(&[ROOT]);
@@ -532,8 +535,9 @@ fn a_device_that_a_process_has_open_for_writing_is_in_use_and_so_is_all_that_sha
     let refusals = |what: &Backing, hidden: usize, number: Number| {
         let program = Program { pid: 12, name: "q\u{1b}mu".to_owned() };
         let open = vec![Writer { program: program.clone(), what: what.clone() }];
-        let (lacks_rights, hidden) = (hidden != 3, vec![program; hidden]);
-        let who = Cell::new(Some(Writers { open, hidden, lacks_rights }));
+        let view = View { lacks_rights: hidden != 3, ..View::default() };
+        let hidden = vec![program; hidden];
+        let who = Cell::new(Some(Writers { open, hidden, view }));
         let machine = seen(&recorded, &backing, &|| who.take().expect("asked once"));
         let seen = Seen { number, ..Seen::default() };
         let said: Vec<String> =
@@ -542,7 +546,7 @@ fn a_device_that_a_process_has_open_for_writing_is_in_use_and_so_is_all_that_sha
     };
     let disk = Backing::Device((8, 0));
     assert_eq!(refusals(&disk, 0, (8, 0)), ["it is open for writing in process 12 (q?mu)"]);
-    assert_eq!(refusals(&disk, 0, (8, 1)), ["sda, which it lies on, is open for writing in process 12 (q?mu)"]);
+    assert_eq!(refusals(&disk, 0, (8, 1)), ["sda, which is below it, is open for writing in process 12 (q?mu)"]);
     assert_eq!(
         refusals(&Backing::Device((8, 2)), 0, (8, 0)),
         ["its partition sda2 is open for writing in process 12 (q?mu)"]
@@ -553,4 +557,26 @@ fn a_device_that_a_process_has_open_for_writing_is_in_use_and_so_is_all_that_sha
     assert_eq!(refusals(&file, 1, (8, 0)), ["1 process does not show whether it has the device open for writing"]);
     assert_eq!(refusals(&file, 3, (8, 0)), [""; 0], "they hide from the administrator too");
     assert_eq!(refusals(&file, 7, (8, 0)), ["7 processes do not show whether they have the device open for writing"]);
+}
+
+/// With hidepid, /proc shows no process of another user, so none is counted as hidden.
+#[test]
+fn a_user_for_whom_proc_leaves_out_processes_may_overwrite_nothing() {
+    let recorded = machine();
+    recorded.add("pci/sdb", "8:16", &[]);
+    let left_out = "/proc leaves out other users' processes (hidepid), which may have the device open for writing";
+    for (lacks_rights, leaves_out, is_of_namespace, said) in [
+        (false, false, false, None),
+        (true, false, false, None),
+        (false, true, false, None),
+        (true, true, false, Some(left_out)),
+        (true, true, true, Some(left_out)),
+        // The programs outside of a container are warned of: O_EXCL refuses those that have the device mounted.
+        (false, false, true, None),
+    ] {
+        let view = View { lacks_rights, leaves_out, is_of_namespace };
+        let machine = seen(&recorded, &backing, &|| Writers { view, ..Writers::default() });
+        let found = reasons(&Seen { number: (8, 16), ..Seen::default() }, &machine);
+        assert_eq!(found.iter().map(Reason::to_string).collect::<Vec<_>>(), Vec::from_iter(said), "{view:?}");
+    }
 }
