@@ -3,11 +3,11 @@
 mod output;
 
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use output::{Decoy, OLD, SMOKE, assert_whole, diskperf, program, refuses, scratch, shell, smoke_to, text};
-use testkit::calls::{NOT_SUPPORTED, TMPFILE, run_answered};
+use testkit::calls::{FALLOCATE, NOT_SUPPORTED, TMPFILE, run_answered};
 use testkit::disk::{Disk, Mounted};
 use testkit::{names_in, need_disk, skip};
 
@@ -306,6 +306,76 @@ fn a_full_disk_leaves_a_file_whole_that_is_written_in_place() {
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     assert!(ended.err.contains("No space left"), "{}", ended.err);
     assert_whole(&out, false);
+}
+
+/// Old results of several blocks, so that new ones overwrite blocks that the file already has.
+fn long_results() -> Vec<u8> {
+    (0..40_000_u32).map(|at| b'a' + (at / 4096 % 26) as u8).collect()
+}
+
+/// Fills a file system: returns when it takes no byte more.
+fn fill(folder: &Path) {
+    let file = File::create_new(folder.join("filler")).expect("a file");
+    let piece = vec![1; 1 << 20];
+    let mut length = piece.len();
+    let mut at = 0;
+    while length >= 512 {
+        match file.write_at(&piece[..length], at).and_then(|written| file.sync_data().map(|()| written)) {
+            Ok(written) => at += written as u64,
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => length /= 2,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// A file system without room for new blocks, whether it can reserve room or not, and whether it copies on write or not.
+#[test]
+fn a_file_that_is_written_in_place_on_a_full_file_system_stays_whole() {
+    need_disk!("mount", "umount", "mkfs.ext4", "mkfs.btrfs");
+    for (make, options, mib) in [
+        ("mkfs.ext4", &["-q", "-F", "-m", "0"][..], 16),
+        ("mkfs.ext4", &["-q", "-F", "-m", "0", "-t", "ext3"], 16),
+        ("mkfs.btrfs", &["-q"], 128),
+        ("mkfs.btrfs", &["-q", "--mixed"], 32),
+    ] {
+        let disk = Disk::new(mib << 20);
+        testkit::use_tool(make, &[options, &[disk.text()]].concat());
+        let full = Mounted::at(disk.node(), Path::new(&disk.folder("mount")), "rw");
+        stays_whole(full.path(), &format!("{make} {options:?}"));
+    }
+    let folder = scratch();
+    let full = Mounted::tmpfs(folder.path(), "size=256k");
+    stays_whole(full.path(), "tmpfs");
+}
+
+/// The file is mounted over another name, which only leaves writing in place.
+fn stays_whole(full: &Path, what: &str) {
+    let (folder, old) = (scratch(), long_results());
+    let (out, outside) = (folder.path().join("out"), full.join("outside"));
+    fs::write(&out, "").and_then(|()| fs::write(&outside, &old)).expect("files");
+    let mounted = Mounted::at(&outside, &out, "bind");
+    File::open(&outside).and_then(|file| file.sync_all()).expect("durable");
+    fill(full);
+    let arguments = [&SMOKE[..], &["-o", "out"]].concat();
+    for reserves in [true, false] {
+        let ended = match reserves {
+            true => diskperf(folder.path(), &arguments),
+            false => run_answered(FALLOCATE, NOT_SUPPORTED, &program(), folder.path(), &arguments),
+        };
+        let what = format!("{what}, can reserve: {reserves}");
+        assert_eq!(ended.status, Some(1), "{what}: {}", ended.err);
+        assert!(ended.err.contains("No space left"), "{what}: {}", ended.err);
+        assert!(fs::read(&outside).expect("the old file") == old, "{what}: it was changed: {}", ended.err);
+    }
+    rustix::fs::unlink(full.join("filler")).expect("room again");
+    rustix::fs::sync();
+    let ended = diskperf(folder.path(), &arguments);
+    assert_eq!(ended.status, Some(0), "{what}: {}", ended.err);
+    assert_whole(&outside, true);
+    // What was reserved to put the old results back is given back.
+    let stat = fs::metadata(&outside).expect("the file");
+    assert!(stat.blocks() * 512 <= stat.len().next_multiple_of(64 << 10), "{what}: {stat:?}");
+    drop(mounted);
 }
 
 /// A new file would have no access list, and its group the rights that the list gives to others.

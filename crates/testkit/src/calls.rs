@@ -17,6 +17,9 @@ use crate::{Ended, run};
 /// The calls that wait for durability.
 pub const SYNCS: Calls = Calls::These(&[libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_syncfs, libc::SYS_sync]);
 
+/// Reserving room in a file.
+pub const FALLOCATE: Calls = Calls::These(&[libc::SYS_fallocate]);
+
 /// Writing at a place.
 pub const PWRITE: Calls = Calls::These(&[libc::SYS_pwrite64]);
 
