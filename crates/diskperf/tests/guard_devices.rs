@@ -3,7 +3,7 @@
 //! `crates/kernel/tests/`.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, MetadataExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -236,4 +236,83 @@ fn a_device_that_is_only_read_needs_no_leave() {
     let mut data = [0; 4];
     File::open(&disk.file).and_then(|file| file.read_exact_at(&mut data, MIB)).expect("its bytes");
     assert_eq!(&data, b"data");
+}
+
+/// A container has a PID namespace, whose /proc does not show the programs outside.
+#[test]
+fn in_a_pid_namespace_unseen_programs_are_warned_of() {
+    need_disk!("unshare", "mkfs.ext4");
+    let disk = Disk::new(20 * MIB);
+    let warning =
+        format!("cannot see programs outside of this container (PID namespace): one may have {} ", disk.text());
+    let program = program();
+    for target in
+        [&["run", "smoke", &target(&disk), "--dry-run"][..], &["run", "smoke", &target(&disk), "--rounds", "1"]]
+    {
+        let outside = run(&disk, target);
+        assert_eq!(outside.status, Some(0), "{}", outside.err);
+        assert!(!outside.err.contains("PID namespace"), "{}", outside.err);
+        let inside = ["--pid", "--fork", "--mount-proc", program.to_str().expect("a plain path")];
+        let ended = testkit::run(Path::new("unshare"), disk.folder.path(), &[&inside, target].concat());
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert!(ended.err.contains(&warning), "{}", ended.err);
+    }
+}
+
+/// With hidepid, a user without rights sees no process of others, so that none is counted as hidden.
+#[test]
+fn a_user_from_whom_proc_hides_all_others_may_overwrite_nothing() {
+    need_disk!("unshare", "mount", "setpriv");
+    let disk = Disk::holding(16 * MIB, &[(0, &[1])]);
+    let copy = disk.folder.path().join("diskperf");
+    testkit::copy_of_program(&program(), &copy);
+    for path in [copy.as_path(), disk.folder.path()] {
+        fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("rights");
+    }
+    // A node that the user may open.
+    let number = fs::metadata(disk.node()).expect("the device").rdev();
+    let (kind, rights) = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::from_raw_mode(0o600));
+    let node = disk.folder.path().join("node");
+    rustix::fs::mknodat(rustix::fs::CWD, &node, kind, rights, number).expect("a node");
+    std::os::unix::fs::chown(&node, Some(54321), Some(54321)).expect("given away");
+    let script = r#"
+        mount -t proc -o hidepid=invisible proc /proc || exit 77
+        exec setpriv --reuid=54321 --regid=54321 --clear-groups --no-new-privs ./diskperf run device ./node --write \
+            --destroy-data --confirm "16 MiB"
+    "#;
+    let ended = testkit::run(Path::new("unshare"), disk.folder.path(), &["--mount", "sh", "-c", script]);
+    if ended.status == Some(77) {
+        return skip!("/proc takes no hidepid here: {}", ended.err.trim());
+    }
+    assert_eq!(ended.status, Some(3), "{}", ended.err);
+    let said = "/proc leaves out other users' processes (hidepid), which may have the device open for writing";
+    assert!(ended.err.contains(said) && ended.err.contains("hint: "), "{}", ended.err);
+    let mut byte = [0];
+    File::open(&disk.file).and_then(|file| file.read_exact_at(&mut byte, 0)).expect("its byte");
+    assert_eq!(byte, [1]);
+}
+
+/// Without the kernel's count of writes, only a named device may be overwritten.
+#[test]
+fn a_device_whose_writes_are_not_counted_is_refused_unless_it_is_named() {
+    need_disk!("mkfs.ext4");
+    let disk = Disk::new(20 * MIB);
+    let iostats = format!("/sys/block/{}/queue/iostats", disk.name());
+    fs::write(&iostats, "0").expect("writes are not counted");
+    let _counting = Counting(&iostats);
+    let smoke = ["run", "smoke", &target(&disk), "--rounds", "1"];
+    let hint = format!("echo 1 > {iostats}");
+    refuses(&disk, &smoke, &["the kernel does not count writes to it", &hint, "--destroy-data --confirm '20 MiB'"]);
+    let ended = run(&disk, &[&smoke[..], &["--destroy-data", "--confirm", "20 MiB"]].concat());
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+}
+
+/// Switches the kernel's count of a device on again, also if the test fails.
+struct Counting<'a>(&'a str);
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        let is_on = fs::write(self.0, "1");
+        assert!(std::thread::panicking() || is_on.is_ok());
+    }
 }
