@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use store::Store;
-use testkit::disk::Disk;
+use testkit::disk::{Disk, LoopDisk, Mounted};
 use testkit::{Ended, need_disk, soon, use_tool};
 
 const MIB: u64 = 1 << 20;
@@ -266,6 +266,36 @@ fn killed_while_mounted() {
     let ended = bench.on_store(&["resume"]);
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
     bench.is_complete(&ended);
+}
+
+/// A disk that cannot discard keeps what was written. Those data are our own, and the device is held until it is used again.
+#[test]
+fn killed_on_a_disk_that_cannot_discard() {
+    need_disk!("mkfs.ext4", "mount", "umount", "dd");
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let memory = Mounted::ramfs(folder.path());
+    let disk = Disk::attached(0, &[], |_| {
+        // A loop device discards by a hole in its file, which ramfs cannot make.
+        let there = memory.path().join("disk");
+        fs::File::create_new(&there).and_then(|file| file.set_len(64 * MIB)).expect("a file in memory");
+        LoopDisk::attach_through_cache(&there)
+    });
+    assert_eq!(disk.device.attribute("queue/discard_max_bytes"), "0");
+    let bench = Bench { disk };
+    bench.killed(&[]);
+    bench.is_let_go();
+    // A place that the guard takes a sample of, and that ext4 does not write.
+    use_tool(
+        "dd",
+        &["if=/dev/urandom", &format!("of={}", bench.disk.text()), "bs=1M", "seek=63", "count=1", "conv=notrunc"],
+    );
+    let ended = bench.on_store(&["resume"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
+    assert_eq!(bench.holds(), ["it holds data of no known format"]);
+    drop(bench);
+    drop(memory);
 }
 
 /// Kills a run when so many executions are stored, and goes on with it.

@@ -187,6 +187,12 @@ impl Mounted {
         Mounted(folder.to_owned())
     }
 
+    /// Mounts a ramfs on the folder: a file system in memory that reserves no room and discards nothing.
+    pub fn ramfs(folder: &Path) -> Mounted {
+        use_tool("mount", &["-t", "ramfs", "ramfs", &folder.to_string_lossy()]);
+        Mounted(folder.to_owned())
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.0
