@@ -1,6 +1,6 @@
-//! Devices as a person meets the guard: one that only seems to be blank, one that is shown under two names, one that another
-//! program writes to, one whose name changes while it is looked at. What the guard sees of each is tested one by one in
-//! `crates/kernel/tests/`.
+//! Devices as a person meets the guard: one that only seems to be blank, one that is shown under two names, one that
+//! another program writes to, one whose name changes while it is looked at. What the guard sees of each is tested one
+//! by one in `crates/kernel/tests/`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};

@@ -328,7 +328,8 @@ fn fill(folder: &Path) {
     }
 }
 
-/// A file system without room for new blocks, whether it can reserve room or not, and whether it copies on write or not.
+/// A file system without room for new blocks, whether it can reserve room or not, and whether it copies on write or
+/// not.
 #[test]
 fn a_file_that_is_written_in_place_on_a_full_file_system_stays_whole() {
     need_disk!("mount", "umount", "mkfs.ext4", "mkfs.btrfs");

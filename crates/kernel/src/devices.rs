@@ -13,7 +13,8 @@ use crate::tuning::chosen;
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
 
-/// Whether the kernel counts what a disk moves, in the folder of its queue: 1 or 0 (Documentation/block/queue-sysfs.rst).
+/// Whether the kernel counts what a disk moves, in the folder of its queue: 1 or 0
+/// (Documentation/block/queue-sysfs.rst).
 const IOSTATS: &str = "iostats";
 
 /// Where SCSI keeps the serial number: page 0x80 of the vital product data, behind a header of four bytes (SPC-4,
@@ -86,8 +87,8 @@ impl Device {
         self.printed(&["serial", "device/serial", VITAL_PRODUCT_DATA])
     }
 
-    /// What tells the disk from all others, whichever way leads to it: the name that it says is the only one of its kind in
-    /// the world, else its model and serial number where it has both. Nothing of a partition.
+    /// What tells the disk from all others, whichever way leads to it: the name that it says is the only one of its
+    /// kind in the world, else its model and serial number where it has both. Nothing of a partition.
     pub(crate) fn identity(&self) -> Option<String> {
         if self.is_partition() {
             return None;

@@ -1,9 +1,9 @@
-//! What a process of ours left behind in a directory: folders, and images that were given a name. Found by their tag,
-//! and never by their name alone.
+//! Folders and named images that a diskperf process left behind in a directory. Found by their tag, and never by their
+//! name alone.
 //!
 //! The tag is an extended attribute: the number that the file has in its file system, the machine, and the process. A
-//! copy beside the original has another number, so that its tag, copied with it, says nothing. On another file system, or
-//! when the original is gone, it may have the same.
+//! copy beside the original has another number, so that its tag, copied with it, says nothing. On another file system,
+//! or when the original is gone, it may have the same.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,13 +22,13 @@ use crate::incarnation::Incarnation;
 use crate::machine::Host;
 use crate::workspace::{self, PREFIX};
 
-/// What the attribute is called.
+/// The name of the attribute.
 const ATTRIBUTE: &str = "user.diskperf";
 
 /// How the tag begins: its format.
 const FORMAT: &str = "2";
 
-/// Where a machine has a number of its own (machine-id(5)): names are used more than once, `localhost` above all.
+/// The number of a machine (machine-id(5)): names are used more than once, `localhost` above all.
 const MACHINE_ID: &str = "/etc/machine-id";
 
 /// It is one line of 32 digits.
@@ -40,82 +40,83 @@ const LONGEST: usize = 512;
 /// How the names of images begin that were kept, and how they end.
 const IMAGE: (&str, &str) = ("diskperf-", ".img");
 
-/// Whose something is that was left behind.
+/// The owner of a leftover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// Of a process that is no more.
+    /// A process that has ended.
     Nobody,
-    /// Of this process, which still runs, or may: it is in another container.
+    /// This process, which still runs or, in another container, may run.
     Process(i32),
-    /// Of a process of the machine of that name.
+    /// A process of the machine of that name.
     Machine(String),
-    /// Of the user of that number, who is not this one: anybody can give what is theirs our name and a tag.
+    /// Another user, by number: any user can give a file of theirs our name and a tag.
     User(u32),
 }
 
-/// What was left behind.
+/// The kind of a leftover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A private folder.
     Folder,
-    /// An image that was given a name: somebody wanted it to stay.
+    /// An image that was given a name: `--keep` was given.
     Image,
 }
 
-/// Something that was left behind in a directory.
+/// A leftover in a directory.
 #[derive(Clone, Debug)]
 pub struct Left {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The process that made it.
     pub pid: i32,
-    /// Whose it is.
+    /// Its owner.
     pub holder: Holder,
     inode: u64,
 }
 
-/// Tags what this process has made and holds open. Fails where the file system takes no tags.
+/// Tags a file or folder that this process has made and holds open. Fails if the file system takes no tags.
 pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
     let inode = rustix::fs::fstat(made)?.st_ino;
     let text = text(inode, &Machine::this(), &Incarnation::this());
     rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
 }
 
-/// What has our names in a directory.
+/// The files and folders of a directory that have our names.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// What has a tag of ours, also of processes that still run.
+    /// Those with a tag of ours, also of processes that still run.
     pub left: Vec<Left>,
-    /// What has no more than the name: no tag that can be read, or that of another.
+    /// Those without a tag of ours: no readable tag, or the tag of another file.
     pub untagged: Vec<Untagged>,
 }
 
-/// Something that has one of our names and no tag of ours: the file system takes none, or it is a copy, or somebody else's.
+/// A file or folder with one of our names and no tag of ours: the file system takes none, or it is a copy, or another
+/// program made it.
 #[derive(Clone, Debug)]
 pub struct Untagged {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it would be.
+    /// The kind that its name stands for.
     pub kind: Kind,
     /// The numbers of the file system and of the file.
     identity: (u64, u64),
 }
 
 impl Untagged {
-    /// What lies at this path, where it has one of our names and no tag.
+    /// The file or folder at this path, if it has one of our names and no tag.
     pub fn at(path: &Path) -> Option<Untagged> {
         let kind = kind_of(path.file_name()?)?;
         let opened = open(path, kind);
         let has_tag = opened.as_ref().is_some_and(|opened| judge(opened.as_fd()).is_some());
-        // One that cannot be opened is told too, and stays.
+        // One that cannot be opened is listed too, and stays.
         let identity = opened.and_then(|opened| identity(opened.as_fd())).unwrap_or_default();
         (!has_tag).then(|| Untagged { path: path.to_owned(), kind, identity })
     }
 
-    /// Why it may not go, whoever agrees: it belongs to another user, or somebody uses it. A run on a file system without
-    /// tags has its folder open.
+    /// Why it must stay: it belongs to another user, or a program uses it. A run on a file system without tags has its
+    /// folder open.
     pub fn obstacle(&self) -> Option<String> {
         let Some(opened) = open(&self.path, self.kind) else { return Some("it cannot be opened".to_owned()) };
         if !workspace::is_of_this_user(opened.as_fd()) {
@@ -127,7 +128,7 @@ impl Untagged {
         (self.kind == Kind::Image).then(|| shown_by(&self.path).into_iter().next())?.map(|by| format!("{by} shows it"))
     }
 
-    /// Removes it, which a person has agreed to who saw its path, where it is still the same.
+    /// Removes it, if it is still the same. You have seen its path and agreed.
     pub fn remove(&self) -> io::Result<()> {
         if let Some(obstacle) = self.obstacle() {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, obstacle));
@@ -156,7 +157,7 @@ fn user_of(path: &Path) -> Option<i32> {
     })
 }
 
-/// Removes the name of an image, where it is the right one, which is asked once it is open.
+/// Removes the name of an image. `is_it` checks the open file first.
 fn unlink_image(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let parent = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -170,7 +171,7 @@ fn unlink_image(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Resu
     Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
 }
 
-/// What is left in a directory.
+/// The leftovers in a directory.
 pub fn find(directory: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     for entry in fs::read_dir(directory)? {
@@ -189,7 +190,7 @@ pub fn find(directory: &Path) -> io::Result<Listed> {
     Ok(listed)
 }
 
-/// What lies at this path, where it has a tag of ours.
+/// The leftover at this path, if it has a tag of ours.
 pub fn at(path: &Path) -> Option<Left> {
     look(path, kind_of(path.file_name()?)?)
 }
@@ -208,14 +209,14 @@ pub(crate) fn has_any_tag(path: &Path) -> bool {
     open(path, Kind::Folder).is_some_and(|opened| read(opened.as_fd()).is_some())
 }
 
-/// Removes a folder of ours that nobody holds.
+/// Removes a folder of ours whose process has ended.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Nobody);
     left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
 }
 
 impl Left {
-    /// Removes it, where it is still the same and nobody holds it. An image that a loop device shows stays.
+    /// Removes it, if it is still the same and its process has ended. An image that a loop device shows stays.
     pub fn remove(&self) -> io::Result<()> {
         match self.kind {
             Kind::Folder => workspace::remove(&self.path, |folder| self.may_go(folder)),
@@ -228,14 +229,14 @@ impl Left {
         }
     }
 
-    /// Whether what is open is still what was found, by all that is asked of what goes: somebody may have taken hours to
+    /// Whether the open file is still the one that was found, and its process has ended: you may have taken hours to
     /// agree.
     fn may_go(&self, opened: BorrowedFd) -> bool {
         judge(opened).is_some_and(|(inode, _, holder)| inode == self.inode && holder == Holder::Nobody)
     }
 }
 
-/// What something of this name would be, if it were ours.
+/// The kind that a name of ours stands for.
 pub fn kind_of(name: &OsStr) -> Option<Kind> {
     let name = name.as_bytes();
     if name.starts_with(PREFIX.as_bytes()) {
@@ -250,7 +251,7 @@ fn look(path: &Path, kind: Kind) -> Option<Left> {
     Some(Left { path: path.to_owned(), kind, pid, holder, inode })
 }
 
-/// The number of what is open, the process that made it, and whose it is; nothing where it has no tag.
+/// The inode number of an open file, the process that made it, and its owner; none if it has no tag.
 fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
     let stat = rustix::fs::fstat(opened).ok()?;
     let (machine, owner) = parse(&read(opened)?, stat.st_ino)?;
@@ -263,7 +264,7 @@ fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
     Some((stat.st_ino, owner.pid, holder))
 }
 
-/// Opens what it is; no link, no pipe, nothing of another kind.
+/// Opens a file or folder of this kind; no link, no pipe.
 fn open(path: &Path, kind: Kind) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = match kind {
@@ -289,7 +290,7 @@ fn read(opened: BorrowedFd) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Machine {
     name: String,
-    /// Its own number; `-` where it has none.
+    /// Its own number; `-` if it has none.
     id: String,
 }
 
@@ -305,7 +306,7 @@ fn text(inode: u64, machine: &Machine, owner: &Incarnation) -> String {
     format!("{FORMAT} {inode} {} {} {owner}", machine.name, machine.id)
 }
 
-/// The machine and the process of a tag, where it is that of the file with this number.
+/// The machine and the process of a tag, if it is the tag of the file with this inode number.
 fn parse(text: &str, inode: u64) -> Option<(Machine, Incarnation)> {
     let [format, number, name, id, owner] = text.splitn(5, ' ').collect::<Vec<_>>()[..] else { return None };
     let is_it = format == FORMAT && number.parse() == Ok(inode);

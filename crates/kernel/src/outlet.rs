@@ -3,15 +3,16 @@
 //!
 //! Policy:
 //!   1. links are followed by hand, so that the folder is known in which the file itself is;
-//!   2. `-` and names of this process's descriptors (/dev/stdout, /dev/fd/3) are streams: what a shell opened to append is
-//!      appended to;
+//!   2. `-` and names of this process's descriptors (/dev/stdout, /dev/fd/3) are streams: what a shell opened to append
+//!      is appended to;
 //!   3. FIFOs, terminals and /dev/null are streams;
-//!   4. other devices, directories, and files that a loop device shows are refused when they are looked at, and again when
-//!      they are written;
-//!   5. a regular file is written unnamed into its folder and synced, and then takes the name. A full disk, a limit or a
-//!      kill leaves the old file whole and no other file beside it. Other names of the old file keep its old content;
-//!   6. the old file is written in place if only that keeps its owner and its access list, or if its folder takes no new
-//!      file: a user who may write a file expects that it is written. A full disk or a limit leaves it whole there too.
+//!   4. other devices, directories, and files that a loop device shows are refused when they are looked at, and again
+//!      when they are written;
+//!   5. a regular file is written unnamed into its folder and synced, and then takes the name. A full disk, a limit or
+//!      a kill leaves the old file whole and no other file beside it. Other names of the old file keep its old content;
+//!   6. the old file is written in place if only that keeps its owner and its access list, or if its folder takes no
+//!      new file: a user who may write a file expects that it is written. A full disk or a limit leaves it whole there
+//!      too.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
@@ -34,8 +35,8 @@ use crate::place::{is_under_dev, may_write, through};
 /// How many links the kernel follows before it takes them for a circle (linux/namei.h, MAXSYMLINKS).
 const LINKS: usize = 40;
 
-/// How often a name that was free is looked at again because another file took it. Guess: enough for other runs that end
-/// at the same time.
+/// How often a name that was free is looked at again because another file took it. Guess: enough for other runs that
+/// end at the same time.
 const LOOKS: usize = 3;
 
 /// No block of a file system is larger: a page of the largest size that Linux has.
@@ -44,7 +45,7 @@ const LARGEST_BLOCK: u64 = 64 << 10;
 /// How a temporary file's name begins. With what follows it is shorter than any name that a file system refuses.
 const PREFIX: &str = ".diskperf-output-";
 
-/// Between two looks whether somebody reads. Guess: short for a person, long for a processor.
+/// Pause between two checks for a reader. Guess: short for you, long for a processor.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Character devices that a stream may go to, by major number: /dev/null, /dev/zero and /dev/full; terminals
@@ -156,7 +157,7 @@ impl Outlet {
         Ok(may_write(&path)?)
     }
 
-    /// Writes all of it. Waits for somebody who reads a FIFO, unless it is to stop. A reader who closes it has seen enough.
+    /// Writes all of it. Waits for a reader of a FIFO, unless it is to stop. A reader who closes it has seen enough.
     pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
         match &self.way {
             Way::Descriptor(file) => stream(file.as_fd(), bytes, is_to_stop),
@@ -197,7 +198,7 @@ fn no_file(path: PathBuf) -> OutletFault {
     }
 }
 
-/// The number of a descriptor of this process, if that is what the name in this folder stands for.
+/// The number of a descriptor of this process, if the name in this folder means one.
 fn own_descriptor(folder: &File, name: &Path) -> Option<RawFd> {
     let number: RawFd = name.to_str()?.parse().ok().filter(|number| *number >= 0)?;
     let folder = std::fs::read_link(through(folder)).ok()?;
@@ -206,10 +207,10 @@ fn own_descriptor(folder: &File, name: &Path) -> Option<RawFd> {
     is_own.then_some(number)
 }
 
-/// A descriptor that this process was started with. Its own ones, a database for instance, are closed when it starts
-/// another program; those that it was given are not.
+/// A descriptor that this process was started with. Its own ones (a database, for instance) have FD_CLOEXEC; inherited
+/// ones do not.
 fn descriptor(number: RawFd) -> Result<Way, OutletFault> {
-    // SAFETY: the number is only asked about: where nothing is open under it, the kernel says so.
+    // SAFETY: the number is only used for questions: if it is not open, the kernel returns an error.
     let given = unsafe { BorrowedFd::borrow_raw(number) };
     let is_ours = |flags: FdFlags| flags.contains(FdFlags::CLOEXEC);
     if rustix::io::fcntl_getfd(given).map_or(true, is_ours) {
@@ -252,7 +253,7 @@ fn is_stream(refusal: &Refusal) -> bool {
     }
 }
 
-/// Opens a stream so that no call waits: a FIFO only once somebody reads it.
+/// Opens a stream so that no call waits: a FIFO only once it has a reader.
 fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, OutletFault> {
     loop {
         match found.open(OFlags::WRONLY | OFlags::NONBLOCK) {
@@ -389,8 +390,8 @@ impl Temporary {
         }
     }
 
-    /// Takes the name in the folder, which is free or another file's. Gives itself back if the name was free and another
-    /// file has it now; that file stays.
+    /// Takes the name in the folder, which is free or another file's. Gives itself back if the name was free and
+    /// another file has it now; that file stays.
     fn take_name(self, folder: &File, name: &Path, is_free: bool) -> io::Result<Option<Temporary>> {
         let path = through(folder).join(name);
         let file = match self {
@@ -442,8 +443,8 @@ fn has_access_list(file: &Found) -> bool {
     }
 }
 
-/// Whether the folder, and not the disk, is why a file cannot be replaced: its rights, those of a sticky folder, a file that
-/// is mounted there.
+/// Whether the folder, and not the disk, is why a file cannot be replaced: its rights, those of a sticky folder, a file
+/// that is mounted there.
 fn is_denied(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::BUSY))
@@ -451,10 +452,10 @@ fn is_denied(error: &io::Error) -> bool {
 
 /// Writes over an old file. A full disk or a limit leaves the old file whole:
 ///   1. the bytes that will be overwritten are kept in memory;
-///   2. room for the new bytes is reserved, and behind them room for the old ones: a file system that copies on write needs
-///      new blocks to put them back. If there is not enough room, nothing has been written yet;
-///   3. some file systems cannot reserve, or do not use what is reserved. If writing fails, the reserved room is given back,
-///      and the old bytes are written again.
+///   2. room for the new bytes is reserved, and behind them room for the old ones: a file system that copies on write
+///      needs new blocks to put them back. If there is not enough room, nothing has been written yet;
+///   3. some file systems cannot reserve, or do not use what is reserved. If writing fails, the reserved room is given
+///      back, and the old bytes are written again.
 fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
     judge(old).map_err(OutletFault::Refused)?;
     let file = old.open(OFlags::RDWR)?;

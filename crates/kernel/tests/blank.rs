@@ -1,5 +1,5 @@
-//! A device is blank only if every byte was read as zero, or if the file of a loop device has no data there. Nothing else
-//! may be overwritten without a person's leave.
+//! A device is blank only if every byte was read as zero, or if the file of a loop device has no data there. Nothing
+//! else may be overwritten without a person's leave.
 
 use std::fs::{self, File, OpenOptions};
 use std::ops::ControlFlow;

@@ -1,5 +1,5 @@
-//! One file under two names: on an overlay, or with a FUSE server, the numbers of a file do not tell which one it is. A loop
-//! device on such a file is never overwritten, and whatever is as large as one may be what it shows.
+//! One file under two names: on an overlay, or with a FUSE server, the numbers of a file do not tell which one it is. A
+//! loop device on such a file is never overwritten, and whatever is as large as one may be what it shows.
 //!
 //! The sizes of these disks are those of no other test: a device of the same size, in whichever test, would be refused.
 
@@ -23,8 +23,8 @@ use units::Bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// An overlay whose layers are on a tmpfs: `lower`, `upper` and `merged` in a folder. The calling thread has mounts of its
-/// own, with which it goes.
+/// An overlay whose layers are on a tmpfs: `lower`, `upper` and `merged` in a folder. The calling thread has mounts of
+/// its own, with which it goes.
 struct Overlay {
     folder: TempDir,
 }
@@ -157,8 +157,8 @@ fn part_of(file: &Path, offset: u64, limit: Option<u64>) -> LoopDisk {
     LoopDisk::adopt(ended.out.trim().into())
 }
 
-/// A device that shows a part of a file on an overlay has another size than the file. It may be a part of any larger disk,
-/// so this file is larger than the disks of all other tests.
+/// A device that shows a part of a file on an overlay has another size than the file. It may be a part of any larger
+/// disk, so this file is larger than the disks of all other tests.
 #[test]
 fn a_part_of_a_file_on_an_overlay_is_not_overwritten_and_its_file_neither() {
     need_disk!();

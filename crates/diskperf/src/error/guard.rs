@@ -71,8 +71,8 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
 /// What to try if the running system needs the device.
 const ANOTHER: &str = "this system uses it: choose another device; lsblk -o NAME,SIZE,MODEL,MOUNTPOINTS lists them";
 
-/// Folders in which a running system has its programs and their configuration (Filesystem Hierarchy Standard 3.0, and those
-/// of NixOS, Guix and OSTree). What is mounted below them belongs to it too.
+/// Folders in which a running system has its programs and their configuration (Filesystem Hierarchy Standard 3.0, and
+/// those of NixOS, Guix and OSTree). What is mounted below them belongs to it too.
 const PROGRAMS: [&str; 13] = [
     "/bin", "/boot", "/efi", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/ostree", "/sbin", "/sysroot", "/usr",
 ];
@@ -80,8 +80,8 @@ const PROGRAMS: [&str; 13] = [
 /// Folders that it needs, and below which other disks may be mounted.
 const STATE: [&str; 6] = ["/dev", "/home", "/root", "/run", "/srv", "/var"];
 
-/// Whether the device has the root directory, or a folder that a running system needs. If the device is mounted in several
-/// places, each of them is a reason.
+/// Whether the device has the root directory, or a folder that a running system needs. If the device is mounted in
+/// several places, each of them is a reason.
 fn is_of_the_system(reason: &Reason) -> bool {
     let Reason::Used { by: Use::Mounted { at, is_elsewhere: false, .. }, .. } = reason else { return false };
     at == Path::new("/")

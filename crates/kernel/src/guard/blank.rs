@@ -1,5 +1,5 @@
-//! Whether a device holds nothing at all. Only reading proves that, or a file system that says that the file of a loop
-//! device has no data.
+//! Whether a device is blank. Only reading proves it, or a file system that reports that the file of a loop device has
+//! no data.
 
 use std::fs::File;
 use std::io;
@@ -21,15 +21,15 @@ use crate::stack;
 /// Bytes of one read. Guess: as much as any disk needs to be read at its full rate.
 const PIECE: usize = 1 << 20;
 
-/// Hears how many bytes of how many were read, and may end it.
+/// Is told how many bytes of how many were read, and may end the reading.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
-/// What reading a device told.
+/// The result of reading a device.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// Every byte is zero.
     Nothing,
-    /// Somewhere it is not.
+    /// A byte is not zero.
     Data(Signature),
     /// Another program wrote to it meanwhile.
     Changing,
@@ -39,14 +39,14 @@ pub(super) enum Found {
     Stopped,
 }
 
-/// Looks for anything on a device that is held exclusively:
+/// Looks for data on a device that is held exclusively:
 ///   1. what the page cache has not written yet is written, and the kernel's count of written sectors is noted. Without
 ///      that count nothing is read;
-///   2. of a loop device on an ordinary file system only the data of its file are read, by SEEK_DATA; of any other device
-///      everything;
-///   3. reads go past the page cache, which may be stale and is needed by others, from the first byte to the last; the first
-///      byte that is not zero ends it;
-///   4. the count of written sectors must be the same: no program wrote where reading had been already.
+///   2. of a loop device on an ordinary file system only the data of its file are read, by SEEK_DATA; of any other
+///      device everything;
+///   3. reads go past the page cache, which may be stale and is needed by others, from the first byte to the last; the
+///      first byte that is not zero ends it;
+///   4. the count of written sectors must be the same: no program wrote behind the reading.
 pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io::Result<Found> {
     let written = || {
         held.sync_all()?;
@@ -69,18 +69,18 @@ pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io:
     })
 }
 
-/// The file that a loop device shows.
+/// The file behind a loop device.
 struct FileBehind {
     file: File,
     offset: u64,
 }
 
-/// The file of a loop device, if it is on a file system that tells its holes, and can be opened by its name; else nothing.
+/// The file behind a loop device, if its file system reports holes and the file can be opened by its name.
 fn file_behind(device: &Device) -> io::Result<Option<FileBehind>> {
     let Some(path) = stack::backing_file(device) else { return Ok(None) };
     let Some(shown) = loops::attached_to(device).filter(|shown| !shown.is_encrypted) else { return Ok(None) };
     let Backing::File { device, inode } = shown.backing else { return Ok(None) };
-    // Only there is it asked for: opening a file of a network may wait for ever.
+    // Other files are not opened: opening a file on a network may wait for ever.
     if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
         return Ok(None);
     }
@@ -92,12 +92,12 @@ fn file_behind(device: &Device) -> io::Result<Option<FileBehind>> {
 }
 
 impl FileBehind {
-    /// The parts of the device of so many bytes that have data, after all of the file was written.
+    /// The parts of the device that have data, after the file was flushed. `bytes` is the size of the device.
     fn data(&self, bytes: u64) -> io::Result<Vec<Range<u64>>> {
         self.file.sync_all()?;
         let end = self.offset.saturating_add(bytes);
         let next = |from| match rustix::fs::seek(&self.file, from) {
-            // Behind the last hole, and behind the last data, comes the end.
+            // There is no more data, or no more hole.
             Err(Errno::NXIO) => Ok(end),
             found => found.map(|at| at.min(end)),
         };
@@ -106,7 +106,7 @@ impl FileBehind {
         while at < end {
             let hole = next(SeekFrom::Hole(at))?;
             if hole <= at {
-                return Err(io::Error::other("a file is said to have a hole where it has data"));
+                return Err(io::Error::other("the file system reports a hole where the file has data"));
             }
             ranges.push(at - self.offset..hole - self.offset);
             at = next(SeekFrom::Data(hole))?;
@@ -115,10 +115,10 @@ impl FileBehind {
     }
 }
 
-/// Where direct reads begin and end: on sectors, of whatever size. A device may have a part of it at its end.
+/// Direct reads begin and end on a multiple of this, the largest sector. The last one of a device may be shorter.
 const SECTOR: u64 = 4096;
 
-/// Reads these parts of a device of so many bytes.
+/// Reads these parts of a device. `bytes` is the size of the device.
 fn read(held: &File, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Result<Found> {
     let whole = |range: &Range<u64>| {
         range.start / SECTOR * SECTOR..range.end.checked_next_multiple_of(SECTOR).map_or(bytes, |end| end.min(bytes))
@@ -136,7 +136,7 @@ fn read(held: &File, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Resu
             }
             let length = (range.end - at).min(PIECE as u64) as usize;
             let piece = &mut pages.bytes_mut()[..length];
-            // Some drivers take direct I/O and then no read.
+            // Some drivers accept O_DIRECT and then fail to read.
             if direct.as_ref().is_none_or(|direct| direct.read_exact_at(piece, at).is_err()) {
                 direct = None;
                 forget(held)?;
@@ -149,11 +149,11 @@ fn read(held: &File, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Resu
             done += length as u64;
         }
     }
-    // The end is told too, unless there was nothing to read.
+    // Report the end too, unless there was nothing to read.
     Ok(if of > 0 && told(of, of).is_break() { Found::Stopped } else { Found::Nothing })
 }
 
-/// The first byte that is not zero. That all are is found as fast as memory is compared.
+/// The first byte that is not zero. Comparing the bytes with themselves is as fast as memcmp.
 fn first_set(bytes: &[u8]) -> Option<usize> {
     let is_zero = bytes.first().is_none_or(|first| *first == 0 && bytes[1..] == bytes[..bytes.len() - 1]);
     if is_zero { None } else { bytes.iter().position(|byte| *byte != 0) }
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(first_set(&[7; 3]), Some(0));
     }
 
-    /// Those that were written and are in the page cache only, and those that were reserved and never written.
+    /// Data that are in the page cache only, and blocks that were reserved and never written.
     #[test]
     fn data_of_a_file_are_found_before_they_are_on_a_disk() {
         let scratch = tempfile::tempdir().expect("a scratch folder");

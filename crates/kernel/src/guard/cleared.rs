@@ -1,4 +1,4 @@
-//! Leave to overwrite a device: the one type that can be had from the guard only.
+//! Leave to overwrite a device. Only the guard makes values of this type.
 
 use std::fs::File;
 use std::io;
@@ -19,14 +19,14 @@ use crate::image::{FileWithin, ImageFault, UnnamedFile};
 use crate::loops::{Backing, LoopDevice};
 use crate::place;
 
-/// How often what was erased is looked for again: a copy may show itself only when the first is gone. Guess; two
-/// were always enough.
+/// How often signatures are looked for again after erasing: a copy may become visible only when the first is gone.
+/// Guess; two were always enough.
 const ROUNDS: usize = 8;
 
 /// How much is discarded at a time, so that others are served in between. Guess: a drive takes a second at most.
 pub(crate) const DISCARDED_AT_A_TIME: u64 = 4 << 30;
 
-/// How long a device that was let go is waited for. Guess: a child runs its own program within milliseconds, on an
+/// How long to wait for a device that was released. Guess: a child runs its own program within milliseconds, on an
 /// overloaded machine within a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -40,14 +40,13 @@ pub struct Cleared {
 /// What keeps a device there.
 #[derive(Debug)]
 enum Holding {
-    /// A loop device that this process has attached to an unnamed file of its own, so that nothing of anybody's
-    /// can be lost.
+    /// A loop device that this process has attached to an unnamed file of its own: no data of yours can be lost.
     Own { loop_device: LoopDevice, file: Backing },
-    /// A device that was looked at.
+    /// A device that was inspected.
     Other(Held),
 }
 
-/// A device of somebody's, whose data may go.
+/// An inspected device whose data may go.
 #[derive(Debug)]
 struct Held {
     number: (u32, u32),
@@ -55,8 +54,8 @@ struct Held {
     bytes: u64,
     /// Open for reading as long as this lives, so that the device cannot become another under its name.
     kept: File,
-    /// Open for writing, and exclusively: nobody can mount it meanwhile. mkfs and mount want that themselves, so it
-    /// is let go directly before they are called.
+    /// Open for writing, and exclusively: no program can mount it meanwhile. mkfs and mount need it exclusively too, so
+    /// it is released directly before they are called.
     claim: Option<File>,
 }
 
@@ -66,8 +65,8 @@ impl Cleared {
         Cleared::on_loop(LoopDevice::attach(file.descriptor())?, file.descriptor())
     }
 
-    /// The same on a file that lies in an image of this process's own, where nobody else can have put one; through the
-    /// page cache, which is then the write cache of the device.
+    /// The same on a file in an image of this process's own, where no other program can have put one; through the page
+    /// cache, which is then the write cache of the device.
     pub(crate) fn on_file_within(file: &FileWithin) -> Result<Cleared, ImageFault> {
         Cleared::on_loop(LoopDevice::attach_cached(file.descriptor())?, file.descriptor())
     }
@@ -87,16 +86,15 @@ impl Cleared {
         Cleared::over_watched(inspected, leave, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// The device that was looked at:
-    ///   1. it is opened again, and must still be the same;
-    ///   2. everything is looked at again, and must be allowed; the leave lifts what a person was shown, and nothing
-    ///      that has come since;
-    ///   3. it is opened exclusively, and everything is looked at once more: from here on no program can mount it, and none
-    ///      that can be seen has it open for writing;
-    ///   4. without a leave all of it is read, and every byte must be zero. That comes after it is held: what a program
-    ///      wrote between reading and holding would not be seen. `told` hears how far it is, and may end it;
-    ///   5. reading may take hours, so everything is looked at for the last time: a program may have opened it for writing
-    ///      meanwhile. If one wrote and closed it again, the kernel has counted that, and 4. fails.
+    /// Checks and holds an inspected device:
+    ///   1. open it again; it must still be the same;
+    ///   2. inspect it again. The leave overrides the reasons that you were shown, and none that has come since;
+    ///   3. open it exclusively, and inspect it once more: from here on no program can mount it, and no visible program
+    ///      has it open for writing;
+    ///   4. without a leave, read all of it; every byte must be zero. The device is held before it is read, so that no
+    ///      program can write in between. `told` hears the progress, and may end it;
+    ///   5. inspect it for the last time: reading may take hours, and a program may have opened it for writing
+    ///      meanwhile. If a program wrote and closed the device again, the kernel has counted that, and 4. fails.
     pub fn over_watched(inspected: &Inspected, leave: &Leave, told: Watch) -> Result<Cleared, GuardFault> {
         let (path, node) = (&inspected.path, inspected.node());
         let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };
@@ -149,7 +147,7 @@ impl Cleared {
         Ok(cleared)
     }
 
-    /// Looks at the device that is held, once its signatures are erased. Data of no known format are left out: no other
+    /// Inspects the device that is held, once its signatures are erased. Data of no known format are left out: no other
     /// program can have written them since.
     pub(crate) fn inspect(&self) -> Result<Inspected, GuardFault> {
         self.verify()?;
@@ -161,8 +159,8 @@ impl Cleared {
         Ok(inspected)
     }
 
-    /// Looks again whether the path still leads to the device, and the device is still the same: between two uses
-    /// another program may have changed either.
+    /// Checks that the path still leads to the device, and that the device is still the same: another program may have
+    /// changed either between two uses.
     pub(crate) fn verify(&self) -> Result<(), GuardFault> {
         let changed = |why| Err(GuardFault::Changed(self.node(), why));
         match &self.holding {
@@ -188,19 +186,18 @@ impl Cleared {
         &self.device
     }
 
-    /// What tells the disk from another of the same name; none for a file of our own.
+    /// Tells the disk from another of the same name; none for a file of our own.
     pub(crate) fn mark(&self) -> Option<DiskMark> {
         let Holding::Other(Held { bytes, sequence, .. }) = &self.holding else { return None };
         Some(DiskMark { bytes: *bytes, sequence: *sequence, identity: self.device.identity() })
     }
 
-    /// Whether what is written reaches the file of an image without passing through the page cache.
+    /// Whether writes reach the file of an image without the page cache.
     pub fn is_direct(&self) -> bool {
         matches!(&self.holding, Holding::Own { loop_device, .. } if loop_device.is_direct())
     }
 
-    /// Lets others have it exclusively, as mkfs and mount want it. The device stays the one it is, and nothing may be
-    /// written to it before they have it.
+    /// Releases the exclusive hold, which mkfs and mount need. No program may write to the device before they hold it.
     pub(crate) fn release(&mut self) -> Result<(), GuardFault> {
         self.release_and(wait_until_free)
     }
@@ -222,7 +219,7 @@ impl Cleared {
         Ok(())
     }
 
-    /// What it holds, and the kernel's count of written sectors, once the page cache has written everything.
+    /// Its signatures, and the kernel's count of written sectors, after the page cache was flushed.
     fn content(&self) -> Result<(Vec<Signature>, Option<u64>), GuardFault> {
         if let Holding::Other(held) = &self.holding {
             held.kept.sync_all().map_err(|source| self.failed("flush", source))?;
@@ -230,7 +227,7 @@ impl Cleared {
         Ok((self.signatures()?, self.device.counters().map(|counters| counters.written)))
     }
 
-    /// Opens what is held once more, whatever its name leads to meanwhile.
+    /// Opens the held device again, whatever its name leads to meanwhile.
     pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
         self.verify().map_err(io::Error::other)?;
         match &self.holding {
@@ -239,7 +236,7 @@ impl Cleared {
         }
     }
 
-    /// Has the device forget so many bytes from there on.
+    /// Discards this many bytes from there on.
     pub(crate) fn discard(&self, at: u64, length: u64) -> io::Result<()> {
         match &self.holding {
             Holding::Other(Held { claim: Some(claim), .. }) => super::discard(claim, at, length),
@@ -247,7 +244,7 @@ impl Cleared {
         }
     }
 
-    /// The same leave for what comes after, with nothing between: the device stays held exclusively, if it is.
+    /// Hands the leave over. The device stays held exclusively, if it is.
     pub(crate) fn hand_over(&mut self) -> Result<Cleared, GuardFault> {
         self.verify()?;
         let node = self.node();
@@ -259,19 +256,18 @@ impl Cleared {
         Ok(Cleared { device: self.device.clone(), holding: Holding::Other(held) })
     }
 
-    /// Has the device forget all that it holds, if it can: it is then blank for those who look at it next. A disk that
-    /// cannot keeps what was written.
+    /// Discards the whole device, so that it is blank for the next run. A disk that cannot discard keeps the data.
     pub(crate) fn discard_all(&self) {
         let Holding::Other(Held { claim: Some(claim), bytes, .. }) = &self.holding else { return };
         if self.device.takes_discard() {
             let starts = (0..*bytes).step_by(DISCARDED_AT_A_TIME as usize);
             let discarded = starts.map(|at| super::discard(claim, at, DISCARDED_AT_A_TIME.min(bytes - at)));
-            // What stays is data that nobody wants, and a later run asks about them.
+            // If this fails, data of ours stay, and a later run asks about them.
             let _ = discarded.collect::<io::Result<()>>();
         }
     }
 
-    /// Has it exclusively again.
+    /// Holds it exclusively again.
     pub(crate) fn claim(&mut self) -> Result<(), GuardFault> {
         self.verify()?;
         let node = self.node();
@@ -284,15 +280,14 @@ impl Cleared {
         Ok(())
     }
 
-    /// What it holds now; nothing of an image of our own, which nobody else can have written to.
+    /// Its signatures now; none for an image of our own, which no other program can have written to.
     pub(crate) fn signatures(&self) -> Result<Vec<Signature>, GuardFault> {
         let Holding::Other(held) = &self.holding else { return Ok(Vec::new()) };
         let found = forget(&held.kept).and_then(|()| signatures::find(&OfFile(&held.kept, held.bytes)));
         found.map_err(|source| self.failed("read", source))
     }
 
-    /// Erases everything by which somebody would take what it holds for something, through the descriptor that
-    /// has it exclusively.
+    /// Erases all signatures, through the descriptor that holds the device exclusively.
     pub(crate) fn erase(&mut self) -> Result<(), GuardFault> {
         self.claim()?;
         let Holding::Other(Held { claim: Some(claim), bytes, .. }) = &self.holding else { return Ok(()) };
@@ -320,16 +315,16 @@ impl Cleared {
         GuardFault::Failed { action, device: self.node(), source }
     }
 
-    /// Whether the files of that folder lie on it.
+    /// Whether the files of that folder are on it.
     pub(crate) fn lies_under(&self, folder: &Path) -> bool {
         let place = place::Place::under(folder).ok().and_then(|place| place.device);
         place.is_some_and(|device| device == self.device)
     }
 }
 
-/// Waits until a device that was let go can be had exclusively: a child that another thread has just started holds a copy
-/// of what was open here until it runs its own program. Whoever holds it for longer is somebody else, and mkfs or mount
-/// will say so.
+/// Waits until a released device can be held exclusively: a child that another thread has just started has copies of
+/// our descriptors until it runs its own program. If another program holds the device for longer, mkfs or mount reports
+/// it.
 fn wait_until_free(kept: &File) {
     let began = Instant::now();
     let is_busy = || again(kept, OFlags::RDONLY | OFlags::EXCL).is_err_and(|error| is_busy(&error));

@@ -1,4 +1,4 @@
-//! What forbids to overwrite a device, decided from what was seen of it and of its machine. Touches nothing.
+//! The reasons not to overwrite a device, decided from facts about it and its machine. Touches nothing.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,32 +12,32 @@ use super::writers::{Writer, Writers};
 use crate::loops::{Backing, Window};
 use crate::name::Shown;
 
-/// What was seen of a device that is to be overwritten.
+/// Facts about a device that is to be overwritten.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) number: Number,
     /// Whether it is read-only.
     pub(crate) read_only: bool,
-    /// Whether somebody else had it open exclusively; nothing where that was not tried.
+    /// Whether another program has it open exclusively; none if that was not tried.
     pub(crate) is_claimed: Option<bool>,
     pub(crate) signatures: Vec<Signature>,
 }
 
-/// One thing that forbids to overwrite a device.
+/// One reason not to overwrite a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Somebody uses it, or something that shares bytes with it.
+    /// It is in use, or another device is that shares bytes with it.
     Used {
-        /// What is used.
+        /// The device in use.
         what: Relative,
         /// How.
         by: Use,
     },
     /// Another loop device shows the same file.
     SameFile(String),
-    /// It shows a file that may be the same as another of other numbers.
+    /// It shows a file that may have a second identity: other device and inode numbers.
     UnseenFile {
-        /// The device that shows it: this one, or one below.
+        /// The device that shows the file: this one, or one below.
         what: Relative,
         /// The file system that the file is on.
         file_system: String,
@@ -51,17 +51,17 @@ pub enum Reason {
         /// The file system that its file is on.
         file_system: String,
     },
-    /// It can only be read.
+    /// It is read-only.
     ReadOnly,
-    /// Somebody has it open exclusively, and nothing that can be seen says who.
+    /// An unknown program has it open exclusively.
     Claimed,
-    /// What uses it cannot be seen.
+    /// Mounts or devices cannot be read, so its use is unknown.
     Unseen,
     /// Processes may have it open for writing: this many do not show their open files to this user.
     HiddenProcesses(usize),
     /// /proc leaves out other users' processes for this user, and one of them may have it open for writing.
     LeftOutProcesses,
-    /// It holds something.
+    /// It holds data.
     Holds(Signature),
     /// It has partitions.
     Partitions(Vec<String>),
@@ -87,11 +87,12 @@ pub enum Kinship {
     Below,
     /// A partition of it.
     Partition,
-    /// A device that lies on it, or on a partition of it.
+    /// A device on top of it, or of a partition of it.
     Above,
-    /// A partition that has sectors of it, or of one below: that of Sun, SGI and BSD which has the whole disk.
+    /// A partition that shares sectors with it, or with a device below. Disk labels of Sun, SGI and BSD have one for
+    /// the whole disk.
     Overlapping,
-    /// The same disk, or that of one below, to which two ways lead.
+    /// The same disk, or the same disk as one below, by another path.
     Twin,
 }
 
@@ -107,7 +108,7 @@ pub enum Use {
         /// Whether in another mount namespace than ours.
         is_elsewhere: bool,
     },
-    /// The kernel has a file system on it in use that is mounted nowhere to be seen.
+    /// The kernel has a file system on it in use, and no visible list of mounts has it.
     Alive(String),
     /// It is used as swap.
     Swap,
@@ -115,9 +116,9 @@ pub enum Use {
     Btrfs(String),
     /// It is the log or journal of a file system on another device.
     Journal,
-    /// Another device is made of it: a mapped one, a RAID, a cache.
+    /// Another device is built on it: a mapped one, a RAID, a cache.
     Held(String),
-    /// A loop device lies on it.
+    /// It is the backing device of a loop device.
     Loop(String),
     /// A process has it open for writing.
     Open(Program),
@@ -125,12 +126,12 @@ pub enum Use {
     FileOpen(Program),
 }
 
-/// A process that is not ours, and what the kernel calls it: the first 15 bytes of its program's name.
+/// Another process, and its name in the kernel: the first 15 bytes of the program's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Its number.
     pub pid: i32,
-    /// What the kernel calls it.
+    /// Its name in the kernel.
     pub name: String,
 }
 
@@ -141,12 +142,12 @@ impl fmt::Display for Program {
 }
 
 impl Reason {
-    /// Whether a person may say that it does not matter. What is in use never does not.
+    /// Whether `--destroy-data` overrides it. Nothing overrides a use.
     pub fn can_be_lifted(&self) -> bool {
         matches!(self, Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(_))
     }
 
-    /// Whether it may be gone in a moment, with what no program keeps.
+    /// Whether it may be gone in a moment.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self, Reason::Unseen | Reason::Used { by: Use::Open(_) | Use::FileOpen(_), .. })
     }
@@ -274,33 +275,33 @@ impl fmt::Display for Relative {
     }
 }
 
-/// A file system as a sentence has it. Its name may be one that a FUSE server chose.
+/// The name of a file system. A FUSE server may have chosen it.
 fn on(file_system: &str) -> String {
     plain_text(file_system)
 }
 
-/// A path without what a terminal would take for a command.
+/// A path without control characters, which a terminal would obey.
 fn plain(path: &std::path::Path) -> String {
     plain_text(&path.shown())
 }
 
-/// The same of a name that has its text already.
+/// The same for a name that is text already.
 fn plain_text(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// All that forbids to overwrite the device:
-///   1. of it, of what it lies on, of what is the same disk or shares sectors with it, and of what lies on it, whatever
-///      is mounted, alive, swapped to, a member, a journal, or open for writing in another process;
-///   2. whoever is made of it or of its partitions, and loop devices on them; of its disk too, since a partition
-///      has that one's bytes;
-///   3. another loop device on the same file, whether of this device or of a loop device below it; and if the numbers of a
-///      file do not tell which one it is, this device itself, and any other that may show its bytes by their size. Loop
-///      devices on files that this process has made show nothing else;
+/// All reasons not to overwrite the device:
+///   1. the device, one below it, one on top of it, another path to its disk, or a device that shares sectors with it
+///      is mounted, alive, swap, a member, a journal, or open for writing in another process;
+///   2. devices are built on it or on its partitions, and loop devices use them. The same for its disk, which has the
+///      bytes of the partition;
+///   3. another loop device on the same file, whether of this device or of a loop device below it; and if the numbers
+///      of a file do not tell which one it is, this device itself, and any other that may show its bytes by their size.
+///      Loop devices on files that this process has made show nothing else;
 ///   4. it is read-only;
-///   5. mounts cannot be seen, or what a loop device lies on, which may be any; or, for want of rights, the open files of
-///      other processes; or somebody holds it and none of these says who;
-///   6. what it holds, and its partitions.
+///   5. diskperf cannot read the mounts, or the backing of a loop device, which may be this device; or it lacks the
+///      right to see the open files of other processes; or an unknown program holds the device;
+///   6. its content and its partitions.
 pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let relatives = relatives(seen.number, machine);
@@ -372,7 +373,7 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
 struct Related<'a> {
     block: &'a Block,
     kind: Kinship,
-    /// Whether whoever is made of it has bytes of that one. Two volumes of one group share no bytes.
+    /// Whether devices built on it share bytes with that one. Two volumes of one group share none.
     shares: bool,
 }
 
@@ -399,7 +400,7 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
             }
         }
     }
-    // Of who lies on those it is enough that somebody does.
+    // Devices on top of these are not followed: a use of the device itself is enough.
     let lines: Vec<(&Block, bool)> = related.iter().map(|one| (one.block, one.shares)).collect();
     for (block, shares) in lines {
         for other in &machine.blocks {
@@ -415,7 +416,7 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
             }
         }
     }
-    // What lies on the same disk by another way lies on it.
+    // Devices on top of another path to the same disk are on top of it.
     let mut above: Vec<&Block> = machine.blocks.iter().filter(|other| is_twin(own, other)).chain([own]).collect();
     while let Some(block) = above.pop() {
         for other in &machine.blocks {
@@ -433,8 +434,8 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     related
 }
 
-/// Whether both are one disk to which two ways lead: by the name that it has, or its model and serial number, and by its
-/// size. What one driver has of one thing (the boot areas of a card) are several.
+/// Whether both are paths to one disk: they have the same name, or model and serial number, and the same size. If one
+/// driver has both (the boot areas of a card), they are two.
 fn is_twin(one: &Block, other: &Block) -> bool {
     let is_same = one.identity.is_some() && one.identity == other.identity && one.bytes == other.bytes;
     let has_one_driver = one.driven_by.is_some() && one.driven_by == other.driven_by;
@@ -450,7 +451,7 @@ fn overlap(one: &Block, other: &Block, machine: &Machine) -> bool {
     is_one_disk && one.number != other.number && a.start < b.end && b.start < a.end
 }
 
-/// How a device is used, other than by being what those that lie on it are made of.
+/// How a device is used.
 fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     let Block { name, number, holders, .. } = relative.block;
     let is_between = |name: &str| {
@@ -462,7 +463,7 @@ fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     let mut uses: Vec<Use> = Vec::new();
     for Mount { at, file_system, is_elsewhere, .. } in mounts.clone().filter(is_of_it) {
         let is_known = |known: &Use| matches!(known, Use::Mounted { at: other, .. } if other == at);
-        // What is mounted in our namespace is mounted in copies of it too, and is said once.
+        // Copies of our mount namespace have the same mounts: one reason is enough.
         if !uses.iter().any(is_known) {
             let (at, file_system) = (at.clone(), file_system.clone());
             uses.push(Use::Mounted { at, file_system, is_elsewhere: *is_elsewhere });
@@ -498,7 +499,7 @@ fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     uses
 }
 
-/// A holder by its name, and by what it is called where it is a mapped device.
+/// The name of a holder, with the name that a mapped device was given.
 fn called(holder: &str, machine: &Machine) -> String {
     let block = machine.blocks.iter().find(|block| block.name == holder);
     match block.and_then(|block| block.called.as_deref()) {
@@ -507,7 +508,7 @@ fn called(holder: &str, machine: &Machine) -> String {
     }
 }
 
-/// How much a size is, as a person types it.
+/// Whether a size that was typed is this many bytes.
 pub(crate) fn is_size(typed: &str, bytes: u64) -> bool {
     typed.parse() == Ok(Bytes(bytes)) || typed == Bytes(bytes).to_string()
 }

@@ -12,7 +12,7 @@ use crate::fault::said;
 /// Why the guard gives no leave to overwrite a device.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardFault {
-    /// There is nothing of that name; nothing was created.
+    /// There is no device of that name; nothing was created.
     #[error("there is no device {}; nothing was created", .0.shown())]
     Missing(PathBuf),
     /// A directory, a file, a pipe.
@@ -26,14 +26,14 @@ pub enum GuardFault {
         /// What the kernel said.
         source: io::Error,
     },
-    /// Something forbids it. Nothing was written.
+    /// There are reasons against it. Nothing was written.
     #[error("{device} is not overwritten: {}", list(.reasons))]
     Refused {
         /// Which device: its path, and what it is.
         device: String,
         /// All that forbids it.
         reasons: Vec<Reason>,
-        /// What a person types to say that it is this device that is meant.
+        /// The words that name this device: `--confirm` takes them.
         identity: String,
     },
     /// What was typed is not what the device is. Nothing was written.
@@ -41,7 +41,7 @@ pub enum GuardFault {
     NotConfirmed {
         /// Which device: its path, and what it is.
         device: String,
-        /// What was typed; empty where nothing was.
+        /// What was typed; empty if nothing was.
         typed: String,
         /// `model and serial number`, or `size`.
         what: &'static str,
@@ -49,7 +49,7 @@ pub enum GuardFault {
     /// Between the look and the use another device, or another file system, took its place.
     #[error("{} has changed since diskperf checked it: {}; diskperf leaves it as it is", .0.shown(), .1)]
     Changed(PathBuf, &'static str),
-    /// It was told to stop while it read the device.
+    /// You stopped diskperf while it read the device.
     #[error("stopped while {} was read; nothing was written to it", .0.shown())]
     Stopped(PathBuf),
     /// Writing or flushing failed.
@@ -71,7 +71,7 @@ fn not_it(typed: &str, what: &str) -> String {
     }
 }
 
-/// So many reasons are said; a disk may be mounted in a hundred containers.
+/// How many reasons are printed; a disk may be mounted in a hundred containers.
 const SAID: usize = 6;
 
 fn list(reasons: &[Reason]) -> String {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_first_of_many_reasons_are_said() {
+    fn only_the_first_of_many_reasons_are_printed() {
         assert_eq!(list(&[Reason::ReadOnly, Reason::Claimed]), format!("{}; {}", Reason::ReadOnly, Reason::Claimed));
         let many = list(&vec![Reason::ReadOnly; 8]);
         assert!(many.ends_with("; and 2 more reasons"), "{many}");

@@ -1,6 +1,6 @@
 //! Files that a user names for writing. A name is resolved once. The file is then judged by its descriptor and opened
-//! through that descriptor, so that a name that changes meanwhile leads to no other file, and nothing is truncated before
-//! it was judged.
+//! through that descriptor, so that a name that changes meanwhile leads to no other file, and nothing is truncated
+//! before it was judged.
 
 use std::fmt::{self, Display};
 use std::fs::{File, Metadata};
@@ -19,8 +19,8 @@ use crate::loops::{Backing, backing};
 use crate::place::through;
 use crate::stack::{folders, number_in};
 
-/// How a program creates a file that was not there when its name was looked at: an existing one is not opened, and a link
-/// is not followed.
+/// How a program creates a file that was not there when its name was looked at: an existing one is not opened, and a
+/// link is not followed.
 pub(crate) const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL);
 
 /// Why a file must not be written like a regular file.
@@ -43,11 +43,11 @@ pub enum Refusal {
     Socket,
     /// It is a symbolic link, and the caller follows none.
     Link,
-    /// It is something that this program does not know.
+    /// It is of an unknown kind.
     Unknown,
-    /// This loop device shows it, as a device and as what is mounted from it, or cannot be told from one that does.
+    /// This loop device shows it, or may show it.
     Shown(String),
-    /// The kernel does not say what it is.
+    /// The kernel does not report what it is.
     Unseen(io::Error),
 }
 
@@ -69,8 +69,8 @@ impl Display for Refusal {
 
 /// Judges an open file: whether it may be emptied and written.
 ///   1. It must be a regular file.
-///   2. No loop device may show it: writing would change the device, and what is mounted from it. Compared are the file's
-///      device and inode, as the descriptor gives them, whatever its names are.
+///   2. No loop device may show it: writing would change the device, and what is mounted from it. Compared are the
+///      file's device and inode, as the descriptor gives them, whatever its names are.
 ///   3. If those do not tell which file it is (overlay, FUSE, a network), or not which one a loop device shows, no loop
 ///      device may be as large as the file. Those on files that this process has made are not asked.
 ///
@@ -107,15 +107,15 @@ pub fn judge(file: impl AsFd) -> Result<(), Refusal> {
 pub(super) fn devices_showing(wanted: &Backing) -> Vec<String> {
     let folders = folders(Path::new("/sys/block")).into_iter();
     let devices = folders.filter_map(|folder| number_in(&folder)).filter_map(|(major, minor)| {
-        // Only those that lie on something: this is asked by programs that must start as fast as those of 1983.
+        // Only loop devices that are attached: the programs of 1983 ask this, and must start fast.
         Device::numbered(major, minor).filter(Device::is_file)
     });
     devices.filter(|device| backing(device).as_ref() == Some(wanted)).map(|device| device.name).collect()
 }
 
-/// The names of loop devices that may show this open file, though their file has other numbers: they are as large or show a
-/// part of a file, and the numbers of one of the two files do not tell which file it is. Devices that this process has
-/// attached to files of its own are not among them.
+/// The names of loop devices that may show this open file, though their file has other numbers: they are as large or
+/// show a part of a file, and the numbers of one of the two files do not tell which file it is. Devices that this
+/// process has attached to files of its own are not among them.
 pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
     let stat = rustix::fs::fstat(&file)?;
     let bytes = u64::try_from(stat.st_size).unwrap_or(0);
@@ -128,8 +128,8 @@ pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
     Ok(shown.into_iter().map(|(block, _)| block.name.clone()).collect())
 }
 
-/// A file that a name led to. It is held by a descriptor that opens no device, does not wait for the other end of a FIFO,
-/// and cannot be read or written (`O_PATH`).
+/// A file that a name led to. It is held by a descriptor that opens no device, does not wait for the other end of a
+/// FIFO, and cannot be read or written (`O_PATH`).
 #[derive(Debug)]
 pub struct Found {
     file: File,

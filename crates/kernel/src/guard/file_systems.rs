@@ -1,5 +1,5 @@
-//! The file systems whose word the guard takes for a file: that its numbers tell it from all other files, and that what it
-//! calls a hole holds no data.
+//! The file systems whose word the guard takes for a file: that its numbers tell it from all other files, and that what
+//! it calls a hole holds no data.
 
 /// What is known of one file system.
 #[derive(Debug)]
@@ -19,17 +19,18 @@ pub(crate) struct Ordinary {
 /// Not on the list, because one file can have two identities there, or another machine can change it:
 ///   - overlay, aufs, ecryptfs, unionfs: their files are files of other file systems, which have other numbers there;
 ///   - FUSE (also fuseblk): a program chooses the numbers, and may serve any file, or a device;
-///   - NFS, SMB, ceph, AFS, Lustre, GPFS, 9p, virtiofs, vboxsf: the server has the file, which may be the disk of this very
-///     machine, or a file that it sees by another way;
+///   - NFS, SMB, ceph, AFS, Lustre, GPFS, 9p, virtiofs, vboxsf: the server has the file, which may be the disk of this
+///     very machine, or a file that it sees by another way;
 ///   - gfs2, ocfs2: other machines write to the same disk;
 ///   - whatever is not known here.
 ///
 /// ext4, xfs, btrfs, f2fs and tmpfs look at the page cache when they are asked for data (`iomap_seek_data`,
-/// `btrfs_file_llseek`, `f2fs_seek_block`, `mapping_seek_hole_data` in Linux). ext2 and ext3 as drivers of their own call
-/// the whole file data, which is never too little. ZFS has called data that were not on the disk yet a hole (versions 2.1.4
-/// to 2.2.1), so its holes are read. bcachefs (`BCACHEFS_STATFS_MAGIC` of linux/magic.h), hfsplus (`HFSPLUS_SUPER_MAGIC` of
-/// linux/magic.h since 6.18, of `fs/hfsplus/hfsplus_raw.h` before) and the old ntfs (`NTFS_SB_MAGIC` of `fs/ntfs/ntfs.h`)
-/// keep their files on this machine. Those of the others are rarely those of images, and are read too.
+/// `btrfs_file_llseek`, `f2fs_seek_block`, `mapping_seek_hole_data` in Linux). ext2 and ext3 as drivers of their own
+/// call the whole file data, which is never too little. ZFS has called data that were not on the disk yet a hole
+/// (versions 2.1.4 to 2.2.1), so its holes are read. bcachefs (`BCACHEFS_STATFS_MAGIC` of linux/magic.h), hfsplus
+/// (`HFSPLUS_SUPER_MAGIC` of linux/magic.h since 6.18, of `fs/hfsplus/hfsplus_raw.h` before) and the old ntfs
+/// (`NTFS_SB_MAGIC` of `fs/ntfs/ntfs.h`) keep their files on this machine. Those of the others are rarely those of
+/// images, and are read too.
 const ORDINARY: [Ordinary; 24] = [
     Ordinary { name: "ext2", magic: 0xEF53, tells_holes: true },
     Ordinary { name: "ext3", magic: 0xEF53, tells_holes: true },

@@ -1,5 +1,5 @@
-//! What a machine does with its block devices, gathered from /sys and /proc: what lies on what, what is mounted
-//! in any mount namespace that can be seen, what is swapped to. Nothing is judged here.
+//! How a machine uses its block devices, from /sys and /proc: which device is on which, what is mounted in any visible
+//! mount namespace, what is swap. Nothing is judged here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,14 +22,14 @@ use crate::stack::{self, folders, number_in};
 /// The number of a device: major, minor.
 pub(crate) type Number = (u32, u32);
 
-/// The block devices of a machine, and who uses them.
+/// The block devices of a machine, and their uses.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     /// All block devices, disks and partitions.
     pub(crate) blocks: Vec<Block>,
-    /// All mounts of devices that can be seen; nothing where not even our own can.
+    /// All visible mounts of devices; none if not even our own can be read.
     pub(crate) mounts: Option<Vec<Mount>>,
-    /// The devices that are swapped to.
+    /// The devices that are used as swap.
     pub(crate) swaps: Vec<Number>,
     /// The members of each btrfs that is in use.
     pub(crate) btrfs: Vec<(String, Vec<Number>)>,
@@ -41,27 +41,27 @@ pub(crate) struct Machine {
     pub(crate) writers: Writers,
 }
 
-/// A block device, and what it has to do with others.
+/// A block device, and its relation to others.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub(crate) name: String,
     pub(crate) number: Number,
     /// The disk that it is a partition of.
     pub(crate) disk: Option<Number>,
-    /// Which sectors of that one it has.
+    /// Its sectors on that disk.
     pub(crate) sectors: Option<Range<u64>>,
     /// The devices that it is made of.
     pub(crate) slaves: Vec<Number>,
     /// The names of the devices that are made of it.
     pub(crate) holders: Vec<String>,
-    /// What tells the disk from others, however many ways lead to it.
+    /// The same for all paths to one disk, and for no other disk.
     pub(crate) identity: Option<String>,
     pub(crate) bytes: Option<u64>,
-    /// What drives it: that of two ways to one disk are two.
+    /// Its driver: two paths to one disk have two.
     pub(crate) driven_by: Option<PathBuf>,
-    /// What a mapped device is called by who made it.
+    /// The name that a mapped device was given.
     pub(crate) called: Option<String>,
-    /// What a loop device lies on.
+    /// The file or device behind a loop device.
     pub(crate) backing: Option<Backing>,
     /// The name of that file, or of the folder that it was in if it has none any more.
     pub(crate) file: Option<PathBuf>,
@@ -73,7 +73,7 @@ pub(crate) struct Block {
     pub(crate) unseen: Option<String>,
     /// Whether it is a loop device that this process has attached to a file of its own.
     pub(crate) is_own: bool,
-    /// Whether it lies on something that cannot be told, and so may lie on anything.
+    /// Whether it is a loop device whose backing is unknown: any file or device may be behind it.
     pub(crate) is_unknown: bool,
 }
 
@@ -92,23 +92,23 @@ pub(crate) struct Mount {
     pub(crate) is_elsewhere: bool,
 }
 
-/// What a machine is looked at through: its own /sys and /proc, or recorded ones.
+/// The sources of facts about a machine: its own /sys and /proc, or recorded ones.
 pub(crate) struct Eyes<'a> {
     pub(crate) sys: &'a Path,
     pub(crate) proc: &'a Path,
     /// The number of the block device at a path.
     pub(crate) number_of: &'a dyn Fn(&Path) -> Option<Number>,
-    /// What a loop device lies on.
+    /// The file or device behind a loop device.
     pub(crate) backing: &'a dyn Fn(&Device) -> Option<Shown>,
     /// The number that the files in a folder, or a file, name as their device.
     pub(crate) device_of: &'a dyn Fn(&Path) -> Option<u64>,
-    /// How many bytes a file has that a loop device lies on; of which one, only root can see.
+    /// The size of the file behind a loop device. Only root can see which file that is.
     pub(crate) file_bytes: &'a dyn Fn(&Path, Option<&Backing>) -> Option<u64>,
     /// The number that files name as their device which are only in memory and in no folder.
     pub(crate) of_memory: Option<u64>,
     /// Whether this process has attached the loop device.
     pub(crate) is_own: &'a dyn Fn(Number) -> bool,
-    /// Who has devices open for writing, or one of these files.
+    /// The processes that have devices or one of these files open for writing.
     pub(crate) writers: &'a dyn Fn(&[Backing]) -> Writers,
 }
 
@@ -136,7 +136,7 @@ impl Machine {
     pub(crate) fn of_loops() -> Machine {
         Machine::with_eyes_of_this(|eyes| {
             let all = folders(&eyes.sys.join("class/block"));
-            // Those who ask for a file must start as fast as the programs of 1983.
+            // The programs of 1983 ask this, and must start fast.
             if !all.iter().any(|folder| folder.join("loop/backing_file").exists()) {
                 return Machine::default();
             }
@@ -162,7 +162,7 @@ impl Machine {
     }
 }
 
-/// Asks only for files of file systems that are no other machine's: the server of one may be gone.
+/// Asks only local file systems: the server of a network file system may be gone.
 fn file_bytes(path: &Path, backing: Option<&Backing>) -> Option<u64> {
     let file_system = place::file_system_at(path)?;
     let tells_files = file_systems::tells_files(&file_system);
@@ -193,7 +193,7 @@ fn with_hosts(mut blocks: Vec<Block>, eyes: &Eyes, spaces: &[Space], alive: &[(S
     blocks
 }
 
-/// Where files are: all file systems that can be seen, and by which name each is.
+/// The visible file systems, and their names.
 struct Hosts<'a> {
     eyes: &'a Eyes<'a>,
     spaces: &'a [Space],
@@ -204,11 +204,11 @@ impl Hosts<'_> {
     /// The file system of a loop device's file, if the numbers of a file there do not tell it from others:
     ///   1. the one that has the number in a list of mounts, of whichever namespace;
     ///   2. memory of the kernel's own, which is tmpfs;
-    ///   3. a device whose file system is in use, mounted nowhere to be seen;
+    ///   3. a device whose file system is in use without a visible mount;
     ///   4. btrfs, whose subvolumes have numbers of their own: the file's name must lead there;
-    ///   5. none that can be told, which may be any.
+    ///   5. an unknown one, which may be any.
     ///
-    /// Who is not root may not ask the device: then the file's name must lead to a file on an ordinary file system.
+    /// Only root may ask the device. For others, the name must lead to a file on an ordinary file system.
     fn unseen(&self, block: &Block, blocks: &[Block]) -> Option<String> {
         let Some(Backing::File { device, .. }) = block.backing else {
             return block.is_unknown.then(|| self.unseen_by_name(block)).flatten();
@@ -248,7 +248,7 @@ impl Hosts<'_> {
     fn is_on_btrfs(&self, block: &Block, device: u64) -> bool {
         let Some(file) = &block.file else { return false };
         self.spaces.iter().any(|space| {
-            // No other file system is asked: the server of one may be gone.
+            // No other file system is asked: its server may be gone.
             space.mount_of(file).is_some_and(|mount| mount.fs_type == "btrfs") && {
                 let below = file.strip_prefix("/").unwrap_or(file);
                 (self.eyes.device_of)(&space.root.join(below)) == Some(device)
@@ -267,7 +267,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
         let numbers = |below: &str| folders(&device.sys.join(below)).iter().filter_map(|one| number_in(one)).collect();
         Some(Block {
             number,
-            // The folder of a partition lies in that of its disk.
+            // The folder of a partition is in that of its disk.
             disk: is_partition.then(|| device.sys.canonicalize().ok()?.parent().and_then(number_in)).flatten(),
             sectors: device.sectors(),
             identity: device.identity(),
@@ -276,7 +276,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             slaves: numbers("slaves"),
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
             called: bounded::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
-            // Looked at once more: one that was detached meanwhile lies on nothing.
+            // Checked again: a loop device that was detached meanwhile has no backing.
             is_unknown: shown.is_none() && device.is_file(),
             window: shown.as_ref().map(|shown| shown.window).unwrap_or_default(),
             backing: shown.map(|shown| shown.backing),
@@ -293,7 +293,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
 /// What one mount namespace shows.
 struct Space {
     mounts: Vec<MountInfo>,
-    /// Where its root is to be seen from here.
+    /// The path of its root from here.
     root: PathBuf,
     is_elsewhere: bool,
 }
@@ -316,13 +316,13 @@ fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
     let is_number = |folder: &PathBuf| name(folder).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     for process in folders(eyes.proc).into_iter().filter(is_number) {
         for thread in folders(&process.join("task")) {
-            // A thread may have ended meanwhile, or be none of our business.
+            // The thread may have ended meanwhile, or belong to another user.
             let Ok(namespace) = fs::read_link(thread.join("ns/mnt")) else { continue };
             if !seen.contains(&namespace)
                 && let Ok(lines) = place::mount_lines(&thread)
             {
                 seen.insert(namespace);
-                // What cannot be understood may be of any device.
+                // A list that cannot be parsed may name any device.
                 let mounts = place::mounts_in(&lines)?;
                 spaces.push(Space { mounts, root: thread.join("root"), is_elsewhere: true });
             }
@@ -338,7 +338,7 @@ fn mounts_in(eyes: &Eyes, space: Space) -> Vec<Mount> {
     let mount = |info: MountInfo| {
         let log = info.super_options.get("logdev").and_then(|path| device(path.as_deref()?));
         let source = info.mount_source.as_deref().and_then(device);
-        // Numbers of major 0 are nobody's: file systems without a device, and btrfs.
+        // Major number 0 is no device: file systems without one, and btrfs.
         let number = parse_number(&info.majmin).filter(|(major, _)| *major != 0);
         let (at, file_system) = (info.mount_point, info.fs_type);
         (number.or(source).is_some()).then_some(Mount { number, source, log, at, file_system, is_elsewhere })
@@ -378,7 +378,7 @@ fn alive(sys: &Path) -> Vec<(String, String)> {
     types.flat_map(of_type).collect()
 }
 
-/// What a folder tells of. A name of a device under /dev may have a slash in it, for which there is a `!`.
+/// The device that a folder is named after. /sys writes `!` for a slash in the name.
 fn name(folder: &Path) -> Option<String> {
     Some(folder.file_name()?.shown().replace('!', "/"))
 }

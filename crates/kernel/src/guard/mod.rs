@@ -2,13 +2,13 @@
 //! module makes one. No other function of the program takes a device by its path to write to it.
 //!
 //! ```text
-//!   inspect(path) ── what it is (signatures), what its machine does with it (machine) ──> Inspected
-//!   reasons (decide) ── all that forbids to overwrite it, each with a hint; pure
+//!   inspect(path) ── its content (signatures), its use on this machine (machine) ──> Inspected
+//!   reasons (decide) ── all reasons not to overwrite it, each with a hint; pure
 //!   Cleared::over(inspected, leave) ── held exclusively, looked at again, read (blank) ──> leave to write
 //! ```
 //!
-//! What is in use is never overwritten. What only holds something is, where a person says so ([`Leave`]) and names
-//! the device by what is printed on it. A device of which no person has said so must be blank: every byte of it is zero.
+//! A device in use is never overwritten. A device that holds data is, if you say so ([`Leave`]) and name the device by
+//! its model, serial number and size. Any other device must be blank: every byte of it is zero.
 
 mod blank;
 mod cleared;
@@ -62,16 +62,16 @@ const BLKDISCARD: libc::c_ulong = 0x1277;
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 const BLKGETDISKSEQ: libc::c_ulong = 0x8008_1280;
 
-/// What a person says about a device that holds something.
+/// What you say about a device that holds data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Leave {
-    /// Nothing: what it holds stays.
+    /// Nothing: its data stay.
     #[default]
     None,
-    /// What it holds may go, if the device is what was typed: [`Inspected::identity`].
+    /// Its data may go, if its [`Inspected::identity`] is what was typed.
     Destroy(String),
-    /// The file system of this number may go, if the device holds it and nothing else: a process of ours made it, chose
-    /// the number and noted it.
+    /// The file system with this UUID may go, if the device holds nothing else: a diskperf process made it, chose the
+    /// UUID and noted it.
     Made(Uuid),
 }
 
@@ -81,7 +81,7 @@ pub struct Inspected {
     path: PathBuf,
     device: Device,
     number: Number,
-    /// Counted up whenever another disk takes the place of this one; nothing before Linux 5.15.
+    /// The kernel's number of the disk, another one after each hot-plug; none before Linux 5.15.
     sequence: Option<u64>,
     bytes: u64,
     model: Option<String>,
@@ -93,7 +93,7 @@ pub struct Inspected {
     is_in_namespace: bool,
 }
 
-/// Looks at what lies at the path, which must be a block device, and at what this machine does with it.
+/// Looks at the block device at the path, and at its use on this machine.
 pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
     let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
     let metadata = match fs::metadata(path) {
@@ -110,16 +110,16 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
     }
 }
 
-/// How often it is looked again where something cannot be seen, and how long after: to attach a loop device takes a few
+/// How often diskperf looks again if a reason may pass, and the time between: attaching a loop device takes a few
 /// milliseconds.
 const LOOKS: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// Why a device must not be overwritten that cannot even be opened, where its use tells.
+/// Why a device that cannot be opened must not be overwritten, if its use is known.
 fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
     let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
-    // What cannot be seen is for want of the same rights.
+    // A user who lacks the right to open the device cannot see these either.
     let is_unseen = |reason: &Reason| {
         use Reason::{HiddenProcesses, LeftOutProcesses, MayShow, Unseen, UnseenFile};
         matches!(reason, Unseen | HiddenProcesses(_) | LeftOutProcesses | MayShow { .. } | UnseenFile { .. })
@@ -135,7 +135,7 @@ fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     inspected.check(&Leave::None).err()
 }
 
-/// What tells the disk behind a name from another that gets the same name later.
+/// Tells the disk behind a name from another that gets the same name later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DiskMark {
     pub(crate) bytes: u64,
@@ -146,12 +146,12 @@ pub(crate) struct DiskMark {
 }
 
 impl Inspected {
-    /// What tells this disk from another of the same name.
+    /// Tells this disk from another of the same name.
     pub(crate) fn mark(&self) -> DiskMark {
         DiskMark { bytes: self.bytes, sequence: self.sequence, identity: self.device.identity() }
     }
 
-    /// Its path under /dev, whatever it was called by.
+    /// Its path under /dev.
     pub fn node(&self) -> PathBuf {
         self.device.node()
     }
@@ -166,44 +166,44 @@ impl Inspected {
         self.bytes
     }
 
-    /// All that forbids to overwrite it.
+    /// All reasons not to overwrite it.
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
     }
 
-    /// Processes that do not show, not even to the administrator, whether they have it open for writing.
+    /// Processes that may have it open for writing, and do not show it even to root.
     pub fn hidden(&self) -> &[Program] {
         &self.hidden
     }
 
-    /// Whether only the processes of one PID namespace were seen, as in a container. A program outside of it may have the
-    /// device open for writing.
+    /// Whether only the processes of one PID namespace were seen, as in a container. A program outside of it may have
+    /// the device open for writing.
     pub fn is_in_namespace(&self) -> bool {
         self.is_in_namespace
     }
 
-    /// Whether nothing forbids it that a person cannot lift, and something does that a person can.
+    /// Whether there are reasons not to overwrite it, and `--destroy-data` overrides all of them.
     pub fn asks(&self) -> bool {
         !self.reasons.is_empty() && self.reasons.iter().all(Reason::can_be_lifted)
     }
 
-    /// Whether nothing forbids it but that it holds the file system of this number.
+    /// Whether the only reason is the file system with this UUID.
     pub fn holds_only(&self, uuid: Uuid) -> bool {
         !self.reasons.is_empty() && self.reasons.iter().all(|reason| is_of(reason, uuid))
     }
 
-    /// Whether it holds the file system of this number, whatever else forbids it.
+    /// Whether the file system with this UUID is one of the reasons.
     pub fn holds(&self, uuid: Uuid) -> bool {
         self.reasons.iter().any(|reason| is_of(reason, uuid))
     }
 
-    /// Whether it holds something of a known format, or partitions: more than data that a run of ours may have left.
+    /// Whether it holds a known format, or partitions: more than data that a run of ours may have left.
     pub fn holds_known(&self) -> bool {
         self.reasons.iter().any(Reason::is_known_content)
     }
 
-    /// What a person types to say that this device is meant: its model and serial number; its size too where there is
-    /// no serial number or that is its disk's, since others have the same words.
+    /// The words that name this device: its model and serial number. Its size too if it has no serial number or is a
+    /// partition, since other devices have the same words.
     pub fn identity(&self) -> String {
         let size = self.is_told_by_size().then(|| Bytes(self.bytes).to_string());
         [self.printed(), size.unwrap_or_default()].join(" ").trim().to_owned()
@@ -231,15 +231,15 @@ impl Inspected {
         words.join(" ")
     }
 
-    /// Its path and what it is, for a person to recognise: `/dev/sdb (Samsung SSD 860, S3Z9NB0K, 465.76 GiB)`.
+    /// Its path and description: `/dev/sdb (Samsung SSD 860, S3Z9NB0K, 465.76 GiB)`.
     pub fn described(&self) -> String {
         let size = Bytes(self.bytes).to_string();
         let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).chain([&*size]).collect();
         format!("{} ({})", self.node().shown(), words.join(", "))
     }
 
-    /// Whether it may be overwritten: nothing that can be seen forbids it, or only what the leave lifts. A leave is for what
-    /// it names, also if the device seems to hold nothing: it spares reading all of it.
+    /// Whether it may be overwritten: there is no reason against it, or the leave overrides all reasons. A leave must
+    /// name the device also if the device seems to hold nothing, because it then is not read.
     pub fn check(&self, leave: &Leave) -> Result<(), GuardFault> {
         let is_free = self.reasons.is_empty();
         match leave {
@@ -273,7 +273,7 @@ impl Inspected {
     }
 }
 
-/// Whether the reason is the file system of this number.
+/// Whether the reason is the file system with this UUID.
 pub(crate) fn is_of(reason: &Reason, uuid: Uuid) -> bool {
     matches!(reason, Reason::Holds(signature) if signature.uuid == Some(uuid.0))
 }
@@ -283,8 +283,8 @@ pub fn shown_by(file: &Path) -> Vec<String> {
     backing_at(file).map(|wanted| file::devices_showing(&wanted)).unwrap_or_default()
 }
 
-/// Looks at an open device. `is_ours` says that we have it exclusively; else that is tried where nothing else
-/// forbids to overwrite it.
+/// Looks at an open device. `is_ours` says that this process has it exclusively. Else that is tried if there is no
+/// other reason not to overwrite it.
 fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault> {
     let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
     let metadata = file.metadata().map_err(unreadable)?;
@@ -307,8 +307,8 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
     };
     let mut machine = Machine::this();
     let mut reasons = decide::reasons(&seen, &machine);
-    // Another device that is just being attached or detached lies on nothing that can be told, for a moment. A program that
-    // only looks may have a device open for as long.
+    // While a loop device is being attached or detached, its backing is unknown for a moment. A program that only looks
+    // may have a device open for a moment too.
     for _ in 0..LOOKS {
         if !reasons.iter().any(Reason::may_pass) {
             break;
@@ -332,8 +332,7 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
     Ok(Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden, is_in_namespace })
 }
 
-/// What the device shows of what it holds: known formats, and data where a few samples are taken. Nothing found proves
-/// nothing.
+/// The known formats on a device, or data in a few samples. Finding none proves nothing.
 fn found(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     let device = OfFile(file, bytes);
     match signatures::find(&device)? {
@@ -348,25 +347,25 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     Ok(rustix::fs::open(path, flags, Mode::empty()).map_err(|errno: Errno| io::Error::from(errno))?.into())
 }
 
-/// Opens once more what is open already, whatever its name leads to meanwhile.
+/// Opens an open file again, whatever its name leads to meanwhile.
 fn again(file: &File, flags: OFlags) -> io::Result<File> {
     open(&place::through(file), flags)
 }
 
-/// Has the page cache forget what it knows of a device, so that the device itself is read: another machine, or
-/// whoever is below, may have changed it.
+/// Drops the page cache of a device, so that the device itself is read: another machine, or a device below, may have
+/// changed it.
 fn forget(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Has the kernel read the partition table again, which is gone: what it knew of partitions goes too.
+/// Has the kernel read the partition table again, which is gone: the kernel then removes the partitions.
 fn forget_partitions(file: &File) -> io::Result<()> {
     // SAFETY: this request takes no argument.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), BLKRRPART as _) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has a device forget so many bytes from there on.
+/// Discards this many bytes from there on.
 fn discard(file: &File, at: u64, length: u64) -> io::Result<()> {
     let range = [at, length];
     // SAFETY: the kernel reads two numbers of 64 bits, which live until the call returns.
@@ -410,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_is_said_too_where_other_devices_have_the_same_words() {
+    fn the_size_is_part_of_the_identity_if_other_devices_have_the_same_words() {
         let recorded = Recorded::new();
         let model = ("device/model", "WDC WD40\n");
         let disk = inspected(recorded.add("pci/sda", "8:0", &[model, ("device/serial", "WX12\n")]), 64 * MIB);

@@ -147,12 +147,12 @@ const UBERBLOCKS: [[u8; 8]; 2] = [0x00BA_B10C_u64.to_le_bytes(), 0x00BA_B10C_u64
 /// nobody has heard of, of a cipher without a header.
 const UNKNOWN: &str = "data of no known format";
 
-/// So far into a device data of no known format are looked for and erased: there begin all formats of [`MAGICS`] but few,
-/// and it is read in no time. Zeros there do not prove that the device holds nothing.
+/// So far into a device data of no known format are looked for and erased: there begin all formats of [`MAGICS`] but
+/// few, and it is read in no time. Zeros there do not prove that the device holds nothing.
 const BEGINNING: u64 = 128 * KIB;
 
-/// Places of a device that are read to find data quickly, and bytes of each. Guess: a hard disk seeks so often in a third
-/// of a second. That they are zero proves nothing.
+/// Places of a device that are read to find data quickly, and bytes of each. Guess: a hard disk seeks so often in a
+/// third of a second. That they are zero proves nothing.
 const SAMPLES: u64 = 32;
 const SAMPLE: u64 = 4 * KIB;
 

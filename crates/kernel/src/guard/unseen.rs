@@ -1,5 +1,5 @@
-//! Loop devices whose file has no identity of its own: on overlay, FUSE or a network, two files may be one. Such a device
-//! may show any file, or disk, of its size. Touches nothing.
+//! Loop devices whose file has no reliable identity: on overlay, FUSE or a network, two inode numbers may be one file.
+//! Such a device may show any file or disk of its size, or a part of a larger one. Touches nothing.
 
 use super::machine::{Block, Machine};
 use crate::loops::Backing;
@@ -7,34 +7,34 @@ use crate::loops::Backing;
 /// Sectors in which a loop device shows its file: the kernel's, whatever its own are.
 pub(super) const SECTOR: u64 = 512;
 
-/// Where the bytes of a device, or a file, end in the file that has them.
+/// The end of a device or file, in the file that has its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     end: u64,
-    /// Whether the file ends there too.
+    /// Whether the file ends there too. Else the device shows a part of the file.
     is_all: bool,
 }
 
 impl Reach {
-    /// Of a device; of a loop device, in its file.
+    /// The end of a device. For a loop device, the end in its file.
     pub(crate) fn of(block: &Block) -> Option<Reach> {
         block.file_bytes.map(Reach::of_file).or_else(|| Reach::of_window(block))
     }
 
-    /// The same as the device was attached: its file may have another size since.
+    /// The end when the device was attached: its file may have another size now.
     fn of_window(block: &Block) -> Option<Reach> {
         let end = block.window.offset.checked_add(block.bytes?)?;
         Some(Reach { end, is_all: block.window.limit.is_none() })
     }
 
-    /// Of a file of so many bytes, as a loop device would show it.
+    /// The end of a file of this size, as a loop device would show it.
     pub(crate) fn of_file(bytes: u64) -> Reach {
         Reach { end: bytes / SECTOR * SECTOR, is_all: true }
     }
 
-    /// Whether both may be of one file: it has the same end, or one of them shows a part of it. A file does not end on a
-    /// sector, and an offset may begin within one, so that the ends of one file differ by less than a sector. An empty file
-    /// or device shows nothing.
+    /// Whether both may be of one file: it has the same end, or one of them shows a part of it. A file does not end on
+    /// a sector, and an offset may begin within one, so that the ends of one file differ by less than a sector. An
+    /// empty file or device shows nothing.
     pub(crate) fn may_meet(self, other: Reach) -> bool {
         let (one, other) = if self.is_all { (self, other) } else { (other, self) };
         let can = match (one.is_all, other.is_all) {
@@ -46,8 +46,8 @@ impl Reach {
     }
 }
 
-/// The loop devices of other programs that may show what reaches so far, and the file systems of their files. If the
-/// thing itself `is_unseen`, every loop device with a file may show it.
+/// The loop devices of other programs that may show a device or file with this end, and the file systems of their
+/// files. If that device or file `is_unseen` itself, every loop device with a file may show it.
 pub(crate) fn may_show(machine: &Machine, reach: Option<Reach>, is_unseen: bool) -> Vec<(&Block, &str)> {
     let meets_one = |other: Option<Reach>| match (reach, other) {
         (Some(one), Some(other)) => one.may_meet(other),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_may_show_what_ends_where_it_ends() {
+    fn a_device_may_show_a_file_of_the_same_end_or_a_part_of_a_larger_one() {
         let all = |end| Reach { end, is_all: true };
         let part = |end| Reach { end, is_all: false };
         for (one, other, may) in [

@@ -1,9 +1,9 @@
-//! The processes that have devices open for writing, and the files behind loop devices: none of them may be overwritten.
-//! What is found is reported, not judged.
+//! The processes that have devices open for writing, and the files behind loop devices: none of them may be
+//! overwritten. What is found is reported, not judged.
 //!
-//! Not seen: descriptors that are registered with an io_uring or in flight through a socket, mappings whose descriptor was
-//! closed, other ways to a disk (/dev/sg*, /dev/ng*, /dev/bsg/*), targets in the kernel (LIO, nvmet), and processes that
-//! /proc does not show.
+//! Not seen: descriptors that are registered with an io_uring or in flight through a socket, mappings whose descriptor
+//! was closed, other ways to a disk (/dev/sg*, /dev/ng*, /dev/bsg/*), targets in the kernel (LIO, nvmet), and processes
+//! that /proc does not show.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,8 +41,8 @@ pub(crate) struct Writer {
 /// From linux/sched.h: a thread of the kernel, which has no open files.
 const PF_KTHREAD: u32 = 0x0020_0000;
 
-/// Looks through all open files of all processes, without this one and those that it has started. `files` are those that
-/// are looked for besides devices.
+/// Looks through all open files of all processes, without this one and those that it has started. `files` are those
+/// that are looked for besides devices.
 pub(crate) fn writers(proc: &Path, files: &[Backing]) -> Writers {
     let own = processes::own(proc);
     let mut found = Writers { view: View::of(proc), ..Writers::default() };
@@ -84,7 +84,8 @@ fn written(descriptors: &Descriptors, files: &[Backing]) -> (Vec<Backing>, bool)
     (written, is_hidden)
 }
 
-/// The device that is open there, or which of the files. The server of a file on a network is not asked: it may be gone.
+/// The device that is open there, or which of the files. The server of a file on a network is not asked: it may be
+/// gone.
 fn what_is(opened: &Path, files: &[Backing]) -> Result<Option<Backing>, Errno> {
     let wanted = StatxFlags::TYPE | StatxFlags::INO;
     let stat = rustix::fs::statx(CWD, opened, AtFlags::STATX_DONT_SYNC, wanted)?;
