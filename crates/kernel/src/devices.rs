@@ -166,15 +166,20 @@ impl Device {
 
     /// Bytes that all programs have written to it; nothing if the kernel does not count them.
     pub(crate) fn counted_writes(&self) -> Option<u64> {
-        let counts = bounded::of_the_kernel(self.queue()?.join(IOSTATS)).ok()?;
-        (counts.trim() == "1").then(|| self.counters())?.map(|counters| counters.written)
+        self.is_counted()?.then(|| self.counters())?.map(|counters| counters.written)
     }
 
-    /// The file that makes the kernel count what the device moves, if it does not.
+    /// The file that makes the kernel count what the device moves, if the count is off.
     pub(crate) fn switch_of_counting(&self) -> Option<PathBuf> {
         let queue = self.queue()?.canonicalize().ok()?;
         let disk = queue.parent()?.file_name()?;
-        queue.join(IOSTATS).exists().then(|| Path::new("/sys/block").join(disk).join("queue").join(IOSTATS))
+        (!self.is_counted()?).then(|| Path::new("/sys/block").join(disk).join("queue").join(IOSTATS))
+    }
+
+    /// Whether the kernel's count is on; none if there is no such switch.
+    fn is_counted(&self) -> Option<bool> {
+        let text = bounded::of_the_kernel(self.queue()?.join(IOSTATS)).ok()?;
+        Some(text.trim() == "1")
     }
 
     /// What it has done since it appeared, for everybody.
@@ -283,7 +288,8 @@ mod tests {
             let partition = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") };
             for device in [disk, partition] {
                 assert_eq!(device.counted_writes(), written, "{iostats:?} {stat:?}");
-                let switch = iostats.map(|_| PathBuf::from("/sys/block/disk/queue/iostats"));
+                let is_off = iostats == Some("0\n");
+                let switch = is_off.then(|| PathBuf::from("/sys/block/disk/queue/iostats"));
                 assert_eq!(device.switch_of_counting(), switch);
             }
         }

@@ -40,8 +40,8 @@ pub(super) enum Found {
 }
 
 /// Looks for data on a device that is held exclusively:
-///   1. what the page cache has not written yet is written, and the kernel's count of written sectors is noted. Without
-///      that count nothing is read;
+///   1. what the page cache has not written yet is written, and the kernel's count of written sectors is noted. If that
+///      count is off, or a read of ours is not in the count of reads, the rest is not read;
 ///   2. of a loop device on an ordinary file system only the data of its file are read, by SEEK_DATA; of any other
 ///      device everything;
 ///   3. reads go past the page cache, which may be stale and is needed by others, from the first byte to the last; the
@@ -54,13 +54,17 @@ pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io:
     };
     // 1.
     let Some(before) = written()? else { return Ok(Found::Uncounted) };
+    let mut reader = Reader::of(held)?;
+    if bytes > 0 && !reader.is_counted(device, bytes)? {
+        return Ok(Found::Uncounted);
+    }
     // 2.
     let ranges = match file_behind(device)? {
         Some(file) => file.data(bytes)?,
         None => std::iter::once(0..bytes).collect(),
     };
     // 3.
-    let found = read(held, bytes, &ranges, told)?;
+    let found = read(&mut reader, bytes, &ranges, told)?;
     // 4.
     Ok(match (found, written()?) {
         (Found::Nothing, None) => Found::Uncounted,
@@ -118,15 +122,48 @@ impl FileBehind {
 /// Direct reads begin and end on a multiple of this, the largest sector. The last one of a device may be shorter.
 const SECTOR: u64 = 4096;
 
+/// Reads a device past the page cache.
+struct Reader<'a> {
+    held: &'a File,
+    /// None if the device takes no direct I/O.
+    direct: Option<File>,
+    pages: Pages,
+}
+
+impl Reader<'_> {
+    fn of(held: &File) -> io::Result<Reader<'_>> {
+        let direct = again(held, OFlags::RDONLY | OFlags::DIRECT).ok();
+        Ok(Reader { held, direct, pages: Pages::zeroed(PIECE).map_err(io::Error::other)? })
+    }
+
+    /// The bytes from there on; at most [`PIECE`].
+    fn piece(&mut self, at: u64, length: usize) -> io::Result<&[u8]> {
+        let piece = &mut self.pages.bytes_mut()[..length];
+        // Some drivers accept O_DIRECT and then fail to read.
+        if self.direct.as_ref().is_none_or(|direct| direct.read_exact_at(piece, at).is_err()) {
+            self.direct = None;
+            forget(self.held)?;
+            self.held.read_exact_at(piece, at)?;
+        }
+        Ok(piece)
+    }
+
+    /// Whether a read is in the kernel's count. Some drivers (brd) count nothing, also if the count is switched on.
+    fn is_counted(&mut self, device: &Device, bytes: u64) -> io::Result<bool> {
+        let count = || device.counters().map(|counters| counters.read);
+        let before = count();
+        self.piece(0, bytes.min(SECTOR) as usize)?;
+        Ok(count() > before)
+    }
+}
+
 /// Reads these parts of a device. `bytes` is the size of the device.
-fn read(held: &File, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Result<Found> {
+fn read(reader: &mut Reader, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Result<Found> {
     let whole = |range: &Range<u64>| {
         range.start / SECTOR * SECTOR..range.end.checked_next_multiple_of(SECTOR).map_or(bytes, |end| end.min(bytes))
     };
     let ranges: Vec<Range<u64>> = ranges.iter().map(whole).collect();
     let of = ranges.iter().map(|range| range.end - range.start).sum();
-    let mut direct = again(held, OFlags::RDONLY | OFlags::DIRECT).ok();
-    let mut pages = Pages::zeroed(PIECE).map_err(io::Error::other)?;
     let mut done = 0;
     for range in ranges {
         let mut at = range.start;
@@ -135,14 +172,7 @@ fn read(held: &File, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Resu
                 return Ok(Found::Stopped);
             }
             let length = (range.end - at).min(PIECE as u64) as usize;
-            let piece = &mut pages.bytes_mut()[..length];
-            // Some drivers accept O_DIRECT and then fail to read.
-            if direct.as_ref().is_none_or(|direct| direct.read_exact_at(piece, at).is_err()) {
-                direct = None;
-                forget(held)?;
-                held.read_exact_at(piece, at)?;
-            }
-            if let Some(first) = first_set(piece) {
+            if let Some(first) = first_set(reader.piece(at, length)?) {
                 return Ok(Found::Data(Signature::of_unknown(at + first as u64, 1)));
             }
             at += length as u64;
@@ -162,6 +192,23 @@ fn first_set(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorded::Recorded;
+
+    /// The count of such a device stands still: here it is that of a file, whose reads are in no count.
+    #[test]
+    fn a_device_whose_count_stands_still_is_not_proved_blank() {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(8 << 20).expect("its size");
+        let recorded = Recorded::new();
+        let stat = ("stat", "10 0 80 3 20 0 160 4 0 5 6\n");
+        let looked = |name: &str, files: &[(&str, &str)]| {
+            let device = recorded.add(&format!("virtual/{name}"), &format!("1:{}", name.len()), files);
+            look(&file, &device, 8 << 20, &mut |_, _| panic!("it is read")).expect("readable")
+        };
+        assert_eq!(looked("a", &[stat, ("queue/iostats", "1\n")]), Found::Uncounted);
+        assert_eq!(looked("bb", &[stat, ("queue/iostats", "0\n")]), Found::Uncounted);
+        assert_eq!(looked("ccc", &[("queue/iostats", "1\n")]), Found::Uncounted);
+    }
 
     #[test]
     fn the_first_byte_that_is_not_zero_is_found() {
