@@ -102,7 +102,7 @@ fn fio_1382_a_device_below_a_mounted_one() {
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4"), "--destroy-data", "--confirm", "16 MiB"], &[&said]);
 }
 
-/// axboe/fio#1550: nobody asks whether a raw device is meant that holds data.
+/// axboe/fio#1550: fio overwrites a raw device that holds data without asking.
 #[test]
 fn fio_1550_a_device_that_holds_data_is_asked_for() {
     need_disk!("mkfs.ext4");
@@ -133,7 +133,7 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
     holds_no_file_system(&disk);
 }
 
-/// Two disks with the same words on them: whoever names one has not named the other.
+/// Two disks with the same model and size: one `--confirm` names one of them.
 #[test]
 fn each_device_is_named_by_words_of_its_own() {
     need_disk!("mkfs.ext4");
@@ -152,7 +152,7 @@ fn each_device_is_named_by_words_of_its_own() {
     disks.iter().for_each(holds_no_file_system);
 }
 
-/// The question, where somebody can type.
+/// The question on a terminal.
 #[test]
 fn a_person_types_what_is_printed_on_the_device() {
     need_disk!("mkfs.ext4", "script");
@@ -283,7 +283,7 @@ fn a_file_that_a_loop_device_shows_is_no_file_to_write_to() {
         refuses(&disk, 3, &["run", "smoke", "sim:flat", "--json", "-o", name], &["is what loop"]);
         refuses(&disk, 2, &["run", "smoke", &format!("new:ext4@{name}")], &["is not a block device"]);
     }
-    assert_eq!(run(&disk, &["read_8192", "disk"]).status, Some(0), "reading harms nobody");
+    assert_eq!(run(&disk, &["read_8192", "disk"]).status, Some(0), "reading is allowed");
 }
 
 #[test]
@@ -470,7 +470,7 @@ fn the_root_of_all_files_is_asked_about() {
 fn in_a_directory_nothing_outside_a_private_folder_is_touched() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let target = scratch.path().join("target");
-    fs::create_dir(&target).and_then(|()| fs::write(target.join("mine"), "mine")).expect("a file of somebody's");
+    fs::create_dir(&target).and_then(|()| fs::write(target.join("mine"), "mine")).expect("a file that is not ours");
     let mut child = testkit::command(&program())
         .args(["run", "smoke", "--rounds", "100000"])
         .current_dir(&target)

@@ -1,6 +1,5 @@
-//! Devices as a person meets the guard: one that only seems to be blank, one that is shown under two names, one that
-//! another program writes to, one whose name changes while it is looked at. What the guard sees of each is tested one
-//! by one in `crates/kernel/tests/`.
+//! The guard from the command line: devices that only seem blank, that two names show, that another program writes to,
+//! and whose name changes during the check. `crates/kernel/tests/` tests the guard itself.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -68,7 +67,7 @@ fn a_byte_that_no_sample_finds_needs_destroy_data_and_a_named_device_is_not_read
     assert_eq!(ended.status, Some(0), "{}", ended.err);
 }
 
-/// A terabyte without a name, so that all of it must be read. Nobody waits for the end of that.
+/// A file of a terabyte without a name, so that all of it must be read: Ctrl-C ends the reading.
 #[test]
 fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
     need_disk!("mkfs.ext4");
@@ -148,7 +147,7 @@ fn a_device_that_another_program_writes_to_is_refused_with_its_name() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
 }
 
-/// A bind mount of / is /: a question is asked, and nothing tells anybody to unmount it.
+/// A bind mount of / is /: diskperf asks, and no hint says to unmount it.
 #[test]
 fn the_root_under_another_name_is_asked_about_too() {
     need_disk!("unshare", "mount", "mkfs.ext4");
@@ -190,7 +189,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// A name that leads to the one and to the other device: what is looked at is what is written to, or nothing is.
+/// A name that leads to two devices in turn: diskperf writes to the device that it checked, or not at all.
 #[test]
 fn a_link_that_changes_leads_to_what_was_looked_at_or_to_nothing() {
     need_disk!("mkfs.ext4");
@@ -226,7 +225,7 @@ fn a_link_that_changes_leads_to_what_was_looked_at_or_to_nothing() {
     assert!(fs::read(&decoy.file).expect("its bytes") == before, "the decoy was written to");
 }
 
-/// What is on a device that is read only is never in danger, and none of these tests leaves a device attached.
+/// A read-only device needs no leave to be read.
 #[test]
 fn a_device_that_is_only_read_needs_no_leave() {
     need_disk!();

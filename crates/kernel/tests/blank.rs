@@ -116,7 +116,7 @@ fn a_file_without_data_is_not_read_and_one_of_zeros_is() {
     let (disk, _file) = nameless(8 * MIB, &[(2 * MIB, &zeros)]);
     let (outcome, read) = ask(&disk);
     outcome.expect("it is blank");
-    assert_eq!(read, Some(8 * MIB), "nobody can be asked for the holes of a file without a name");
+    assert_eq!(read, Some(8 * MIB), "a file without a name cannot be asked for its holes");
 }
 
 /// Bytes that are only in memory yet: in the page cache of the device, or of its file.
@@ -237,7 +237,7 @@ fn a_device_whose_writes_are_not_counted_is_not_proved_blank() {
     ask(&disk).0.expect("it is blank");
 }
 
-/// A program that writes where reading has been, and is gone before anybody looks for it.
+/// A program that writes behind the reading, and ends before diskperf looks for writers again.
 #[test]
 fn what_is_written_behind_the_reading_is_noticed() {
     need_disk!();

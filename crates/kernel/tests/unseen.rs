@@ -1,5 +1,5 @@
-//! One file under two names: on an overlay, or with a FUSE server, the numbers of a file do not tell which one it is. A
-//! loop device on such a file is never overwritten, and whatever is as large as one may be what it shows.
+//! One file under two names: on an overlay, or with a FUSE server, the inode number does not identify a file. A loop
+//! device on such a file is never overwritten, nor is a device of the same size, which may be the same file.
 //!
 //! The sizes of these disks are those of no other test: a device of the same size, in whichever test, would be refused.
 

@@ -67,7 +67,7 @@ fn a_device_that_another_process_has_open_for_writing_is_refused_with_its_name()
         let looked = inspect(disk.node()).expect("a device");
         let stranger = Stranger::with(redirection, disk.node());
         assert_eq!(reasons(disk.node()), [format!("it is {}", stranger.said())]);
-        // It has come after the look, and whoever names the device does not name the process.
+        // The process came after the inspection, and no leave overrides it.
         for leave in [Leave::None, Leave::Destroy(looked.identity())] {
             let outcome = Cleared::over(&looked, &leave);
             assert!(
