@@ -1,21 +1,22 @@
-//! Test files, several at once: most of them wait for devices longer than they compute.
+//! Test files, several at once, because most of them wait for devices longer than they compute.
 //!
 //! Policy:
-//!   1. who begins is said at once, so that one that hangs is known; what it prints is printed when it has ended, in one
-//!      piece;
-//!   2. all are run, whatever fails.
+//!   1. the name of a job is printed when it begins, so that you know which one hangs; its output is printed in one piece
+//!      when it has ended;
+//!   2. all jobs run, whatever fails;
+//!   3. builds run beside the jobs. The jobs that a build makes are next in the queue.
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::built::TestFile;
 use crate::libtest::Totals;
-use crate::process;
+use crate::process::{self, Ended};
 
 /// A test file that is to be run.
 pub struct Job {
@@ -31,6 +32,8 @@ pub struct Done {
     pub name: String,
     /// How long it took.
     pub took: Duration,
+    /// Its CPU time in seconds, if the kernel told it.
+    pub cpu_s: Option<f64>,
     /// All it printed.
     pub output: String,
     /// What its tests did.
@@ -39,25 +42,79 @@ pub struct Done {
     pub failure: Option<String>,
 }
 
-/// Runs so many at once, in this order, and hands over each that has ended.
-pub fn run(jobs: Vec<Job>, at_once: usize, ended: impl FnMut(Done)) {
+/// Work beside the queue that makes more of what is in it.
+pub type Build<'a, T> = Box<dyn FnOnce() -> Vec<T> + Send + 'a>;
+
+/// Runs N jobs at once, in this order, and hands over each that has ended.
+pub fn run(jobs: Vec<Job>, builds: Vec<Build<Job>>, at_once: usize, ended: impl FnMut(Done)) {
     let work = |job: Job| {
         println!("   {} begins", job.name);
         job.run()
     };
-    side_by_side(jobs, at_once, work, ended);
+    side_by_side(jobs, builds, at_once, work, ended);
+}
+
+/// What is still to be done.
+struct Queue<T> {
+    /// What is ready, and how many builds are not.
+    state: Mutex<(VecDeque<T>, usize)>,
+    changed: Condvar,
+}
+
+impl<T> Queue<T> {
+    fn state(&self) -> MutexGuard<'_, (VecDeque<T>, usize)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next one; waits for builds if there is none yet.
+    fn next(&self) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            match (state.0.pop_front(), state.1) {
+                (None, 1..) => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                (next, _) => return next,
+            }
+        }
+    }
+
+    fn add_first(&self, more: Vec<T>) {
+        let mut state = self.state();
+        more.into_iter().rev().for_each(|one| state.0.push_front(one));
+    }
+}
+
+/// A build that has not ended; it ends also if it panics, so that nothing waits for it in vain.
+struct Building<'a, T>(&'a Queue<T>);
+
+impl<T> Drop for Building<'_, T> {
+    fn drop(&mut self) {
+        self.0.state().1 -= 1;
+        self.0.changed.notify_all();
+    }
 }
 
 /// Does the same work on each of these, N at once and in this order, and hands over each result.
-pub fn side_by_side<T: Send, R: Send>(all: Vec<T>, at_once: usize, work: impl Fn(T) -> R + Sync, ended: impl FnMut(R)) {
-    let queue = Mutex::new(VecDeque::from(all));
+pub fn side_by_side<T: Send, R: Send>(
+    all: Vec<T>,
+    builds: Vec<Build<T>>,
+    at_once: usize,
+    work: impl Fn(T) -> R + Sync,
+    ended: impl FnMut(R),
+) {
+    let queue = Queue { state: Mutex::new((all.into(), builds.len())), changed: Condvar::new() };
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..at_once {
-            let (queue, sender, work) = (&queue, sender.clone(), &work);
+        let queue = &queue;
+        for build in builds {
             scope.spawn(move || {
-                let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                while let Some(one) = next() {
+                let _building = Building(queue);
+                queue.add_first(build());
+            });
+        }
+        for _ in 0..at_once {
+            let (sender, work) = (sender.clone(), &work);
+            scope.spawn(move || {
+                while let Some(one) = queue.next() {
                     // The receiver listens until all have ended.
                     let _ = sender.send(work(one));
                 }
@@ -78,14 +135,14 @@ impl Job {
 
     fn run(mut self) -> Done {
         let began = Instant::now();
-        let (output, failure) = match process::all_of(&mut self.command) {
-            Ok((status, output)) if status.success() => (output, None),
-            Ok((status, output)) => (output, Some(format!("its tests failed: {status}"))),
-            Err(message) => (String::new(), Some(message)),
+        let (output, cpu_s, failure) = match process::all_of(&mut self.command) {
+            Ok(Ended { status, output, cpu_s }) if status.success() => (output, cpu_s, None),
+            Ok(Ended { status, output, cpu_s }) => (output, cpu_s, Some(format!("its tests failed: {status}"))),
+            Err(message) => (String::new(), None, Some(message)),
         };
         let mut totals = Totals::default();
         output.lines().for_each(|line| totals.add_line(line));
-        Done { name: self.name, took: began.elapsed(), output, totals, failure }
+        Done { name: self.name, took: began.elapsed(), cpu_s, output, totals, failure }
     }
 }
 
@@ -111,7 +168,7 @@ mod tests {
             job("three", &line(3)),
         ];
         let mut done = Vec::new();
-        run(jobs, 2, |one| done.push(one));
+        run(jobs, Vec::new(), 2, |one| done.push(one));
         done.sort_by(|a, b| a.name.cmp(&b.name));
         let of = |name: &str| done.iter().find(|one| one.name == name).expect("it was run");
         assert_eq!(done.len(), 4);
@@ -133,7 +190,20 @@ mod tests {
             )
         };
         let mut failures = 0;
-        run(vec![wait("a", "b"), wait("b", "a")], 2, |done| failures += u32::from(done.failure.is_some()));
+        run(vec![wait("a", "b"), wait("b", "a")], Vec::new(), 2, |done| failures += u32::from(done.failure.is_some()));
         assert_eq!(failures, 0);
+    }
+
+    #[test]
+    fn jobs_of_a_build_run_and_a_build_that_panics_is_not_waited_for() {
+        let more: Build<u32> = Box::new(|| vec![3, 4]);
+        let broken: Build<u32> = Box::new(|| panic!("a mistake"));
+        let mut done = Vec::new();
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            side_by_side(vec![1, 2], vec![more, broken], 2, |number| number * 10, |number| done.push(number));
+        }));
+        assert!(outcome.is_err(), "the panic of a build is not swallowed");
+        done.sort_unstable();
+        assert_eq!(done, [10, 20, 30, 40]);
     }
 }

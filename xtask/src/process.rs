@@ -1,9 +1,12 @@
 //! Running other programs. What goes wrong is a sentence for a person: no task can do anything about it.
 
 use std::env;
+use std::fs;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions};
 
 /// The root of the workspace.
 pub fn root() -> PathBuf {
@@ -54,17 +57,50 @@ pub fn is_timeout(status: ExitStatus) -> bool {
     matches!(status.code(), Some(124 | 137))
 }
 
-/// Runs it to its end and gives back how it ended and all it wrote. It writes to a file: a child of its own that it has
-/// left behind is not waited for.
-pub fn all_of(command: &mut Command) -> Result<(ExitStatus, String), String> {
+/// How a command ended.
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// All it wrote, to both streams.
+    pub output: String,
+    /// CPU time of it and its children, in seconds; none if the kernel does not tell.
+    pub cpu_s: Option<f64>,
+}
+
+/// Runs a command to its end. It writes to a file, so that a child that outlives it is not waited for.
+pub fn all_of(command: &mut Command) -> Result<Ended, String> {
     let failed = |error| format!("no file for what it prints: {error}");
     let mut file = tempfile::tempfile().map_err(failed)?;
     let [out, err] = [file.try_clone().map_err(failed)?, file.try_clone().map_err(failed)?];
-    let status = command.stdin(Stdio::null()).stdout(out).stderr(err).status();
-    let status = status.map_err(|error| cannot_run(command, &error))?;
+    let child = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
+    let mut child = child.map_err(|error| cannot_run(command, &error))?;
+    let cpu_s = cpu_at_the_end(&child);
+    let status = child.wait().map_err(|error| cannot_run(command, &error))?;
     let mut text = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(failed)?;
-    Ok((status, String::from_utf8_lossy(&text).into_owned()))
+    Ok(Ended { status, output: String::from_utf8_lossy(&text).into_owned(), cpu_s })
+}
+
+/// Waits for the end of a child without reaping it, because /proc shows its CPU time until then.
+fn cpu_at_the_end(child: &Child) -> Option<f64> {
+    let process = Pid::from_child(child);
+    loop {
+        match rustix::process::waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+            Ok(_) => break,
+        }
+    }
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    Some(ticks(&stat)? as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Ticks of a process and of its reaped children: fields 14 to 17 of /proc/PID/stat (proc_pid_stat(5)), after the name in
+/// parentheses.
+fn ticks(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks = fields.split_whitespace().skip(11).take(4).map(|field| field.parse::<u64>().ok());
+    ticks.collect::<Option<Vec<u64>>>().map(|ticks| ticks.iter().sum())
 }
 
 fn cannot_run(command: &Command, error: &std::io::Error) -> String {
@@ -77,4 +113,20 @@ pub fn shown(command: &Command) -> String {
     let name = program.file_name().unwrap_or(program.as_os_str());
     let words = std::iter::once(name).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_includes_reaped_children() {
+        assert_eq!(ticks("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 9 9"), Some(127));
+        assert_eq!(ticks("7 (a"), None);
+        let mut command = Command::new("sh");
+        command.args(["-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'; echo ended"]);
+        let ended = all_of(&mut command).expect("it runs");
+        assert_eq!((ended.status.success(), ended.output.as_str()), (true, "ended\n"));
+        assert!(ended.cpu_s.is_some_and(|seconds| seconds > 0.0), "{:?}", ended.cpu_s);
+    }
 }

@@ -17,7 +17,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
 
 use clap::Args;
@@ -156,14 +155,16 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
             let (file, results) = (case.shown(), known(&results));
             arguments.wants(case.name()) && (!results.has(run, &file) || !results.to_run_again(run, &file).is_empty())
         };
-        let (alone, beside): (Vec<Case>, Vec<Case>) = ours.chain(others).filter(is_left).partition(Case::is_alone);
+        let (alone, mut beside): (Vec<Case>, Vec<Case>) = ours.chain(others).filter(is_left).partition(Case::is_alone);
+        test::longest_first(&mut beside, Case::name);
         // 2
-        let at_once = thread::available_parallelism().map_or(1, usize::from);
-        for (cases, at_once) in [(beside, at_once), (alone, 1)] {
+        for (cases, at_once) in [(beside, test::at_once()), (alone, 1)] {
             let mut kept = Ok(());
             let scratch = scratch()?;
             let work = |case: Case| perform(&case, run, scratch.path(), &results);
-            jobs::side_by_side(cases, at_once, work, |done| kept = std::mem::replace(&mut kept, Ok(())).and(done));
+            jobs::side_by_side(cases, Vec::new(), at_once, work, |done| {
+                kept = std::mem::replace(&mut kept, Ok(())).and(done)
+            });
             kept?;
         }
     }
@@ -212,7 +213,7 @@ fn perform(case: &Case, run: u32, scratch: &Path, results: &Mutex<Results>) -> R
 fn perform_first(case: &Case, run: u32, scratch: &Path) -> Result<Vec<Tested>, String> {
     let file = case.shown();
     let (mut command, skips) = case.command(run, scratch, process::LONGEST);
-    let (status, output) = process::all_of(&mut command)?;
+    let process::Ended { status, output, .. } = process::all_of(&mut command)?;
     let outcomes = Outcomes::of(&output, status.success());
     let skipped = skips::parse(&skips::read(&skips)?);
     let name = |test: &str| format!("{}{test}", case.prefix());
@@ -246,7 +247,7 @@ fn perform_again(case: &Case, run: u32, scratch: &Path, failure: Tested) -> Resu
         if let Some(filter) = filter {
             command.args(["--exact", filter]);
         }
-        failed_again += u32::from(!process::all_of(&mut command)?.0.success());
+        failed_again += u32::from(!process::all_of(&mut command)?.status.success());
     }
     Ok(Tested { kind: Kind::Failed { failed_again, of: AGAIN, timed_out, within_s, output }, ..failure })
 }

@@ -2,13 +2,16 @@
 //! to the first that fails.
 //!
 //! Policy of the tests:
-//!   1. as many test files at once as there are processors, for they wait more than they compute; beside them is built
-//!      what later steps need;
+//!   1. two test files at once for each processor, because they wait more than they compute; the longest begin first. The
+//!      two optimised builds run beside them, and their tests as soon as they are built;
 //!   2. those that the rest would disturb, or that would disturb the rest, run afterwards, each alone;
 //!   3. all are run, whatever fails.
 
+use std::cmp::Reverse;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::built::{self, Built, TestFile};
 use crate::dist::Made;
-use crate::jobs::{self, Done, Job};
+use crate::jobs::{self, Build, Done, Job};
 use crate::libtest::Totals;
 use crate::skips::{self, Scope, Skips};
 use crate::unprivileged::Repetition;
@@ -26,7 +29,7 @@ use crate::{dist, packages, process, tidy};
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 7] = [
     ("packages", |_| packages::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
     ("clippy", |_| {
@@ -37,7 +40,6 @@ const STEPS: [Step; 8] = [
     ("tidy", tidy),
     ("tests, built", build),
     ("tests", tests),
-    ("tests of what was built beside them", of_what_was_built_beside),
 ];
 
 /// Tests that need the machine for themselves (2), and why: they change what all have, or look at what all use. To
@@ -46,6 +48,21 @@ const ALONE: [(&str, &str); 3] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
+];
+
+/// Test files that take longest, which begin first (1): one that begins last keeps one processor busy and leaves the others
+/// idle. The order is that of the list at the end of `cargo xtask test`.
+const LONGEST: [&str; 10] = [
+    "security",
+    "calibration",
+    "cli_limits",
+    "resume_device",
+    "kills",
+    "cli_store",
+    "cli",
+    "law",
+    "slow_disk",
+    "cli_io",
 ];
 
 /// The test file that counts instructions, which only the release build does.
@@ -60,8 +77,7 @@ const SLOWEST: usize = 10;
 /// Runs them, and says what came out.
 pub fn run() -> Result<(), String> {
     let scratch = TempDir::with_prefix("diskperf-xtask-").map_err(|error| format!("no temporary folder: {error}"))?;
-    let mut results =
-        Results { scratch, built: None, later: None, totals: Totals::default(), runs: Vec::new(), took: Vec::new() };
+    let mut results = Results { scratch, built: None, totals: Totals::default(), runs: Vec::new(), took: Vec::new() };
     let began = Instant::now();
     let mut failure = None;
     for (heading, step) in STEPS {
@@ -83,19 +99,9 @@ struct Results {
     scratch: TempDir,
     /// All tests, once they are built.
     built: Option<Built>,
-    /// What was built beside them.
-    later: Option<Later>,
     totals: Totals,
     runs: Vec<(Scope, Skips)>,
-    took: Vec<(Duration, String)>,
-}
-
-/// What is built while tests run.
-struct Later {
-    /// The tests that count instructions, in the release build.
-    instructions: Vec<TestFile>,
-    /// What is handed out, where it can be made.
-    made: Option<Made>,
+    took: Vec<(Duration, Option<f64>, String)>,
 }
 
 impl Results {
@@ -105,24 +111,24 @@ impl Results {
         tests.map(|test| Job::of(test, skips)).collect()
     }
 
-    /// Runs so many at once; fails where one does.
-    fn run(&mut self, jobs: Vec<Job>, at_once: usize) -> Result<(), String> {
+    /// Runs N jobs at once, and those that builds make; fails if one does.
+    fn run(&mut self, jobs: Vec<Job>, builds: Vec<Build<Job>>, at_once: usize) -> Result<(), String> {
         let mut failed = Vec::new();
-        jobs::run(jobs, at_once, |Done { name, took, output, totals, failure }| {
-            println!("\n-- {name}: {:.1} s\n{output}", took.as_secs_f64());
+        jobs::run(jobs, builds, at_once, |Done { name, took, cpu_s, output, totals, failure }| {
+            println!("\n-- {name}: {}\n{output}", times(took, cpu_s));
             self.totals.passed += totals.passed;
             self.totals.failed += totals.failed;
             if let Some(message) = failure {
                 failed.push(format!("{name}: {message}"));
             }
-            self.took.push((took, name));
+            self.took.push((took, cpu_s, name));
         });
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     }
 
-    /// A new file for the skips of a run.
-    fn skips(&self) -> PathBuf {
-        self.scratch.path().join(format!("skips-{}", self.runs.len()))
+    /// The file for the skips of these tests.
+    fn skips(&self, tests: &str) -> PathBuf {
+        self.scratch.path().join(format!("skips-{tests}"))
     }
 
     /// Counts the skips of what has run: a test that skipped itself has not passed.
@@ -140,9 +146,9 @@ impl Results {
 
     /// Prints what took longest, skips, failure and the last line. A step that failed without a failed test counts as one.
     fn summarise(mut self, failure: Option<String>, all_must_run: bool) -> Result<(), String> {
-        self.took.sort_unstable_by(|a, b| b.cmp(a));
-        for (took, name) in self.took.iter().take(SLOWEST) {
-            println!("{:>6.1} s  {name}", took.as_secs_f64());
+        self.took.sort_unstable_by_key(|(took, ..)| Reverse(*took));
+        for (took, cpu_s, name) in self.took.iter().take(SLOWEST) {
+            println!("{:>24}  {name}", times(*took, *cpu_s));
         }
         let skips = skips::never_run(&self.runs);
         for (test, reason) in &skips {
@@ -176,37 +182,83 @@ fn tidy(results: &mut Results) -> Result<(), String> {
 }
 
 fn build(results: &mut Results) -> Result<(), String> {
-    results.built = Some(built::tests(&["--workspace"])?);
-    Ok(())
+    let built = built::tests(&["--workspace"])?;
+    let listed = ALONE.iter().map(|(name, _)| *name).chain(LONGEST).chain([INSTRUCTIONS, DIST]);
+    let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
+    results.built = Some(built);
+    if unknown.is_empty() { Ok(()) } else { Err(format!("no test file is called {}", unknown.join(" or "))) }
 }
 
 fn tests(results: &mut Results) -> Result<(), String> {
-    let at_once = thread::available_parallelism().map_or(1, usize::from);
-    let path = results.skips();
     let repetition = without_rights(results)?;
-    let mut jobs = results.jobs(&path, |test| !is_alone(test));
+    let [all, optimised, dist] = ["all", INSTRUCTIONS, DIST].map(|tests| results.skips(tests));
+    let mut jobs = results.jobs(&all, |test| !is_alone(test));
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
+    longest_first(&mut jobs, |job| &job.name);
+    // Their tests skip themselves in the build for tests: a test of what could not be built counts as skipped.
+    let of_dist = results.jobs(&dist, |test| test.name == DIST);
+    let (failed, dist_was_made) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let builds: Vec<Build<Job>> = vec![
+        Box::new(|| {
+            jobs_of(&failed, || Ok(build_instructions()?.iter().map(|test| Job::of(test, &optimised)).collect()))
+        }),
+        Box::new(|| jobs_of(&failed, || jobs_of_dist(of_dist, &dist_was_made))),
+    ];
     // 1
-    let (instructions, made, beside) = thread::scope(|scope| {
-        // Each for itself: either compiles our crates one after the other.
-        let instructions = scope.spawn(|| in_the_gaps(build_instructions));
-        let made = scope.spawn(|| in_the_gaps(make_dist));
-        let beside = results.run(jobs, at_once);
-        (instructions.join(), made.join(), beside)
-    });
+    let beside = results.run(jobs, builds, at_once());
     // 2
-    let alone = results.run(results.jobs(&path, is_alone), 1);
-    let skipped = results.skipped_in(Scope::Everything, &path);
+    let alone = results.run(results.jobs(&all, is_alone), Vec::new(), 1);
+    let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
+    skipped.push(results.skipped_in(Scope::Files(vec![INSTRUCTIONS.to_owned()]), &optimised));
+    if dist_was_made.into_inner() {
+        skipped.push(results.skipped_in(Scope::Files(vec![DIST.to_owned()]), &dist));
+    }
     if let Some(repetition) = repetition {
         results.skipped(Scope::Files(repetition.files()), &repetition.skips()?);
     }
     // 3
-    let instructions = instructions.unwrap_or_else(|_| Err("the release build could not be made".to_owned()));
-    let made = made.unwrap_or_else(|_| Err("what is handed out could not be made".to_owned()));
-    let later = instructions.and_then(|instructions| Ok(Later { instructions, made: made? }));
-    let later = later.map(|later| results.later = Some(later));
-    let failed: Vec<String> = [beside, alone, later, skipped].into_iter().filter_map(Result::err).collect();
+    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.extend([beside, alone].into_iter().chain(skipped).filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+}
+
+/// The jobs that a build makes in the gaps; none if it fails, and then the reason is added to the list.
+fn jobs_of(failed: &Mutex<Vec<String>>, build: impl FnOnce() -> Result<Vec<Job>, String>) -> Vec<Job> {
+    in_the_gaps(build).unwrap_or_else(|message| {
+        failed.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        Vec::new()
+    })
+}
+
+/// Makes the program that is handed out, and the jobs that test it.
+fn jobs_of_dist(mut jobs: Vec<Job>, was_made: &AtomicBool) -> Result<Vec<Job>, String> {
+    let Some(made) = make_dist()? else { return Ok(Vec::new()) };
+    let folder = made.program.parent().expect("a folder");
+    jobs.iter_mut().for_each(|job| {
+        job.command.env(testkit::DIST, folder);
+    });
+    was_made.store(true, Ordering::Relaxed);
+    Ok(jobs)
+}
+
+/// How many test files run at once (1).
+pub fn at_once() -> usize {
+    2 * thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Moves the longest test files to the front (1), by the names that are shown: `kernel::images`, `cli without rights`.
+pub fn longest_first<T>(all: &mut [T], name: impl Fn(&T) -> &str) {
+    let place = |one: &T| {
+        let words = name(one).split([':', ' ']);
+        words.filter_map(|word| LONGEST.iter().position(|long| *long == word)).min().unwrap_or(LONGEST.len())
+    };
+    all.sort_by_key(place);
+}
+
+/// Wall clock time and CPU time.
+fn times(took: Duration, cpu_s: Option<f64>) -> String {
+    let cpu = cpu_s.map(|seconds| format!(", CPU {seconds:.1} s")).unwrap_or_default();
+    format!("{:.1} s{cpu}", took.as_secs_f64())
 }
 
 /// Whether a test file needs the machine for itself (2).
@@ -230,13 +282,14 @@ fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
 
 /// Does this so that what it starts computes only when nobody else wants to: tests that take part of their time from a
 /// clock are not to wait for a compiler.
-fn in_the_gaps<T>(work: fn() -> T) -> T {
+fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
     // Of this thread, and the highest number there is. Where it is refused, the builds are in the way a little more.
     let _ = rustix::process::nice(19);
     work()
 }
 
-/// The program in release, and the tests that count its instructions.
+/// The program in release, and the tests that count its instructions. Both calls have the same features, so that the second
+/// finds what the first has compiled.
 pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
@@ -254,21 +307,18 @@ pub fn make_dist() -> Result<Option<Made>, String> {
     }
 }
 
-/// Its tests skip themselves above, where there is none yet: what was not run here was not run at all.
-fn of_what_was_built_beside(results: &mut Results) -> Result<(), String> {
-    let Some(Later { instructions, made }) = results.later.take() else { return Ok(()) };
-    let path = results.skips();
-    let mut jobs: Vec<Job> = instructions.iter().map(|test| Job::of(test, &path)).collect();
-    let mut scope = vec![INSTRUCTIONS.to_owned()];
-    if let Some(made) = made {
-        let folder = made.program.parent().expect("it lies in a folder");
-        let mut of_dist = results.jobs(&path, |test| test.name == DIST);
-        of_dist.iter_mut().for_each(|job| {
-            job.command.env(testkit::DIST, folder);
-        });
-        jobs.extend(of_dist);
-        scope.push(DIST.to_owned());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_test_files_begin_first_with_and_without_rights() {
+        let mut names =
+            ["kernel::images", "cli_io without rights", "diskperf::security", "calibration (bin calibration)"];
+        longest_first(&mut names, |name| name);
+        assert_eq!(
+            names,
+            ["diskperf::security", "calibration (bin calibration)", "cli_io without rights", "kernel::images"]
+        );
     }
-    let outcome = results.run(jobs, 2);
-    results.skipped_in(Scope::Files(scope), &path).and(outcome)
 }
