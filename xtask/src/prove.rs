@@ -6,7 +6,9 @@
 //!   2. what came out is kept under `target/prove` with the commit it was measured at, and is not measured
 //!      again until the code changes or `--again` asks for it: an interrupted proof goes on where it ended; names
 //!      ask for some experiments only;
-//!   3. the table says for each figure what was asked, what was measured, and by which command.
+//!   3. the table says for each figure what was asked, what was measured, and by which command;
+//!   4. an experiment that this machine cannot do gives its reason instead of figures. It is in the table as n.m., neither
+//!      reached nor missed, and is tried again the next time.
 
 mod comparisons;
 mod depth;
@@ -227,7 +229,7 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     let commit = commit()?;
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let mut rows = Vec::new();
-    let (mut missed, mut asked) = (0, 0);
+    let (mut missed, mut asked, mut not_measured) = (0, 0, 0);
     for experiment in chosen {
         let lines = match kept(experiment, &commit).filter(|_| !again) {
             Some(kept) => {
@@ -236,6 +238,12 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
             }
             None => measure(experiment, &commit, again)?,
         };
+        // 4
+        if let Some(reason) = reason(&lines) {
+            not_measured += experiment.figures;
+            rows.push(format!("| {} | {} figures | n.m.: {reason} | n.m. | |", experiment.name, experiment.figures));
+            continue;
+        }
         let figures: Vec<Figure> = lines.iter().filter_map(experiment.judge).collect();
         asked += experiment.figures.max(figures.len());
         if figures.len() != experiment.figures {
@@ -249,13 +257,21 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
         }
     }
     let table = format!(
-        "measured at {commit}: {} of {asked} figures are reached\n\n| what | asked | measured | | command |\n| --- | --- | --- | --- | --- |\n{}\n",
+        "measured at {commit}: {} of {asked} figures are reached, {not_measured} could not be measured here\n\n| what | asked | measured | | command |\n| --- | --- | --- | --- | --- |\n{}\n",
         asked.saturating_sub(missed),
         rows.join("\n")
     );
     println!("\n{table}");
     write(&folder()?.join("table.md"), &table)?;
     if missed == 0 { Ok(()) } else { Err(format!("{missed} figures are not reached")) }
+}
+
+/// The key by which an experiment says why it could not be done here (4).
+pub const NOT_MEASURED: &str = "not_measured";
+
+/// Why an experiment could not be done here, if it could not.
+fn reason(lines: &[Value]) -> Option<&str> {
+    lines.iter().find_map(|line| line[NOT_MEASURED].as_str())
 }
 
 /// The experiments of these names; all, if no name is given. `steady-tests` stands for all that begin so.
@@ -302,7 +318,7 @@ fn json_in(line: &str) -> Option<Value> {
 fn kept(experiment: &Experiment, commit: &str) -> Option<Kept> {
     let text = fs::read_to_string(path(experiment).ok()?).ok()?;
     let kept: Kept = serde_json::from_str(&text).ok()?;
-    (kept.commit == commit && !commit.ends_with(CHANGED)).then_some(kept)
+    (kept.commit == commit && !commit.ends_with(CHANGED) && reason(&kept.lines).is_none()).then_some(kept)
 }
 
 /// What is added to the name of a commit where the tree differs from it.
@@ -341,5 +357,12 @@ mod tests {
         assert_eq!((count("steady-tests"), count("steady-tests-busy"), count("steady"), count("law")), (4, 1, 4, 1));
         assert_eq!((count("steady-tests-"), count("la"), count("no-such")), (0, 0, 0));
         assert_eq!(chosen(&[]).map(|all| all.len()), Ok(EXPERIMENTS.len()));
+    }
+
+    #[test]
+    fn an_experiment_that_cannot_be_done_gives_its_reason() {
+        let lines = [json_in("{\"steady_tests\": \"slow-disk\", \"not_measured\": \"no blkio\"}").expect("JSON")];
+        assert_eq!(reason(&lines), Some("no blkio"));
+        assert_eq!(reason(&[json_in("{\"race\": \"device node\"}").expect("JSON")]), None);
     }
 }

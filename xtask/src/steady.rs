@@ -7,7 +7,8 @@
 //!   3. a test that failed runs 20 more times in the same condition; if it took too long, with a tenth of the time;
 //!   4. the results of a test file are durable when it has ended, and those of a failure that ran again after that: after a
 //!      kill, the next call goes on with the first of them that is missing, if the commit is still the same;
-//!   5. standard output has one line of JSON per run. A failed test is a result, not a failure of this task.
+//!   5. standard output has one line of JSON per run. A failed test is a result, not a failure of this task;
+//!   6. if the condition cannot be made here, the only line has the reason: nothing was measured.
 
 mod condition;
 mod outcomes;
@@ -20,6 +21,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::Args;
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::built::{self, Built, TestFile};
@@ -66,6 +68,11 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
 
 /// 1. Builds, makes the condition, and has this program run inside it.
 fn surround(arguments: &Arguments) -> Result<(), String> {
+    // 6
+    if let Some(reason) = arguments.condition.impossible() {
+        println!("{}", json!({ "steady_tests": arguments.condition.to_string(), prove::NOT_MEASURED: reason }));
+        return Ok(());
+    }
     built::tests(&["--workspace"])?;
     let mut release = None;
     if arguments.wants(test::INSTRUCTIONS) {

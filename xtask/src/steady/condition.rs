@@ -32,6 +32,34 @@ impl fmt::Display for Condition {
     }
 }
 
+impl Condition {
+    /// Why it cannot be made here, if it cannot.
+    pub fn impossible(self) -> Option<String> {
+        match self {
+            Condition::SlowDisk => testkit::disk::impossible(&["mkfs.ext4", "mount", "unshare"])
+                .or_else(|| no_limits(Path::new(BLKIO)))
+                .map(|reason| format!("there can be no slow disk: {reason}")),
+            _ => None,
+        }
+    }
+}
+
+/// The folder of the controller that limits disks, in control groups of version 1.
+const BLKIO: &str = "/sys/fs/cgroup/blkio";
+
+/// Why the controller cannot limit a disk, if it cannot: distributions mount version 2 since about 2020.
+fn no_limits(controller: &Path) -> Option<String> {
+    let file = controller.join("blkio.throttle.read_bps_device");
+    let reason = || {
+        format!(
+            "control groups of version 1 limit it, and there is no {}; boot with systemd.unified_cgroup_hierarchy=0 on the \
+             kernel's command line",
+            file.display()
+        )
+    };
+    (!file.exists()).then(reason)
+}
+
 /// Bytes per second of the slow disk, and operations: those of a cheap virtual disk. A choice.
 const SLOW: [(&str, u64); 2] = [("bps", 20 << 20), ("iops", 500)];
 
@@ -70,18 +98,7 @@ impl Surroundings {
     /// reads, direct writes and what a sync writes, but not for what kernel threads write by themselves. Version 2 is not
     /// supported.
     fn slow_disk(&mut self, folder: &Path) -> Result<(), String> {
-        if let Some(reason) = testkit::disk::impossible(&["mkfs.ext4", "mount", "unshare"]) {
-            return Err(format!("there can be no slow disk: {reason}"));
-        }
         let failed = |error| format!("there can be no slow disk: {error}");
-        let limits = Path::new("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device");
-        if !limits.exists() {
-            return Err(format!(
-                "there can be no slow disk: control groups of version 1 limit it, and there is no {}; boot with \
-                 systemd.unified_cgroup_hierarchy=0 on the kernel's command line",
-                limits.display()
-            ));
-        }
         let (image, point) = (folder.join("steady-tests.disk"), folder.join("steady-tests.mount"));
         fs::create_dir_all(&point).map_err(failed)?;
         // Its tests may go on after a kill of the program that started them.
@@ -194,6 +211,23 @@ impl Drop for Spinners {
         for thread in self.threads.drain(..) {
             // It computes nothing that could go wrong.
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_slow_disk_needs_control_groups_of_version_1() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let reason = no_limits(folder.path()).expect("a reason");
+        assert!(reason.contains("version 1") && reason.contains("blkio.throttle.read_bps_device"), "{reason}");
+        fs::write(folder.path().join("blkio.throttle.read_bps_device"), "").expect("a file");
+        assert_eq!(no_limits(folder.path()), None);
+        for condition in [Condition::Quiet, Condition::Busy, Condition::OneProcessor] {
+            assert_eq!(condition.impossible(), None);
         }
     }
 }
