@@ -15,6 +15,7 @@ mod depth;
 mod figures;
 mod fio;
 mod law;
+mod races;
 mod steady;
 mod throttled;
 
@@ -54,7 +55,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 26] = [
+const EXPERIMENTS: [Experiment; 27] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -216,6 +217,7 @@ const EXPERIMENTS: [Experiment; 26] = [
         figures: 15,
         judge: figures::fuzzed,
     },
+    races::EXPERIMENT,
     steady::QUIET,
     steady::BUSY,
     steady::ONE_PROCESSOR,
