@@ -1,7 +1,10 @@
 //! The document that a command printed.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use jsonschema::Validator;
 use serde_json::Value;
 use testkit::Ended;
 
@@ -17,11 +20,20 @@ pub fn document(ended: &Ended) -> Value {
         Some("diskperf-history/1") => "history",
         _ => "run",
     };
-    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    let schema = testkit::run(&program, Path::new("/"), &["schema", kind]).out;
-    let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
-    let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    let problems: Vec<String> = validator(kind).iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{problems:?}");
     document
+}
+
+/// The schema of a kind. Asked for once in each test file, because an unoptimised build takes long to compile it.
+fn validator(kind: &'static str) -> Arc<Validator> {
+    static KNOWN: Mutex<BTreeMap<&str, Arc<Validator>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let compile = || {
+        let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+        let schema = testkit::run(&program, Path::new("/"), &["schema", kind]).out;
+        let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
+        Arc::new(jsonschema::validator_for(&schema).expect("the schema is a JSON Schema"))
+    };
+    Arc::clone(known.entry(kind).or_insert_with(compile))
 }
