@@ -1,5 +1,5 @@
-//! The command-line tests once more, as a user without any right: what works for root proves little about
-//! the person who has none, but for what only computes.
+//! The command-line tests once more, as a user without any right: what works for root proves little about a user who has
+//! none. Tests that only compute skip themselves there (`testkit::computes`).
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -15,12 +15,9 @@ use crate::{process, skips};
 /// A user and a group that own nothing. A guess: any number that the system has not given away would do.
 const NOBODY: u32 = 54321;
 
-/// What has no use for a right: it computes and prints.
-const COMPUTED: [&str; 2] = ["cli_machines", "cli_paper"];
-
 /// Test files of the crate `diskperf` that run the program: `cli` and what begins with `cli_`.
 fn is_command_line(target: &str) -> bool {
-    target == "cli" || (target.starts_with("cli_") && !COMPUTED.contains(&target))
+    target == "cli" || target.starts_with("cli_")
 }
 
 /// The command-line tests, prepared for another user. The folder they are in is removed with this, whatever happens.
@@ -121,6 +118,7 @@ impl Folder {
             .env("HOME", self.home())
             .env("TMPDIR", self.0.path().join("tmp"))
             .env(testkit::PROGRAM, program)
+            .env(testkit::computes::REPEATED, "true")
             .env(testkit::SKIPS, self.skips());
         command
     }
@@ -133,6 +131,6 @@ mod tests {
     #[test]
     fn command_line_tests_are_known_by_their_names() {
         assert!(is_command_line("cli") && is_command_line("cli_json"));
-        assert!(!is_command_line("client") && !is_command_line("instructions") && !is_command_line("cli_paper"));
+        assert!(!is_command_line("client") && !is_command_line("instructions"));
     }
 }

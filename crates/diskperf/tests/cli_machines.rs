@@ -52,6 +52,7 @@ fn refuses_own(text: &str, words: &[&str]) {
 
 #[test]
 fn every_machine_is_listed_and_shown() {
+    testkit::computes!();
     let here = scratch();
     let listed = simulate(here.path(), &[]);
     assert_eq!((listed.status, listed.out.lines().count()), (Some(0), 7), "{}", listed.out);
@@ -70,6 +71,7 @@ fn every_machine_is_listed_and_shown() {
 
 #[test]
 fn what_is_set_is_said_to_be_typed() {
+    testkit::computes!();
     let here = scratch();
     let here = here.path();
     shows(here, &["vax780-sc780", "--parts"], &["rpm 3961 turns/min published", "drive: Fujitsu 2351A (eagle)"]);
@@ -89,6 +91,7 @@ fn what_is_set_is_said_to_be_typed() {
 
 #[test]
 fn a_machine_of_ones_own_is_made_of_parts() {
+    testkit::computes!();
     let folder = scratch();
     let here = folder.path();
     fs::create_dir(here.join("parts")).expect("a folder");
@@ -117,6 +120,7 @@ fn a_machine_of_ones_own_is_made_of_parts() {
 
 #[test]
 fn a_name_that_is_none_brings_those_there_are() {
+    testkit::computes!();
     let here = scratch();
     let here = here.path();
     refuses(here, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "perhaps vax780-sc780"]);
@@ -131,6 +135,7 @@ fn a_name_that_is_none_brings_those_there_are() {
 
 #[test]
 fn what_cannot_be_is_refused_by_field_and_line() {
+    testkit::computes!();
     let here = scratch();
     let here = here.path();
     let set = |setting: &str, words: &[&str]| {
@@ -163,6 +168,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
 /// Every number of every kind of part has a bound, and the refusal names the field.
 #[test]
 fn no_number_is_without_a_bound() {
+    testkit::computes!();
     let here = scratch();
     let mut tried = std::collections::BTreeSet::new();
     for machine in ["vax780-sc780-initial-arbitration", "vax750-uda50"] {
@@ -188,6 +194,7 @@ fn no_number_is_without_a_bound() {
 /// A processor that serves its clock and nothing else would never end.
 #[test]
 fn a_clock_leaves_some_of_the_processor() {
+    testkit::computes!();
     let here = scratch();
     let ticks = ["vax780-sc780", "--parts", "--set", "kernel.clock_rate=10000"];
     refuses(here.path(), &ticks, &["kernel.clock_tick: 200 us is more than 100 us"]);
@@ -203,6 +210,7 @@ fn a_clock_leaves_some_of_the_processor() {
 /// What `mkfs` cannot make either.
 #[test]
 fn a_drive_that_no_file_system_fits_is_refused() {
+    testkit::computes!();
     let here = scratch();
     let set = |settings: &[&str], words: &[&str]| {
         let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
@@ -218,6 +226,7 @@ fn a_drive_that_no_file_system_fits_is_refused() {
 
 #[test]
 fn a_file_is_held_to_units_and_sources() {
+    testkit::computes!();
     let line = |value: &str| own(&format!("heads = {value}"));
     refuses_own(&line("20"), &["mine.toml:7: drive.heads: ", "unit and its source", "write heads = {"]);
     refuses_own(&line("{ value = 20, unit = \"heads\" }"), &["mine.toml:7: drive.heads has no source", "fitted"]);
@@ -252,6 +261,7 @@ fn a_file_is_held_to_units_and_sources() {
 
 #[test]
 fn a_file_that_lacks_something_is_told_what() {
+    testkit::computes!();
     refuses_own("about = \"x\"\n", &["mine.toml:1: ", "controller is missing"]);
     refuses_own(
         "like = \"vax780-sc780\"\n\n[drive]\nname = \"x\"\n",

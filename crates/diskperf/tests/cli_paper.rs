@@ -24,6 +24,7 @@ fn json(arguments: &[&str]) -> Value {
 /// 192 cells stand in the paper, 24 of them n.m. and 6 starred; 93 judge.
 #[test]
 fn every_published_cell_stands_beside_a_simulated_one() {
+    testkit::computes!();
     let document = json(&["paper", "--json"]);
     let cells = document["cells"].as_array().expect("cells");
     let count = |is: fn(&Value) -> bool| cells.iter().filter(|cell| is(cell)).count();
@@ -46,6 +47,7 @@ fn every_published_cell_stands_beside_a_simulated_one() {
 
 #[test]
 fn tables_stand_in_the_papers_layout_and_footnotes() {
+    testkit::computes!();
     let ended = diskperf(&["paper", "T2", "d2"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let words = [
@@ -69,6 +71,7 @@ fn tables_stand_in_the_papers_layout_and_footnotes() {
 /// What is named twice is printed once, and a table of a drive is a document too.
 #[test]
 fn parts_stand_once_and_drives_are_documents() {
+    testkit::computes!();
     let twice = diskperf(&["paper", "d1", "D1", "D2", "d1"]);
     assert_eq!(twice.status, Some(0), "{}", twice.err);
     assert_eq!(twice.out.matches("DEC RA81 Disk Drive Characteristics").count(), 1, "{}", twice.out);
@@ -83,6 +86,7 @@ fn parts_stand_once_and_drives_are_documents() {
 
 #[test]
 fn every_question_is_answered_and_every_claim_judged() {
+    testkit::computes!();
     let document = json(&["paper", "q8", "claims", "--json"]);
     let questions = document["questions"].as_array().expect("questions");
     assert_eq!(questions.len(), 1);
@@ -99,6 +103,7 @@ fn every_question_is_answered_and_every_claim_judged() {
 /// Every controller by both approaches, and what follows of the two that the question is about.
 #[test]
 fn the_controllers_are_ranked_by_both_approaches() {
+    testkit::computes!();
     let document = json(&["paper", "vaxmix", "--phases", "2", "--json"]);
     let all = &document["vaxmix"];
     let cells = all["cells"].as_array().expect("cells");
@@ -129,6 +134,7 @@ fn the_controllers_are_ranked_by_both_approaches() {
 /// As many workers as there are processors share the experiments; that must not show.
 #[test]
 fn one_processor_computes_the_same_figures() {
+    testkit::computes!();
     let all = diskperf(&["paper", "T1", "--json"]);
     let arguments = ["-c", "0", env!("CARGO_BIN_EXE_diskperf"), "paper", "T1", "--json"];
     let one = run(Path::new("taskset"), Path::new("/"), &arguments);

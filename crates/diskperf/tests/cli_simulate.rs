@@ -44,6 +44,7 @@ fn refuses(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn the_table_of_1983_has_two_halves_of_eight_cells() {
+    testkit::computes!();
     let document = json(&["simulate", "vax780-sc780", "--size", "1MiB", "--phases", "3", "--json"]);
     assert_eq!((document["run"]["phases"].as_u64(), document["run"]["rounds"].as_u64()), (Some(3), Some(3)));
     assert_eq!(cells(&document).len(), 16);
@@ -66,6 +67,7 @@ fn the_table_of_1983_has_two_halves_of_eight_cells() {
 
 #[test]
 fn threads_change_nothing() {
+    testkit::computes!();
     let sweep = ["simulate", "vax750-uda50", "--size", "256KiB", "--phases", "2", "--program", "read_8192"];
     let sweep: Vec<&str> = sweep
         .into_iter()
@@ -93,6 +95,7 @@ fn threads_change_nothing() {
 
 #[test]
 fn a_sweep_of_a_thousand_points_is_the_same_on_any_number_of_threads() {
+    testkit::computes!();
     let words =
         ["simulate", "vax780-sc780", "--size", "32KiB", "--phases", "1", "--program", "read_8192", "--drives", "1"];
     let sweep = ["--set", "file_system=8k-1k", "--sweep", "kernel.call=1..1000us", "--threads"];
@@ -108,6 +111,7 @@ fn a_sweep_of_a_thousand_points_is_the_same_on_any_number_of_threads() {
 
 #[test]
 fn a_sweep_is_part_of_every_cells_name() {
+    testkit::computes!();
     let sweep = "file_system.rotational_delay=0..4+2ms";
     let words = ["simulate", "vax780-sc780", "--size", "256KiB", "--phases", "1", "--program", "rewrite_8192"];
     let document = json(&[&words[..], &["--sweep", sweep, "--set", "drive.rpm=3600", "--json"]].concat());
@@ -122,6 +126,7 @@ fn a_sweep_is_part_of_every_cells_name() {
 
 #[test]
 fn what_a_machine_has_not_is_not_measured() {
+    testkit::computes!();
     let document = json(&["simulate", "vax780-sc780", "smoke", "--phases", "1", "--json"]);
     let reason = |program: &str| {
         let cell = cells(&document).iter().find(|cell| cell["program"] == program).expect("a cell");
@@ -136,6 +141,7 @@ fn what_a_machine_has_not_is_not_measured() {
 
 #[test]
 fn what_cannot_be_simulated_is_refused() {
+    testkit::computes!();
     refuses(
         &["simulate", "vax780-sc780", "--drives", "3", "--set", "controller.most_drives=2"],
         &["controller.most_drives=2: ", "3 drives, but the controller takes 1 to 2", "hint: "],
@@ -175,6 +181,7 @@ const ENDLESS: [&str; 10] = [
 
 #[test]
 fn a_simulation_that_would_not_end_is_bounded_and_says_so() {
+    testkit::computes!();
     let ended = diskperf(&[&ENDLESS[..], &["--phases", "3", "--threads", "2", "--json"]].concat());
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("a document");
@@ -210,6 +217,7 @@ fn an_interrupt_ends_a_simulation_that_goes_on() {
 
 #[test]
 fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
+    testkit::computes!();
     let folder = tempfile::tempdir().expect("a scratch folder");
     let draw = |file: &str, drives: &str| {
         let words = ["simulate", "vax780-sc780-inadequate-lead", "--size", "1MiB", "--phases", "1"];
@@ -240,8 +248,9 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
 
 #[test]
 fn a_simulated_machine_is_a_target_like_any_other() {
-    let words = ["run", "classic1983", "--rounds", "2", "--size", "256KiB", "--json"];
-    let two = json(&[&words[..], &["a=sim:vax780-uda50", "b=sim:vax780-uda50"]].concat());
+    testkit::computes!();
+    let targets = ["run", "classic1983", "a=sim:vax780-uda50", "b=sim:vax780-uda50"];
+    let two = json(&[&targets[..], &["--rounds", "2", "--size", "256KiB", "--json"]].concat());
     assert_eq!(cells(&two).len(), 12);
     assert_eq!(cells(&two).iter().filter(|cell| cell["together"] == true).count(), 4);
     // Eight megabytes where nothing is said: the memory that is made small elsewhere is not its own.

@@ -5,6 +5,7 @@
 
 pub mod browser;
 pub mod calls;
+pub mod computes;
 pub mod disk;
 pub mod documents;
 pub mod fuse;
@@ -120,6 +121,11 @@ fn hear_signals() {
 
 /// A program that is to be run, that stores nothing, for the runs of tests are nobody's, and that hears every signal.
 pub fn command(program: &Path) -> Command {
+    computes::check_nothing_unseen();
+    prepared(program)
+}
+
+fn prepared(program: &Path) -> Command {
     static HEARING: Once = Once::new();
     HEARING.call_once(hear_signals);
     let mut command = Command::new(program);
@@ -165,7 +171,8 @@ pub fn copy_of_program(from: &Path, to: &Path) {
 
 /// Runs a program to its end, in a folder, with nothing on its standard input.
 pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
-    let output = command(program)
+    computes::check(&program.to_string_lossy(), arguments);
+    let output = prepared(program)
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())

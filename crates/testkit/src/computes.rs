@@ -1,0 +1,120 @@
+//! Tests whose result does not depend on rights: every program that they start only computes and prints.
+//!
+//! Such a test begins with [`computes!`](crate::computes). `cargo xtask test` runs the tests of the command line once more
+//! without rights, and there it skips itself. The first time it fails if it starts anything that measures.
+
+use std::cell::Cell;
+use std::env;
+
+/// The environment variable that is set if a test runs once more, without rights.
+pub const REPEATED: &str = "DISKPERF_REPEATED";
+
+/// Commands that compute, or print what was measured before.
+const COMPUTE: [&str; 11] =
+    ["compare", "completions", "explain", "export", "help", "history", "import", "man", "paper", "schema", "simulate"];
+
+/// Options with which no command measures.
+const NOTHING_MEASURED: [&str; 3] = ["--dry-run", "--help", "--version"];
+
+thread_local! {
+    static IS_COMPUTING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that the rest of the test around it only computes, and returns from the test if it has run with rights already:
+/// `computes!();` is its first line.
+#[macro_export]
+macro_rules! computes {
+    () => {
+        let Some(_computing) = $crate::computes::Computing::begin() else {
+            return $crate::skip!("it only computes, and has run with rights");
+        };
+    };
+}
+
+/// The rest of a test that only computes.
+#[derive(Debug)]
+pub struct Computing(());
+
+impl Computing {
+    /// Begins it, unless the test runs once more without rights.
+    #[doc(hidden)]
+    pub fn begin() -> Option<Computing> {
+        if env::var_os(REPEATED).is_some() {
+            return None;
+        }
+        IS_COMPUTING.set(true);
+        Some(Computing(()))
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        IS_COMPUTING.set(false);
+    }
+}
+
+/// Fails a test that only computes if it starts something else: a command of diskperf that measures, or another program.
+pub(crate) fn check(program: &str, arguments: &[&str]) {
+    if IS_COMPUTING.get() {
+        let is_allowed = only_computes(program, arguments);
+        assert!(is_allowed, "{program} {arguments:?} does not only compute: remove `computes!()` from this test");
+    }
+}
+
+/// Fails a test that only computes if it starts a program in a way that [`check`] does not see.
+pub(crate) fn check_nothing_unseen() {
+    assert!(!IS_COMPUTING.get(), "start it by `testkit::run`, or remove `computes!()` from this test");
+}
+
+/// Programs that run the one whose path follows their options.
+const PREFIXES: [&str; 2] = ["prlimit", "taskset"];
+
+fn only_computes(program: &str, arguments: &[&str]) -> bool {
+    let is_diskperf = |path: &str| path.rsplit('/').next() == Some("diskperf");
+    let place = arguments.iter().position(|word| is_diskperf(word)).filter(|_| PREFIXES.contains(&program));
+    let words = match place {
+        _ if is_diskperf(program) => arguments,
+        Some(place) => &arguments[place + 1..],
+        None => return false,
+    };
+    let is_simulated = |word: &&str| word.starts_with("sim:") || word.contains("=sim:");
+    words.iter().any(|word| NOTHING_MEASURED.contains(word))
+        || match words {
+            // Targets are before the first option.
+            ["run", _, targets @ ..] => {
+                let mut targets = targets.iter().take_while(|word| !word.starts_with('-')).peekable();
+                targets.peek().is_some() && targets.all(is_simulated)
+            }
+            [command, ..] => COMPUTE.contains(command),
+            [] => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_computes_if_all_that_it_touches_is_simulated() {
+        let computes = |words: &[&str]| only_computes("target/debug/diskperf", words);
+        assert!(computes(&["simulate", "vax780-uda50"]) && computes(&["run", "smoke", ".", "--dry-run"]));
+        assert!(computes(&["run", "smoke", "sim:flat", "--rounds", "1"]) && computes(&["bw", "--help"]));
+        assert!(computes(&["run", "classic1983", "a=sim:flat", "b=sim:flat"]));
+        assert!(!computes(&["run", "smoke", "sim:flat", "."]) && !computes(&["run", "smoke", "--rounds", "1"]));
+        assert!(!computes(&["run", "quick"]) && !computes(&["smallfb", "2", "1KiB"]) && !computes(&[]));
+        assert!(only_computes("prlimit", &["--as=1", "/a/diskperf", "paper"]));
+        assert!(only_computes("taskset", &["-c", "0", "/a/diskperf", "paper"]));
+        assert!(!only_computes("prlimit", &["--as=1", "/a/diskperf", "doctor"]) && !only_computes("sh", &["paper"]));
+    }
+
+    #[test]
+    fn starting_anything_else_fails_the_test_until_it_ends() {
+        let computing = Computing::begin().expect("not repeated");
+        assert!(std::panic::catch_unwind(|| check("diskperf", &["doctor"])).is_err());
+        assert!(std::panic::catch_unwind(check_nothing_unseen).is_err());
+        check("diskperf", &["paper"]);
+        drop(computing);
+        check("diskperf", &["doctor"]);
+        check_nothing_unseen();
+    }
+}
