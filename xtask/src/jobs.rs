@@ -1,8 +1,8 @@
 //! Test files, several at once, because most of them wait for devices longer than they compute.
 //!
 //! Policy:
-//!   1. the name of a job is printed when it begins, so that you know which one hangs; its output is printed in one piece
-//!      when it has ended;
+//!   1. the name of a job is printed when it begins, so that you know which one hangs; its output is printed in one
+//!      piece when it has ended;
 //!   2. all jobs run, whatever fails;
 //!   3. builds run beside the jobs. The jobs that a build makes are next in the queue.
 

@@ -95,8 +95,8 @@ fn cpu_at_the_end(child: &Child) -> Option<f64> {
     Some(ticks(&stat)? as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Ticks of a process and of its reaped children: fields 14 to 17 of /proc/PID/stat (proc_pid_stat(5)), after the name in
-/// parentheses.
+/// Ticks of a process and of its reaped children: fields 14 to 17 of /proc/PID/stat (proc_pid_stat(5)), after the name
+/// in parentheses.
 fn ticks(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(11).take(4).map(|field| field.parse::<u64>().ok());

@@ -7,8 +7,8 @@
 //!      again until the code changes or `--again` asks for it: an interrupted proof goes on where it ended; names
 //!      ask for some experiments only;
 //!   3. the table says for each figure what was asked, what was measured, and by which command;
-//!   4. an experiment that this machine cannot do gives its reason instead of figures. It is in the table as n.m., neither
-//!      reached nor missed, and is tried again the next time.
+//!   4. an experiment that this machine cannot do gives its reason instead of figures. It is in the table as n.m.,
+//!      neither reached nor missed, and is tried again the next time.
 
 mod comparisons;
 mod depth;

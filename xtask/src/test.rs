@@ -2,8 +2,8 @@
 //! to the first that fails.
 //!
 //! Policy of the tests:
-//!   1. two test files at once for each processor, because they wait more than they compute; the longest begin first. The
-//!      two optimised builds run beside them, and their tests as soon as they are built;
+//!   1. two test files at once for each processor, because they wait more than they compute; the longest begin first.
+//!      The two optimised builds run beside them, and their tests as soon as they are built;
 //!   2. those that the rest would disturb, or that would disturb the rest, run afterwards, each alone;
 //!   3. all are run, whatever fails.
 
@@ -50,8 +50,9 @@ const ALONE: [(&str, &str); 3] = [
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
 
-/// Test files that take longest, which begin first (1): one that begins last keeps one processor busy and leaves the others
-/// idle. The order is that of the list at the end of `cargo xtask test`.
+/// Test files that take longest, which begin first (1): one that begins last keeps one processor busy and leaves the
+/// others idle. A guess from runs of single files; the list at the end of
+/// `cargo xtask test` corrects it.
 const LONGEST: [&str; 10] = [
     "security",
     "calibration",
@@ -288,8 +289,8 @@ fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The program in release, and the tests that count its instructions. Both calls have the same features, so that the second
-/// finds what the first has compiled.
+/// The program in release, and the tests that count its instructions. Both calls have the same features, so that the
+/// second finds what the first has compiled.
 pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];

@@ -1,5 +1,5 @@
-//! The command-line tests once more, as a user without any right: what works for root proves little about a user who has
-//! none. Tests that only compute skip themselves there (`testkit::computes`).
+//! The command-line tests once more, as a user without any right: what works for root proves little about a user who
+//! has none. Tests that only compute skip themselves there (`testkit::computes`).
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -59,8 +59,8 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Overwrites `disk` again and again under a name that another thread changes between it and `decoy`. No byte of the decoy
-/// may change.
+/// Overwrites `disk` again and again under a name that another thread changes between it and `decoy`. No byte of the
+/// decoy may change.
 fn race(what: &str, disk: &Disk, decoy: &Disk, name: &Path, other: &Path) {
     let leave = Leave::Destroy(inspect(disk.node()).expect("a device").identity());
     let before = fs::read(&decoy.file).expect("its bytes");

@@ -1,7 +1,7 @@
 //! Tests whose result does not depend on rights: every program that they start only computes and prints.
 //!
-//! Such a test begins with [`computes!`](crate::computes). `cargo xtask test` runs the tests of the command line once more
-//! without rights, and there it skips itself. The first time it fails if it starts anything that measures.
+//! Such a test begins with [`computes!`](crate::computes). `cargo xtask test` runs the tests of the command line once
+//! more without rights, and there it skips itself. The first time it fails if it starts anything that measures.
 
 use std::cell::Cell;
 use std::env;
@@ -53,7 +53,8 @@ impl Drop for Computing {
     }
 }
 
-/// Fails a test that only computes if it starts something else: a command of diskperf that measures, or another program.
+/// Fails a test that only computes if it starts something else: a command of diskperf that measures, or another
+/// program.
 pub(crate) fn check(program: &str, arguments: &[&str]) {
     if IS_COMPUTING.get() {
         let is_allowed = only_computes(program, arguments);

@@ -1,5 +1,5 @@
-//! Whether a name that changes in a tight loop between a target and a decoy ever leads diskperf to the decoy: 2,000 tries each
-//! for a link to a device, a device node and the name of a file.
+//! Whether a name that changes in a tight loop between a target and a decoy ever leads diskperf to the decoy: 2,000
+//! tries each for a link to a device, a device node and the name of a file.
 
 use serde_json::Value;
 

@@ -52,8 +52,8 @@ fn no_limits(controller: &Path) -> Option<String> {
     let file = controller.join("blkio.throttle.read_bps_device");
     let reason = || {
         format!(
-            "control groups of version 1 limit it, and there is no {}; boot with systemd.unified_cgroup_hierarchy=0 on the \
-             kernel's command line",
+            "control groups of version 1 limit it, and there is no {}; boot with systemd.unified_cgroup_hierarchy=0 on \
+             the kernel's command line",
             file.display()
         )
     };
