@@ -6,7 +6,9 @@
 //!      second with the second, since targets run the same rows in the same order;
 //!   2. of more than two targets, every two are compared, and all of that is what Holm's procedure corrects for: which of
 //!      them is the fastest is known afterwards only. Of stages, those two that `stages` says;
-//!   3. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh. So
+//!   3. a result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its program
+//!      nor for a use in which it weighs;
+//!   4. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh. So
 //!      it has pairs and an interval of its own, and is no score.
 
 use std::collections::BTreeMap;
@@ -19,6 +21,11 @@ use crate::comparison::{Decision, Judged, Pairs, judge};
 use crate::marks::MarkCode;
 use crate::name::Name;
 use crate::stages::Stage;
+
+mod why;
+
+pub(crate) use why::{idle, why_of};
+use why::{warned, why};
 
 /// What a comparison of targets came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -196,8 +203,10 @@ pub struct Compared {
     pub row: Option<usize>,
     /// The pairs.
     pub pairs: Pairs,
-    /// What is to be said.
+    /// The verdict; undecided if a result is untrusted.
     pub judged: Judged,
+    /// Targets whose results decide nothing, each with the warning.
+    untrusted: Vec<(usize, MarkCode)>,
 }
 
 /// Compares these targets, two at a time, in every row, and for the use where one is stated.
@@ -223,10 +232,33 @@ pub fn compare(
     all.retain(|(_, _, pairs)| pairs.count() > 0);
     let pairs: Vec<Pairs> = all.iter().map(|(_, _, pairs)| pairs.clone()).collect();
     let judged = judge(&pairs, margin).into_iter();
-    all.into_iter()
-        .zip(judged)
-        .map(|((targets, row, pairs), judged)| Compared { targets, row, pairs, judged })
-        .collect()
+    let compared = |(first, second): (usize, usize), row: Option<usize>, pairs: Pairs, judged: Judged| {
+        let weighs = |place: usize| match row {
+            Some(row) => row == place,
+            None => purpose.is_some_and(|purpose| purpose.weights.get(place).is_some_and(|weight| *weight > 0.0)),
+        };
+        let weighing = rows.iter().enumerate().filter(|(place, _)| weighs(*place)).map(|(_, row)| row);
+        // 3
+        let untrusted: Vec<(usize, MarkCode)> = weighing.flat_map(|row| untrusted(row, [first, second])).collect();
+        let is_trusted = untrusted.is_empty();
+        let verdict = if is_trusted { judged.verdict } else { Decision::Undecided };
+        let judged = Judged { verdict, matters: judged.matters && is_trusted, ..judged };
+        Compared { targets: (first, second), row, pairs, judged, untrusted }
+    };
+    all.into_iter().zip(judged).map(|((targets, row, pairs), judged)| compared(targets, row, pairs, judged)).collect()
+}
+
+/// The warnings by which a row decides nothing between two targets that both measured it, each with its target.
+fn untrusted(row: &Row, targets: [usize; 2]) -> Vec<(usize, MarkCode)> {
+    let is_measured = |place: &usize| row.cells[*place].is_some_and(|cell| cell.rate.is_some());
+    if !targets.iter().all(is_measured) {
+        return Vec::new();
+    }
+    let of_target = |place: usize| {
+        let codes = row.cells[place].into_iter().flat_map(|cell| &cell.marks).map(|mark| mark.code);
+        codes.filter(|code| code.decides_nothing()).map(move |code| (place, code))
+    };
+    targets.into_iter().flat_map(of_target).collect()
 }
 
 /// In each round that all rows have, the mean of their logarithms by weight.
@@ -248,7 +280,7 @@ fn weighed(logs: &[Option<BTreeMap<u32, f64>>], weights: &[f64]) -> Pairs {
 impl Compared {
     /// The same, as a document has it: under the name of the row.
     pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
-        let Compared { targets: (first, second), row, pairs, judged } = self;
+        let Compared { targets: (first, second), row, pairs, judged, untrusted } = self;
         let cells = row.and_then(|row| Some((rows[row].cells[*first]?, rows[row].cells[*second]?)));
         let (verdict, faster) = match judged.verdict {
             Decision::FirstFaster => (Verdict::Faster, Some(*first)),
@@ -277,94 +309,22 @@ impl Compared {
             verdict,
             faster: faster.map(|place| names[place].to_owned()),
             matters: judged.matters,
-            more_rounds: if verdict == Verdict::Undecided { needed() } else { None },
+            // More rounds do not make a result trusted.
+            more_rounds: if verdict == Verdict::Undecided && untrusted.is_empty() { needed() } else { None },
             why: match verdict {
                 Verdict::Faster => cells.and_then(|(first, second)| why(first, second)),
-                _ => idle(pairs.idle()),
+                _ => warned(untrusted, names).or_else(|| idle(pairs.idle())),
             },
             marks,
         }
     }
 }
 
-/// Below this part of each other, two counts are told apart: what devices do for others differs by less from run to run.
-/// Guess.
-const TELLS: f64 = 0.8;
-
-/// Why one is faster, from what limited both and what their devices did for each unit of work:
-///   1. where the device is what they wait for: flushes, then bytes that were written, where those differ;
-///   2. what limited each, where that is not the same.
-fn why(first: &Cell, second: &Cell) -> Option<String> {
-    why_of([&first.target, &second.target], first, second)
-}
-
-/// Why nothing is decided, where that is rounds in which one of both did nothing.
-pub(crate) fn idle(rounds: usize) -> Option<String> {
-    (rounds > 0).then(|| format!("nothing was done in {rounds} round{}", if rounds == 1 { "" } else { "s" }))
-}
-
-/// The same of two that are called so.
-pub(crate) fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
-    let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what.as_str()));
-    let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
-    // 1
-    if limits.iter().flatten().any(|limit| matches!(*limit, "flush" | "device" | "latency")) {
-        let unit = unit(first);
-        if let [Some(one), Some(other)] = [first, second].map(flushes_per_unit)
-            && differ(one, other)
-        {
-            return Some(said(format!("{} flushes per {unit}", figure(one)), figure(other)));
-        }
-        if let [Some(one), Some(other)] = [first, second].map(written_per_byte)
-            && differ(one, other)
-        {
-            return Some(said(format!("{} bytes written per byte", figure(one)), figure(other)));
-        }
-    }
-    // 2
-    match limits {
-        // What both have tells nothing of why one is faster.
-        [Some(one), Some(other)] if one == other => None,
-        [Some(one), Some(other)] => Some(said(one.to_owned(), other.to_owned())),
-        _ => None,
-    }
-}
-
-fn differ(one: f64, other: f64) -> bool {
-    one.min(other) < TELLS * one.max(other)
-}
-
-fn figure(value: f64) -> String {
-    if value == 0.0 || value >= 0.1 { format!("{value:.1}") } else { format!("{value:.3}") }
-}
-
-/// What one of the cell's units of work is called.
-fn unit(cell: &Cell) -> &'static str {
-    match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
-        ("commit", _) => "commit",
-        (_, Some(crate::cell::RateBase::Files)) => "file",
-        _ => "call",
-    }
-}
-
-fn flushes_per_unit(cell: &Cell) -> Option<f64> {
-    let units = cell.kept().map(|round| round.ops).fold(0, u64::saturating_add);
-    // Of whole files, the one or two at the end say nothing.
-    let flushes = cell.io?.flushes as f64 / units as f64;
-    (units > 0 && flushes >= 0.01).then_some(flushes)
-}
-
-fn written_per_byte(cell: &Cell) -> Option<f64> {
-    let bytes = cell.kept().map(|round| round.bytes).fold(0, u64::saturating_add);
-    let io = cell.io?;
-    // Of what only reads, others wrote it.
-    (bytes > 0 && io.device_written >= bytes / 4).then(|| io.device_written as f64 / bytes as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cell::{Io, LimitedBy, Rate, RateBase};
+    use crate::marks::Mark;
     use crate::round::{CpuSeconds, Round};
     use crate::stages::steps;
 
@@ -492,10 +452,50 @@ mod tests {
         };
         for one in said(&cells) {
             assert_eq!((one.verdict, one.pairs, one.ratio), (Verdict::Undecided, 7, None));
-            assert_eq!(one.why.as_deref(), Some("nothing was done in 1 round"));
+            assert_eq!(one.why.as_deref(), Some("no operation in 1 round"));
         }
         cells[1] = cell("b", "commit", &[0; 7]);
-        assert_eq!(said(&cells)[0].why.as_deref(), Some("nothing was done in 7 rounds"));
+        assert_eq!(said(&cells)[0].why.as_deref(), Some("no operation in 7 rounds"));
+    }
+
+    /// The rates differ by half, and warnings alone decide whether that counts.
+    #[test]
+    fn a_result_whose_label_is_false_decides_nothing() {
+        let verdicts = |code: Option<MarkCode>| {
+            let marks = code.map(|code| Mark { code, value: None, text: String::new() });
+            let marked = Cell { marks: marks.into_iter().collect(), ..cell("b", "commit", &[200; 6]) };
+            let cells =
+                [cell("a", "commit", &[100; 6]), cell("a", "copy", &[100; 6]), marked, cell("b", "copy", &[200; 6])];
+            let rows = rows(&cells, &["a", "b"]);
+            let purpose = Weighed { name: "x".to_owned(), weights: vec![0.5, 0.5] };
+            let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
+            all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
+        };
+        let (faster, open) = (Verdict::Faster, Verdict::Undecided);
+        let of = |all: &[Comparison]| all.iter().map(|one| one.verdict).collect::<Vec<_>>();
+        for code in [
+            MarkCode::Cache,
+            MarkCode::Lower,
+            MarkCode::Dirty,
+            MarkCode::Noflush,
+            MarkCode::Memory,
+            MarkCode::Hole,
+            MarkCode::Compress,
+            MarkCode::Step,
+        ] {
+            let all = verdicts(Some(code));
+            // The program with the warning, the one without, and the use in which both weigh.
+            assert_eq!(of(&all), [open, faster, open], "{code:?}");
+            let why = format!("warning {} (b)", code.name());
+            for one in [&all[0], &all[2]] {
+                assert_eq!(one.why.as_deref(), Some(why.as_str()));
+                assert_eq!((one.faster.as_deref(), one.matters, one.more_rounds), (None, false, None));
+                assert!(one.ratio.is_some_and(|ratio| ratio > 1.0), "the ratio stays");
+            }
+        }
+        for code in [None, Some(MarkCode::Noise), Some(MarkCode::Few), Some(MarkCode::Nested)] {
+            assert_eq!(of(&verdicts(code)), [faster; 3], "{code:?}");
+        }
     }
 
     #[test]
@@ -508,7 +508,7 @@ mod tests {
         let [one, other] = [limited(a.clone(), "device", 600, 2 * bytes), limited(b.clone(), "device", 600, bytes)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
         let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
-        assert_eq!(why(&one, &other).as_deref(), Some("ext4: cpu, xfs: device"));
+        assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: device-bound"));
         // What both have is no reason.
         assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)), None);
         assert_eq!(why(&a, &b), None);

@@ -99,6 +99,23 @@ impl MarkCode {
             MarkCode::Untouched => "untouched",
         }
     }
+
+    /// Whether the result is not the one that its label names, such as a disk's rate that came from a cache. Such a result
+    /// decides nothing in a choice. `noise` and `few` leave the label true: they widen the interval.
+    pub const fn decides_nothing(self) -> bool {
+        matches!(
+            self,
+            MarkCode::Cache
+                | MarkCode::Lower
+                | MarkCode::Dirty
+                | MarkCode::Noflush
+                | MarkCode::Memory
+                | MarkCode::Hole
+                | MarkCode::Compress
+                | MarkCode::Step
+        )
+    }
+
     /// Whether the lower of two values says that the claim is further from true.
     pub const fn is_worse_lower(self) -> bool {
         matches!(

@@ -1,0 +1,108 @@
+//! The reason for a verdict: bottlenecks, the devices' work, or warnings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cell::Cell;
+use crate::marks::MarkCode;
+
+/// `warning cache (xfs)`: the warnings by which nothing is decided.
+pub(super) fn warned(untrusted: &[(usize, MarkCode)], names: &[&str]) -> Option<String> {
+    let mut of_codes: BTreeMap<MarkCode, BTreeSet<usize>> = BTreeMap::new();
+    for (place, code) in untrusted {
+        of_codes.entry(*code).or_default().insert(*place);
+    }
+    let one = |(code, places): (&MarkCode, &BTreeSet<usize>)| {
+        let names: Vec<&str> = places.iter().map(|place| names[*place]).collect();
+        format!("warning {} ({})", code.name(), names.join(", "))
+    };
+    let warnings: Vec<String> = of_codes.iter().map(one).collect();
+    (!warnings.is_empty()).then(|| warnings.join(", "))
+}
+
+/// Below this part of each other, two counts are told apart: what devices do for others differs by less from run to run.
+/// Guess.
+const TELLS: f64 = 0.8;
+
+/// The reason why one is faster, from the bottlenecks and the devices' work for each unit of work:
+///   1. if they wait for the device: flushes, then bytes written, if those differ;
+///   2. the bottlenecks, if they differ.
+pub(super) fn why(first: &Cell, second: &Cell) -> Option<String> {
+    why_of([&first.target, &second.target], first, second)
+}
+
+/// The rounds in which one of both did nothing, by which nothing is decided.
+pub(crate) fn idle(rounds: usize) -> Option<String> {
+    (rounds > 0).then(|| format!("no operation in {rounds} round{}", if rounds == 1 { "" } else { "s" }))
+}
+
+/// The same of two that are called so.
+pub(crate) fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
+    let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what.as_str()));
+    let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
+    // 1
+    if limits.iter().flatten().any(|limit| matches!(*limit, "flush" | "device" | "latency")) {
+        let unit = unit(first);
+        if let [Some(one), Some(other)] = [first, second].map(flushes_per_unit)
+            && differ(one, other)
+        {
+            return Some(said(format!("{} flushes per {unit}", figure(one)), figure(other)));
+        }
+        if let [Some(one), Some(other)] = [first, second].map(written_per_byte)
+            && differ(one, other)
+        {
+            return Some(said(format!("{} bytes written per byte", figure(one)), figure(other)));
+        }
+    }
+    // 2
+    match limits {
+        // What both have tells nothing of why one is faster.
+        [Some(one), Some(other)] if one == other => None,
+        [Some(one), Some(other)] => Some(said(bound(one).to_owned(), bound(other).to_owned())),
+        _ => None,
+    }
+}
+
+/// A limit as an adjective.
+fn bound(limit: &str) -> &str {
+    match limit {
+        "cpu" => "CPU-bound",
+        "device" => "device-bound",
+        "flush" => "flush-bound",
+        "memory" => "memory-bound",
+        "latency" => "queue depth 1",
+        "dirty throttle" => "dirty throttling",
+        "quota" => "cgroup limit",
+        other => other,
+    }
+}
+
+fn differ(one: f64, other: f64) -> bool {
+    one.min(other) < TELLS * one.max(other)
+}
+
+fn figure(value: f64) -> String {
+    if value == 0.0 || value >= 0.1 { format!("{value:.1}") } else { format!("{value:.3}") }
+}
+
+/// What one of the cell's units of work is called.
+fn unit(cell: &Cell) -> &'static str {
+    match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
+        ("commit", _) => "commit",
+        (_, Some(crate::cell::RateBase::Files)) => "file",
+        _ => "call",
+    }
+}
+
+fn flushes_per_unit(cell: &Cell) -> Option<f64> {
+    let units = cell.kept().map(|round| round.ops).fold(0, u64::saturating_add);
+    // Of whole files, the one or two at the end say nothing.
+    let flushes = cell.io?.flushes as f64 / units as f64;
+    (units > 0 && flushes >= 0.01).then_some(flushes)
+}
+
+fn written_per_byte(cell: &Cell) -> Option<f64> {
+    let bytes = cell.kept().map(|round| round.bytes).fold(0, u64::saturating_add);
+    let io = cell.io?;
+    // Of what only reads, others wrote it.
+    (bytes > 0 && io.device_written >= bytes / 4).then(|| io.device_written as f64 / bytes as f64)
+}
