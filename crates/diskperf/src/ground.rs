@@ -156,13 +156,13 @@ impl Ground {
         }
     }
 
-    /// What is done before every execution, in words, where a preset wants it.
+    /// The renewal before every execution, in words, if a preset asks for one.
     pub fn before_each(&self, before: Before) -> Option<String> {
         let words = match (before, &self.site) {
-            (Before::Mount, Site::Image { .. } | Site::Volume(_)) => "mounted anew before each program",
-            (Before::Make, Site::Image { .. } | Site::Volume(_)) => "made anew before each program",
-            // As near to it as one comes on a file system that others use.
-            (Before::Mount, Site::Directory { .. }) => "files taken out of memory instead of mounted anew",
+            (Before::Mount, Site::Image { .. } | Site::Volume(_)) => "remounted before each test",
+            (Before::Make, Site::Image { .. } | Site::Volume(_)) => "re-created (mkfs) before each test",
+            // Others may use this file system: it cannot be remounted.
+            (Before::Mount, Site::Directory { .. }) => "files dropped from the page cache instead of a remount",
             _ => return None,
         };
         Some(words.to_owned())
@@ -280,16 +280,16 @@ fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Res
     match made.map(Made::device).or_else(|| target.device()) {
         Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?.labelled(label))),
         None => {
-            let why = "there is no device to be seen that could be tuned".to_owned();
+            let why = "no device with settings is visible".to_owned();
             Err(Error::BadTuning { typed: target.typed.clone(), why })
         }
     }
 }
 
-/// `41 C of 70 C`.
+/// `41 °C (limit 70 °C)`.
 fn heat_in_words(heat: Heat) -> String {
-    let limit = heat.limit.map_or_else(String::new, |limit| format!(" of {limit} C"));
-    format!("{} C{limit}", heat.celsius)
+    let limit = heat.limit.map_or_else(String::new, |limit| format!(" (limit {limit} °C)"));
+    format!("{} °C{limit}", heat.celsius)
 }
 
 fn look(path: &Path) -> Result<Place, Error> {

@@ -235,7 +235,7 @@ impl AnyWorld {
         Ok(AnyWorld::Real(Box::new(world), Vec::new(), Vec::new()))
     }
 
-    /// Runs the program once; again where it was held still meanwhile, for that time is not its own.
+    /// Runs the program once, and again if a signal paused it, because then the time is wrong.
     pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<Error>>> {
         for _ in 0..HELD_AT_MOST {
             let began = Instant::now();
@@ -245,7 +245,7 @@ impl AnyWorld {
             if !performance.was_held || has_failed {
                 return Ok(Performance { lasted: since(began), ..performance });
             }
-            remark!("held still by a signal while {} was measured; it is measured again", program.name);
+            remark!("a signal paused {} during the measurement; repeating it", program.name);
         }
         Err(Error::Held.into())
     }
@@ -285,7 +285,7 @@ impl AnyWorld {
         }
     }
 
-    /// What the clock shows where nothing is done; nothing of a simulated machine, whose clock is exact.
+    /// The time that the clock shows for no operation; none of a simulated machine, whose clock is exact.
     pub fn nothing(&mut self) -> Result<Option<Nanos>, Error> {
         match self {
             AnyWorld::Real(world, ..) => Ok(Some(runner::nothing(&mut **world)?)),
@@ -293,8 +293,8 @@ impl AnyWorld {
         }
     }
 
-    /// Runs the program and looks at the clock on the wall; nothing where it did not reach its end. What a
-    /// simulated program takes is virtual: there the time to simulate it counts.
+    /// Runs the program and returns its wall-clock time; none if it did not reach its end. For a simulated program, the time
+    /// to simulate it counts.
     pub fn time(&mut self, program: &Program) -> Option<Trial> {
         // What fails now fails again when it is measured, and is told then.
         let performance = self.perform(program, How { claim: Claim::Returned, timed: false }).ok()?;
@@ -308,15 +308,15 @@ impl AnyWorld {
     }
 }
 
-/// Says what commands have left running; what was ended of it, once of each.
+/// Reports processes that commands left running; those that were ended, once per command.
 fn say_what_was_left(left: &Left, name: &str) {
-    let who = |command: u8| if command == MEASURED { name } else { "what --prepare runs" };
-    let some = |count: u32| if count == 1 { "a process" } else { "processes" };
+    let who = |command: u8| if command == MEASURED { name } else { "--prepare" };
+    let some = |count: u32| if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
     for (&command, &count) in &left.ended {
-        remark!("{} left {} running, ended outside the clock; this is said once", who(command), some(count));
+        remark!("{} left {} running, ended outside the measurement (reported once)", who(command), some(count));
     }
     if let Some((command, count)) = left.unending {
-        remark!("{} left {} running that may not be ended: another user's", who(command), some(count));
+        remark!("{} left {} of another user running; diskperf cannot end it", who(command), some(count));
     }
 }
 

@@ -83,7 +83,7 @@ fn a_simulated_machine_has_no_raw_device() {
         "bw -b, 1 MiB",
         "smallfb creat, 10000 of 1 KiB",
         "largefb write random, 1 MiB",
-        "calls alone",
+        "before sync",
         "published: lab 2002 (hda8)",
         "9.87 (7.40 to 11.9) MB/sec",
         "n.m. sim:flat is simulated: it has no raw device to read",

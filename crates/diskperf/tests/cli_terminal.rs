@@ -55,7 +55,7 @@ fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() 
     let widest = ended.err.split(['\r', '\n', ESCAPE]).filter(|line| line.contains("round")).map(str::len).max();
     assert!(widest.is_some_and(|widest| widest < 80), "{widest:?}: {}", ended.err);
     // Before the table the first figures are there, and the line itself is cleared.
-    assert!(ended.err.contains("ops/sec"), "{}", ended.err);
+    assert!(ended.err.contains("ops/s"), "{}", ended.err);
     let last = ended.err.rsplit(['\r', '\n']).find(|line| !line.is_empty()).expect("a line");
     assert!(!last.contains("round"), "{last:?}");
     assert!(ended.out.contains("commit") && !ended.out.contains(ESCAPE), "{}", ended.out);
@@ -108,8 +108,8 @@ fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
     let show = ["show", "run.json"];
     let all = piped(folder.path(), &show);
     assert!(!all.out.contains("columns:"), "{}", all.out);
-    let headings = ["target", "state", "rate", "+-", "CPU", "kernel", "service p50/p99", "limited by", "calls alone"];
-    for (columns, missing) in [(200, &[][..]), (100, &["kernel"]), (60, &["kernel", "limited by", "CPU"])] {
+    let headings = ["target", "condition", "rate", "±95 %", "CPU +", "latency", "bottleneck", "before"];
+    for (columns, missing) in [(200, &[][..]), (60, &["latency", "bottleneck", "CPU +"])] {
         let ended = seen(columns, folder.path(), &show);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         assert_eq!(too_wide(&ended, columns), [""; 0]);

@@ -1,35 +1,58 @@
-//! What a comparison of targets came to: the verdict first, then a row per program.
+//! A comparison of targets: the verdict first, then a row per test.
 
 use std::collections::BTreeMap;
 
-use stats::choice::{Row, every_two, rows};
+use stats::choice::{Row, every_two};
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 use units::Nanos;
 
 use crate::grid::{Column, Grid, Page};
-use crate::header;
 use crate::names::CellNames;
 use crate::numbers::{figure as figure_of, significant};
-use crate::stages;
 use crate::wrap::wrapped;
+use crate::{header, rows, stages};
 
-/// The verdict, the machine, a row per program, and what the marks mean.
+/// The verdict, the machine, a row per test, and the warnings. Long target names become letters in the table.
 pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
-    let mut below = format!("\n{}", header::footnotes(document).trim_start());
+    let names = names(document);
+    let (grid, key) = match labels(&names) {
+        Some(labels) if choice.stages.is_empty() => (of_every_two(document, choice, &labels), key(&labels, &names)),
+        _ => (grid(document, choice), String::new()),
+    };
+    let grid = grid.lines(page).join("\n");
+    let mut below = format!("\n{}{}", rows::legend(&document.cells), header::not_measured(&grid));
+    below += &header::footnotes(document);
     stages::reasons(choice).iter().for_each(|line| below += &format!("{line}\n"));
     below += &format!("{}\n", not_asked(&document.run.targets));
     [
         wrapped(&verdict(document, choice), page),
-        String::new(),
-        wrapped(&header::lines(document), page),
-        grid(document, choice).lines(page).join("\n"),
+        wrapped(&(header::lines(document) + &key), page),
+        grid,
         wrapped(&below, page),
     ]
     .join("\n")
 }
 
-/// What no run of an hour can tell, and a choice should not forget. How old the file systems were that were measured can be
-/// said at least.
+/// A name that is longer than this gets a letter in a table of several targets.
+const LONGEST_NAME: usize = 12;
+
+/// A letter per target, if a name is long: A to Z, then T27 and so on.
+fn labels(names: &[&str]) -> Option<Vec<String>> {
+    let is_long = names.iter().any(|name| name.chars().count() > LONGEST_NAME);
+    let letter = |place: usize| match u8::try_from(place) {
+        Ok(place @ 0..26) => char::from(b'A' + place).to_string(),
+        _ => format!("T{}", place + 1),
+    };
+    is_long.then(|| (0..names.len()).map(letter).collect())
+}
+
+/// `A = usual, B = ahead`
+fn key(labels: &[String], names: &[&str]) -> String {
+    let pairs: Vec<String> = labels.iter().zip(names).map(|(label, name)| format!("{label} = {name}")).collect();
+    format!("{}\n", pairs.join(", "))
+}
+
+/// The questions that no short run answers: aging, reliability, support. The fullness of the file systems is known.
 pub(crate) fn not_asked(targets: &[TargetInfo]) -> String {
     let made =
         |info: &&TargetInfo| info.before_each.is_some() && info.aged.is_none() && !info.argument.contains("sim:");
@@ -40,23 +63,23 @@ pub(crate) fn not_asked(targets: &[TargetInfo]) -> String {
         ([], []) => String::new(),
         (_, []) if fresh.len() == targets.len() => " (these file systems were new and empty)".to_owned(),
         (fresh, []) => format!(" (new and empty: {})", fresh.join(", ")),
-        ([], found) => format!(" (as they were: {})", found.join(", ")),
-        (fresh, found) => format!(" (new and empty: {}; as they were: {})", fresh.join(", "), found.join(", ")),
+        ([], found) => format!(" (as found: {})", found.join(", ")),
+        (fresh, found) => format!(" (new and empty: {}; as found: {})", fresh.join(", "), found.join(", ")),
     };
-    format!("Not asked: how they age and fill up{ages}, how reliable they are, who helps when they fail.")
+    format!("Not tested: aging and fullness{ages}, reliability, support.")
 }
 
 fn names(document: &Document) -> Vec<&str> {
     document.run.targets.iter().map(|target| target.name.as_str()).collect()
 }
 
-/// Sentences: for the use that was stated, how many programs are faster on which, what is enough, what it costs.
+/// Sentences: for the stated use, which target is faster in how many tests, which meets the needs, and the prices.
 pub fn verdict(document: &Document, choice: &Choice) -> String {
     let names = names(document);
     let mut lines: Vec<String> = Vec::new();
     if let Some(purpose) = &choice.purpose {
         if purpose.comparisons.is_empty() {
-            lines.push(format!("For {}: n.m., none of its programs was measured on all.", purpose.name));
+            lines.push(format!("For {}: n.m., none of its tests was measured on all targets.", purpose.name));
         }
         if choice.stages.is_empty() {
             let said = purpose.comparisons.iter().map(|pair| sentence(choice, pair));
@@ -70,9 +93,9 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
             weights.into_iter().map(|(word, weight)| format!("{word} {} %", significant(100.0 * weight, 2))).collect();
         let missing = match &purpose.missing[..] {
             [] => String::new(),
-            missing => format!("; not measured on all, so that the others weigh the more: {}", missing.join(", ")),
+            missing => format!("; not measured on all targets, so the others weigh more: {}", missing.join(", ")),
         };
-        lines.push(format!("  {} is {}{missing}; --use changes that", purpose.name, weights.join(", ")));
+        lines.push(format!("  weights of {}: {}{missing}; --use changes them", purpose.name, weights.join(", ")));
     }
     if choice.stages.is_empty() {
         let of_targets = of_targets(&choice.comparisons);
@@ -99,7 +122,7 @@ pub(crate) fn of_targets<'a>(
     of_targets
 }
 
-/// Of how many programs which is faster.
+/// The number of tests in which each target is faster.
 fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) -> String {
     let faster = |name: &str| pairs.iter().filter(|pair| pair.faster.as_deref() == Some(name)).count();
     let of = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict == verdict).count();
@@ -118,32 +141,31 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
             parts.push(format!("{name} is faster in {count}: {}", amounts(name, pairs)));
         }
     }
+    let noisy = pairs.iter().filter(|pair| is_too_noisy(pair)).count();
     for (count, words) in [
-        (of(Verdict::Same), format!("the same within {margin} in")),
-        (of(Verdict::Undecided), "not decided in".to_owned()),
+        (of(Verdict::Same), format!("same within {margin} in")),
+        (of(Verdict::Undecided) - noisy, "undecided in".to_owned()),
+        (noisy, "too noisy to decide in".to_owned()),
     ] {
         if count > 0 {
             parts.push(format!("{words} {count}"));
         }
     }
-    let who = if parts.iter().any(|part| part.contains("is faster in")) {
-        String::new()
-    } else {
-        format!("{first} and {second} are ")
-    };
-    let reason = match (reasons, faster(first) + faster(second)) {
+    let is_faster = faster(first) + faster(second);
+    let targets = if is_faster == 0 { format!(" of {first} and {second}: ") } else { ", ".to_owned() };
+    let reason = match (reasons, is_faster) {
         (_, 0) => "",
-        (0, _) => &format!("; by less than {margin} perhaps, so that none is a reason to choose"),
+        (0, _) => &format!("; maybe by less than {margin}, so no reason to choose"),
         (all, count) if all == count => "",
         (some, _) => &format!("; surely by more than {margin} in {some}"),
     };
-    format!("Of {all} programs {who}{}{reason}.", parts.join("; "))
+    format!("Of {all} tests{targets}{}{reason}.", parts.join("; "))
 }
 
-/// So many programs are named in a sentence; how many more there are is said.
+/// The most tests that are named in a sentence.
 const NAMED: usize = 4;
 
-/// `read_8192 1.62x (1.61-1.64), commit 1.17x (1.12-1.23), and 2 more`: in how much it is faster, the largest first.
+/// `read_8192 1.62x (1.61-1.64), commit 1.17x (1.12-1.23), and 2 more`: the largest difference first.
 fn amounts(name: &str, pairs: &[&Comparison]) -> String {
     let mut own: Vec<&Comparison> = pairs.iter().copied().filter(|pair| pair.faster.as_deref() == Some(name)).collect();
     let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
@@ -156,7 +178,7 @@ fn amounts(name: &str, pairs: &[&Comparison]) -> String {
     said.join(", ")
 }
 
-/// What is to be said where there is one program: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
+/// The sentence if there is one test: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
 fn only(choice: &Choice, pair: &Comparison) -> String {
     let Comparison { program, first, second, .. } = pair;
     let other = if pair.faster.as_ref() == Some(first) { second } else { first };
@@ -166,18 +188,14 @@ fn only(choice: &Choice, pair: &Comparison) -> String {
             let perhaps = if pair.matters {
                 String::new()
             } else {
-                format!("; by less than {margin} perhaps, so that it is no reason to choose")
+                format!("; maybe by less than {margin}, so no reason to choose")
             };
             format!("{program}: {faster} is {} as fast as {other}{perhaps}.", ratio(pair))
         }
         (Verdict::Same, _) => {
             format!("{program}: {first} and {second} are the same within {margin} {}.", interval(pair))
         }
-        _ => {
-            let interval = interval(pair);
-            let interval = if interval.is_empty() { interval } else { format!(" {interval}") };
-            format!("{program}: {first} or {second} is not decided{interval}{}.", more(choice, pair))
-        }
+        _ => format!("{program}: {first} and {second}: {}.", open(choice, pair)),
     }
 }
 
@@ -187,9 +205,9 @@ fn sentence(choice: &Choice, pair: &Comparison) -> String {
     match (pair.verdict, &pair.faster) {
         (Verdict::Faster, Some(faster)) => {
             let reason = if pair.matters {
-                "choose it, if nothing below speaks against it".to_owned()
+                "choose it, unless a line below speaks against it".to_owned()
             } else {
-                format!("by less than {} perhaps, which is no reason to choose it", percent(choice.margin))
+                format!("maybe by less than {}, so no reason to choose it", percent(choice.margin))
             };
             format!("{faster} is {} as fast as {other}; {reason}", ratio(pair))
         }
@@ -202,11 +220,11 @@ fn sentence(choice: &Choice, pair: &Comparison) -> String {
                 interval(pair)
             )
         }
-        _ => format!("{} and {}: not decided {}{}", pair.first, pair.second, interval(pair), more(choice, pair)),
+        _ => format!("{} and {}: {}", pair.first, pair.second, open(choice, pair)),
     }
 }
 
-/// What each needs, and for whom it is enough.
+/// The conditions of --need on each target, and the targets that meet all of them.
 fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut conditions: Vec<&str> = needs.iter().map(|need| need.condition.as_str()).collect();
@@ -217,7 +235,7 @@ fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
             let met = match (need.met, &need.measured) {
                 (Some(true), _) => "yes",
                 (Some(false), _) => "no",
-                (None, Some(_)) => "not decided",
+                (None, Some(_)) => "undecided",
                 (None, None) => "n.m.",
             };
             if met == measured {
@@ -226,51 +244,62 @@ fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
                 format!("{} {met} ({measured})", need.target)
             }
         });
-        lines.push(format!("Needed {condition}: {}", of_targets.collect::<Vec<String>>().join(", ")));
+        lines.push(format!("Need {condition}: {}", of_targets.collect::<Vec<String>>().join(", ")));
     }
     if needs.is_empty() {
         return lines;
     }
     let enough: Vec<&str> = enough(needs, names);
     lines.push(match enough.len() {
-        0 => "None is surely enough.".to_owned(),
-        all if all == names.len() => if all == 2 { "Both are enough." } else { "All are enough." }.to_owned(),
-        _ => format!("Enough: {}.", enough.join(", ")),
+        0 => "No target surely meets all needs.".to_owned(),
+        all if all == names.len() => if all == 2 { "Both meet all needs." } else { "All meet all needs." }.to_owned(),
+        _ => format!("Meets all needs: {}.", enough.join(", ")),
     });
     lines
 }
 
-/// The targets that meet all that is needed.
+/// The targets that meet all needs.
 pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
     let meets = |name: &&&str| needs.iter().filter(|need| need.target == **name).all(|need| need.met == Some(true));
     names.iter().filter(meets).copied().collect()
 }
 
-/// A row per program: its rate on each target, and what is to be said of them.
+/// A row per test: its rate on each target, and the verdict.
 pub(crate) fn grid(document: &Document, choice: &Choice) -> Grid {
-    if choice.stages.is_empty() { of_every_two(document, choice) } else { stages::grid(document, choice) }
+    if choice.stages.is_empty() {
+        of_every_two(document, choice, &names(document))
+    } else {
+        stages::grid(document, choice)
+    }
 }
 
-/// The same for a page whose lines end nowhere.
+/// The same for a page that breaks lines by itself.
 pub(crate) fn page_grid(document: &Document, choice: &Choice) -> Grid {
-    if choice.stages.is_empty() { of_every_two(document, choice) } else { stages::page_grid(document, choice) }
+    if choice.stages.is_empty() {
+        of_every_two(document, choice, &names(document))
+    } else {
+        stages::page_grid(document, choice)
+    }
 }
 
-/// A row per program: its rate on each target with what it took of a processor, and what is to be said of every two.
-fn of_every_two(document: &Document, choice: &Choice) -> Grid {
+/// A row per test: its rate and CPU time on each target, and the verdict on every two targets. Targets are called by their
+/// labels.
+fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]) -> Grid {
     let names = names(document);
     let mut columns = vec![Column::words("")];
-    for name in &names {
-        columns.extend([Column::figures(*name).left_out(2), Column::figures("CPU").left_out(4)]);
+    for label in labels {
+        columns.extend([Column::figures(label.as_ref()).left_out(2), Column::figures("CPU").left_out(4)]);
     }
-    columns.extend([Column::words("verdict"), Column::figures("pairs").left_out(3), Column::words("why").left_out(0)]);
+    columns.extend([Column::words("verdict"), Column::figures("rounds").left_out(3), Column::words("why").left_out(0)]);
     let mut grid = Grid::new(columns);
     let cell_names = CellNames::of(&document.cells);
+    // Below the table is how many rounds there were.
+    let are_alike = choice.comparisons.windows(2).all(|two| two[0].pairs == two[1].pairs);
     let mut of_programs: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
     for pair in &choice.comparisons {
         of_programs.entry(&pair.program).or_default().push(pair);
     }
-    for Row { cells, .. } in rows(&document.cells, &names) {
+    for Row { cells, .. } in stats::choice::rows(&document.cells, &names) {
         let Some(any) = cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
         let mut leading = vec![name.clone()];
@@ -283,12 +312,34 @@ fn of_every_two(document: &Document, choice: &Choice) -> Grid {
             if place > 0 {
                 leading.iter_mut().for_each(String::clear);
             }
-            let figures =
-                [short(choice, pair, names.len() > 2), pair.pairs.to_string(), pair.why.clone().unwrap_or_default()];
+            let pair = labelled(pair, &names, labels);
+            let why = pair.why.clone().unwrap_or_default();
+            let rounds = if are_alike { String::new() } else { pair.pairs.to_string() };
+            let figures = [short(choice, &pair, names.len() > 2), rounds, why];
             grid.row(leading.iter().cloned().chain(figures));
         }
     }
     grid
+}
+
+/// The same comparison with labels for its targets.
+fn labelled(pair: &Comparison, names: &[&str], labels: &[impl AsRef<str>]) -> Comparison {
+    let label = |name: &str| match names.iter().position(|other| *other == name) {
+        Some(place) => labels[place].as_ref().to_owned(),
+        None => name.to_owned(),
+    };
+    let (first, second) = (label(&pair.first), label(&pair.second));
+    let why = pair.why.as_ref().map(|why| {
+        let why = why.replacen(&format!("{}: ", pair.first), &format!("{first}: "), 1);
+        let why = why.replacen(&format!(", {}: ", pair.second), &format!(", {second}: "), 1);
+        let listed = |why: String, name: &str, label: &str| {
+            why.replace(&format!("({name})"), &format!("({label})"))
+                .replace(&format!("({name}, "), &format!("({label}, "))
+                .replace(&format!(", {name})"), &format!(", {label})"))
+        };
+        listed(listed(why, &pair.first, &first), &pair.second, &second)
+    });
+    Comparison { faster: pair.faster.as_deref().map(label), first, second, why, ..pair.clone() }
 }
 
 /// `1,240 MiB/s` and `38%`.
@@ -301,19 +352,31 @@ fn reached(cell: Option<&Cell>) -> [String; 2] {
     [figure_of(rate) + star, cpu]
 }
 
-/// `xfs 1.17x (1.12-1.23)`, and of several pairs of whom.
+/// `xfs 1.17x (1.12-1.23)`; with three targets or more, also the slower one.
 fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) -> String {
     let other = if pair.faster.as_ref() == Some(&pair.first) { &pair.second } else { &pair.first };
     let both = if is_one_of_many { format!("{}, {}: ", pair.first, pair.second) } else { String::new() };
     match (pair.verdict, &pair.faster) {
         (Verdict::Faster, Some(faster)) => {
             let of = if is_one_of_many { format!(" of {other}") } else { String::new() };
-            let perhaps = if pair.matters { "" } else { ", by little perhaps" };
+            let perhaps = maybe_little(choice.margin, pair);
             format!("{faster} {}{of}{perhaps}", ratio(pair))
         }
         (Verdict::Same, _) => format!("{both}same within {} {}", percent(choice.margin), interval(pair)),
-        _ => format!("{both}not decided {}{}", interval(pair), more(choice, pair)),
+        _ if is_too_noisy(pair) => format!("{both}too noisy {}", interval(pair)),
+        _ => format!("{both}{}", open(choice, pair)),
     }
+}
+
+/// `, maybe by less than 5 %`: the interval excludes 1 but not the margin.
+pub(crate) fn maybe_little(margin: f64, pair: &Comparison) -> String {
+    if pair.matters { String::new() } else { format!(", maybe by less than {}", percent(margin)) }
+}
+
+/// `undecided (0.93-1.15), about 34 more rounds (5.7 min)` or `too noisy to decide (0.40-8.12)`.
+fn open(choice: &Choice, pair: &Comparison) -> String {
+    let doubt = if is_too_noisy(pair) { "too noisy to decide" } else { "undecided" };
+    format!("{doubt}{}{}", ends(pair.low, pair.high), more(choice, pair))
 }
 
 /// `1.17x (1.12-1.23)`, of the faster one.
@@ -326,7 +389,7 @@ fn ratio(pair: &Comparison) -> String {
     format!("{ratio}{}", ends(low, high))
 }
 
-/// `(1.12-1.23)`; nothing below two pairs.
+/// `(1.12-1.23)`; empty below two rounds.
 pub(crate) fn interval(pair: &Comparison) -> String {
     ends(pair.low, pair.high).trim_start().to_owned()
 }
@@ -344,20 +407,27 @@ pub(crate) fn figure(ratio: f64) -> String {
     }
 }
 
-/// How many rounds would decide it, and how long they take.
+/// More rounds than this many times those that were done are no estimate to act on.
+pub(crate) const PATIENCE: u32 = 10;
+
+/// Whether an undecided comparison needs more rounds than anybody waits for. A result that is not trusted has another reason.
+pub(crate) fn is_too_noisy(pair: &Comparison) -> bool {
+    let is_open = pair.verdict == Verdict::Undecided && pair.low.is_some() && pair.why.is_none();
+    is_open && pair.more_rounds.is_none_or(|rounds| rounds > PATIENCE.saturating_mul(pair.pairs))
+}
+
+/// `, about 34 more rounds (5.7 min)`: an estimate, if it is one to act on.
 pub(crate) fn more(choice: &Choice, pair: &Comparison) -> String {
-    let Some(rounds) = pair.more_rounds else {
-        return if pair.low.is_some() { ", and no patience would".to_owned() } else { String::new() };
-    };
+    let Some(rounds) = pair.more_rounds.filter(|_| !is_too_noisy(pair)) else { return String::new() };
     let s = if rounds == 1 { "" } else { "s" };
     // A guess deserves no more digits.
     let count = if rounds < 100 { rounds.to_string() } else { significant(f64::from(rounds), 2) };
     let time = choice.round_s.map(|round_s| Nanos((round_s * f64::from(rounds) * 1e9) as u64));
-    let time = time.map_or_else(String::new, |time| format!(", {}", about(time)));
-    format!(", about {count} round{s} more{time}")
+    let time = time.map_or_else(String::new, |time| format!(" ({})", about(time)));
+    format!(", about {count} more round{s}{time}")
 }
 
-/// A span in as many digits as a guess deserves.
+/// A span with the digits that a guess deserves.
 fn about(span: Nanos) -> String {
     match span.as_secs_f64() {
         seconds if seconds < 100.0 => format!("{} s", significant(seconds, 2)),
@@ -403,16 +473,16 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_ratio_is_told_of_the_faster_one() {
+    fn a_ratio_is_that_of_the_faster_target() {
         let choice = choice(Vec::new());
         let short = |pair: Comparison| short(&choice, &pair, false);
         assert_eq!(short(pair(Verdict::Faster, Some("xfs"), [1.12, 1.17, 1.23])), "xfs 1.17x (1.12-1.23)");
         assert_eq!(short(pair(Verdict::Faster, Some("ext4"), [0.4, 0.5, 0.625])), "ext4 2.00x (1.60-2.50)");
         let little = pair(Verdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
-        assert_eq!(short(little), "xfs 1.04x (1.01-1.07), by little perhaps");
+        assert_eq!(short(little), "xfs 1.04x (1.01-1.07), maybe by less than 5 %");
         assert_eq!(short(pair(Verdict::Same, None, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
         let open = short(pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]));
-        assert_eq!(open, "not decided (0.93-1.15), about 34 rounds more, 5.7 min");
+        assert_eq!(open, "undecided (0.93-1.15), about 34 more rounds (5.7 min)");
         assert_eq!(
             [0.0, 0.004_83, 0.1, 0.995, 9.99, 206.4].map(figure),
             ["0", "0.0048", "0.10", "0.99", "9.99", "206"]
@@ -420,7 +490,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn it_is_said_how_old_the_file_systems_were() {
+    fn the_age_of_the_file_systems_is_named() {
         let info = |name: &str, fill: Option<f64>, before: Option<&str>| TargetInfo {
             name: name.to_owned(),
             argument: name.to_owned(),
@@ -441,7 +511,7 @@ pub(crate) mod tests {
             before_each: before.map(str::to_owned),
             aged: None,
         };
-        let (fresh, found) = (info("a", Some(0.0), Some("made anew")), info("b", Some(41.6), None));
+        let (fresh, found) = (info("a", Some(0.0), Some("re-created")), info("b", Some(41.6), None));
         let aged = stats::Aged {
             fill: 70,
             churns: 9,
@@ -451,14 +521,14 @@ pub(crate) mod tests {
             written_bytes: 1 << 20,
             elapsed_s: 1.0,
         };
-        let used = TargetInfo { aged: Some(aged), ..info("c", Some(70.2), Some("mounted anew")) };
-        let said = |targets: &[TargetInfo]| not_asked(targets).replace("Not asked: how they age and fill up", "");
-        let others = ", how reliable they are, who helps when they fail.";
+        let used = TargetInfo { aged: Some(aged), ..info("c", Some(70.2), Some("remounted")) };
+        let said = |targets: &[TargetInfo]| not_asked(targets).replace("Not tested: aging and fullness", "");
+        let others = ", reliability, support.";
         for (targets, ages) in [
             (&[fresh.clone(), fresh.clone()][..], " (these file systems were new and empty)"),
-            (&[fresh.clone(), found.clone()], " (new and empty: a; as they were: b 42 % full)"),
-            (&[found.clone(), found], " (as they were: b 42 % full, b 42 % full)"),
-            (&[fresh.clone(), used], " (new and empty: a; as they were: c 70 % full)"),
+            (&[fresh.clone(), found.clone()], " (new and empty: a; as found: b 42 % full)"),
+            (&[found.clone(), found], " (as found: b 42 % full, b 42 % full)"),
+            (&[fresh.clone(), used], " (new and empty: a; as found: c 70 % full)"),
             (&[fresh, info("sim:flat", None, None)], " (new and empty: a)"),
             (&[info("sim:flat", None, None)], ""),
         ] {
@@ -467,7 +537,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn programs_are_counted_by_what_is_said_of_them() {
+    fn tests_are_counted_by_their_verdicts() {
         let faster = || pair(Verdict::Faster, Some("xfs"), [1.12, 1.17, 1.23]);
         let same = || pair(Verdict::Same, None, [0.98, 1.0, 1.02]);
         let said = |pairs: Vec<Comparison>| {
@@ -476,14 +546,18 @@ pub(crate) mod tests {
         };
         assert_eq!(
             said(vec![faster(), same()]),
-            "Of 2 programs xfs is faster in 1: commit 1.17x (1.12-1.23); the same within 5 % in 1."
+            "Of 2 tests, xfs is faster in 1: commit 1.17x (1.12-1.23); same within 5 % in 1."
         );
         assert_eq!(said(vec![same()]), "commit: ext4 and xfs are the same within 5 % (0.98-1.02).");
         let little = pair(Verdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
-        assert!(said(vec![little.clone()]).ends_with("so that it is no reason to choose."));
-        assert!(said(vec![little.clone(), little]).ends_with("so that none is a reason to choose."));
+        assert!(said(vec![little.clone()]).ends_with("maybe by less than 5 %, so no reason to choose."));
+        assert!(said(vec![little.clone(), little]).ends_with("maybe by less than 5 %, so no reason to choose."));
         let open = pair(Verdict::Undecided, None, [0.4, 1.03, 8.12]);
-        assert!(said(vec![open]).starts_with("commit: ext4 or xfs is not decided (0.40-8.12), about 34 rounds more"));
+        assert!(said(vec![open.clone()]).ends_with("undecided (0.40-8.12), about 34 more rounds (5.7 min)."));
+        let noisy = Comparison { more_rounds: Some(81), ..open };
+        let all = said(vec![noisy.clone(), noisy.clone(), same()]);
+        assert!(all.ends_with("same within 5 % in 1; too noisy to decide in 2."), "{all}");
+        assert!(said(vec![noisy]).ends_with("too noisy to decide (0.40-8.12)."));
         let many = said((0..6).map(|_| faster()).collect());
         assert_eq!(many.matches("1.17x (1.12-1.23)").count(), NAMED);
         assert!(many.ends_with(", and 2 more."), "{many}");
@@ -491,7 +565,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_needed_is_enough_for_both_for_one_or_for_none() {
+    fn needs_are_met_by_both_by_one_or_by_none() {
         let need = |target: &str, met| Need {
             condition: "read>=5MiB/s".to_owned(),
             target: target.to_owned(),
@@ -502,10 +576,10 @@ pub(crate) mod tests {
             let all = [need("a", mets[0]), need("b", mets[1])];
             needs(&all, &["a", "b"]).pop().expect("a line")
         };
-        assert_eq!(last([Some(true), Some(true)]), "Both are enough.");
-        assert_eq!(last([Some(false), Some(true)]), "Enough: b.");
-        assert_eq!(last([Some(false), None]), "None is surely enough.");
+        assert_eq!(last([Some(true), Some(true)]), "Both meet all needs.");
+        assert_eq!(last([Some(false), Some(true)]), "Meets all needs: b.");
+        assert_eq!(last([Some(false), None]), "No target surely meets all needs.");
         let first = &needs(&[need("a", Some(true)), need("b", None)], &["a", "b"])[0];
-        assert_eq!(first, "Needed read>=5MiB/s: a yes (7.00 MiB/s), b not decided (7.00 MiB/s)");
+        assert_eq!(first, "Need read>=5MiB/s: a yes (7.00 MiB/s), b undecided (7.00 MiB/s)");
     }
 }

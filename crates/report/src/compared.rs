@@ -1,4 +1,4 @@
-//! Two runs, one measured after the other: what came out first, what has changed around them, then a row per program.
+//! Two runs, one measured after the other: the verdict, the changes around them, then a row per test.
 
 use stats::compared::{Compared, ComparedCell, Finding, Guarded, Lone, Side, Unguarded};
 use stats::comparison::LEAST_APART;
@@ -6,17 +6,17 @@ use stats::environment::Change;
 use stats::{MarkCode, Rate};
 use units::Civil;
 
-use crate::choice::{figure, percent};
+use crate::choice::{PATIENCE, figure, percent};
 use crate::csv::field;
 use crate::grid::{Column, Grid, Page};
 use crate::markdown::escaped;
 use crate::numbers::{self, significant};
 use crate::wrap::wrapped;
 
-/// The whole of it, for people.
+/// The comparison as text.
 pub fn table(compared: &Compared, page: Page) -> String {
     let changes = match &compared.environment[..] {
-        [] => "Nothing that was recorded has changed around them.\n".to_owned(),
+        [] => "No recorded setting changed between them.\n".to_owned(),
         changes => changed(changes).lines(page).join("\n") + "\n",
     };
     [
@@ -30,7 +30,7 @@ pub fn table(compared: &Compared, page: Page) -> String {
     .join("\n")
 }
 
-/// The same for a page that others read, as a pull request.
+/// The comparison in Markdown, as for a pull request.
 pub fn markdown(compared: &Compared) -> String {
     let line = |line: &String| format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
     let sides: String = sides(compared).iter().map(line).collect();
@@ -111,17 +111,17 @@ pub fn finding(finding: Finding) -> &'static str {
     }
 }
 
-/// Of how many programs is said what.
+/// The number of tests with each finding.
 fn verdict(compared: &Compared) -> String {
     let of = |finding: Finding| compared.cells.iter().filter(|cell| cell.finding == finding).count();
     let all = compared.cells.len();
     let margin = percent(compared.margin);
-    let same = format!("the same within {margin}");
+    let same = format!("same within {margin}");
     let parts = [
-        (Finding::Faster, "faster now"),
-        (Finding::Slower, "slower now"),
+        (Finding::Faster, "faster"),
+        (Finding::Slower, "slower"),
         (Finding::Same, same.as_str()),
-        (Finding::Undecided, "not decided"),
+        (Finding::Undecided, "undecided"),
     ];
     let unmeasured = |of_both: bool| {
         let is_none = |cell: &&ComparedCell| cell.then.is_none() && cell.now.is_none();
@@ -132,40 +132,36 @@ fn verdict(compared: &Compared) -> String {
     let counts =
         counts.chain([(unmeasured(false), "n.m. in one of the runs"), (unmeasured(true), "n.m. in both runs")]);
     let parts: Vec<(usize, &str)> = counts.filter(|(count, _)| *count > 0).collect();
-    let parts = parts.iter().enumerate().map(|(place, (count, words))| match (place, count) {
-        (0, 1) => format!("1 is {words}"),
-        (0, count) => format!("{count} are {words}"),
-        (_, count) => format!("{count} {words}"),
-    });
+    let parts = parts.iter().map(|(count, words)| format!("{count} {words}"));
     let surely = compared.cells.iter().filter(|cell| cell.matters).count();
     let told = of(Finding::Faster) + of(Finding::Slower);
     let reason = match (surely, told) {
         (_, 0) => String::new(),
         (all, told) if all == told => format!("; surely by more than {margin}"),
-        (0, _) => format!("; by less than {margin} perhaps"),
+        (0, _) => format!("; maybe by less than {margin}"),
         (some, _) => format!("; surely by more than {margin} in {some}"),
     };
-    let of_all = if all == 1 { "Of one program".to_owned() } else { format!("Of {all} programs") };
-    format!("{of_all} {}{reason}.", parts.collect::<Vec<String>>().join(", "))
+    let of_all = if all == 1 { "Of 1 test".to_owned() } else { format!("Of {all} tests") };
+    format!("{of_all}: {}{reason}.", parts.collect::<Vec<String>>().join(", "))
 }
 
-/// Which runs.
+/// The two runs.
 fn sides(compared: &Compared) -> [String; 2] {
     let side = |(when, side): (&str, &Side)| {
         let Side { name, started_unix_s, command, interrupted, .. } = side;
         let ended = if *interrupted { ", interrupted" } else { "" };
         let began = Civil::from_unix(*started_unix_s);
-        // Where the program lies is nothing that was asked for.
+        // The folder of the program does not matter.
         let program = command.first().and_then(|program| program.rsplit('/').next());
         let words: Vec<&str> = program.into_iter().chain(command.iter().skip(1).map(String::as_str)).collect();
         format!("{when:<4}  {name}  {began} UTC{ended}  {}", words.join(" "))
     };
-    [("then", &compared.then), ("now", &compared.now)].map(side)
+    [("base", &compared.then), ("new", &compared.now)].map(side)
 }
 
-/// What differs around them.
+/// The settings that changed between them.
 fn changed(changes: &[Change]) -> Grid {
-    let mut grid = Grid::new(["changed", "of", "then", "now"].map(Column::words).to_vec());
+    let mut grid = Grid::new(["changed", "of", "base", "new"].map(Column::words).to_vec());
     for Change { what, of, then, now } in changes {
         let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "n.m.".to_owned());
         grid.row([what.clone(), of.clone().unwrap_or_default(), or(then), or(now)]);
@@ -173,7 +169,7 @@ fn changed(changes: &[Change]) -> Grid {
     grid
 }
 
-/// A row per program.
+/// A row per test.
 fn grid(compared: &Compared) -> Grid {
     let has_targets = compared.now.targets.len() > 1;
     let mut columns = vec![Column::words("")];
@@ -181,8 +177,8 @@ fn grid(compared: &Compared) -> Grid {
         columns.push(Column::words("target"));
     }
     columns.extend([
-        Column::figures("then").left_out(1),
-        Column::figures("now").left_out(1),
+        Column::figures("base").left_out(1),
+        Column::figures("new").left_out(1),
         Column::figures("CPU").left_out(3),
         Column::figures("ratio"),
         Column::words("verdict"),
@@ -213,7 +209,7 @@ fn grid(compared: &Compared) -> Grid {
     grid
 }
 
-/// `0.85x (0.81-0.89)`; of what has no chance in it, the ratio alone.
+/// `0.85x (0.81-0.89)`; an exact ratio has no interval.
 pub fn ratio(cell: &ComparedCell) -> String {
     let is_exact = cell.confidence == Some(1.0);
     let interval = if is_exact { None } else { cell.low.zip(cell.high) };
@@ -222,54 +218,59 @@ pub fn ratio(cell: &ComparedCell) -> String {
 }
 
 fn said(cell: &ComparedCell, margin: f64) -> String {
-    let little = if cell.matters { "" } else { ", by little perhaps" };
+    let little = if cell.matters { String::new() } else { format!(", maybe by less than {}", percent(margin)) };
     match (cell.finding, cell.missing_rounds, cell.needed_rounds) {
         (Finding::Faster, ..) => format!("faster{little}"),
         (Finding::Slower, ..) => format!("slower{little}"),
         (Finding::Same, ..) => format!("same within {}", percent(margin)),
-        (Finding::Undecided, 0, Some(rounds)) => {
-            format!("not decided, about {} rounds of each would", significant(f64::from(rounds), 2))
+        (Finding::Undecided, 0, Some(rounds)) if rounds <= PATIENCE.saturating_mul(rounds_done(cell)) => {
+            format!("undecided, about {} rounds each would decide", significant(f64::from(rounds), 2))
         }
-        (Finding::Undecided, 0, None) if cell.ratio.is_none() => "not decided".to_owned(),
-        (Finding::Undecided, 0, None) => "not decided, and no patience would".to_owned(),
-        (Finding::Undecided, missing, _) => format!("not decided, {missing} of {LEAST_APART} rounds missing"),
+        (Finding::Undecided, 0, _) if cell.ratio.is_none() => "undecided".to_owned(),
+        (Finding::Undecided, 0, _) => "too noisy to decide".to_owned(),
+        (Finding::Undecided, missing, _) => format!("undecided, {missing} of {LEAST_APART} rounds missing"),
         (Finding::NotMeasured, ..) => "n.m.".to_owned(),
     }
 }
 
-/// What only one has, what was to fail, and what the stars mean.
+/// The rounds of the run with fewer of them.
+fn rounds_done(cell: &ComparedCell) -> u32 {
+    [&cell.then, &cell.now].into_iter().flatten().map(|rate| rate.rounds).min().unwrap_or(0)
+}
+
+/// Tests of one run only, conditions of --fail-if, and warnings.
 fn below(compared: &Compared) -> Vec<String> {
     let mut lines = Vec::new();
-    for (when, cells) in [("then", &compared.only_then), ("now", &compared.only_now)] {
+    for (when, cells) in [("base", &compared.only_then), ("new", &compared.only_now)] {
         if !cells.is_empty() {
             let has_targets = compared.now.targets.len() > 1 || compared.then.targets.len() > 1;
             let name = |cell: &Lone| match has_targets {
                 true => format!("{} on {}", cell.name, cell.target),
                 false => cell.name.clone(),
             };
-            lines.push(format!("only {when}: {}", some(cells.iter().map(name).collect())));
+            lines.push(format!("only in {when}: {}", some(cells.iter().map(name).collect())));
         }
     }
     for (when, reason) in
-        [("then", (|cell| &cell.reason_then) as fn(&ComparedCell) -> &Option<String>), ("now", |cell| &cell.reason_now)]
+        [("base", (|cell| &cell.reason_then) as fn(&ComparedCell) -> &Option<String>), ("new", |cell| &cell.reason_now)]
     {
         for cell in &compared.cells {
-            lines.extend(reason(cell).as_ref().map(|why| format!("n.m. {when}: {why} ({})", cell.name)));
+            lines.extend(reason(cell).as_ref().map(|why| format!("n.m. in {when}: {why} ({})", cell.name)));
         }
     }
     for guarded in &compared.fail_if {
         let mut said: Vec<String> = Vec::new();
         for (words, cells) in
-            [("slower", &guarded.slower), ("not measured now", &guarded.missing), ("not decided", &guarded.undecided)]
+            [("slower", &guarded.slower), ("not measured in new", &guarded.missing), ("undecided", &guarded.undecided)]
         {
             said.extend((!cells.is_empty()).then(|| format!("{words}: {}", cells.join("; "))));
         }
         let unguarded = unguarded(guarded).into_iter();
-        said.extend(unguarded.map(|(why, cells)| format!("cannot be guarded, {why}: {}", cells.join("; "))));
+        said.extend(unguarded.map(|(why, cells)| format!("cannot be checked, {why}: {}", cells.join("; "))));
         let outcome = match (guarded.failed, guarded.undecided.is_empty()) {
             (true, _) => "yes",
             (false, true) => "no",
-            (false, false) => "not decided",
+            (false, false) => "undecided",
         };
         let detail = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
         let cells = some(guarded.cells.clone());
@@ -288,7 +289,7 @@ fn below(compared: &Compared) -> Vec<String> {
     for (code, names) in codes {
         let star = if code == MarkCode::Nested { "" } else { "* " };
         let names = some(names.into_iter().map(str::to_owned).collect());
-        lines.push(format!("{star}{0}: in one of the runs, or in both ({names})   diskperf help {0}", code.name()));
+        lines.push(format!("{star}{0}: in one or both runs ({names})   diskperf help {0}", code.name()));
     }
     for mark in &compared.marks {
         lines.push(format!("* {0}: {1}   diskperf help {0}", mark.code.name(), mark.text));
@@ -296,7 +297,7 @@ fn below(compared: &Compared) -> Vec<String> {
     lines
 }
 
-/// Cells that cannot be guarded, by why not.
+/// Results that cannot be checked, by reason.
 pub fn unguarded(guarded: &Guarded) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for Unguarded { cell, why } in &guarded.unguarded {
@@ -308,7 +309,7 @@ pub fn unguarded(guarded: &Guarded) -> Vec<(&str, Vec<&str>)> {
     reasons
 }
 
-/// So many cells are named in a line; how many more there are is said.
+/// The most results that are named in a line.
 const NAMED: usize = 8;
 
 fn some(mut names: Vec<String>) -> String {

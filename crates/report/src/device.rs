@@ -6,6 +6,7 @@ use units::{Bytes, Nanos};
 use crate::grid::{Column, Grid, Page};
 use crate::numbers::significant;
 use crate::rows::Rows;
+use crate::words::unit;
 
 /// Behind which column of the plain table the others stand: its rate.
 const RATE: &str = "rate";
@@ -31,7 +32,7 @@ fn fresh(cell: &Cell) -> String {
     let first = cell.rounds.first().zip(cell.rate.as_ref());
     let fresh = first.and_then(|(round, rate)| Some((per_second(cell, round)?, rate)));
     fresh.map_or_else(String::new, |(fresh, rate)| {
-        format!("{} {}", significant(fresh * rate.value / rate.per_second, 3), rate.unit)
+        format!("{} {}", significant(fresh * rate.value / rate.per_second, 3), unit(&rate.unit))
     })
 }
 
@@ -58,10 +59,10 @@ pub fn conditioned(conditioned: &Conditioned) -> String {
     let time = |seconds: f64| Nanos((seconds * 1e9) as u64).to_string();
     let purge = match (purge, purge_reason) {
         (Some(way), _) => format!("purge: {way} in {}", time(*purge_s)),
-        (None, reason) => format!("purge: n.m. ({})", reason.as_deref().unwrap_or("nobody asked")),
+        (None, reason) => format!("purge: n.m. ({})", reason.as_deref().unwrap_or("not asked for")),
     };
     match written_bytes {
-        0 => format!("{purge}, not written to before"),
-        bytes => format!("{purge}, {} written in order in {}", Bytes(*bytes), time(*written_s)),
+        0 => format!("{purge}, not written before"),
+        bytes => format!("{purge}, {} written sequentially in {}", Bytes(*bytes), time(*written_s)),
     }
 }

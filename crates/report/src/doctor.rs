@@ -1,4 +1,4 @@
-//! What can be measured here, as a person reads it.
+//! The checks of `doctor`, as text.
 
 use stats::{Ability, Checkup};
 
@@ -9,7 +9,7 @@ use crate::wrap::hanging;
 /// Columns of the state, with what separates it from the reason.
 const STATE: usize = 8;
 
-/// A paragraph per check: what, whether, why, and how to get the rest.
+/// A paragraph per check: its name, its state, the reason, and how to fix it.
 pub fn table(checkup: &Checkup, page: Page) -> String {
     let width = checkup.checks.iter().map(|check| check.check.chars().count()).max().unwrap_or(0) + 2;
     let mut text = format!("{}  {}\n\n", line(&checkup.path), line(&checkup.kernel));
@@ -23,7 +23,7 @@ pub fn table(checkup: &Checkup, page: Page) -> String {
     }
     let count = |ability: Ability| checkup.checks.iter().filter(|check| check.state == ability).count();
     let [yes, partly, no] = [Ability::Yes, Ability::Partly, Ability::No].map(count);
-    text + &format!("\n{yes} yes, {partly} partly, {no} no; -> says how to get the rest\n")
+    text + &format!("\n{yes} yes, {partly} partly, {no} no; -> tells how to fix it\n")
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_check_says_how_to_get_the_rest() {
+    fn every_check_tells_how_to_fix_it() {
         let check = |check: &str, state, how: Option<&str>| Check {
             check: check.to_owned(),
             state,
@@ -55,7 +55,7 @@ a             yes     because of this and that
 a longer one  no      because of this and that
                       -> do it
 
-1 yes, 0 partly, 1 no; -> says how to get the rest
+1 yes, 0 partly, 1 no; -> tells how to fix it
 ";
         assert_eq!(table(&checkup, Page::ENDLESS), expected);
     }

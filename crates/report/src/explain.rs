@@ -1,5 +1,4 @@
-//! Where each millisecond of a cell went, and what limited it: for people, and as Markdown and CSV. Only
-//! says what the cell holds: who owns which time, and what limits, is decided in `stats::limits`.
+//! The time breakdown of a result, and its bottleneck: as text, Markdown and CSV. Both are decided in `stats::limits`.
 
 mod breakdown;
 
@@ -15,10 +14,14 @@ use crate::grid::Page;
 use crate::markdown::escaped;
 use crate::names::CellNames;
 use crate::numbers::{figure, whole};
+use crate::words::{self, owner as owner_in_words};
 use crate::wrap::wrapped;
 use crate::{header, plain};
 
-/// How many characters stand for all of the time.
+/// The most results that are named with a part that could not be seen.
+const NAMED: usize = 4;
+
+/// The longest bar, for all of the time.
 const BAR: usize = 30;
 
 /// One part of a cell's time.
@@ -44,7 +47,7 @@ fn unseen(parts: &[Part]) -> Vec<&'static str> {
     OWNERS.iter().filter(missing).copied().collect()
 }
 
-/// A line for each owner that could not be seen, and where.
+/// A line for each part of the breakdown that could not be seen, and where.
 fn hidden(names: &CellNames, cells: &[&Cell]) -> String {
     let mut hidden: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let told: Vec<(&Cell, Vec<Part>)> =
@@ -55,8 +58,12 @@ fn hidden(names: &CellNames, cells: &[&Cell]) -> String {
         }
     }
     let line = |(owner, names): (&str, Vec<String>)| {
-        let place = if names.len() == told.len() { "anywhere".to_owned() } else { format!("of {}", names.join(", ")) };
-        format!("not seen {place}, so in the rest if there was any: {}\n", spoken(owner))
+        let place = match names.len() {
+            all if all == told.len() => String::new(),
+            few if few <= NAMED => format!(" for {}", names.join(", ")),
+            some => format!(" for {some} of {} results", told.len()),
+        };
+        format!("not visible{place}, part of unattributed if there was any: {}\n", owner_in_words(owner))
     };
     let lines: String = hidden.into_iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -70,15 +77,12 @@ pub fn can_be_explained(cell: &Cell) -> bool {
 /// The chosen cells of a document, one after the other, as a person reads them.
 pub fn table(document: &Document, cells: &[&Cell], page: Page) -> String {
     let meanings = longest_meaning(cells);
-    let layout = Layout {
-        bar: page.columns.map_or(BAR, |there| there.saturating_sub(FIGURES).min(BAR)),
-        has_meanings: meanings == 0 || page.columns.is_none_or(|there| FIGURES + BAR + 2 + meanings <= there),
-    };
+    let layout = Layout::of(page, meanings);
     let names = CellNames::of(&document.cells);
     let texts: Vec<String> = cells.iter().map(|cell| explained(&names, cell, layout)).collect();
     let mut text = header::lines(document) + "\n" + &texts.join("\n") + &hidden(&names, cells);
     if let (Some(columns), false) = (page.columns, layout.has_meanings) {
-        text += &format!("\n{columns} columns: left out: what each owner is. diskperf help owners lists them\n");
+        text += &format!("\n{columns} columns: left out: the meaning of each part. diskperf help owners lists them\n");
     }
     wrapped(&text, page)
 }
@@ -86,13 +90,29 @@ pub fn table(document: &Document, cells: &[&Cell], page: Page) -> String {
 /// How wide a cell is explained.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// How many characters stand for all of the time.
+    /// The length of a bar for all of the time.
     bar: usize,
-    /// Whether it is said behind each bar what its owner is.
+    /// Whether each bar is followed by its meaning.
     has_meanings: bool,
 }
 
-/// What stands to the left of the bars.
+impl Layout {
+    /// Bars become shorter so that the meanings fit. A terminal that is too narrow for that gets no meanings.
+    fn of(page: Page, meanings: usize) -> Layout {
+        let beside = page.width().saturating_sub(FIGURES);
+        let bar = beside.saturating_sub(2 + meanings).min(BAR);
+        if bar >= SHORTEST_BAR || page.columns.is_none() {
+            Layout { bar: bar.max(SHORTEST_BAR), has_meanings: true }
+        } else {
+            Layout { bar: beside.min(BAR), has_meanings: meanings == 0 }
+        }
+    }
+}
+
+/// A bar that is shorter tells too little.
+const SHORTEST_BAR: usize = 10;
+
+/// The columns to the left of the bars.
 const FIGURES: usize = 47;
 
 fn longest_meaning(cells: &[&Cell]) -> usize {
@@ -124,7 +144,7 @@ fn explained(names: &CellNames, cell: &Cell, layout: Layout) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What it is, its rate, the clock, how often it ran.
+/// The name, the rate, the end point and the number of rounds.
 fn heading(names: &CellNames, cell: &Cell) -> String {
     let mut text = name(names, cell);
     if cell.provenance == Provenance::Simulated {
@@ -136,7 +156,7 @@ fn heading(names: &CellNames, cell: &Cell) -> String {
     let kept = cell.kept().count();
     let rounds = if kept == 1 { "1 round".to_owned() } else { format!("{kept} rounds") };
     let busy = cell.kept().map(|round| round.parts.len()).max().unwrap_or_default();
-    let summed = if busy > 1 { format!(" of {busy} programs, whose times are summed") } else { String::new() };
+    let summed = if busy > 1 { format!(" of {busy} programs, whose times are added") } else { String::new() };
     format!("{text}, {rounds}{summed}")
 }
 
@@ -147,8 +167,8 @@ fn name(names: &CellNames, cell: &Cell) -> String {
 fn clock(clock: ClockKind) -> &'static str {
     match clock {
         ClockKind::Returned => "the last call returned",
-        ClockKind::DataDurable => "the data were durable",
-        ClockKind::Durable => "all was durable",
+        ClockKind::DataDurable => "fdatasync returned",
+        ClockKind::Durable => "all was synced",
     }
 }
 
@@ -164,19 +184,20 @@ fn bars(parts: &[Part], layout: Layout, meaning: impl Fn(&str) -> &'static str) 
     let mut idle = Vec::new();
     for ((part, amount), share) in parts.iter().zip(amounts).zip(shares) {
         if part.nanos == 0 {
-            idle.push(spoken(&part.owner));
+            idle.push(owner_in_words(&part.owner));
             continue;
         }
         let bar = "#".repeat((share as usize * width).div_ceil(1000));
         let meaning = if layout.has_meanings { meaning(&part.owner) } else { "" };
         let (amount, share) = (quantum.text(amount), tenths(share));
-        let line = format!("  {:<18} {amount:>12} ms {share:>6} %  {bar:<width$}  {meaning}", spoken(&part.owner));
+        let line =
+            format!("  {:<18} {amount:>12} ms {share:>6} %  {bar:<width$}  {meaning}", owner_in_words(&part.owner));
         lines.push(line.trim_end().to_owned());
     }
     let total = quantum.text(all.div_ceil(quantum.nanos));
     lines.push(format!("  {:<18} {total:>12} ms {:>6} %", "elapsed", "100.0"));
     if !idle.is_empty() {
-        lines.push(format!("  no time: {}", idle.join(", ")));
+        lines.push(format!("  none: {}", idle.join(", ")));
     }
     lines
 }
@@ -230,16 +251,12 @@ fn total(times: impl Iterator<Item = u64>) -> u64 {
     times.fold(0, u64::saturating_add)
 }
 
-fn spoken(owner: &str) -> String {
-    owner.replace('_', " ")
-}
-
-/// What ran beside the programs, and is part of no sum; and a sum that is not what the rounds took.
+/// CPU time of kernel threads, which is part of no sum; and a sum that differs from the time of the rounds.
 fn beside(cell: &Cell) -> impl Iterator<Item = String> {
     let workers: Option<f64> = cell.kept().map(|round| round.cpu_s.kernel_workers).sum();
     let workers = workers.filter(|seconds| *seconds > 0.0 && cell.measured).map(|seconds| {
         let time = Nanos((seconds * 1e9) as u64);
-        format!("beside them, the kernel's own threads computed for {time}, for anybody")
+        format!("plus {time} CPU in kernel threads, system-wide")
     });
     workers.into_iter().chain(mismatch(cell))
 }
@@ -247,33 +264,33 @@ fn beside(cell: &Cell) -> impl Iterator<Item = String> {
 /// Rounding to nanoseconds, once for each time that is added.
 const ROUNDING_S: f64 = 1e-6;
 
-/// Said where the owners' times are not the time of the rounds: the document was changed by other hands.
+/// The note on a breakdown that is not the time of the rounds: the document was changed later.
 fn mismatch(cell: &Cell) -> Option<String> {
     let owned = total(cell.time.as_ref()?.values().copied()) as f64 / 1e9;
     let rounds: f64 = cell.kept().map(|round| round.summed_elapsed_s(cell.state.clock)).sum();
     let differs = (owned - rounds).abs() > ROUNDING_S * (1 + cell.kept().count()) as f64;
     differs.then(|| {
-        format!("the rounds took {rounds:.6} s, and the owners have {owned:.6} s: this is not as it was written")
+        format!("the rounds took {rounds:.6} s and the breakdown has {owned:.6} s: the file was changed after the run")
     })
 }
 
-/// What limited the cell, with the figures that tell.
+/// The bottleneck, with its evidence.
 fn sentence(cell: &Cell) -> String {
     if !cell.measured {
-        return format!("n.m.: {}", plain::brief(cell.reason.as_deref().unwrap_or("nobody said why")));
+        return format!("n.m.: {}", plain::brief(cell.reason.as_deref().unwrap_or("no reason recorded")));
     }
     match &cell.limited_by {
-        Some(limit) if limit.what == "n.m." => format!("limited by: n.m. ({})", limit.evidence),
-        Some(limit) => format!("limited by {}: {}", limit.what, limit.evidence),
-        None => "limited by: n.m.".to_owned(),
+        Some(limit) if limit.what == "n.m." => format!("bottleneck: n.m. ({})", limit.evidence),
+        Some(limit) => format!("bottleneck: {} ({})", words::limit(&limit.what), limit.evidence),
+        None => "bottleneck: n.m.".to_owned(),
     }
 }
 
 /// A row for each cell, a column for each owner, for a page on the web.
 pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
-    let owners = OWNERS.map(spoken);
+    let owners = OWNERS.map(owner_in_words);
     let names = CellNames::of(&document.cells);
-    let mut text = format!("| | elapsed | {} | limited by |\n", owners.join(" | "));
+    let mut text = format!("| | elapsed | {} | bottleneck |\n", owners.join(" | "));
     text += &format!("| --- | ---: |{} --- |\n", " ---: |".repeat(OWNERS.len()));
     for cell in cells {
         let parts = parts(cell).filter(|_| cell.measured);

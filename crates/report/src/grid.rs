@@ -1,12 +1,14 @@
-//! A table for people, on a page that may be narrow. Rows of text in, lines out; knows no cell.
+//! A text table that fits its page. Rows of text in, lines out; knows no cell.
 //!
-//! Policy, where the page is too narrow for all columns:
-//!   1. a column that says nothing in any row is never printed;
-//!   2. names of rows that are longer than a quarter of the page go on in the next line;
-//!   3. columns that can be left out are, the least important first, until the rest fits, and that is said;
-//!   4. what then is still too wide stands in blocks below each other, each with the leading columns again;
-//!   5. a block is never narrower than one column beside the leading ones: a page narrower than that breaks lines,
-//!      and that is said too.
+//! Policy if the page is too narrow for all columns:
+//!   1. an empty column is never printed;
+//!   2. words go on in the next line: names of rows that are longer than a quarter of the page, then the widest columns of
+//!      words, names down to 14 characters and others to 24;
+//!   3. on a terminal, optional columns are left out, the least important first, until the rest fits, and a remark names
+//!      them. A file or a pipe gets all columns;
+//!   4. columns that are still too wide go into blocks below each other, each with the leading columns;
+//!   5. a block has at least one column next to the leading ones: on a page that is narrower than that, lines are longer
+//!      than the page, and a remark says so.
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
@@ -14,20 +16,27 @@ use crate::markdown::escaped;
 use crate::plain;
 use crate::wrap::wrapped;
 
-/// What the page holds that a text is printed on.
+/// Columns of a text that does not go to a terminal: what fits a review, a mail and most editors.
+pub const FILE_COLUMNS: usize = 100;
+
+/// The page that a text is printed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Columns of characters; nothing where there is no end to a line.
+    /// Columns of the terminal; none of a file or a pipe.
     pub columns: Option<usize>,
 }
 
 impl Page {
-    /// A page whose lines end nowhere: a file, a pipe.
+    /// A file or a pipe: lines of 100 columns, and nothing left out.
     pub const ENDLESS: Page = Page { columns: None };
 
-    /// Whether it has room for columns of a table. An endless page has, so that nobody has to ask how wide they are.
+    /// How long a line may be.
+    pub fn width(self) -> usize {
+        self.columns.unwrap_or(FILE_COLUMNS)
+    }
+
     fn holds(self, grid: &Grid, columns: &[usize]) -> bool {
-        self.columns.is_none_or(|there| grid.width(columns) <= there)
+        grid.width(columns) <= self.width()
     }
 }
 
@@ -36,7 +45,7 @@ impl Page {
 pub struct Column {
     heading: String,
     is_right: bool,
-    /// The higher, the earlier it is left out; nothing where it never is.
+    /// The higher, the earlier it is left out; none if it never is.
     left_out: Option<u8>,
 }
 
@@ -51,12 +60,12 @@ impl Column {
         Column { is_right: true, ..Column::words(heading) }
     }
 
-    /// The same, left out where the page is too narrow, the earlier the higher this is.
+    /// The same as an optional column: one of a higher rank is left out earlier.
     pub fn left_out(self, rank: u8) -> Column {
         Column { left_out: Some(rank), ..self }
     }
 
-    /// What it holds.
+    /// Its heading.
     pub fn heading(&self) -> &str {
         &self.heading
     }
@@ -76,8 +85,11 @@ pub enum Line {
     Title(String),
 }
 
-/// A name that is no longer stays in one line, however narrow the page is.
+/// Names of this length stay in one line, however narrow the page is.
 const SHORTEST: usize = 14;
+
+/// Other words of this length stay in one line: a verdict with its interval.
+const SHORTEST_WORDS: usize = 24;
 
 /// A table.
 #[derive(Clone, Debug)]
@@ -127,12 +139,33 @@ impl Grid {
     pub fn lines(&self, page: Page) -> Vec<String> {
         // 1.
         let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
-        // 2.
-        if let (Some(columns), false) = (page.columns, page.holds(self, &shown)) {
-            let broken = Grid { lines: self.broken((columns / 4).max(SHORTEST)), ..self.clone() };
-            return broken.fitted(shown, page);
+        self.squeezed(&shown, page).fitted(shown, page, self)
+    }
+
+    /// 2. The same table with words in several lines, so that these columns fit on the page if they can.
+    fn squeezed(&self, shown: &[usize], page: Page) -> Grid {
+        if page.holds(self, shown) {
+            return self.clone();
         }
-        self.fitted(shown, page)
+        let mut limits = vec![usize::MAX; self.columns.len()];
+        limits[0] = (page.width() / 4).max(SHORTEST);
+        let mut least = vec![SHORTEST_WORDS; self.columns.len()];
+        least[0] = SHORTEST;
+        let mut grid = self.broken(&limits);
+        while let Some(over) = grid.width(shown).checked_sub(page.width()).filter(|over| *over > 0) {
+            let words = shown.iter().copied().filter(|column| !self.columns[*column].is_right);
+            let lengths = words.map(|column| (grid.longest(column), column));
+            let Some((length, column)) = lengths.filter(|(length, column)| *length > least[*column]).max() else {
+                break;
+            };
+            limits[column] = length.saturating_sub(over).max(least[column]);
+            grid = self.broken(&limits);
+            // A word that is longer than the limit cannot be broken.
+            if grid.longest(column) >= length {
+                least[column] = length;
+            }
+        }
+        grid
     }
 
     /// The table in Markdown: all columns that say anything.
@@ -154,11 +187,11 @@ impl Grid {
         text
     }
 
-    /// These columns as they fit on the page.
-    fn fitted(&self, mut shown: Vec<usize>, page: Page) -> Vec<String> {
+    /// These columns as they fit on the page. In each block the words of the whole table are broken as that block needs.
+    fn fitted(&self, mut shown: Vec<usize>, page: Page, whole: &Grid) -> Vec<String> {
         // 3.
         let mut left_out: Vec<usize> = Vec::new();
-        while !page.holds(self, &shown) {
+        while page.columns.is_some() && !page.holds(self, &shown) {
             let rank = |column: &usize| self.columns[*column].left_out.map(|rank| (rank, *column));
             let Some((_, least)) = shown.iter().filter_map(rank).max() else { break };
             shown.retain(|column| *column != least);
@@ -171,7 +204,7 @@ impl Grid {
             if number > 0 {
                 lines.push(String::new());
             }
-            lines.extend(self.block(block));
+            lines.extend(whole.squeezed(block, page).block(block));
         }
         left_out.sort_unstable();
         let names: Vec<&str> = left_out.iter().map(|column| self.columns[*column].heading.as_str()).collect();
@@ -211,7 +244,12 @@ impl Grid {
             table.set_header(&headings);
             headings.iter().map(|heading| heading.matches('\n').count() + 1).max().unwrap_or(1)
         };
-        for line in &self.lines {
+        // A row that says something in other blocks only is left out of this one.
+        let is_shown = |line: &&Line| match line {
+            Line::Row(row) => columns.iter().any(|column| row.get(*column).is_some_and(|text| !text.is_empty())),
+            Line::Title(_) => true,
+        };
+        for line in self.lines.iter().filter(is_shown) {
             if let Line::Row(row) = line {
                 table.add_row(columns.iter().map(|column| row.get(*column).map_or("", String::as_str)));
             }
@@ -223,7 +261,7 @@ impl Grid {
         }
         let mut rows = table.lines().map(|line| line.trim_end().to_owned());
         let mut lines: Vec<String> = rows.by_ref().take(above).collect();
-        lines.extend(self.lines.iter().filter_map(|line| match line {
+        lines.extend(self.lines.iter().filter(is_shown).filter_map(|line| match line {
             Line::Row(_) => rows.next(),
             Line::Title(title) => Some(title.clone()),
         }));
@@ -237,21 +275,34 @@ impl Grid {
         (0..columns.len()).map(|place| if is_repeated(place) { "" } else { heading(place) }).collect()
     }
 
-    /// The lines, with names that go on in the next one.
-    fn broken(&self, columns: usize) -> Vec<Line> {
+    /// The same table, with words that go on in the next line if they are longer than their column's limit.
+    fn broken(&self, limits: &[usize]) -> Grid {
         let mut lines = Vec::new();
         for line in &self.lines {
             let Line::Row(row) = line else {
                 lines.push(line.clone());
                 continue;
             };
-            let names = in_lines(row.first().map_or("", String::as_str), columns);
-            let mut names = names.lines().map(str::to_owned);
-            let first = names.next().unwrap_or_default();
-            lines.push(Line::Row([first].into_iter().chain(row.iter().skip(1).cloned()).collect()));
-            lines.extend(names.map(|name| Line::Row(vec![name])));
+            let in_column = |(column, text): (usize, &String)| match self.columns.get(column) {
+                Some(words) if !words.is_right => in_lines(text, limits[column]),
+                _ => vec![text.clone()],
+            };
+            let texts: Vec<Vec<String>> = row.iter().enumerate().map(in_column).collect();
+            let deep = texts.iter().map(Vec::len).max().unwrap_or(1);
+            let of_line =
+                |place: usize| texts.iter().map(|text| text.get(place).cloned().unwrap_or_default()).collect();
+            lines.extend((0..deep).map(|place| Line::Row(of_line(place))));
         }
-        lines
+        Grid { lines, ..self.clone() }
+    }
+
+    /// The longest text of a column.
+    fn longest(&self, column: usize) -> usize {
+        let of_line = |line: &Line| match line {
+            Line::Row(row) => row.get(column).map_or(0, |text| text.chars().count()),
+            Line::Title(_) => 0,
+        };
+        self.lines.iter().map(of_line).max().unwrap_or(0)
     }
 
     /// How wide these columns are beside each other.
@@ -267,27 +318,38 @@ impl Grid {
     }
 }
 
-/// A name in lines of so many columns; one with commas is broken only behind them.
-fn in_lines(name: &str, columns: usize) -> String {
+/// Words in lines of this length; a name with commas is broken only after them.
+fn in_lines(words: &str, columns: usize) -> Vec<String> {
     const BOUND: char = '\u{a0}';
-    let bound = if name.contains(", ") {
-        name.replace(' ', &BOUND.to_string()).replace(&format!(",{BOUND}"), ", ")
+    if words.chars().count() <= columns {
+        return vec![words.to_owned()];
+    }
+    let is_list = words.contains(", ");
+    let bound = if is_list {
+        words.replace(' ', &BOUND.to_string()).replace(&format!(",{BOUND}"), ", ")
     } else {
-        name.to_owned()
+        words.to_owned()
     };
-    wrapped(&bound, Page { columns: Some(columns) }).replace(BOUND, " ")
+    let lines = wrapped(&bound, Page { columns: Some(columns) });
+    let lines: Vec<String> = lines.lines().map(|line| line.replace(BOUND, " ")).collect();
+    // A part between two commas that is far too long is broken like other words.
+    if is_list && lines.iter().any(|line| line.chars().count() > columns + SHORTEST / 2) {
+        return wrapped(words, Page { columns: Some(columns) }).lines().map(str::to_owned).collect();
+    }
+    lines
 }
 
-/// What a page that is too narrow did to a table.
+/// The remark below a table that does not fit its page.
 fn remark(page: Page, left_out: &[&str], is_broken: bool) -> Option<String> {
     let columns = page.columns?;
+    let names = || left_out.join(", ").replace('\n', " ");
     let why = match (left_out, is_broken) {
         ([], false) => return None,
         ([], true) => "the table is wider".to_owned(),
-        (names, false) => format!("left out: {}", names.join(", ")),
-        (names, true) => format!("left out: {}; what is left is wider", names.join(", ")),
+        (_, false) => format!("left out: {}", names()),
+        (_, true) => format!("left out: {}; the rest is wider", names()),
     };
-    Some(format!("{columns} columns: {why}. A wider terminal, a pipe or -o FILE has all"))
+    Some(format!("{columns} columns: {why}. A wider terminal, a pipe or -o FILE shows all"))
 }
 
 #[cfg(test)]
@@ -314,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_stands_where_there_is_room() {
+    fn a_wide_page_shows_all_columns() {
         let expected = [
             "               rate  CPU  limited by",
             "in order",
@@ -326,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_important_is_left_out_first_and_that_is_said() {
+    fn a_narrow_page_leaves_out_the_least_important_and_says_so() {
         assert_eq!(
             on(35)[2..],
             [
@@ -335,12 +397,12 @@ mod tests {
                 "",
                 "35 columns: left out: limited by. A",
                 "  wider terminal, a pipe or -o FILE",
-                "  has all",
+                "  shows all",
             ]
         );
         assert_eq!(on(21)[5..7], ["21 columns: left out:", "  CPU, limited by. A"]);
         let words = on(10).join(" ").split_whitespace().collect::<Vec<&str>>().join(" ");
-        assert!(words.contains("; what is left is wider."), "{words}");
+        assert!(words.contains("; the rest is wider."), "{words}");
     }
 
     #[test]
@@ -357,6 +419,31 @@ mod tests {
         assert_eq!(lines[1..], [" read          left", "   sequential", "   again", "               right"]);
     }
 
+    /// A file shows all columns in lines of 100, however long names and words are and however many columns there are.
+    #[test]
+    fn a_file_has_lines_of_100_columns_and_leaves_nothing_out() {
+        let targets = ["an-ssd-in-the-basement", "the-one-that-was-bought-last-year", "network"];
+        let figures =
+            targets.iter().flat_map(|name| [Column::figures(*name).left_out(2), Column::figures("CPU").left_out(4)]);
+        let words = [Column::words("verdict"), Column::words("why").left_out(0)];
+        let mut grid = Grid::new([Column::words("")].into_iter().chain(figures).chain(words).collect());
+        let verdict =
+            "an-ssd-in-the-basement 1.17x (1.12-1.23) of the-one-that-was-bought-last-year, maybe by less than 5 %";
+        let rates = ["1,240 MiB/s", "38%", "1,060 MiB/s", "41%", "n.m.", ""];
+        let row =
+            ["randread, iodepth 32, engine uring"].into_iter().chain(rates).chain([verdict, "both: device-bound"]);
+        grid.row(row);
+        let lines = grid.lines(Page::ENDLESS);
+        assert!(lines.iter().all(|line| line.chars().count() <= FILE_COLUMNS), "{lines:#?}");
+        let text = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        for shown in
+            targets.into_iter().chain(rates).chain(["maybe by less than 5 %", "device-bound", "1.17x (1.12-1.23)"])
+        {
+            assert!(shown.split(' ').all(|word| text.contains(word)), "{shown}: {lines:#?}");
+        }
+        assert!(!text.contains("left out"), "{lines:#?}");
+    }
+
     #[test]
     fn in_markdown_a_title_is_a_row() {
         let mut grid = Grid::new(vec![Column::words(""), Column::figures("never"), Column::figures("rate")]);
@@ -367,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_stands_in_blocks() {
+    fn columns_that_do_not_fit_go_into_blocks() {
         let columns = ["Eagle\n780", "Eagle\n780", "RA81"].map(Column::figures);
         let mut grid = Grid::new([Column::words("")].into_iter().chain(columns).collect());
         grid.row(["read", "490 (69%)", "220 (58%)", "320"]);

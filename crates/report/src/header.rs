@@ -1,4 +1,4 @@
-//! What stands above and below every table: the machine, and what the marks mean.
+//! The lines around every table: targets and machine above it, rounds and warnings below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,15 @@ pub fn lines(document: &Document) -> String {
     let is_of_devices = run.preset.as_deref() == Some("device");
     let is_unknown = |cell: &&Cell| cell.state.lower_cache == Some(LowerCache::NotMeasured);
     let unknown: BTreeSet<&str> = document.cells.iter().filter(is_unknown).map(|cell| cell.target.as_str()).collect();
-    let of = |info: &TargetInfo| {
-        // Of reads that came from the device.
-        let lower_cache = if unknown.contains(info.name.as_str()) { ", lower cache: n.m." } else { "" };
-        target(info) + lower_cache + &if is_of_devices { device(info) } else { String::new() }
-    };
+    let of = |info: &TargetInfo| target(info) + &if is_of_devices { device(info) } else { String::new() };
     let mut lines: Vec<String> = run.targets.iter().map(of).collect();
+    // Only reads that came from the device are asked.
+    let unknown: Vec<&str> =
+        run.targets.iter().map(|info| info.name.as_str()).filter(|name| unknown.contains(name)).collect();
+    if !unknown.is_empty() {
+        let of = if unknown.len() == run.targets.len() { String::new() } else { format!(" of {}", unknown.join(", ")) };
+        lines.push(format!("cache below the OS (host, drive){of}: not visible"));
+    }
     let mut memory = run.memory_bytes.map_or_else(String::new, |bytes| format!(", {} memory", size(bytes)));
     if let Some(limit) = run.memory_limit_bytes {
         memory += &format!(", {} of it for this run", size(limit));
@@ -34,9 +37,7 @@ pub fn lines(document: &Document) -> String {
     if let Some(store) = run.store.as_ref().filter(|store| !store.under_test.is_empty()) {
         let written = store.written_bytes.map_or_else(|| "n.m.".to_owned(), size);
         let devices = store.under_test.join(", ");
-        lines.push(format!(
-            "the store lies on {devices} too: {written} written between programs, none while a clock ran"
-        ));
+        lines.push(format!("results database also on {devices}: {written} written between tests, none during them"));
     }
     lines.join("\n") + "\n"
 }
@@ -57,21 +58,21 @@ fn target(target: &TargetInfo) -> String {
         line += &format!(", {fill:.0} % full");
     }
     if let Some(image) = &target.image {
-        line += &format!(", on an image of {}", size(image.bytes));
+        line += &format!(", loop image of {}", size(image.bytes));
         if let Some(file_system) = &image.host_file_system {
-            line += &format!(" in {file_system}");
+            line += &format!(" on {file_system}");
         }
         if let Some(device) = &image.host_device {
             line += &format!(" on {device}");
         }
         if !image.direct_io {
-            line += ", through the page cache there";
+            line += ", through that file system's page cache";
         }
     }
     let is_ours = target.image.is_some() || own.starts_with("new:");
     match &target.aged {
-        Some(aged) => line += &format!(", age: {}", aged_in_words(aged)),
-        None if is_ours => line += ", age: fresh",
+        Some(aged) => line += &format!(", aged: {}", aged_in_words(aged)),
+        None if is_ours => line += ", not aged",
         None => {}
     }
     if let Some(before) = &target.before_each {
@@ -83,20 +84,20 @@ fn target(target: &TargetInfo) -> String {
             line += &format!(" {}", size(bytes));
         }
         if let Some(cache) = &target.write_cache {
-            line += &format!(", {cache} cache");
+            line += &format!(", {} cache", cache.replace(' ', "-"));
         }
     }
     if let Some(tuning) = &target.tuning {
-        line += &format!(", tuned {tuning}");
+        line += &format!(", tune={}", tuning.replace(", ", "+"));
     }
     line
 }
 
-/// What is to be known of a device that is measured as it is.
+/// Temperature and conditioning of a raw device.
 fn device(target: &TargetInfo) -> String {
-    let heat = target.heat.as_deref().unwrap_or("n.m., no sensor of it is seen");
+    let heat = target.heat.as_deref().unwrap_or("n.m. (no sensor is visible)");
     let conditioned = target.conditioned.as_ref().map_or_else(String::new, |done| format!(", {}", conditioned(done)));
-    format!(", heat: {heat}{conditioned}")
+    format!(", temperature: {heat}{conditioned}")
 }
 
 /// `1,000 churns at 70 % (seed 1)`.
@@ -107,11 +108,11 @@ fn aged_in_words(aged: &Aged) -> String {
     }
 }
 
-/// What was done to a file system before it was measured, in words.
+/// How a file system was aged before it was measured.
 pub fn aged(aged: &Aged) -> String {
     let Aged { files_made, files_deleted, written_bytes, elapsed_s, .. } = aged;
     format!(
-        "{}; {} files made, {} of them removed again, {} written in {} s",
+        "{}; {} files created, {} of them deleted, {} written in {} s",
         aged_in_words(aged),
         whole(*files_made),
         whole(*files_deleted),
@@ -132,8 +133,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// What one mark means where it stands: for one cell or for cells that all say the same, that; else the one
-/// that says most, and how many others there are.
+/// The footnote of a warning: its text, if all cells with it have the same one; else the worst, and how many others there
+/// are.
 fn footnote(names: &Names, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
     let size = |mark: &Mark| match (code.is_worse_lower(), mark.value) {
         (true, value) => -value.unwrap_or(f64::INFINITY),
@@ -148,15 +149,20 @@ fn footnote(names: &Names, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
         return format!("{text} ({})", few(&programs, PROGRAMS_NAMED, ", "));
     }
     let others = match marks.len() - 1 {
-        1 => "1 more cell is".to_owned(),
-        others => format!("{others} more cells are"),
+        1 => "1 more result".to_owned(),
+        others => format!("{others} more results"),
     };
-    format!("{text} ({}); {others} marked so", names.of(cell))
+    format!("{text} ({}); also {others}", names.of(cell))
 }
 
-/// How it was run, what the stars mean, and what went wrong.
+/// The legend of `n.m.`, below a table that has it.
+pub fn not_measured(table: &str) -> &'static str {
+    if table.contains("n.m.") { "n.m. = not measured\n" } else { "" }
+}
+
+/// Rounds, warnings, and reasons why something was not measured.
 pub fn footnotes(document: &Document) -> String {
-    let mut text = format!("\n{}\n", how(document));
+    let mut text = format!("{}\n", how(document));
     if let Some(noise) = &document.run.noise {
         text += &format!("{}: {}\n", MarkCode::Noise.name(), noise.text);
     }
@@ -166,24 +172,23 @@ pub fn footnotes(document: &Document) -> String {
     text + &reasons(document)
 }
 
-/// Rounds, their seed, how wide the intervals are, and what measuring cost: one line.
+/// Rounds, their seed, the widest interval and the overhead of diskperf: one line.
 pub fn how(document: &Document) -> String {
     let run = &document.run;
     let done = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     let rounds = match (done, run.rounds as usize) {
         (_, 1) if run.phases.is_some() => "simulated once".to_owned(),
         (done, planned) if run.phases.is_some() => {
-            format!("means of {} runs, the platters standing another way at the beginning of each", done.min(planned))
+            format!("means of {} runs with different starting rotational positions", done.min(planned))
         }
         (1, 1) => "1 round".to_owned(),
         (done, planned) if done < planned => format!("{done} of {planned} rounds"),
         (_, planned) => {
             let is_discarded = |cell: &Cell| cell.rounds.first().is_some_and(|round| round.discarded);
-            let discarded = if document.cells.iter().any(is_discarded) { ", the first discarded" } else { "" };
-            format!("{planned} rounds{discarded}, each in an order of its own")
+            let discarded = if document.cells.iter().any(is_discarded) { " (the first discarded)" } else { "" };
+            format!("{planned} rounds{discarded} in random order")
         }
     };
-    // Nothing has an order where nothing was run.
     if done == 0 && run.phases.is_none() {
         return if run.interrupted { "Interrupted before anything was measured" } else { "Nothing was run" }.to_owned();
     }
@@ -193,8 +198,8 @@ pub fn how(document: &Document) -> String {
     }
     let confidence = 100.0 * CONFIDENCE;
     text += &match widest_interval(&document.cells) {
-        Some(widest) if widest > 100.0 => format!("; the widest {confidence:.0} % interval reaches down to nothing"),
-        Some(widest) => format!("; {confidence:.0} % intervals within +-{widest:.0} %"),
+        Some(widest) if widest > 100.0 => format!("; the widest {confidence:.0} % interval includes zero"),
+        Some(widest) => format!("; {confidence:.0} % intervals at most ±{widest:.0} %"),
         None => String::new(),
     };
     let costs = costs(document);
@@ -204,7 +209,7 @@ pub fn how(document: &Document) -> String {
     text
 }
 
-/// That a run was not finished, and what it lacks: to be said before all else.
+/// How far an interrupted run came.
 pub fn interrupted(document: &Document) -> Option<String> {
     let run = &document.run;
     if !run.interrupted {
@@ -221,7 +226,7 @@ pub fn interrupted(document: &Document) -> Option<String> {
     Some(text.trim_end_matches('.').to_owned() + ".")
 }
 
-/// Where something went wrong: `sh on tgt: `, with the phase where that says more than the program.
+/// The place of an error: `sh on tgt: `, with the phase if it is not called like the program.
 pub fn place(problem: &Problem) -> String {
     let phase = problem.phase.as_ref().filter(|phase| problem.program.as_ref() != Some(*phase));
     let what: Vec<&str> = [problem.program.as_ref(), phase].into_iter().flatten().map(String::as_str).collect();
@@ -233,7 +238,7 @@ pub fn place(problem: &Problem) -> String {
     }
 }
 
-/// Each mark that a cell has, and what it means here.
+/// Each warning that a cell has, and its footnote.
 pub fn marks(document: &Document) -> Vec<(MarkCode, String)> {
     let mut marks: BTreeMap<MarkCode, Vec<(&Mark, &Cell)>> = BTreeMap::new();
     for cell in &document.cells {
@@ -245,7 +250,7 @@ pub fn marks(document: &Document) -> Vec<(MarkCode, String)> {
     marks.into_iter().map(|(code, marks)| (code, footnote(&names, code, &marks))).collect()
 }
 
-/// What stands before a mark: that a file system lies on an image makes no figure suspect.
+/// The star before a warning. A loop image is reported without one.
 pub fn star(code: MarkCode) -> &'static str {
     if code == MarkCode::Nested { "" } else { "* " }
 }
@@ -258,16 +263,14 @@ pub fn reasons(document: &Document) -> String {
     let text = by_reason(&names, "n.m.", reasons);
     let unproven = document.cells.iter().filter(|cell| cell.measured);
     let reasons = unproven.filter_map(|cell| Some((cell.state.cache_reason.as_deref()?, cell)));
-    text + &by_reason(&names, "cache: n.m.", reasons)
+    text + &by_reason(&names, "cache state n.m.:", reasons)
 }
 
 /// A line for each reason, with the cells that have it.
 fn by_reason<'a>(names: &Names, what: &str, cells: impl Iterator<Item = (&'a str, &'a Cell)>) -> String {
-    let lines = grouped(cells).into_iter().map(|(reason, cells)| {
-        let mut names: Vec<String> = cells.into_iter().map(|cell| names.of(cell)).collect();
-        names.dedup();
-        format!("{what} {reason} ({})\n", few(&names, NAMED, "; "))
-    });
+    let lines = grouped(cells)
+        .into_iter()
+        .map(|(reason, cells)| format!("{what} {reason} ({})\n", few(&names.of_all(&cells), NAMED, "; ")));
     lines.collect()
 }
 
@@ -277,8 +280,8 @@ fn widest_interval(cells: &[Cell]) -> Option<f64> {
     cells.iter().filter_map(|cell| cell.rate.as_ref().and_then(half)).max_by(f64::total_cmp)
 }
 
-/// What was at work that no row shows by itself: this tool, of the CPU time of programs, or as far as only that is known
-/// the timing of operations, of all time that was measured; and the kernel's own threads, of that time.
+/// The overhead of diskperf, in percent of the tests' CPU time, or of all measured time if only the timing of operations is
+/// known; and the CPU time of kernel threads, in percent of all measured time.
 fn costs(document: &Document) -> Vec<String> {
     let percent = |value: f64| if value < 10.0 { significant(value, 1) } else { significant(value, 2) };
     let calibration = document.run.calibration;
@@ -292,20 +295,20 @@ fn costs(document: &Document) -> Vec<String> {
     let tool = calibration.map(|calibration| match (calibration.own, calibration.tool_percent) {
         (Some(own), _) => {
             let each = significant(own.ns_per_op / 1e3, 2);
-            format!("This tool: {} % of the CPU ({each} us an operation; diskperf help tool)", percent(own.cpu_percent))
+            format!("diskperf overhead: {} % CPU, {each} us per operation", percent(own.cpu_percent))
         }
-        (None, Some(share)) => format!("This tool: {} % of the time", percent(share)),
-        (None, None) => "This tool: n.m.".to_owned(),
+        (None, Some(share)) => format!("diskperf overhead: {} % of the time", percent(share)),
+        (None, None) => "diskperf overhead: n.m.".to_owned(),
     });
     let tool = tool.filter(|_| elapsed > 0.0);
-    let workers = workers.map(|workers| format!("kernel workers +{} % CPU", percent(workers)));
+    let workers = workers.map(|workers| format!("kernel threads: {} % CPU", percent(workers)));
     tool.into_iter().chain(workers).collect()
 }
 
-/// So many cells are named with one reason; how many more there are is said.
+/// The most cells that are named with one reason.
 const NAMED: usize = 4;
 
-/// So many programs are named that share a warning: more than any preset has.
+/// The most programs that are named with one warning: more than any preset has.
 const PROGRAMS_NAMED: usize = 32;
 
 /// The first of them, and how many more there are.
@@ -320,16 +323,30 @@ fn few<T: AsRef<str>>(words: &[T], most: usize, between: &str) -> String {
 /// The names of results below a table: with their target if there are several.
 struct Names<'a> {
     names: CellNames<'a>,
-    has_targets: bool,
+    targets: usize,
 }
 
 impl<'a> Names<'a> {
     fn new(document: &'a Document) -> Names<'a> {
-        Names { names: CellNames::of(&document.cells), has_targets: document.run.targets.len() > 1 }
+        Names { names: CellNames::of(&document.cells), targets: document.run.targets.len() }
     }
 
     fn of(&self, cell: &Cell) -> String {
-        let place = if self.has_targets { format!(" on {}", cell.target) } else { String::new() };
+        let place = if self.targets > 1 { format!(" on {}", cell.target) } else { String::new() };
         self.names.name(cell) + &place
+    }
+
+    /// The same for several results, each once; one of all targets without them.
+    fn of_all(&self, cells: &[&Cell]) -> Vec<String> {
+        let by_name = grouped(cells.iter().map(|cell| (self.names.name(cell), *cell)));
+        let names = by_name.into_iter().flat_map(|(name, cells)| {
+            let targets = different(cells.iter().map(|cell| cell.target.as_str()));
+            if targets.len() >= self.targets {
+                vec![name]
+            } else {
+                cells.into_iter().map(|cell| self.of(cell)).collect()
+            }
+        });
+        different(names)
     }
 }

@@ -1,4 +1,4 @@
-//! A program in all stored runs: a line for each, the oldest first.
+//! A test in all stored runs: a line for each, the oldest first.
 
 use stats::compared::Finding;
 use stats::environment::Change;
@@ -17,7 +17,7 @@ use crate::wrap::wrapped;
 /// How many characters stand for the highest rate of a series.
 const BAR: f64 = 20.0;
 
-/// The whole of it, for people.
+/// The history as text.
 pub fn table(history: &History, page: Page) -> String {
     let text = |past: &Past| wrapped(&format!("{}\n", heading(past)), page) + &grid(past).lines(page).join("\n") + "\n";
     let mut parts: Vec<String> = history.series.iter().map(text).collect();
@@ -35,7 +35,7 @@ pub fn markdown(history: &History) -> String {
     history.series.iter().map(text).chain(below).collect()
 }
 
-/// What is said of a run that did not come to its end.
+/// The note at a run that was interrupted.
 const INTERRUPTED: &str = "interrupted";
 
 /// The columns for other programs.
@@ -106,17 +106,17 @@ fn heading(past: &Past) -> String {
     format!("{} of {} on {}", past.name, past.preset, past.target)
 }
 
-/// A row per run. What is no longer than a bar tells the course at a glance.
+/// A row per run, with a bar for its rate.
 fn grid(past: &Past) -> Grid {
     let mut grid = Grid::new(vec![
         Column::words("run"),
         Column::words("began (UTC)").left_out(0),
         Column::figures("rate"),
-        Column::figures("+-").left_out(1),
+        Column::figures("±95 %").left_out(1),
         Column::figures("CPU").left_out(3),
-        Column::words("course").left_out(4),
-        Column::words("since the one before"),
-        Column::words("marks").left_out(2),
+        Column::words("trend").left_out(4),
+        Column::words("since the run before"),
+        Column::words("warnings").left_out(2),
         Column::words("changed"),
     ]);
     let highest = past.runs.iter().filter_map(per_second).fold(0.0, f64::max);
@@ -153,14 +153,14 @@ fn per_second(time: &Time) -> Option<f64> {
 /// Half the width of the interval, in percent of the rate.
 fn half(rate: &Rate) -> Option<String> {
     let half = 100.0 * (rate.high? - rate.per_second) / rate.per_second;
-    // Of a rate of nothing there is no part.
+    // A rate of zero has no relative interval.
     if !half.is_finite() {
         return None;
     }
     Some(if half > 100.0 { ">100 %".to_owned() } else { format!("{half:.0} %") })
 }
 
-/// What is sure of the change: `faster 1.17x (1.12-1.23)`.
+/// The finding of a change: `faster 1.17x (1.12-1.23)`.
 fn step(step: &Step) -> String {
     let interval = if step.confidence < 1.0 { step.low.zip(step.high) } else { None };
     let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
@@ -170,7 +170,8 @@ fn step(step: &Step) -> String {
             format!("{} {ratio}x{interval}", finding(step.finding))
         }
         Finding::Same => "same".to_owned(),
-        Finding::Undecided | Finding::NotMeasured => "not decided".to_owned(),
+        Finding::Undecided => "undecided".to_owned(),
+        Finding::NotMeasured => "n.m.".to_owned(),
     }
 }
 
@@ -181,7 +182,7 @@ fn changes(time: &Time) -> String {
     time.environment.iter().map(change).collect::<Vec<String>>().join("; ")
 }
 
-/// What the columns say, and why something was not measured.
+/// The legend, and the reasons why something was not measured.
 fn below(history: &History) -> Vec<String> {
     let mut lines = Vec::new();
     let times = || history.series.iter().flat_map(|past| &past.runs);
@@ -190,7 +191,7 @@ fn below(history: &History) -> Vec<String> {
         let is_by_chance = first.confidence < 1.0 || steps.any(|step| step.confidence < 1.0);
         // Between simulated runs no machine changed.
         let is_real = history.series.iter().any(|past| !past.simulated);
-        let order = "; the runs did not take turns: what else changed between two is in their ratio \
+        let order = "; the runs were not interleaved: other changes between two runs affect their ratio \
                      (diskperf help order)";
         let alone = "; each step is judged by itself, at 95 %";
         let said = [(is_by_chance, alone), (is_real, order)];
@@ -198,7 +199,7 @@ fn below(history: &History) -> Vec<String> {
         lines.push(format!("same: within {}", percent(history.margin)) + &said.collect::<String>());
     }
     for time in times().filter(|time| time.rate.is_none()) {
-        let reason = time.reason.as_deref().unwrap_or("nobody said why");
+        let reason = time.reason.as_deref().unwrap_or("no reason recorded");
         lines.push(format!("n.m. {reason} ({})", time.run));
     }
     lines

@@ -7,13 +7,14 @@ use units::Bytes;
 
 use crate::grid::{Column, Grid, Page};
 use crate::numbers::{significant, supported};
+use crate::words::unit;
 use crate::wrap::wrapped;
 
 /// A line per phase. Published cells are no lines of their own: they fill the last column.
 pub fn table(document: &Document, page: Page) -> String {
     let (published, ours): (Vec<&Cell>, Vec<&Cell>) =
         document.cells.iter().partition(|cell| cell.provenance == Provenance::Published);
-    let figures = ["rate", "+-", "calls alone", "CPU", "published"].map(Column::figures);
+    let figures = ["rate", "±95 %", "before sync", "CPU", "published"].map(Column::figures);
     let mut grid = Grid::new([Column::words("")].into_iter().chain(figures).collect());
     let several = document.run.targets.len() > 1;
     for cell in ours {
@@ -43,7 +44,9 @@ fn name(cell: &Cell) -> String {
 
 fn rate(cell: &Cell) -> String {
     let star = if cell.is_suspect() { "*" } else { "" };
-    cell.rate.as_ref().map_or_else(|| "n.m.".to_owned(), |rate| format!("{} {}{star}", supported(rate), rate.unit))
+    cell.rate
+        .as_ref()
+        .map_or_else(|| "n.m.".to_owned(), |rate| format!("{} {}{star}", supported(rate), unit(&rate.unit)))
 }
 
 fn interval(cell: &Cell) -> String {
@@ -81,7 +84,7 @@ fn beside(cell: &Cell, published: &[&Cell]) -> String {
     let values: Vec<f64> = rates.iter().map(in_unit).collect();
     let Some(middle) = median(&values) else { return String::new() };
     let unit = match (&cell.rate, rates.first()) {
-        (None, Some(rate)) => format!(" {}", rate.unit),
+        (None, Some(rate)) => format!(" {}", unit(&rate.unit)),
         _ => String::new(),
     };
     if values.len() == 1 {

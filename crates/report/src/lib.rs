@@ -26,6 +26,7 @@ pub mod runs;
 mod simulated;
 mod stages;
 pub mod verification;
+mod words;
 pub mod wrap;
 
 pub use device::conditioned;
@@ -36,9 +37,10 @@ pub use names::cell_names;
 pub use numbers::{RUNS, significant, whole};
 pub use rows::first_figure;
 use stats::Document;
+pub use words::unit;
 
-/// The table that a person reads: in the layout of the preset, with a line about the machine above it and
-/// the marks explained below. On a narrow page lines are broken, and what is left out of the table is said.
+/// The table of a run, in the layout of its preset. The machine is above it, the warnings are below it. A narrow page
+/// breaks lines, and names the columns that it leaves out.
 pub fn table(document: &Document, page: Page) -> String {
     if let Some(choice) = &document.run.choice {
         return choice::table(document, choice, page);
@@ -51,9 +53,9 @@ pub fn table(document: &Document, page: Page) -> String {
         Some("tlpi") => book::table(document, page),
         _ => rows::table(document, page),
     };
-    let mut below = String::new();
+    let mut below = format!("\n{}{}", rows::legend(&document.cells), header::not_measured(&body));
     for finding in &document.run.findings {
-        below += &format!("\n{finding}");
+        below += &format!("{finding}\n");
     }
     below += &header::footnotes(document);
     wrap::wrapped(&header::lines(document), page) + "\n" + &body + &wrap::wrapped(&below, page)

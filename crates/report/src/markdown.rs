@@ -4,7 +4,7 @@ use stats::Document;
 
 use crate::grid::Grid;
 use crate::html::shell_line;
-use crate::rows::Rows;
+use crate::rows::{Rows, legend};
 use crate::{choice, header};
 
 /// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures where
@@ -31,7 +31,8 @@ pub fn markdown(name: &str, document: &Document) -> String {
     let chosen = run.choice.as_ref().filter(|_| !document.cells.is_empty());
     text += &chosen.map_or_else(|| all.clone(), |choice| choice::page_grid(document, choice).markdown());
     text += "\n";
-    for line in header::footnotes(document).lines().filter(|line| !line.is_empty()) {
+    let below = legend(&document.cells) + header::not_measured(&text) + &header::footnotes(document);
+    for line in below.lines().filter(|line| !line.is_empty()) {
         // Escaped, the star before a mark makes no list.
         text += &format!("- {}\n", escaped(line));
     }

@@ -1,6 +1,8 @@
-//! Numbers as people read them: as many digits as mean something, thousands set apart.
+//! Numbers with the digits that mean something, and commas between thousands.
 
 use stats::Rate;
+
+use crate::words::unit;
 
 /// So many significant digits, thousands set apart by commas: `1,240`, `12.4`, `0.00312`.
 pub fn significant(value: f64, digits: i32) -> String {
@@ -27,7 +29,7 @@ pub fn figure(rate: &Rate) -> String {
     if rate.unit == RUNS {
         return format!("{}/run", time_each(rate.per_second, supported_digits(rate)));
     }
-    format!("{} {}", supported(rate), rate.unit)
+    format!("{} {}", supported(rate), unit(&rate.unit))
 }
 
 /// How long one takes of so many in a second.

@@ -114,9 +114,9 @@ pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
                 }
             }
             lines.push(match differences.len() {
-                0 => format!("{configuration} is printed in {table} too, the same."),
+                0 => format!("{configuration} is also printed in {table}, with the same figures."),
                 count => format!(
-                    "{configuration} is printed in {table} too, with {count} other figures: {}.",
+                    "{configuration} is also printed in {table}, with {count} different figures: {}.",
                     differences.join(", ")
                 ),
             });
@@ -152,13 +152,13 @@ pub fn approaches(all: &Approaches, page: Page) -> String {
     }
     let runs = match all.phases {
         1 => "of one run".to_owned(),
-        phases => format!("means of {phases} runs, the platters standing another way in each, with 95 % intervals"),
+        phases => format!("means of {phases} runs with different starting rotational positions, with 95 % intervals"),
     };
     let heading =
         "Controllers ranked by user files, and by accesses drawn from a mix, on an 8K/1K 4.2BSD File System\n";
     let notes = format!(
-        "\nIn parentheses the rank on that computer, the same where intervals overlap; {runs}. As VMS: no driver orders \
-         requests. The UDA50 orders those of all mixes. The mixes are ours, as the paper prints none.\n",
+        "\nIn parentheses: the rank on that computer, equal if intervals overlap; {runs}. As on VMS, no driver sorts requests. \
+         The UDA50 sorts those of all mixes. The mixes are ours: the paper prints none.\n",
     );
     let conclusions = format!("\n{}\n", all.conclusions.join("\n"));
     let lines = |grid: &Grid| format!("\n{}\n", grid.lines(page).join("\n"));
@@ -186,7 +186,7 @@ fn ranked(cell: &Transactions) -> String {
 /// `26.1 +-0.2`; a mean of one run has no interval.
 fn with_interval(value: f64, high: f64) -> String {
     let half = high - value;
-    let interval = if half > 0.0 { format!(" +-{}", significant(half, 1)) } else { String::new() };
+    let interval = if half > 0.0 { format!(" ±{}", significant(half, 1)) } else { String::new() };
     significant(value, 3) + &interval
 }
 

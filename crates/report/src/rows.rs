@@ -1,11 +1,14 @@
 //! The plain table: a row per cell, under what people ask for together.
 
-use stats::{CacheState, Cell, ClockKind, Document, LatencyKind, Rate, summary};
+use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate, summary};
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
-use crate::names::{CellNames, grouped};
+use crate::names::{CellNames, different, grouped};
 use crate::numbers::{RUNS, figure, significant, supported_digits, time_each, whole};
+use crate::words;
+
+pub(crate) use crate::words::condition as state;
 
 /// The plain table of a document: its columns, and its results in their words. Made once for all rows, since a name
 /// depends on all results.
@@ -21,22 +24,20 @@ impl<'a> Rows<'a> {
         Rows { document, names: CellNames::of(&document.cells), times: times(document) }
     }
 
-    /// What the columns hold. Where the page is too narrow, a person misses what a figure claims and how sure it is more
-    /// than what it cost.
+    /// The columns. A narrow page keeps the condition and the interval of a rate longer than its cost.
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = vec![Column::words("")];
         if self.document.run.targets.len() > 1 {
             columns.push(Column::words("target"));
         }
         columns.extend([
-            Column::words("state"),
+            Column::words("condition"),
             Column::figures("rate"),
-            Column::figures("+-").left_out(0),
-            Column::figures("CPU").left_out(1),
-            Column::figures("kernel").left_out(5),
-            Column::figures(self.times.map_or("p50 / p99", LatencyKind::heading)).left_out(3),
-            Column::words("limited by").left_out(2),
-            Column::figures("calls alone").left_out(4),
+            Column::figures("±95 %").left_out(0),
+            Column::figures("CPU +\nkthreads").left_out(1),
+            Column::figures(self.times.map_or("latency\np50/p99", words::latency)).left_out(3),
+            Column::words("bottleneck").left_out(2),
+            Column::figures("before\nsync").left_out(4),
         ]);
         columns
     }
@@ -48,15 +49,14 @@ impl<'a> Rows<'a> {
             row.push(cell.target.clone());
         }
         let latencies = latencies(cell, self.times.is_none());
-        let figures = [rate(cell), interval(cell), cpu(cell), workers(cell), latencies, limit(cell), calls(cell)];
+        let figures = [rate(cell), interval(cell), cpu(cell), latencies, limit(cell), calls(cell)];
         row.push(state(cell).to_owned());
         row.extend(figures);
         row
     }
 }
 
-/// A row per cell. What is asked for together stands together, in the order of the run, and what several targets did
-/// at the same stands below each other.
+/// A row per cell, under a title per question, in the order of the run. The targets of one test follow each other.
 pub fn table(document: &Document, page: Page) -> String {
     let rows = Rows::of(document);
     let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
@@ -81,36 +81,63 @@ pub fn table(document: &Document, page: Page) -> String {
     grid.lines(page).join("\n") + "\n"
 }
 
+/// `randread: 4 KiB, O_DIRECT, queue depth 1 and 32; commit: 4 KiB append + fdatasync`, in a line of its own; nothing if
+/// the names say all.
+pub(crate) fn legend(cells: &[Cell]) -> String {
+    let programs = different(cells.iter().map(|cell| cell.program.as_str()));
+    let said: Vec<String> = programs.into_iter().filter_map(|program| explained(program, cells)).collect();
+    if said.is_empty() { String::new() } else { format!("{}\n", said.join("; ")) }
+}
+
+/// Block size, O_DIRECT and queue depths of a program that works on single blocks. A size that differs is in the names.
+fn explained(program: &str, cells: &[Cell]) -> Option<String> {
+    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.program == program).collect();
+    let numbers = |key: &str| different(cells.iter().filter_map(|cell| cell.number(key)));
+    if let ([bytes], Some(sync)) = (&numbers("record_bytes")[..], cells.first()?.word("sync")) {
+        return Some(format!("{program}: {} append + {sync}", Bytes(*bytes)));
+    }
+    let direct = different(cells.iter().filter_map(|cell| cell.parameters.get("direct")));
+    let ([direct], depths) = (&direct[..], numbers("iodepth")) else { return None };
+    let block = match &numbers("buffer_bytes")[..] {
+        [bytes] => format!("{}, ", Bytes(*bytes)),
+        _ => String::new(),
+    };
+    let through = if **direct == ParameterValue::Flag(true) { "O_DIRECT" } else { "page cache" };
+    let depths: Vec<String> = depths.iter().map(u64::to_string).collect();
+    let depths = if depths.is_empty() { String::new() } else { format!(", queue depth {}", depths.join(" and ")) };
+    Some(format!("{program}: {block}{through}{depths}"))
+}
+
 /// The cells in the order of the table, in groups with a title each.
 pub(crate) fn groups(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
     questions(cells).into_iter().map(|(question, cells)| (title(question, &cells), cells)).collect()
 }
 
-/// What a person asks of storage.
+/// The question that a group of rows answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Question<'a> {
-    /// How fast large files are read and written in order.
+    /// Sequential I/O on large files.
     InOrder,
-    /// How long one block takes.
+    /// Random reads and commits.
     OneBlock,
-    /// How fast small files come and go.
+    /// Creating, reading and deleting small files.
     SmallFiles,
-    /// What one large file gives, in order and at random.
+    /// Sequential and random I/O on one large file.
     LargeFile,
-    /// What the size of a buffer does to copying.
+    /// Copying with buffers of several sizes.
     Copying,
-    /// The same of writing.
+    /// Writing with buffers of several sizes.
     Writing,
-    /// How many accesses of a mix there are in a second.
+    /// Accesses drawn from a mix.
     Mix,
-    /// Whatever else this program answers.
+    /// Any other program, under its own name.
     Other(&'a str),
 }
 
 impl Question<'_> {
     fn of(cell: &Cell) -> Question<'_> {
         match cell.program.as_str() {
-            // Whatever a command of a person's own is called.
+            // A command of the user may have any name.
             own if cell.preset == "command" => Question::Other(own),
             "read_8192" | "write_4096" | "write_8192" | "rewrite_8192" => Question::InOrder,
             "randread" | "commit" => Question::OneBlock,
@@ -148,13 +175,15 @@ fn title(question: Question, cells: &[&Cell]) -> String {
         format!("{words}{detail}")
     };
     match question {
-        Question::InOrder => with("files read and written in order", file.map(|bytes| format!("{bytes} each"))),
-        Question::OneBlock => "single blocks".to_owned(),
+        Question::InOrder => {
+            with("sequential I/O", file.map(|bytes| format!("files of {bytes}, calls as named in bytes")))
+        }
+        Question::OneBlock => "random I/O and commits".to_owned(),
         Question::SmallFiles => {
             let files = common("files").zip(file).map(|(files, bytes)| format!("{} of {bytes}", whole(files)));
             with("small files", files)
         }
-        Question::LargeFile => with("one large file, in order and at random", file),
+        Question::LargeFile => with("sequential and random I/O on one file", file),
         Question::Copying => with("copying a file", file),
         Question::Writing => with("writing a file", file),
         Question::Mix => with("accesses drawn from a mix", file),
@@ -162,7 +191,7 @@ fn title(question: Question, cells: &[&Cell]) -> String {
     }
 }
 
-/// What a person sees of a cell before the table: ` write_8192  734 MiB/s  service 4.36 us / 9.99 us`.
+/// A cell's line before there is a table: ` write_8192  734 MiB/s  latency 4.36/9.99 us`.
 pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
     cell.rate.as_ref()?;
     let mut name = CellNames::of(all).name(cell);
@@ -183,60 +212,50 @@ pub(crate) fn rate(cell: &Cell) -> String {
 pub(crate) fn interval(cell: &Cell) -> String {
     let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
     match cell.rate.as_ref().and_then(half) {
-        // The interval reaches down to nothing.
+        // The interval includes zero.
         Some(half) if half > 1.0 => ">100 %".to_owned(),
         half => half.map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half)),
     }
 }
 
+/// `53% +2%`: the program's own CPU time, and that of kernel threads.
 fn cpu(cell: &Cell) -> String {
     let missing = if cell.measured { "n.m." } else { "" };
-    cell.cpu_percent.map_or_else(|| missing.to_owned(), |cpu| format!("{:.0}%", cpu.process))
+    let Some(cpu) = cell.cpu_percent else { return missing.to_owned() };
+    let threads = cpu.kernel_workers.map_or_else(String::new, |percent| format!(" +{percent:.0}%"));
+    format!("{:.0}%{threads}", cpu.process)
 }
 
-fn workers(cell: &Cell) -> String {
-    let workers = cell.cpu_percent.and_then(|cpu| cpu.kernel_workers);
-    workers.map_or_else(String::new, |percent| format!("+{percent:.0}%"))
-}
-
-/// From when all times of a table count, where that is one; it then stands in the heading.
+/// The kind of all latencies of a table, if there is only one; the heading names it then.
 fn times(document: &Document) -> Option<LatencyKind> {
     let mut kinds = document.cells.iter().filter_map(|cell| Some(cell.latency_ns?.kind));
     let first = kinds.next()?;
     kinds.all(|kind| kind == first).then_some(first)
 }
 
-/// Half of the units of work took no longer than the first, 99 % no longer than the second. A unit that both have is
-/// printed once. Where others count otherwise, it says from when these do.
+/// `90.7/163 us`: the median and the 99th percentile. A unit that both have is printed once. In a table of both kinds of
+/// latency each names its kind.
 fn latencies(cell: &Cell, is_mixed: bool) -> String {
     let Some(latency) = cell.latency_ns else { return String::new() };
-    let kind = if is_mixed { format!("{} ", latency.kind.name()) } else { String::new() };
+    let kind = match (is_mixed, latency.kind) {
+        (false, _) => "",
+        (true, LatencyKind::Service) => "latency ",
+        (true, LatencyKind::Response) => "response ",
+    };
     let p50 = Nanos(latency.p50).to_string();
-    let Some(p99) = latency.p99.map(|nanos| Nanos(nanos).to_string()) else { return format!("{kind}{p50} / n.m.") };
+    let Some(p99) = latency.p99.map(|nanos| Nanos(nanos).to_string()) else { return format!("{kind}{p50}/n.m.") };
     match (p50.split_once(' '), p99.split_once(' ')) {
-        (Some((half, unit)), Some((_, other))) if unit == other => format!("{kind}{half} / {p99}"),
-        _ => format!("{kind}{p50} / {p99}"),
+        (Some((half, unit)), Some((_, other))) if unit == other => format!("{kind}{half}/{p99}"),
+        _ => format!("{kind}{p50}/{p99}"),
     }
 }
 
-/// What kept the rate from being higher; nothing where nothing tells.
+/// The bottleneck; empty if nothing tells.
 fn limit(cell: &Cell) -> String {
-    cell.limited_by.as_ref().map_or_else(String::new, |limit| limit.what.clone())
+    cell.limited_by.as_ref().map_or_else(String::new, |limit| words::limit(&limit.what).to_owned())
 }
 
-/// What the rate claims: where the clock stopped, or where the data came from.
-pub(crate) fn state(cell: &Cell) -> &'static str {
-    match (&cell.rate, cell.state.clock, cell.state.cache) {
-        (None, ..) => "",
-        (_, ClockKind::Durable, _) => "durable",
-        (_, ClockKind::DataDurable, _) => "data durable",
-        (_, ClockKind::Returned, CacheState::Cold) => "cold",
-        (_, ClockKind::Returned, CacheState::Warm) => "warm",
-        (_, ClockKind::Returned, CacheState::Unknown) => "returned",
-    }
-}
-
-/// The rate until the last call returned, in the unit of the other, where the clock went on after it.
+/// The rate until the last call returned, in the unit of the rate that includes the sync.
 fn calls(cell: &Cell) -> String {
     let durable = cell.rate.as_ref().filter(|_| cell.state.clock == ClockKind::Durable);
     let Some(rate) = durable else { return String::new() };

@@ -25,10 +25,10 @@ pub struct Run<'a> {
 
 /// A line per run, in their order.
 pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>, page: Page) -> String {
-    let columns = ["run", "began (UTC)", "preset", "targets", "cells", "state"];
-    // By when it began a run is found, and by its targets.
+    let columns = ["run", "began (UTC)", "preset", "targets", "results", "state"];
+    // Start time and targets identify a run.
     let rank = |heading| match heading {
-        "cells" => Column::words(heading).left_out(2),
+        "results" => Column::words(heading).left_out(2),
         "preset" => Column::words(heading).left_out(1),
         _ => Column::words(heading),
     };

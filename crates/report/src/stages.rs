@@ -7,18 +7,19 @@ use stats::choice::rows;
 use stats::stages::{Step, steps};
 use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 
-use crate::choice::{figure, interval, more, percent};
+use crate::choice::{figure, interval, is_too_noisy, maybe_little, more, percent};
 use crate::grid::{Column, Grid};
 use crate::names::{CellNames, grouped};
 use crate::numbers::supported;
+use crate::words::unit;
 
-/// What is said of all changes together.
+/// The heading for all changes together.
 const TOGETHER: &str = "all stages together";
 
-/// What is said of a stage that is as the one before.
+/// The heading of a stage that is like the one before.
 const NOTHING: &str = "nothing changed";
 
-/// A line for each stage, and one for all of them: what it gave.
+/// A line for each stage, and one for all of them: the tests that it made faster or slower.
 pub fn verdict(choice: &Choice) -> Vec<String> {
     let line = |(step, pair)| {
         let gave = gave(choice, &of_pair(choice, &choice.comparisons, pair));
@@ -30,7 +31,7 @@ pub fn verdict(choice: &Choice) -> Vec<String> {
     steps(choice.stages.len()).map(line).collect()
 }
 
-/// What each stage gave for a use.
+/// The gain of each stage for a use.
 pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
     let part = |(step, pair)| {
         let pair = *of_pair(choice, &purpose.comparisons, pair).first()?;
@@ -39,7 +40,7 @@ pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
             Step::At(place) => changed(choice, place),
             Step::All => TOGETHER.to_owned(),
         };
-        Some(format!("{label} {}{more}", short(pair)))
+        Some(format!("{label} {}{more}", short(choice.margin, pair)))
     };
     let parts: Vec<String> = steps(choice.stages.len()).filter_map(part).collect();
     format!("For {}: {}.", purpose.name, parts.join("; "))
@@ -72,13 +73,13 @@ impl<'a> Gave<'a> {
     }
 }
 
-/// What changed at a stage.
+/// The changes of a stage.
 fn changed(choice: &Choice, place: usize) -> String {
     let changed = &choice.stages[place].changed;
     if changed.is_empty() { NOTHING.to_owned() } else { changed.join(", ") }
 }
 
-/// Which programs are faster or slower, the largest difference first, and how many are not.
+/// The tests that are faster or slower, the largest difference first, and the number of the others.
 fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
     let mut differing: Vec<&Comparison> =
         pairs.iter().copied().filter(|pair| pair.verdict == Verdict::Faster).collect();
@@ -87,25 +88,25 @@ fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
     let count = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict == verdict).count();
     let (same, open, all) = (count(Verdict::Same), count(Verdict::Undecided), pairs.len());
     if all == 0 {
-        return "n.m., no program was measured on both in the same round".to_owned();
+        return "n.m., no test was measured on both in the same round".to_owned();
     }
     let margin = percent(choice.margin);
-    let longest = pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided).max_by_key(|pair| pair.more_rounds);
-    let more = longest.map_or_else(String::new, |pair| more(choice, pair));
-    let same_in = format!("the same within {margin} in {same}");
-    let open_in = format!("not decided in {open}{more}");
-    let rest = match (same, open) {
-        (0, 0) => String::new(),
-        (_, 0) => same_in,
-        (0, _) => open_in,
-        _ => format!("{same_in}, {open_in}"),
-    };
+    let noisy = pairs.iter().filter(|pair| is_too_noisy(pair)).count();
+    let undecided = pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided && !is_too_noisy(pair));
+    let more = undecided.max_by_key(|pair| pair.more_rounds).map_or_else(String::new, |pair| more(choice, pair));
+    let counted = [
+        (same, format!("same within {margin} in {same}")),
+        (open - noisy, format!("undecided in {}{more}", open - noisy)),
+        (noisy, format!("too noisy to decide in {noisy}")),
+    ];
+    let counted: Vec<String> = counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
+    let rest = counted.join(", ");
     match (differing.len(), open) {
-        (0, 0) => format!("the same within {margin} in {}", if all == 1 { "its one program" } else { "all programs" }),
+        (0, 0) => format!("same within {margin} in {}", if all == 1 { "the only test" } else { "all tests" }),
         (0, _) => format!("no difference proven ({rest})"),
         _ => {
             let said = differing.iter().map(|pair| {
-                let perhaps = if pair.matters { "" } else { ", by little perhaps" };
+                let perhaps = maybe_little(choice.margin, pair);
                 format!("{} {}x{}{perhaps}", pair.program, ratio(pair), ends(pair))
             });
             let said = said.collect::<Vec<String>>().join("; ");
@@ -125,17 +126,18 @@ fn ends(pair: &Comparison) -> String {
 }
 
 /// `x1.17 (1.12-1.23)`, of the later stage whichever is faster.
-fn short(pair: &Comparison) -> String {
+fn short(margin: f64, pair: &Comparison) -> String {
     let words = match pair.verdict {
         Verdict::Faster => format!("x{}", ratio(pair)),
         Verdict::Same => "same".to_owned(),
-        Verdict::Undecided => "not decided".to_owned(),
+        Verdict::Undecided if is_too_noisy(pair) => "too noisy".to_owned(),
+        Verdict::Undecided => "undecided".to_owned(),
     };
-    let perhaps = if pair.verdict == Verdict::Faster && !pair.matters { ", by little perhaps" } else { "" };
-    words + &ends(pair) + perhaps
+    let perhaps = if pair.verdict == Verdict::Faster { maybe_little(margin, pair) } else { String::new() };
+    words + &ends(pair) + &perhaps
 }
 
-/// Two rows for each program: what each stage reached, and what it gave.
+/// Two rows for each test: the rate of each stage, and its gain.
 pub fn grid(document: &Document, choice: &Choice) -> Grid {
     let stages = &choice.stages;
     let names: Vec<&str> = stages.iter().map(|stage| stage.target.as_str()).collect();
@@ -148,15 +150,15 @@ pub fn grid(document: &Document, choice: &Choice) -> Grid {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
         grid.row([name.clone()].into_iter().chain(row.cells.iter().map(|cell| reached(*cell))));
-        let step = |(_, pair)| gave.at(&name, pair).map_or_else(String::new, short);
-        let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", rate.unit));
+        let step = |(_, pair)| gave.at(&name, pair).map_or_else(String::new, |pair| short(choice.margin, pair));
+        let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", unit(&rate.unit)));
         // Under the first stage there is nothing to compare it with.
         grid.row([unit, String::new()].into_iter().chain(steps(stages.len()).map(step)));
     }
     grid
 }
 
-/// A row for each program, on a page that breaks lines by itself: what each stage reached, and what it gave beside it.
+/// A row for each test, on a page that breaks lines by itself: the rate of each stage, and its gain.
 pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     let stages = &choice.stages;
     let names: Vec<&str> = stages.iter().map(|stage| stage.target.as_str()).collect();
@@ -176,10 +178,10 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     for row in rows(&document.cells, &names) {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
-        let step = |(_, pair)| gave.at(&name, pair).map(short);
+        let step = |(_, pair)| gave.at(&name, pair).map(|pair| short(choice.margin, pair));
         let mut gave: Vec<Option<String>> = [None].into_iter().chain(steps(stages.len()).map(step)).collect();
         let all = gave.pop().flatten().unwrap_or_default();
-        let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!(", {}", rate.unit));
+        let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!(", {}", unit(&rate.unit)));
         let joined =
             row.cells.iter().zip(gave).map(|(cell, gave)| {
                 [Some(reached(*cell)), gave].into_iter().flatten().collect::<Vec<String>>().join(", ")
@@ -189,7 +191,7 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     grid
 }
 
-/// What a stage is, and what changed at it, below its number.
+/// The heading of a stage: its number, its name and its changes.
 fn heading(document: &Document, place: usize, stage: &Stage) -> String {
     headings(document, place, stage).iter().flat_map(|line| broken(line)).collect::<Vec<String>>().join("\n")
 }
@@ -209,13 +211,13 @@ fn headings(document: &Document, place: usize, stage: &Stage) -> Vec<String> {
     lines
 }
 
-/// Columns of a heading: `tune=read_ahead_kb:4096` stands in one line.
-const HEADING: usize = 23;
+/// Columns of a heading: three stages and their sum fit into 100 columns.
+const HEADING: usize = 18;
 
-/// What one would type in lines of so many columns, broken behind what separates its parts, where there is such.
+/// A setting in lines of this length, broken after the separators of its parts.
 fn broken(typed: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for part in typed.split_inclusive([',', '.', '=', ':', '/', '-', ' ']) {
+    for part in typed.split_inclusive([',', '.', '=', ':', '/', '-']) {
         let line = lines.last_mut().expect("there is one");
         if !line.is_empty() && line.chars().count() + part.trim_end().chars().count() > HEADING {
             lines.push(String::new());
@@ -233,8 +235,7 @@ fn reached(cell: Option<&Cell>) -> String {
     format!("{}{cpu}{star}", supported(rate))
 }
 
-/// Why each stage gave what it gave, from what limited programs and what devices did: once for all programs of which the
-/// same is said.
+/// The reasons for the gains of each stage, each with all its tests.
 pub fn reasons(choice: &Choice) -> Vec<String> {
     let line = |(step, pair)| {
         let Step::At(place) = step else { return None };
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_said_what_each_stage_gave() {
+    fn each_stage_names_its_gains() {
         let faster = pair(Verdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
         let slower = pair(Verdict::Faster, Some("b"), [0.4, 0.5, 0.6]);
         let open = pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]);
@@ -284,19 +285,18 @@ mod tests {
             between("a", "c", "read_8192", faster),
         ]);
         let expected = [
-            "Stage 2, mount=noatime: no difference proven (the same within 5 % in 1, not decided in 1, about 34 rounds more, \
-             5.7 min).",
+            "Stage 2, mount=noatime: no difference proven (same within 5 % in 1, undecided in 1, about 34 more rounds (5.7 min)).",
             "Stage 3, tune=read_ahead_kb:4096: commit 0.50x (0.40-0.60); read_8192 1.40x (1.30-1.50).",
             "All stages together: read_8192 1.40x (1.30-1.50).",
         ];
         assert_eq!(verdict(&choice), expected);
         let all_same = stages(vec![between("a", "b", "read_8192", same()), between("a", "b", "commit", same())]);
-        assert_eq!(verdict(&all_same)[0], "Stage 2, mount=noatime: the same within 5 % in all programs.");
+        assert_eq!(verdict(&all_same)[0], "Stage 2, mount=noatime: same within 5 % in all tests.");
         assert!(verdict(&all_same)[1].contains("n.m."));
     }
 
     #[test]
-    fn what_several_programs_have_in_common_is_said_once() {
+    fn a_reason_of_several_tests_is_printed_once() {
         let faster = |program: &str, why: &str| {
             let why = Some(why.to_owned());
             let pair = pair(Verdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
@@ -308,10 +308,10 @@ mod tests {
     }
 
     #[test]
-    fn long_headings_are_broken_where_their_parts_end() {
-        assert_eq!(broken("tune=read_ahead_kb:4096"), ["tune=read_ahead_kb:4096"]);
+    fn long_headings_are_broken_after_their_parts() {
+        assert_eq!(broken("tune=read_ahead_kb:4096"), ["tune=", "read_ahead_kb:4096"]);
         assert_eq!(broken("sim:vax780-sc780-inadequate-lead"), ["sim:vax780-sc780-", "inadequate-lead"]);
-        assert_eq!(broken("file_system.rotational_delay=4 ms"), ["file_system.", "rotational_delay=4 ms"]);
+        assert_eq!(broken("file_system.rotational_delay=4 ms"), ["file_system.", "rotational_delay=", "4 ms"]);
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
         let said = for_use(&stages(Vec::new()), &purpose);
         assert_eq!(
             said,
-            "For mail: mount=noatime same (0.98-1.02); tune=read_ahead_kb:4096 x1.04 (1.01-1.07), by little perhaps."
+            "For mail: mount=noatime same (0.98-1.02); tune=read_ahead_kb:4096 x1.04 (1.01-1.07), maybe by less than 5 %."
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Paragraphs that stand behind a label, and lines that are longer than a page, broken into lines.
+//! Paragraphs after a label, and lines that are longer than a page, broken into lines.
 
 use crate::grid::Page;
 
@@ -19,10 +19,9 @@ pub fn hanging(page: Page, label: &str, indent: usize, words: &str) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// Lines as they are; those that are longer than the page go on in the next, two columns to the right of where they
-/// begin.
+/// The same lines; one that is longer than the page goes on in the next, two columns further to the right.
 pub fn wrapped(text: &str, page: Page) -> String {
-    let Some(columns) = page.columns else { return text.to_owned() };
+    let columns = page.width();
     let line = |line: &str| {
         let words = line.trim_start();
         let begins = line.chars().count() - words.chars().count();
@@ -75,12 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_the_page_goes_on_below() {
+    fn a_line_longer_than_the_page_goes_on_below() {
         let page = |columns| Page { columns: Some(columns) };
         assert_eq!(wrapped("a bc  d\n\n e\n", page(4)), "a bc\n  d\n\n e\n");
         assert_eq!(wrapped("a bc  d\n\n e\n", page(7)), "a bc  d\n\n e\n");
         assert_eq!(wrapped("a  b cd\n", page(5)), "a  b\n  cd\n");
-        assert_eq!(wrapped("a very long line\n", Page::ENDLESS), "a very long line\n");
+        let long = "word ".repeat(40);
+        assert!(wrapped(&long, Page::ENDLESS).lines().all(|line| line.len() <= Page::ENDLESS.width()));
+        assert_eq!(wrapped(&long, Page::ENDLESS).split_whitespace().count(), 40);
         assert_eq!(wrapped("  unbreakable word", page(5)), "  unbreakable\n    word\n");
     }
 }

@@ -99,7 +99,7 @@ fn embedded<'a>(page: &'a str, id: &str) -> &'a str {
 fn the_page_is_well_formed_and_asks_nobody_for_anything() {
     let page = page_of(&[&quick()]);
     let text = text_of(&page);
-    for words in ["quick on .", "1,500 MiB/s", "diskperf run quick .", "files read and written in order", "Notes"] {
+    for words in ["quick on .", "1,500 MiB/s", "diskperf run quick .", "sequential I/O", "Notes"] {
         assert!(text.contains(words), "{words}: {text}");
     }
     // Names of places elsewhere: none but what says that a drawing is one.

@@ -36,8 +36,8 @@ pub use guard::{Guarded, Outcome, Unguarded};
 /// The name and version of the format.
 pub const COMPARED_SCHEMA: &str = "diskperf-compare/1";
 
-/// What the runs are called in what is said of them.
-pub const NAMES: [&str; 2] = ["then", "now"];
+/// The names of the two runs in texts.
+pub const NAMES: [&str; 2] = ["base", "new"];
 
 /// Two runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -479,8 +479,7 @@ fn order(then: &RunInfo, now: &RunInfo) -> Mark {
         few if few < 172_800.0 => format!("{:.0} h", few / 3600.0),
         many => format!("{:.0} days", many / 86_400.0),
     };
-    let text = format!(
-        "the runs did not take turns, they began {apart} apart: whatever else has changed between them is in every ratio"
-    );
+    let text =
+        format!("the runs were not interleaved and began {apart} apart: other changes between them affect every ratio");
     Mark { code: MarkCode::Order, value: None, text }
 }

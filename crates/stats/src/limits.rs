@@ -369,7 +369,7 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     let device = share(owners.device());
     // 1
     if used.elapsed < LEAST {
-        return (Limit::NotMeasured, format!("only {} in all", used.elapsed));
+        return (Limit::NotMeasured, format!("only {} in total", used.elapsed));
     }
     if used.several {
         return (Limit::NotMeasured, "several processes at once".to_owned());
@@ -377,10 +377,13 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     // 2
     let quota = share(used.quota.unwrap_or_default().min(owners.quota));
     if quota >= FELT && computing + quota + share(owners.ready) >= MAJORITY {
-        return (Limit::Quota, format!("{} without CPU by quota, {} computing", percent(quota), percent(computing)));
+        return (
+            Limit::Quota,
+            format!("{} throttled by the CPU quota, {} computing", percent(quota), percent(computing)),
+        );
     }
     if let Some(allowance) = used.allowance.filter(|_| is_used_up(used)) {
-        return (Limit::Quota, format!("{} of what may be done on the device in a second", percent(allowance)));
+        return (Limit::Quota, format!("{} of the device's cgroup limit used", percent(allowance)));
     }
     // 3
     let refaulted = share_of(used.refaulted);
@@ -388,11 +391,14 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     let is_felt = device >= MAJORITY / 2.0 && computing < MAJORITY && share_of(used.foreign) < CROWDED;
     if refaulted >= MAJORITY && is_felt {
         let refaulted = percent(refaulted);
-        return (Limit::Memory, format!("{refaulted} of what was read had been in memory, {}", waiting(device)));
+        return (
+            Limit::Memory,
+            format!("{refaulted} of the bytes read had been in the page cache, {}", waiting(device)),
+        );
     }
     if refaulted.max(starved) >= MAJORITY / 2.0 {
         let (refaulted, starved) = (percent(refaulted), percent(starved));
-        let why = format!("{refaulted} of what was read had been in memory, somebody waited {starved} for memory");
+        let why = format!("{refaulted} of the bytes read had been in the page cache, memory pressure {starved}");
         return (Limit::NotMeasured, why);
     }
     // 4
@@ -410,7 +416,7 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     // A device that others keep busy limits nobody who hardly waits for it.
     let is_saturated = busy >= SATURATED && device + flush >= MAJORITY / 2.0;
     if computing >= SATURATED || (!is_saturated && (computing >= MAJORITY || computing + ready >= SATURATED)) {
-        let waited = if ready >= 0.01 { format!(", {} waiting to", percent(ready)) } else { String::new() };
+        let waited = if ready >= 0.01 { format!(", {} runnable", percent(ready)) } else { String::new() };
         return (Limit::Cpu, format!("{} computing{waited}", percent(computing)));
     }
     // 6
@@ -441,9 +447,10 @@ fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, bus
     let crowd = share_of(used.foreign);
     // What is written for a program cannot be told from what is written for others; what is read can.
     let is_crowded = crowd >= CROWDED || (used.foreign.is_none() && !used.writes);
-    let others = if crowd >= 0.01 { format!(", {} of its work for others", percent(crowd)) } else { String::new() };
+    let others =
+        if crowd >= 0.01 { format!(", {} of its work for other programs", percent(crowd)) } else { String::new() };
     let figures = format!(
-        "{} for {}, at least {} busy, {} a request{others}",
+        "{} for {}, at least {} busy, {} per request{others}",
         waiting(share),
         work.name,
         percent(busy),
@@ -479,7 +486,13 @@ fn largest(used: &Consumption, owners: &Owners) -> String {
     let mut named: Vec<(String, u64)> = owners.named().into_iter().collect();
     named.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));
     let texts = named.iter().take(2).map(|(name, nanos)| {
-        let name = if name == "rest" { "unexplained" } else { name };
+        let name = match name.as_str() {
+            "rest" => "unattributed",
+            "ready" => "runnable",
+            "kernel_workers" => "kernel threads",
+            "quota" => "cgroup limit",
+            name => name,
+        };
         format!("{} {}", percent(*nanos as f64 / used.elapsed.0 as f64), name.replace('_', " "))
     });
     texts.collect::<Vec<_>>().join(", ")

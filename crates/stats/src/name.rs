@@ -116,7 +116,7 @@ pub(crate) fn serialize<N: Names, S: Serializer>(names: &N, serializer: S) -> Re
 /// The same, read.
 pub(crate) fn deserialize<'de, N: Names, D: Deserializer<'de>>(deserializer: D) -> Result<N, D::Error> {
     let names = N::of_json(N::Json::deserialize(deserializer)?);
-    names.ok_or_else(|| serde::de::Error::custom("the bytes of a name are no pairs of hexadecimal digits"))
+    names.ok_or_else(|| serde::de::Error::custom("the bytes of a name are not pairs of hexadecimal digits"))
 }
 
 #[cfg(test)]

@@ -146,18 +146,18 @@ impl Disturbance {
     pub fn text(&self) -> String {
         let percent = 100.0 * self.value;
         match self.kind {
-            Kind::Device => format!("the device moved {percent:.0} % more than was moved for the program"),
+            Kind::Device => format!("the device moved {percent:.0} % more bytes than the test"),
             Kind::Others => format!("other programs took {percent:.0} % of the CPU"),
-            Kind::CpuPressure => format!("tasks waited for a processor {percent:.0} % of the time"),
+            Kind::CpuPressure => format!("CPU pressure {percent:.0} % of the time"),
             Kind::Waiting if self.value > 1.0 => {
                 format!("the program waited for a processor {:.1} times as long as it ran", self.value)
             }
             Kind::Waiting => format!("the program waited for a processor {percent:.0} % of the time it ran"),
-            Kind::Steal => format!("other virtual machines took {percent:.0} % of the CPU"),
-            Kind::Jitter => format!("a sleep of a millisecond took {:.0} ms longer", 1000.0 * self.value),
-            Kind::IoPressure => format!("somebody waited for a device {percent:.0} % of the time before"),
-            Kind::Drops => "somebody dropped the machine's caches".to_owned(),
-            Kind::Memory => format!("{percent:.0} % as much as was read had to come back to memory"),
+            Kind::Steal => format!("CPU steal {percent:.0} %"),
+            Kind::Jitter => format!("a sleep of 1 ms took {:.0} ms longer", 1000.0 * self.value),
+            Kind::IoPressure => format!("I/O pressure {percent:.0} % of the time before"),
+            Kind::Drops => "another program dropped the machine's caches".to_owned(),
+            Kind::Memory => format!("pages read again after eviction: {percent:.0} % of the bytes read"),
         }
     }
 }

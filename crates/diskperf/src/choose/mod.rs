@@ -1,5 +1,5 @@
-//! What a comparison of targets is to find out: by how much two must differ, for which use, what is needed, what it costs.
-//! Asks of the cells whether that is known yet, and says at the end what came out. Runs nothing.
+//! The goal of a comparison of targets: margin, use, needs and prices. Decides whether the results so far answer it, and
+//! draws the conclusion. Runs nothing.
 
 mod conductor;
 mod needs;
@@ -138,8 +138,8 @@ impl Goal {
         match self.needs.iter().find(|need| !is_meetable(need)) {
             None => Ok(()),
             Some(need) => {
-                let why = format!("{} counts no files; ask for a rate as in 200MiB/s or 500/s", need.program);
-                Err(Error::BadSize { what: "what is needed", given: need.typed.clone(), why })
+                let why = format!("{} does not count files; use a rate such as 200MiB/s or 500/s", need.program);
+                Err(Error::BadSize { what: "the need", given: need.typed.clone(), why })
             }
         }
     }
@@ -175,8 +175,7 @@ fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
     rows.iter().map(|row| (row.key.0, row.key.1)).collect()
 }
 
-/// What is to be said of targets that share a device: that is allowed, and tells of everything above it only. Once for each
-/// device, with all that lie on it.
+/// A remark for each device that several targets share: that compares only the layers above it.
 pub fn shared_devices(targets: &[TargetInfo]) -> Vec<String> {
     let device = |info: &TargetInfo| match &info.image {
         Some(image) => image.host_device.clone(),
@@ -193,9 +192,7 @@ pub fn shared_devices(targets: &[TargetInfo]) -> Vec<String> {
     let line = |(device, names): &(String, Vec<&str>)| {
         let (last, others) = names.split_last().filter(|(_, others)| !others.is_empty())?;
         let names = others.join(", ");
-        Some(format!(
-            "{names} and {last} lie on one device ({device}): what differs is what stands above it, and where on it they lie"
-        ))
+        Some(format!("{names} and {last} share one device ({device}): the comparison shows only the layers above it"))
     };
     devices.iter().filter_map(line).collect()
 }
@@ -231,7 +228,7 @@ mod tests {
     fn a_device_that_several_share_is_named_once() {
         let said = shared_devices(&[info("a", "vda"), info("b", "vdb"), info("c", "vda"), info("d", "vda")]);
         assert_eq!(said.len(), 1);
-        assert!(said[0].starts_with("a, c and d lie on one device (vda): "), "{said:?}");
+        assert!(said[0].starts_with("a, c and d share one device (vda): "), "{said:?}");
         assert_eq!(shared_devices(&[info("a", "vda"), info("b", "vdb")]), Vec::<String>::new());
     }
 

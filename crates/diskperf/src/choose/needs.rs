@@ -1,6 +1,6 @@
 //! What is needed, whatever is faster: `read>=200MiB/s,commit.p99<=5ms`.
 
-use report::significant;
+use report::{significant, unit};
 use stats::choice::Row;
 use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};
@@ -56,9 +56,11 @@ fn condition(typed: &str) -> Result<Condition, String> {
             let time = value.parse::<Nanos>().map_err(|error| format!("{typed}: {error}"))?;
             (program, What::Within(part, time))
         }
-        (None, true) => (name, rate(value).ok_or_else(|| format!("{value:?} is no rate, as 200MiB/s or 500/s is"))?),
-        (Some(_), true) => return Err(format!("{typed}: a time is needed to be short: write <=")),
-        (None, false) => return Err(format!("{typed}: a rate is needed to be high: write >=")),
+        (None, true) => {
+            (name, rate(value).ok_or_else(|| format!("{value:?} is not a rate such as 200MiB/s or 500/s"))?)
+        }
+        (Some(_), true) => return Err(format!("{typed}: a time has an upper limit: write <=")),
+        (None, false) => return Err(format!("{typed}: a rate has a lower limit: write >=")),
     };
     if program.is_empty() {
         Err(form())
@@ -109,6 +111,17 @@ impl Condition {
     /// What was measured, and whether that is enough; nothing where the interval does not tell. Nothing at all where
     /// nothing was measured.
     fn met(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
+        let warning = cell.marks.iter().map(|mark| mark.code).find(|code| code.decides_nothing());
+        let (measured, met) = self.met_as_labelled(cell)?;
+        // A rate of a cache is not the disk's that was asked for.
+        Some(match warning {
+            Some(code) => (format!("{measured}, warning {}", code.name()), None),
+            None => (measured, met),
+        })
+    }
+
+    /// The same, if the result is the one that its label names.
+    fn met_as_labelled(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
         let least = match self.what {
             What::Within(part, time) => {
                 let latency = cell.latency_ns?;
@@ -144,7 +157,7 @@ impl Condition {
                 format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
             }
             _ if rate.base == RateBase::Bytes => format!("{} calls/s", significant(rate.per_second * scale, 3)),
-            _ => format!("{} {}", significant(rate.value, 3), rate.unit),
+            _ => format!("{} {}", significant(rate.value, 3), unit(&rate.unit)),
         };
         Some((measured, met))
     }

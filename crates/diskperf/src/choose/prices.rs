@@ -106,8 +106,8 @@ pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> V
                     purpose.name,
                     significant(speed / ratio, 3)
                 ),
-                Verdict::Same => format!(" and is no faster for {}", purpose.name),
-                Verdict::Undecided => format!("; whether it is faster for {} is not decided", purpose.name),
+                Verdict::Same => format!(" and is not faster for {}", purpose.name),
+                Verdict::Undecided => format!("; whether it is faster for {} is undecided", purpose.name),
             })
         });
         Some(said + &gained.unwrap_or_default())

@@ -51,7 +51,7 @@ pub fn stages(targets: &[Target]) -> Vec<Stage> {
 pub fn announcement(targets: &[Target]) -> Vec<String> {
     let line = |(place, stage): (usize, Stage)| {
         let changed = match &stage.changed[..] {
-            [] => "nothing changed, so that it shows what chance does here".to_owned(),
+            [] => "nothing changed, so it shows the effect of chance".to_owned(),
             changed => changed.join(", "),
         };
         format!("stage {}: {changed}", place + 1)

@@ -40,10 +40,10 @@ pub fn parse_use(text: &str) -> Result<Use, String> {
     }
     let mut weights: Vec<(String, f64)> = Vec::new();
     for part in text.split(',') {
-        let (word, weight) = part.split_once('=').ok_or_else(|| format!("{part} is no PROGRAM=WEIGHT"))?;
+        let (word, weight) = part.split_once('=').ok_or_else(|| format!("{part} is not PROGRAM=WEIGHT"))?;
         let weight =
             weight.trim_end_matches('%').parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight > 0.0);
-        let weight = weight.ok_or_else(|| format!("the weight of {word} is no number above 0"))?;
+        let weight = weight.ok_or_else(|| format!("the weight of {word} is not a number above 0"))?;
         if weights.iter().any(|(other, _)| other == word.trim()) {
             return Err(format!("{word} has two weights"));
         }

@@ -67,7 +67,7 @@ fn parse_guards(text: &str) -> Result<Guards, String> {
 
 /// Takes `[PROGRAM:]slower:PERCENT`.
 fn guard(typed: &str) -> Result<Guard, String> {
-    let wrong = || format!("{typed} is no condition: slower:5%, or of one program commit:slower:5%");
+    let wrong = || format!("{typed} is not a condition: write slower:5%, or commit:slower:5% for one test");
     let (what, percent) = typed.rsplit_once(':').ok_or_else(wrong)?;
     let (program, what) = what.rsplit_once(':').map_or((None, what), |(program, what)| (Some(program), what));
     let number = percent.strip_suffix('%').unwrap_or(percent).trim();
@@ -79,7 +79,7 @@ fn guard(typed: &str) -> Result<Guard, String> {
     if percent == number && value > 0.0 && value < 1.0 {
         let hundredfold = (10_000.0 * value).round() / 100.0;
         return Err(format!(
-            "{typed} is {value} % or {hundredfold} %: say which, with the sign (slower:{hundredfold}%)"
+            "{typed} may mean {value} % or {hundredfold} %: write the % sign, as in slower:{hundredfold}%"
         ));
     }
     let percent = value;
@@ -106,14 +106,19 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         if !arguments.fail_if.is_empty() {
             return Err(DocumentFault::OneRun { names: [then.0.to_owned(), now.0.to_owned()] }.into());
         }
-        remark!("{} and {} are one run: it is as fast as itself", then.0, now.0);
+        if matches!(layout, Tabular::Table | Tabular::Markdown) {
+            let text = format!("identical: {} and {} are the same run\n", then.0, now.0);
+            arguments.output.deliver(&text)?;
+            return Ok(Exit::Done);
+        }
+        remark!("{} and {} are the same run", then.0, now.0);
     }
     let mut compared = compare(then, now, arguments.margin, report::cell_names);
     if compared.cells.is_empty() {
         return Err(nothing_shared([then, now]).into());
     }
     if compared.now.started_unix_s < compared.then.started_unix_s {
-        remark!("{} began after {}: what is said of now is of the earlier run", then.0, now.0);
+        remark!("{} began after {}: the new run is the earlier one", then.0, now.0);
     }
     for guard in arguments.fail_if.iter().flat_map(|Guards(guards)| guards) {
         let guarded = guarded(guard, &compared)?;
@@ -140,7 +145,7 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
         let told = match (&outcome, cell.ratio) {
             (Outcome::Missing, _) => name.clone(),
             (_, Some(_)) => format!("{name} {}", compared::ratio(cell)),
-            (_, None) => format!("{name}, which does nothing now"),
+            (_, None) => format!("{name}, which does nothing in new"),
         };
         ((cell.program.as_str(), cell.phase.as_str()), (name, told, outcome))
     });
@@ -167,16 +172,16 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
 fn say(guarded: &Guarded) {
     for (words, cells) in [
         ("surely slower", &guarded.slower),
-        ("measured then and not now, so nothing guards", &guarded.missing),
+        ("measured in base and not in new", &guarded.missing),
         // 3
-        ("not decided, so neither met nor failed", &guarded.undecided),
+        ("undecided, so it neither passes nor fails", &guarded.undecided),
     ] {
         if !cells.is_empty() {
             remark!("{}: {words}: {}", guarded.condition, cells.join("; "));
         }
     }
     for (why, cells) in compared::unguarded(guarded) {
-        remark!("{}: cannot be guarded, {why}: {}", guarded.condition, cells.join("; "));
+        remark!("{}: cannot be checked, {why}: {}", guarded.condition, cells.join("; "));
     }
 }
 

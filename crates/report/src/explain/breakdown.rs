@@ -1,13 +1,12 @@
-//! Where the time of a simulated cell went, by program and by resource, and which resource would help most. Only says
-//! what the cell holds.
+//! The time breakdown of a simulated result, by program and by resource, and the resource that would help most.
 
 use std::collections::BTreeMap;
 
 use stats::{Breakdown, ResourceTime};
 
-use super::{Layout, Part, bars, quantum, shared_out, spoken, tenths};
+use super::{Layout, Part, bars, owner_in_words, quantum, shared_out, tenths};
 
-/// What an owner of a program's time does: what it computes, what it waits for.
+/// The meaning of each part of a program's time.
 const MEANINGS: [(&str, &str); 22] = [
     ("call", "system calls, and the program's loop around them"),
     ("block_read", "finding blocks that are read"),
@@ -21,8 +20,8 @@ const MEANINGS: [(&str, &str); 22] = [
     ("interrupt", "serving the controller"),
     ("clock", "serving the clock"),
     ("interrupted", "on the processor, which served an interrupt"),
-    ("ready", "could run, and the processor was with another"),
-    ("pause", "of its own will"),
+    ("ready", "could run, but another program had the processor"),
+    ("pause", "asleep by its own request"),
     ("waiting_idle", "asleep while its drive had nothing to do"),
     ("waiting_host", "asleep while its drive waited for the processor"),
     ("waiting_controller", "asleep while the controller worked on a command"),
@@ -30,15 +29,15 @@ const MEANINGS: [(&str, &str); 22] = [
     ("waiting_seek", "asleep while the arm moved"),
     ("waiting_rotation", "asleep while the platter turned to the sector"),
     ("waiting_transfer", "asleep while data moved"),
-    ("waiting_lost_turn", "asleep while the platter turned for nothing"),
+    ("waiting_lost_turn", "asleep for a lost revolution"),
 ];
 
-/// What is said of an owner.
+/// The meaning of a part.
 fn meaning(owner: &str) -> &'static str {
     MEANINGS.iter().find(|(known, _)| *known == owner).map_or("", |(_, meaning)| meaning)
 }
 
-/// How wide the widest meaning of an owner is that has any time.
+/// The width of the widest meaning of a part that has any time.
 pub(super) fn longest_meaning(breakdown: &Breakdown) -> usize {
     let owners = breakdown.all_programs().owners.into_iter().filter(|(_, nanos)| *nanos > 0);
     owners.map(|(owner, _)| meaning(&owner).chars().count()).max().unwrap_or(0)
@@ -85,7 +84,8 @@ fn causes(times: &BTreeMap<String, u64>, shares: &[u64]) -> String {
     let mut shown: Vec<(&String, u64)> =
         times.keys().zip(shares.iter().copied()).filter(|(_, share)| *share > 0).collect();
     shown.sort_by_key(|(_, share)| std::cmp::Reverse(*share));
-    let texts: Vec<String> = shown.iter().map(|(name, share)| format!("{} {}", spoken(name), tenths(*share))).collect();
+    let texts: Vec<String> =
+        shown.iter().map(|(name, share)| format!("{} {}", owner_in_words(name), tenths(*share))).collect();
     if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
 }
 
@@ -93,23 +93,25 @@ fn percent(share: u64) -> String {
     format!("{} %", tenths(share))
 }
 
-/// Whose most of the time is, and which resource helps most.
+/// The largest part of the time, and the resource that helps most.
 fn sentence(breakdown: &Breakdown) -> String {
     let owner = breakdown.largest_owner().map_or_else(
         || "no time passed".to_owned(),
-        |(owner, share)| format!("most of it, {:.0} %: {} ({})", 100.0 * share, spoken(&owner), meaning(&owner)),
+        |(owner, share)| {
+            format!("most of it, {:.0} %: {} ({})", 100.0 * share, owner_in_words(&owner), meaning(&owner))
+        },
     );
     let helpful = breakdown.helpful();
     let helps = match (&breakdown.faster, helpful.split_first()) {
-        (None, _) => format!("n.m. ({})", breakdown.faster_reason.as_deref().unwrap_or("not simulated anew")),
-        (Some(_), None) => "none brings a percent".to_owned(),
+        (None, _) => format!("n.m. ({})", breakdown.faster_reason.as_deref().unwrap_or("not simulated again")),
+        (Some(_), None) => "none brings one percent".to_owned(),
         (Some(_), Some(((first, gain), rest))) => {
             let rest: Vec<String> = rest.iter().map(|(name, gain)| format!("{name} {gain:+.1} %")).collect();
             let then = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
             format!("the {first} helps most, {gain:+.1} %{then}")
         }
     };
-    format!("{owner}; of resources a tenth faster, simulated anew, {helps}")
+    format!("{owner}; with each resource 10 % faster, simulated again: {helps}")
 }
 
 #[cfg(test)]
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_are_told_and_the_largest_owner_first() {
+    fn both_breakdowns_are_printed_with_the_largest_part_first() {
         let lines = lines(&breakdown(), Layout { bar: 20, has_meanings: true });
         assert!(lines[1].contains("waiting rotation") && lines[1].contains("700.0 ms"), "{lines:#?}");
         let cpu = "  cpu                     1,000.0 ms: 30.1 % busy (copy 30.0, call 0.1), 0.0 % blocked, 69.9 % idle";
@@ -147,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_names_what_helps_most() {
+    fn the_sentence_names_the_resource_that_helps_most() {
         let mut breakdown = breakdown();
-        assert!(sentence(&breakdown).ends_with("simulated anew, n.m. (not simulated anew)"));
+        assert!(sentence(&breakdown).ends_with("simulated again: n.m. (not simulated again)"));
         let faster = |resource: &str, gain| Faster {
             resource: resource.to_owned(),
             per_second: Some(1.0),
@@ -160,6 +162,6 @@ mod tests {
         assert!(said.starts_with("most of it, 70 %: waiting rotation (asleep while the platter"), "{said}");
         assert!(said.ends_with("the spindle helps most, +6.2 %; processor +2.0 %"), "{said}");
         breakdown.faster = Some(vec![faster("bus", 0.1)]);
-        assert!(sentence(&breakdown).ends_with("none brings a percent"));
+        assert!(sentence(&breakdown).ends_with("none brings one percent"));
     }
 }

@@ -25,7 +25,7 @@ pub fn table(document: &Document, place: Place) -> Markup {
     let says_anything =
         |column: usize| bodies.iter().flat_map(|(_, rows)| rows).any(|(_, row)| !row[column].is_empty());
     let is_late = |column: usize| columns[column].heading() == "state";
-    let is_early = |column: usize| column == 0 || ["target", "rate", "+-"].contains(&columns[column].heading());
+    let is_early = |column: usize| column == 0 || ["target", "rate", "±95 %"].contains(&columns[column].heading());
     let mut shown: Vec<usize> = (0..columns.len()).filter(|&column| column == 0 || says_anything(column)).collect();
     shown.sort_by_key(|&column| (!is_early(column), !is_late(column)));
     let rate = columns.iter().position(|column| column.heading() == "rate");
@@ -74,7 +74,7 @@ pub fn table(document: &Document, place: Place) -> Markup {
 
 /// A heading for the ear too: what a terminal leaves empty above the names has one.
 fn heading(heading: &str) -> String {
-    if heading.is_empty() { "program".to_owned() } else { heading.replace("+-", "±") }
+    if heading.is_empty() { "program".to_owned() } else { heading.replace('\n', " ") }
 }
 
 /// For so many rows the name of this one stands: those of that name from here on; nothing where it stood before.

@@ -76,7 +76,7 @@ impl Guarded {
         let is_new = cells.iter().all(|(.., outcome)| *outcome == Outcome::New);
         let reason = |outcome: &Outcome| match outcome {
             Outcome::Unguarded(why) => Some(why.clone()),
-            Outcome::New if is_new => Some("not measured then".to_owned()),
+            Outcome::New if is_new => Some("not measured in base".to_owned()),
             _ => None,
         };
         let unguarded =
@@ -118,11 +118,11 @@ impl ComparedCell {
 pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interrupted: bool) -> Option<String> {
     let found = found?;
     if is_interrupted {
-        return Some("now was interrupted".to_owned());
+        return Some("new was interrupted".to_owned());
     }
-    for (when, cell) in [("then", then), ("now", now)] {
+    for (when, cell) in [("base", then), ("new", now)] {
         if let Some(mark) = cell.marks.iter().find(|mark| is_false(mark.code)) {
-            return Some(format!("its rate {when} is not what it says ({})", mark.code.name()));
+            return Some(format!("its rate in {when} has the warning {}", mark.code.name()));
         }
     }
     let differs = |key: &&&str| then.parameters.get(**key) != now.parameters.get(**key);
@@ -130,14 +130,14 @@ pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interr
         return Some(format!("{amount} differs"));
     }
     if then.state.cache != now.state.cache {
-        return Some("the state of the cache differs".to_owned());
+        return Some("the cache state differs".to_owned());
     }
     if then.state.clock != now.state.clock {
-        return Some("the clock stopped at something else".to_owned());
+        return Some("the end point of the measurement differs".to_owned());
     }
-    for (when, series) in ["then", "now"].into_iter().zip(&found.series) {
+    for (when, series) in ["base", "new"].into_iter().zip(&found.series) {
         if series.idle() > 0 {
-            return Some(format!("nothing was done in {} of {} rounds {when}", series.idle(), series.count()));
+            return Some(format!("no operation in {} of {} rounds of {when}", series.idle(), series.count()));
         }
     }
     let fewest = found.series.iter().map(Series::count).min().filter(|_| !found.is_exact)?;
@@ -187,7 +187,7 @@ mod tests {
             (guarded.failed, guarded.unguarded.into_iter().map(|one| one.why).collect::<Vec<_>>())
         };
         assert_eq!(why(&[Outcome::Well, Outcome::Undecided, Outcome::New]), (false, vec![]));
-        assert_eq!(why(&[Outcome::New]), (true, vec!["not measured then".to_owned()]));
+        assert_eq!(why(&[Outcome::New]), (true, vec!["not measured in base".to_owned()]));
         assert_eq!(why(&[Outcome::Well, Outcome::Unguarded("x".to_owned())]), (true, vec!["x".to_owned()]));
         assert_eq!(all(&[Outcome::Slower, Outcome::Missing]).slower, ["commit 0.5x"]);
     }

@@ -90,7 +90,7 @@ fn a_condition_fails_where_it_is_sure_and_large_enough_and_where_nothing_is_meas
     assert_eq!(one(&none, &then).is_slower_by(0.05), Outcome::New);
     // What does nothing any more is slower, and what does so at times is of no rate.
     assert_eq!(says(&[0; 5], 0.05), Outcome::Slower);
-    let idle = "nothing was done in 1 of 6 rounds now".to_owned();
+    let idle = "no operation in 1 of 6 rounds of new".to_owned();
     assert_eq!(says(&[100, 0, 100, 101, 99, 100], 0.05), Outcome::Unguarded(idle));
     let few = one(&then, &cell("a", "read", 1, &[50, 50, 50]));
     assert_eq!((few.finding, few.missing_rounds), (Finding::Undecided, 2));
@@ -160,5 +160,5 @@ fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
     durable.rounds.iter_mut().for_each(|round| round.data_durable_s = Some(1.0));
     assert_eq!(why(&then, &durable), "the clock stopped at something else");
     let found = found(&then, &then, true);
-    assert_eq!(guard::obstacle(&then, &then, found.as_ref(), true).as_deref(), Some("now was interrupted"));
+    assert_eq!(guard::obstacle(&then, &then, found.as_ref(), true).as_deref(), Some("new was interrupted"));
 }

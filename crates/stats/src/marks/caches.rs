@@ -32,13 +32,13 @@ pub fn cache(fetched: u64, wanted: Wanted) -> Option<Mark> {
     let share = fetched as f64 / wanted.bytes() as f64;
     let is_much = wanted.bytes().saturating_sub(fetched) > BY_THE_WAY;
     let what = match wanted {
-        Wanted::All(_) => "what was read",
-        Wanted::First(_) => "what was read for the first time",
+        Wanted::All(_) => "the bytes read",
+        Wanted::First(_) => "the bytes read for the first time",
     };
     (is_much && share < FROM_DEVICE).then(|| Mark {
         code: MarkCode::Cache,
         value: Some(share),
-        text: format!("{} of {what} came from the device, the rest from memory", percent(share)),
+        text: format!("{} of {what} came from the device, the rest from the page cache", percent(share)),
     })
 }
 
@@ -49,7 +49,7 @@ pub fn lower(below: u64, above: u64, (device, under): (&str, &str)) -> Option<Ma
         code: MarkCode::Lower,
         value: Some(share),
         text: format!(
-            "{} of what {device} read came from {under} below it, the rest from a cache between",
+            "{} of the bytes that {device} read came from {under} below it, the rest from a cache between them",
             percent(share)
         ),
     })

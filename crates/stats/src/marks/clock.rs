@@ -14,10 +14,7 @@ pub fn short(elapsed_s: f64, nothing: Nanos) -> Option<Mark> {
     (elapsed_s < least).then(|| Mark {
         code: MarkCode::Short,
         value: Some(elapsed_s),
-        text: format!(
-            "a round took {}; where nothing is done, the clock shows {nothing}",
-            Nanos((elapsed_s * 1e9).round() as u64)
-        ),
+        text: format!("a round took {}; an empty round takes {nothing}", Nanos((elapsed_s * 1e9).round() as u64)),
     })
 }
 

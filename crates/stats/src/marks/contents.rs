@@ -29,7 +29,7 @@ pub fn hole(empty: u64, of: u64) -> Option<Mark> {
     (of > 0 && share > OTHERWISE).then(|| Mark {
         code: MarkCode::Hole,
         value: Some(share),
-        text: format!("{:.0} % of the files was never written, and reading that reads no device", 100.0 * share),
+        text: format!("{:.0} % of the files are holes, and reading holes does not touch the device", 100.0 * share),
     })
 }
 
@@ -45,7 +45,10 @@ pub fn compress_read(fetched: u64, read: u64) -> Mark {
     Mark {
         code: MarkCode::Compress,
         value: Some(share),
-        text: format!("the device read {:.0} % of the bytes that were read: they lie there compressed", 100.0 * share),
+        text: format!(
+            "the device read {:.0} % of the bytes that the test read: the data are compressed",
+            100.0 * share
+        ),
     }
 }
 
@@ -55,7 +58,10 @@ pub fn compress(device: u64, program: u64) -> Option<Mark> {
     (program > 0 && share < WRITTEN).then(|| Mark {
         code: MarkCode::Compress,
         value: Some(share),
-        text: format!("the device wrote {:.0} % of the bytes that were written: they were compressed", 100.0 * share),
+        text: format!(
+            "the device wrote {:.0} % of the bytes that the test wrote: the data were compressed",
+            100.0 * share
+        ),
     })
 }
 
@@ -66,7 +72,7 @@ pub fn amplify(device: u64, program: u64, calls: u64) -> Option<Mark> {
     (is_large && times > TIMES).then(|| Mark {
         code: MarkCode::Amplify,
         value: Some(times),
-        text: format!("the device wrote {times:.1} times the bytes that were written"),
+        text: format!("the device wrote {times:.1} times the bytes that the test wrote"),
     })
 }
 
@@ -74,10 +80,10 @@ pub fn amplify(device: u64, program: u64, calls: u64) -> Option<Mark> {
 /// whose own account has so many, where others use the devices too. Names that are made and removed are in no account.
 pub fn untouched(device: u64, own: Option<u64>) -> Option<Mark> {
     let text = match own {
-        _ if device == 0 => "it neither wrote to the device nor read from it: the figure tells nothing of this target",
+        _ if device == 0 => "it neither read nor wrote the device: the figure says nothing about this target",
         Some(0) => {
-            "it neither read from the device nor changed a byte of a file: unless it makes or removes names, the figure \
-             tells nothing of this target"
+            "it neither read the device nor changed a file: unless it creates or removes files, the figure says nothing \
+             about this target"
         }
         _ => return None,
     };

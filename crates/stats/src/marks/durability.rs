@@ -12,7 +12,7 @@ pub fn dirty(unwritten: u64, of: u64) -> Option<Mark> {
     (of > 0 && share > DIRTY).then(|| Mark {
         code: MarkCode::Dirty,
         value: Some(share),
-        text: format!("{:.0} % of the data were in memory only when the clock stopped", 100.0 * share),
+        text: format!("{:.0} % of the data were only in the page cache when the clock stopped", 100.0 * share),
     })
 }
 
@@ -33,8 +33,8 @@ pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
         code: MarkCode::Dirty,
         value: Some(share),
         text: format!(
-            "the machine had {:.0} % of the written bytes more to write than at first when the clock stopped, and no \
-             disk below can be seen that got them",
+            "when the clock stopped, {:.0} % of the written bytes were still to be written, and no disk is visible that \
+             received them",
             100.0 * share
         ),
     })
@@ -61,7 +61,7 @@ pub fn noflush(seen: Flushing, calls_per_program: u64) -> Option<Mark> {
     let Flushing { device, flushes, overridden } = seen;
     let needed = (calls_per_program / CALLS_PER_FLUSH).max(1);
     (flushes < needed).then(|| {
-        let why = if overridden { ", as the kernel was told that it has none" } else { "" };
+        let why = if overridden { ", because the kernel was told that it has none" } else { "" };
         let calls = if calls_per_program > 1 { format!(" for {calls_per_program} syncs") } else { String::new() };
         Mark {
             code: MarkCode::Noflush,
@@ -87,7 +87,7 @@ pub fn noflush_by_mount(file_system: &str, options: &[String]) -> Option<Mark> {
         WITHOUT_FLUSHES.iter().any(|(system, word)| word == option && (system.is_empty() || *system == file_system))
     };
     let option = options.iter().find(promises)?;
-    let text = format!("{file_system} is mounted {option}: its syncs flush nothing");
+    let text = format!("{file_system} is mounted with {option}: its syncs flush nothing");
     Some(Mark { code: MarkCode::Noflush, value: None, text })
 }
 

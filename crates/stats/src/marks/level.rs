@@ -12,7 +12,7 @@ pub fn unsteady(spread: &Spread) -> Option<Mark> {
     let percent = |share: f64| 100.0 * share;
     let (range, excursion) = (percent(spread.range), percent(spread.excursion));
     let text = format!(
-        "the last five rounds lie {range:.0} % of their mean apart and their line moves by {excursion:.0} %; steady is \
+        "the last five rounds differ by {range:.0} % of their mean and their trend moves by {excursion:.0} %; steady is \
          up to {:.0} % and {:.0} %",
         percent(RANGE),
         percent(EXCURSION),
@@ -29,7 +29,7 @@ pub fn step(step: &Step, in_words: impl Fn(f64) -> String, round: u32) -> Mark {
     Mark {
         code: MarkCode::Step,
         value: Some(step.change().abs()),
-        text: format!("it {way} from {from} to {to} in round {round} and stayed there (windows of {window} ms)"),
+        text: format!("the rate {way} from {from} to {to} in round {round} and stayed there (windows of {window} ms)"),
     }
 }
 
@@ -59,7 +59,7 @@ pub fn throttle_by_group(limits: &[GroupLimit]) -> Option<Mark> {
     let GroupLimit { what, device, allowed, .. } = most;
     let share = 100.0 * used(most);
     let text =
-        format!("a control group allows {allowed} {what} a second of {device}, and {share:.0} % of that were used");
+        format!("a control group limits {device} to {allowed} {what} per second; {share:.0} % of that were used");
     Some(Mark { code: MarkCode::Throttle, value: Some(used(most)), text })
 }
 
@@ -72,7 +72,7 @@ pub fn throttle_by_heat(device: &str, rounds: usize) -> Mark {
 /// Why nothing is said of how steady a rate is, of so many rounds; nothing where there are enough of them.
 pub fn too_few(rounds: usize) -> Option<String> {
     let window = crate::steady::WINDOW;
-    (rounds < window).then(|| format!("{rounds} of the {window} rounds that it is told by (it may take {MOST_ROUNDS})"))
+    (rounds < window).then(|| format!("{rounds} of the {window} rounds that it needs (it may take {MOST_ROUNDS})"))
 }
 
 #[cfg(test)]

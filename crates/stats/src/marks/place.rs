@@ -8,12 +8,12 @@ use super::{Mark, MarkCode};
 /// What is wrong with a file system on an image that lies there, `ext4 on vda`: what is measured goes
 /// through both, and the other one has a cache and other users of its own.
 pub fn nested(host: &str) -> Mark {
-    Mark { code: MarkCode::Nested, value: None, text: format!("the file system lies on an image in {host}") }
+    Mark { code: MarkCode::Nested, value: None, text: format!("loop image on {host}") }
 }
 
 /// What is wrong with data that are claimed to be on a device, or to come from one, and lie in this memory.
 pub fn memory(what: &str) -> Mark {
-    let text = format!("it all lies in memory ({what}): nothing is durable there, and no device is read");
+    let text = format!("everything is in memory ({what}): nothing is durable there, and no device is read");
     Mark { code: MarkCode::Memory, value: None, text }
 }
 

@@ -46,8 +46,8 @@ pub fn order(rounds: &[u32], compared: &[&[u32]]) -> Option<Mark> {
     let takes_turns = |others: &&&[u32]| common(others) >= 2 && common(others) > alone(others);
     let shared = compared.iter().filter(|others| !takes_turns(others)).map(|others| common(others)).min()?;
     let text = match (rounds.len(), shared) {
-        (1, _) => "it ran once, and so not in turns with what it is compared with".to_owned(),
-        (all, shared) => format!("it ran in turns with what it is compared with in {shared} of {all} rounds only"),
+        (1, _) => "it ran once, so it was not interleaved with the other targets".to_owned(),
+        (all, shared) => format!("only {shared} of {all} rounds were interleaved with the other targets"),
     };
     Some(Mark { code: MarkCode::Order, value: Some(shared as f64), text })
 }

@@ -1,0 +1,57 @@
+//! The words that tables use for the codes and units of a document. The codes themselves stay as they are in JSON and CSV.
+
+use stats::{CacheState, Cell, ClockKind, LatencyKind, ParameterValue};
+
+/// A limit, as the column `bottleneck` has it.
+pub(crate) fn limit(code: &str) -> &str {
+    match code {
+        "cpu" => "CPU",
+        "latency" => "queue depth 1",
+        "dirty throttle" => "dirty throttling",
+        "quota" => "cgroup limit",
+        other => other,
+    }
+}
+
+/// A part of the time breakdown.
+pub(crate) fn owner(code: &str) -> String {
+    match code {
+        "quota" => "cgroup limit".to_owned(),
+        "ready" => "runnable".to_owned(),
+        "kernel_workers" => "kernel threads".to_owned(),
+        "rest" => "unattributed".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// A unit of rates.
+pub fn unit(unit: &str) -> &str {
+    match unit {
+        "ops/sec" => "ops/s",
+        "files/sec" => "files/s",
+        "reads/sec" => "reads/s",
+        other => other,
+    }
+}
+
+/// The condition in which a rate was measured: the page cache before a read, or the end point after a write.
+pub(crate) fn condition(cell: &Cell) -> &'static str {
+    let is_direct = || cell.parameters.get("direct") == Some(&ParameterValue::Flag(true));
+    match (&cell.rate, cell.state.clock, cell.state.cache) {
+        (None, ..) => "",
+        (_, ClockKind::Durable, _) => "durable",
+        (_, ClockKind::DataDurable, _) => "fdatasync",
+        (_, ClockKind::Returned, CacheState::Cold) => "cold cache",
+        (_, ClockKind::Returned, CacheState::Warm) => "warm cache",
+        (_, ClockKind::Returned, CacheState::Unknown) if is_direct() => "O_DIRECT",
+        (_, ClockKind::Returned, CacheState::Unknown) => "no sync",
+    }
+}
+
+/// The heading above two percentiles.
+pub(crate) const fn latency(kind: LatencyKind) -> &'static str {
+    match kind {
+        LatencyKind::Service => "latency\np50/p99",
+        LatencyKind::Response => "response\np50/p99",
+    }
+}
