@@ -1,4 +1,4 @@
-//! What a found ability means for a measurement, and how to get what is missing: a pure function of what was found.
+//! The checks of `doctor`: a pure function of the abilities that were found.
 
 use kernel::Lack;
 use kernel::abilities::{ClockFound, DeviceFound, Eyes, FileSystem, Found, GroupsSeen, Reach};
@@ -45,11 +45,11 @@ fn rights(found: &Found) -> Check {
         (true, true) => check(name, Ability::Yes, "root, with CAP_SYS_ADMIN", None),
         (false, true) => check(name, Ability::Yes, "CAP_SYS_ADMIN, without being root", None),
         (true, false) => {
-            let why = "root by name, without CAP_SYS_ADMIN: no images, no mounts";
-            check(name, Ability::Partly, why, Some("in a container: start it with --privileged"))
+            let why = "root without CAP_SYS_ADMIN: no images, no mounts";
+            check(name, Ability::Partly, why, Some("start the container with --privileged"))
         }
         (false, false) => {
-            let why = "an ordinary user: directories and own files, no images, no tuning, no raw device";
+            let why = "ordinary user: own directories and files; no images, tuning or raw devices";
             check(name, Ability::Partly, why, Some("sudo diskperf ..."))
         }
     }
@@ -58,22 +58,22 @@ fn rights(found: &Found) -> Check {
 fn kernel(found: &Found) -> Check {
     let name = "kernel";
     let Some(release) = Release::of(&found.kernel) else {
-        return check(name, Ability::Partly, format!("{}: its age cannot be told", found.kernel), None);
+        return check(name, Ability::Partly, format!("{}: unknown version", found.kernel), None);
     };
     let lacks: Vec<String> = release.lacks().map(|(since, what)| format!("{what} (from {since})")).collect();
     if release < OLDEST {
-        let why = format!("{release}, and the oldest that works is {OLDEST}");
-        check(name, Ability::No, why, Some("a newer kernel"))
+        let why = format!("{release}; at least {OLDEST} is needed");
+        check(name, Ability::No, why, Some("use a newer kernel"))
     } else if lacks.is_empty() {
-        check(name, Ability::Yes, format!("{release}: a newer one would not give more"), None)
+        check(name, Ability::Yes, format!("{release}: has everything that diskperf uses"), None)
     } else {
-        check(name, Ability::Partly, format!("{release}, without {}", lacks.join(", ")), Some("a newer kernel"))
+        check(name, Ability::Partly, format!("{release}, without {}", lacks.join(", ")), Some("use a newer kernel"))
     }
 }
 
 fn folder(found: &Found) -> Check {
     match &found.folder {
-        Ok(()) => check("private folder", Ability::Yes, "programs can run in this directory", None),
+        Ok(()) => check("private folder", Ability::Yes, "tests can run in this directory", None),
         Err(why) => check("private folder", Ability::No, why, Some("name a directory that you may write to")),
     }
 }
@@ -84,14 +84,14 @@ fn file_system(found: &Found) -> Check {
     match found.place.file_system.as_deref() {
         None => check(name, Ability::Partly, "the mount table does not show which one", None),
         Some(memory @ ("tmpfs" | "ramfs")) => {
-            let why = format!("{memory}: everything lies in memory, so nothing is cold, durable or on a device");
+            let why = format!("{memory}: all data are in memory; nothing is cold, durable or on a device");
             check(name, Ability::Partly, why, Some("name a directory on a disk"))
         }
         Some(known) if WITHOUT_DEVICE.contains(&known) || known.starts_with("fuse.") => {
-            let why = format!("{known}, {fill}: lies on another file system or machine that cannot be seen from here");
+            let why = format!("{known}, {fill}: the storage below it is not visible");
             let how = match known {
-                "overlay" => "name a directory that is no layer of a container: a volume",
-                _ => "measure where the storage itself is, too",
+                "overlay" => "name a directory on a volume, not on a container layer",
+                _ => "also measure on the machine that has the storage",
             };
             check(name, Ability::Partly, why, Some(how))
         }
@@ -103,14 +103,17 @@ fn direct(found: &Found) -> Check {
     let name = "O_DIRECT";
     match found.direct {
         // Newer kernels open them so all the same.
-        Some(_) if found.eyes == Some(Eyes::MemoryOnly) => {
-            check(name, Ability::No, "files here lie in memory only: randread is n.m.", Some("name a disk"))
-        }
-        None => check(name, Ability::No, "no file can be made here to try it on", Some(WRITABLE)),
-        Some(true) => check(name, Ability::Yes, "files open past the page cache: randread can be measured", None),
+        Some(_) if found.eyes == Some(Eyes::MemoryOnly) => check(
+            name,
+            Ability::No,
+            "files here are only in memory: randread is n.m.",
+            Some("name a directory on a disk"),
+        ),
+        None => check(name, Ability::No, "cannot create a test file here", Some(WRITABLE)),
+        Some(true) => check(name, Ability::Yes, "works: randread can be measured", None),
         Some(false) => {
             let why = "this file system has no direct I/O: randread is n.m.";
-            check(name, Ability::No, why, Some("another file system, as ext4, xfs or btrfs"))
+            check(name, Ability::No, why, Some("use another file system, such as ext4, xfs or btrfs"))
         }
     }
 }
@@ -119,15 +122,13 @@ fn ring(found: &Found) -> Check {
     let name = "io_uring";
     match &found.ring {
         Err(why) => {
-            let why = format!("{why}: one operation is under way at a time");
+            let why = format!("{why}: queue depth 1 only");
             check(name, Ability::No, why, Some("sysctl kernel.io_uring_disabled=0; in a sandbox, allow io_uring_setup"))
         }
         Ok(lacks) => match lacks.first() {
-            None => {
-                check(name, Ability::Yes, "several operations can be under way at once, with registered buffers", None)
-            }
+            None => check(name, Ability::Yes, "works, with registered buffers: queue depths above 1", None),
             Some(lack) => {
-                let how = if *lack == Lack::LockedMemory { "ulimit -l unlimited" } else { "a newer kernel" };
+                let how = if *lack == Lack::LockedMemory { "ulimit -l unlimited" } else { "use a newer kernel" };
                 check(name, Ability::Partly, lack.to_string(), Some(how))
             }
         },
@@ -140,20 +141,23 @@ const WRITABLE: &str = "name a directory that you may write to";
 fn page_cache(found: &Found) -> Check {
     let name = "page cache seen";
     match found.eyes {
-        None => check(name, Ability::No, "no file can be made here to try it on", Some(WRITABLE)),
+        None => check(name, Ability::No, "cannot create a test file here", Some(WRITABLE)),
         Some(Eyes::Cachestat) => {
-            check(name, Ability::Yes, "cachestat told the truth about a file: cold, warm and dirty can be proven", None)
+            check(name, Ability::Yes, "cachestat is reliable: cold, warm and dirty can be proven", None)
         }
         Some(Eyes::Mincore) => {
-            let why = "mincore told the truth, cachestat did not: cold and warm can be proven, dirty cannot";
-            check(name, Ability::Partly, why, Some("Linux 6.5 or later, and no overlay or FUSE"))
+            let why = "mincore is reliable, cachestat is not: cold and warm can be proven, dirty cannot";
+            check(name, Ability::Partly, why, Some("use Linux 6.5 or later, and no overlay or FUSE"))
         }
-        Some(Eyes::MemoryOnly) => {
-            check(name, Ability::Partly, "all files are always in memory: warm, never cold", Some("name a disk"))
-        }
+        Some(Eyes::MemoryOnly) => check(
+            name,
+            Ability::Partly,
+            "all files are always in the page cache: warm, never cold",
+            Some("name a directory on a disk"),
+        ),
         Some(Eyes::Blind) => {
-            let why = "no probe told the truth about a file: the state of the cache is unknown";
-            check(name, Ability::No, why, Some("another file system; in a sandbox, allow cachestat and mincore"))
+            let why = "no probe is reliable: the cache state is unknown";
+            check(name, Ability::No, why, Some("use another file system; in a sandbox, allow cachestat and mincore"))
         }
     }
 }
@@ -161,9 +165,9 @@ fn page_cache(found: &Found) -> Check {
 fn drop_caches(found: &Found) -> Check {
     let name = "drop caches";
     match &found.drop_caches {
-        Ok(()) => check(name, Ability::Yes, "--drop-caches can have names and directories cold, too", None),
+        Ok(()) => check(name, Ability::Yes, "--drop-caches works: metadata can be cold too", None),
         Err(why) => {
-            let why = format!("/proc/sys/vm/drop_caches: {why}; files can be cold without it, names cannot");
+            let why = format!("/proc/sys/vm/drop_caches: {why}; file data can be cold without it, metadata cannot");
             check(name, Ability::No, why, Some(rise(found)))
         }
     }
@@ -173,7 +177,7 @@ fn drop_caches(found: &Found) -> Check {
 fn rise(found: &Found) -> &'static str {
     match (found.is_root, found.container) {
         (true, _) => "start the container with --privileged",
-        (false, true) => "be root in the container, and start that with --privileged",
+        (false, true) => "be root in the container, and start it with --privileged",
         (false, false) => "run as root: sudo diskperf ...",
     }
 }
@@ -181,12 +185,12 @@ fn rise(found: &Found) -> &'static str {
 fn device(found: &Found) -> Vec<Check> {
     let name = "device counters";
     let Some(device) = &found.device else {
-        let why = "no device can be seen under this directory: bytes, flushes and what limited are n.m.";
+        let why = "no device is visible under this directory: bytes, flushes and bottlenecks are n.m.";
         return vec![check(
             name,
             Ability::No,
             why,
-            Some("measure where the storage is attached, or on a volume of it"),
+            Some("measure on the machine that has the storage, or on a volume"),
         )];
     };
     let DeviceFound { name: device_name, below, .. } = device;
@@ -197,34 +201,41 @@ fn device(found: &Found) -> Vec<Check> {
             let why = format!("{stack}: bytes and requests, no flushes");
             check(name, Ability::Partly, why, Some("Linux 5.5 or later"))
         }
-        (false, _) => check(name, Ability::No, format!("{stack} has no counters in /sys"), Some("mount /sys there")),
+        (false, _) => {
+            check(name, Ability::No, format!("{stack} has no counters in /sys"), Some("mount /sys in the container"))
+        }
     };
     let cache = "write cache";
     let write_cache = match device.write_cache.as_deref() {
         Some("write through") => {
-            let why = "write through: the kernel sends no flush. Where that was written by hand, durable is not true";
-            check(cache, Ability::Partly, why, Some("compare with what the drive itself says, as hdparm -W does"))
+            let why = "write through: the kernel sends no flushes. If that was set by hand, durable is wrong";
+            check(cache, Ability::Partly, why, Some("compare with the drive's own setting: hdparm -W"))
         }
-        Some(known) => check(cache, Ability::Yes, format!("{known}: a flush must be seen for durable"), None),
-        None => check(cache, Ability::No, "the kernel does not say what it believes", None),
+        Some(known) => check(cache, Ability::Yes, format!("{}: durable needs a flush", known.replace(' ', "-")), None),
+        None => check(cache, Ability::No, "the kernel does not report it", None),
     };
     let raw = if device.readable {
         check(
             "raw device",
             Ability::Yes,
-            format!("{device_name} can be read: diskperf bw, and the raw rows of lfs"),
+            format!("{device_name} can be read: diskperf bw, and the raw tests of lfs"),
             None,
         )
     } else {
-        let why = format!("{device_name} cannot be read: no diskperf bw on it, no raw rows of lfs");
-        check("raw device", Ability::No, why, Some("as root, or in the group that owns it; in a container: --device"))
+        let why = format!("{device_name} cannot be read: no diskperf bw, no raw tests of lfs");
+        check(
+            "raw device",
+            Ability::No,
+            why,
+            Some("run as root, or in the group that owns it; in a container: --device"),
+        )
     };
     vec![counters, write_cache, raw]
 }
 
 fn private_mounts(found: &Found) -> Check {
     match &found.private_mounts {
-        Ok(()) => check("private mounts", Ability::Yes, "images can be mounted where nobody else sees them", None),
+        Ok(()) => check("private mounts", Ability::Yes, "images can be mounted privately", None),
         Err(why) => check("private mounts", Ability::No, why, Some(rise(found))),
     }
 }
@@ -232,13 +243,13 @@ fn private_mounts(found: &Found) -> Check {
 fn loop_device(found: &Found) -> Check {
     let name = "loop devices";
     match &found.loop_device {
-        Ok(true) => check(name, Ability::Yes, "attached one here, with direct I/O, and let it go", None),
+        Ok(true) => check(name, Ability::Yes, "work here, with direct I/O", None),
         Ok(false) => {
-            let why = "attached one here, without direct I/O: the cache of this file system lies between";
-            check(name, Ability::Partly, why, Some("dir= on a file system with direct I/O"))
+            let why = "work here, but without direct I/O: the page cache of this file system is in between";
+            check(name, Ability::Partly, why, Some("use dir= on a file system with direct I/O"))
         }
         Err(why) if found.may_administer => {
-            check(name, Ability::No, why, Some("modprobe loop; in a container: --privileged; or dir= elsewhere"))
+            check(name, Ability::No, why, Some("modprobe loop; in a container: --privileged"))
         }
         Err(why) => check(name, Ability::No, why, Some(rise(found))),
     }
@@ -248,17 +259,17 @@ fn mkfs(file_system: &FileSystem) -> Check {
     let name = format!("mkfs.{}", file_system.name);
     let mountable = match file_system.mountable {
         Some(true) => "this kernel has it",
-        Some(false) => "this kernel has it not",
-        None => "whether this kernel has it can be asked as root only",
+        Some(false) => "this kernel does not have it",
+        None => "only root can check whether this kernel has it",
     };
     match (file_system.tool, file_system.mountable) {
         (Err(package), _) => {
-            let how =
-                package.map(|package| format!("apt-get install {package} (elsewhere it may be called otherwise)"));
+            let how = package
+                .map(|package| format!("apt-get install {package} (the package may have another name elsewhere)"));
             Check { how, ..check(&name, Ability::No, format!("not installed; {mountable}"), None) }
         }
         (Ok(()), Some(false)) => {
-            check(&name, Ability::No, format!("installed; {mountable}"), Some("another kernel, or its module"))
+            check(&name, Ability::No, format!("installed; {mountable}"), Some("use another kernel, or load the module"))
         }
         (Ok(()), Some(true)) => check(&name, Ability::Yes, format!("installed; {mountable}"), None),
         (Ok(()), None) => check(&name, Ability::Partly, format!("installed; {mountable}"), None),
@@ -268,12 +279,12 @@ fn mkfs(file_system: &FileSystem) -> Check {
 fn tuning(found: &Found) -> Check {
     let name = "tune=";
     match &found.device {
-        None => check(name, Ability::No, "no device can be seen under this directory", None),
+        None => check(name, Ability::No, "no device is visible under this directory", None),
         Some(device) if device.tunable => {
-            check(name, Ability::Yes, format!("the queue of {} can be written", device.name), None)
+            check(name, Ability::Yes, format!("/sys/block/{}/queue can be written", device.name), None)
         }
         Some(device) => {
-            let why = format!("the queue of {} cannot be written", device.name);
+            let why = format!("/sys/block/{}/queue cannot be written", device.name);
             check(name, Ability::No, why, Some(rise(found)))
         }
     }
@@ -282,11 +293,11 @@ fn tuning(found: &Found) -> Check {
 fn memory_limit(found: &Found) -> Check {
     let name = "memory limit";
     match &found.memory_limit {
-        Ok(()) => check(name, Ability::Yes, "--cache can limit memory, and classic1983 has its 64 MiB", None),
+        Ok(()) => check(name, Ability::Yes, "--cache works, and classic1983 runs in 64 MiB", None),
         Err(why) => {
-            let why = format!("{why}; --cache has no effect, and classic1983 has all the memory");
+            let why = format!("{why}; --cache has no effect, and classic1983 runs in all memory");
             let how = if found.may_administer {
-                "a control group that may have groups of its own, with the controller memory"
+                "run in a delegated control group with the memory controller"
             } else {
                 "run as root, or in systemd-run --user --scope -p Delegate=yes"
             };
@@ -295,24 +306,24 @@ fn memory_limit(found: &Found) -> Check {
     }
 }
 
-/// The limits that somebody else may have set.
+/// Limits of control groups.
 fn limits(groups: &GroupsSeen, container: bool) -> [Check; 3] {
     let one = |name: &str, reach: Option<Reach>, what: &str| match reach {
-        Some(Reach::Own) => check(name, Ability::Yes, format!("{what} of the own control group can be seen"), None),
+        Some(Reach::Own) => check(name, Ability::Yes, format!("{what} of this control group is visible"), None),
         Some(Reach::Root) if container => {
-            let why = format!("only the root of the container's groups can be seen: {what} set outside would not show");
-            check(name, Ability::Partly, why, Some("run it in a group of its own, or outside of the container"))
+            let why = format!("only the container's own groups are visible: {what} set outside is not");
+            check(name, Ability::Partly, why, Some("run it in its own group, or outside the container"))
         }
-        Some(Reach::Root) => check(name, Ability::Yes, format!("in the root group, which has no {what}"), None),
+        Some(Reach::Root) => check(name, Ability::Yes, "in the root group, which has none", None),
         None => {
-            let why = format!("no such control group is mounted: {what} would not show");
-            check(name, Ability::No, why, Some("mount /sys/fs/cgroup there"))
+            let why = format!("no such control group is mounted: {what} is not visible");
+            check(name, Ability::No, why, Some("mount /sys/fs/cgroup"))
         }
     };
     [
         one("CPU quota seen", groups.cpu, "a quota"),
-        one("I/O limits seen", groups.io, "limits"),
-        one("memory seen", groups.memory, "a limit"),
+        one("I/O limits seen", groups.io, "an I/O limit"),
+        one("memory seen", groups.memory, "a memory limit"),
     ]
 }
 
@@ -322,9 +333,9 @@ fn pressure(seen: [bool; 3]) -> Check {
         ["cpu", "io", "memory"].into_iter().zip(seen).filter(|(_, seen)| !seen).map(|(what, _)| what).collect();
     let how = Some("boot with psi=1 (CONFIG_PSI)");
     match missing.len() {
-        0 => check(name, Ability::Yes, "stalls of processors, I/O and memory can be seen", None),
-        3 => check(name, Ability::No, "no /proc/pressure: fewer signs of noise and of short memory", how),
-        _ => check(name, Ability::Partly, format!("not of {}", missing.join(" and ")), how),
+        0 => check(name, Ability::Yes, "CPU, I/O and memory pressure are visible", None),
+        3 => check(name, Ability::No, "no /proc/pressure: noise and memory shortage are harder to detect", how),
+        _ => check(name, Ability::Partly, format!("missing for {}", missing.join(" and ")), how),
     }
 }
 
@@ -336,9 +347,9 @@ fn run_delay(found: &Found) -> Check {
     yes_or_no(
         "run delay",
         found.run_delay,
-        "waiting for a processor can be seen",
-        "no schedstat: waiting for a processor is part of the rest",
-        "a kernel with CONFIG_SCHED_INFO",
+        "time runnable is visible",
+        "no schedstat: time runnable is part of unattributed",
+        "use a kernel with CONFIG_SCHED_INFO",
     )
 }
 
@@ -346,9 +357,9 @@ fn task_io(found: &Found) -> Check {
     yes_or_no(
         "task I/O",
         found.task_io,
-        "the bytes charged to the program can be seen",
-        "no /proc/self/io: which of the device's bytes are ours cannot be told",
-        "a kernel with CONFIG_TASK_IO_ACCOUNTING",
+        "the bytes of each test are visible",
+        "no /proc/self/io: the bytes of a test cannot be told from those of others",
+        "use a kernel with CONFIG_TASK_IO_ACCOUNTING",
     )
 }
 
@@ -356,20 +367,20 @@ fn kernel_threads(found: &Found) -> Check {
     yes_or_no(
         "kernel threads",
         found.kernel_threads,
-        "their CPU time can be seen",
-        "no kernel thread can be seen: the column kernel is empty",
-        "share the host's processes with the container (--pid=host); mount /proc without hidepid",
+        "their CPU time is visible",
+        "no kernel thread is visible: their CPU time is missing",
+        "run the container with --pid=host; mount /proc without hidepid",
     )
 }
 
 fn clock(found: &ClockFound) -> Check {
     let source = found.source.as_deref().unwrap_or("unknown");
-    let why = format!("source {source}, smallest step seen {}", found.quantum);
+    let why = format!("source {source}, smallest step {}", found.quantum);
     if found.quantum <= FINE {
         check("clock", Ability::Yes, why, None)
     } else {
-        let how = "another clock source (/sys/devices/system/clocksource), as tsc or kvm-clock";
-        check("clock", Ability::Partly, why + ": single calls are shorter", Some(how))
+        let how = "use another clock source (/sys/devices/system/clocksource), such as tsc or kvm-clock";
+        check("clock", Ability::Partly, why + ": too coarse for single calls", Some(how))
     }
 }
 
@@ -378,19 +389,18 @@ fn virtualised(found: &Found) -> Check {
     let container = if found.container { ", in a container" } else { "" };
     match found.virtualised {
         Some(true) => {
-            let why =
-                format!("a virtual machine{container}: a cache of the host, and its other guests, cannot be seen");
-            check(name, Ability::Partly, why, Some("measure on the host, too"))
+            let why = format!("a virtual machine{container}: the host's cache and its other guests are not visible");
+            check(name, Ability::Partly, why, Some("also measure on the host"))
         }
         Some(false) => check(name, Ability::Yes, format!("no sign of a hypervisor{container}"), None),
-        None => check(name, Ability::Partly, format!("cannot be told here{container}"), None),
+        None => check(name, Ability::Partly, format!("unknown here{container}"), None),
     }
 }
 
 fn open_files(found: &Found) -> Check {
     let name = "file limits";
     let amount = |limit: Option<u64>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
-    let why = format!("open files: {}; bytes of a file: {}", amount(found.open_files), amount(found.file_bytes));
+    let why = format!("open files: {}; bytes per file: {}", amount(found.open_files), amount(found.file_bytes));
     if found.open_files.is_some_and(|limit| limit < OPEN_FILES) {
         check(name, Ability::No, why, Some("ulimit -n 1024"))
     } else if found.file_bytes.is_some_and(|limit| limit < FILE_BYTES) {

@@ -27,31 +27,31 @@ pub const LARGEST: Bytes = Bytes::mib(256);
 pub enum DocumentFault {
     #[error("{0} is empty")]
     Empty(String),
-    #[error("{0} is larger than {LARGEST}, and no run's document is")]
+    #[error("{0} is larger than {LARGEST}, the limit for results files")]
     TooLarge(String),
     #[error("{name} is not JSON: {why}")]
     NotJson { name: String, why: String },
-    #[error("{name} is cut short: it ends in the middle, at line {line}")]
+    #[error("{name} is truncated at line {line}")]
     CutShort { name: String, line: usize },
-    #[error("{0} is JSON, and no document of diskperf")]
+    #[error("{0} is JSON, but not a results file of diskperf")]
     NotOurs(String),
-    #[error("{name} is of the version {schema}, and this build reads {SCHEMA}")]
+    #[error("{name} has the version {schema}; this build reads {SCHEMA}")]
     OtherVersion { name: String, schema: String, written_by: Option<String> },
-    #[error("{name} says that it is {SCHEMA}, and is not: {why}")]
+    #[error("{name} is not valid {SCHEMA}: {why}")]
     Unfit { name: String, why: String, written_by: Option<String> },
     #[error("{name} has nothing to explain: {why}")]
     NoCells { name: String, why: String },
-    #[error("{name} has no cell for {words}")]
+    #[error("{name} has no result for {words}")]
     NoSuchCell { name: String, words: String, near: Vec<String> },
-    #[error("{0} is read and would be overwritten")]
+    #[error("{0} is an input file; this would overwrite it")]
     Overwrites(String),
-    #[error("{0} is a file, and charts go into a folder")]
+    #[error("{0} is a file; charts need a folder")]
     NoFolder(String),
-    #[error("{0} is there, and no chart that diskperf wrote")]
+    #[error("{0} exists and is not a chart of diskperf")]
     NotAChart(String),
-    #[error("{} and {} share no program: {} has {}; {} has {}{differs}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
+    #[error("{} and {} have no test in common: {} has {}; {} has {}{differs}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
     NothingShared { names: [String; 2], have: [String; 2], differs: String },
-    #[error("{} and {} are one run, which cannot be slower than itself", .names[0], .names[1])]
+    #[error("{} and {} are the same run", .names[0], .names[1])]
     OneRun { names: [String; 2] },
 }
 
@@ -219,14 +219,11 @@ mod tests {
         for (text, expected) in [
             (" \n", "x is empty"),
             ("read_8192  1,090 MiB/s\n", "x is not JSON: expected value at line 1 column 1"),
-            ("{\n\"schema\": \"diskperf/1\", \"ru", "x is cut short: it ends in the middle, at line 2"),
-            ("{\"fio version\": \"fio-3.36\"}", "x is JSON, and no document of diskperf"),
-            ("[1, 2]", "x is JSON, and no document of diskperf"),
-            ("{\"schema\": \"diskperf/2\"}", "x is of the version diskperf/2, and this build reads diskperf/1"),
-            (
-                "{\"schema\": \"diskperf/1\"}",
-                "x says that it is diskperf/1, and is not: missing field `run` at line 1 column 24",
-            ),
+            ("{\n\"schema\": \"diskperf/1\", \"ru", "x is truncated at line 2"),
+            ("{\"fio version\": \"fio-3.36\"}", "x is JSON, but not a results file of diskperf"),
+            ("[1, 2]", "x is JSON, but not a results file of diskperf"),
+            ("{\"schema\": \"diskperf/2\"}", "x has the version diskperf/2; this build reads diskperf/1"),
+            ("{\"schema\": \"diskperf/1\"}", "x is not valid diskperf/1: missing field `run` at line 1 column 24"),
         ] {
             assert_eq!(said(text), expected);
         }

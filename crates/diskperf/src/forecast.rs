@@ -174,7 +174,7 @@ impl Forecast {
             }
             if peers(plan, index) > FEWEST_ROWS {
                 let needs = about(times(self.costs[index], plan.rounds));
-                let reason = format!("needs about {needs} of the {} asked for", about(budget));
+                let reason = format!("needs about {needs} of the budget of {}", about(budget));
                 plan.alternatives[index].row.omitted = Some(reason);
             }
         }
@@ -184,8 +184,8 @@ impl Forecast {
         plan.rounds = plan.rounds.min(fitting.max(FEWEST_ROUNDS));
     }
 
-    /// What a person should know before it runs: `about 1 h 05 min: 40 rows, 20 rounds`, and where that is
-    /// long, of what, and how to make it shorter.
+    /// The estimate before a run: `about 1 h 05 min: 40 tests, 20 rounds`. If that is long, also the longest tests and how
+    /// to make it shorter.
     pub fn announcement(&self, plan: &Plan) -> String {
         let part = |is: usize, of: usize, what| {
             let s = if of == 1 { "" } else { "s" };
@@ -193,7 +193,7 @@ impl Forecast {
         };
         let total = self.total(plan);
         let mut running = plan.order(1);
-        let rows = part(running.len(), self.costs.len(), "row");
+        let rows = part(running.len(), self.costs.len(), "test");
         let rounds = part(plan.rounds as usize, self.rounds as usize, "round");
         let mut text = format!("about {}: {rows}, {rounds}", about(total));
         if total <= LONG {
@@ -208,7 +208,7 @@ impl Forecast {
             let alternative = &plan.alternatives[index];
             format!("{} ({})", alternative.row.label(), about(times(self.costs[index], plan.rounds)))
         });
-        text + "\nmost of it: " + &named.collect::<Vec<String>>().join(", ")
+        text + "\nlongest: " + &named.collect::<Vec<String>>().join(", ")
     }
 }
 
@@ -329,8 +329,8 @@ mod tests {
         forecast.thin(&mut plan);
         assert_eq!((omitted(&plan), plan.rounds), (vec![0], 2));
         let reason = plan.alternatives[0].row.omitted.as_deref();
-        assert_eq!(reason, Some("needs about 26 min of the 5 min asked for"));
-        assert_eq!(forecast.announcement(&plan), "about 4 min: 5 of 6 rows, 2 rounds");
+        assert_eq!(reason, Some("needs about 26 min of the budget of 5 min"));
+        assert_eq!(forecast.announcement(&plan), "about 4 min: 5 of 6 tests, 2 rounds");
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
         let (mut plan, forecast) = plan(&[40, 30, 20, 7, 2, 1], 20, Some(Nanos::from_secs(250)));
         forecast.thin(&mut plan);
         assert_eq!((omitted(&plan), plan.rounds), (vec![0], 4));
-        assert_eq!(forecast.announcement(&plan), "about 4 min: 5 of 6 rows, 4 of 20 rounds");
+        assert_eq!(forecast.announcement(&plan), "about 4 min: 5 of 6 tests, 4 of 20 rounds");
         plan.budget = Some(Nanos::from_secs(1));
         forecast.thin(&mut plan);
         assert_eq!((omitted(&plan), plan.rounds), (vec![0], 2));
@@ -358,8 +358,8 @@ mod tests {
         let text = forecast.announcement(&plan);
         assert_eq!(
             text,
-            "about 65 min: 4 rows, 20 rounds; --rounds 3 or --budget 5min make it shorter\n\
-             most of it: copy buffer_bytes=1 file_bytes=140 sync=none (47 min), \
+            "about 65 min: 4 tests, 20 rounds; --rounds 3 or --budget 5min make it shorter\n\
+             longest: copy buffer_bytes=1 file_bytes=140 sync=none (47 min), \
              copy buffer_bytes=1 file_bytes=30 sync=none (10 min), \
              copy buffer_bytes=1 file_bytes=20 sync=none (7 min)"
         );

@@ -15,7 +15,7 @@ pub const GAINS: [(Release, &str); 6] = [
     (Release(5, 8), "images"),
     (Release(5, 11), "several operations at once"),
     (Release(6, 1), "the alignment that O_DIRECT asks for"),
-    (Release(6, 5), "proof of what is not yet written"),
+    (Release(6, 5), "proof of dirty pages"),
 ];
 
 impl std::fmt::Display for Release {

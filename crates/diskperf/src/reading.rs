@@ -1,5 +1,5 @@
-//! A device is read from its first byte to its last, because it must be blank. If that takes long, diskperf says how long,
-//! and how to do without.
+//! A device that must be blank is read from its first byte to its last. If that takes long, diskperf says how long, and how
+//! to skip it.
 
 use std::time::Instant;
 
@@ -11,13 +11,13 @@ use crate::events::Event;
 use crate::forecast::about;
 use crate::shell;
 
-/// After so long the rest can be told. Guess: a small cache is behind then.
+/// The rest is estimated after this time. Guess: a small cache no longer matters then.
 const LOOK: Nanos = Nanos::from_secs(2);
 
 /// A shorter rest is not announced.
 const SHORT: Nanos = Nanos::from_secs(10);
 
-/// How far it is.
+/// The progress.
 pub struct Reading {
     device: String,
     identity: String,
@@ -48,14 +48,14 @@ impl Reading {
         }
     }
 
-    /// What is said once the rest can be told, if it is long.
+    /// The remark on a long rest, as soon as it can be estimated.
     fn rest(&self, so_far: Nanos, bytes: u64, of: u64) -> Option<String> {
         let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);
         let (device, identity) = (&self.device, shell::word(&self.identity));
         let long = || {
             format!(
-                "reading all of {device} to prove that it is blank takes about {} more; if its data may go, Ctrl-C and \
-                 --destroy-data --confirm {identity} save that time",
+                "reading all of {device} to prove that it is blank takes about {} more; to skip this and erase its data, press \
+                 Ctrl-C and use --destroy-data --confirm {identity}",
                 about(rest)
             )
         };
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_rest_is_told_with_what_saves_it() {
+    fn a_long_rest_is_announced_with_the_option_that_saves_it() {
         let said = reading().rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
         for words in ["/dev/sdb (EVO, 1 TiB)", "about 34 min more", "--destroy-data --confirm 'EVO 1 TiB'"] {
             assert!(said.contains(words), "{said}");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_shown_a_thousand_times() {
+    fn progress_is_shown_a_thousand_times() {
         let mut reading = reading();
         let of = 1 << 40;
         let mut shown = 0;

@@ -501,7 +501,7 @@ mod tests {
         let inside = typed("new:ext4,tune=a:b@/dev/x");
         assert_eq!((inside.kind, inside.tune), (TargetKind::Volume("ext4,tune=a:b@/dev/x".to_owned()), None));
         assert!(refused("sim:flat,tune=scheduler:none").contains("no queue"));
-        assert!(refused(".,tune=scheduler").contains("no attribute:value"));
+        assert!(refused(".,tune=scheduler").contains("not attribute:value"));
     }
 
     #[test]

@@ -114,10 +114,10 @@ mod copy {
             (vec!["/dev/zero", "new"], 2, "is not a regular file"),
             (vec!["socket", "new"], 2, "is not a regular file"),
             (vec!["old", "socket"], 2, "is not a regular file"),
-            (vec!["old", "old"], 3, "are one file"),
-            (vec!["old", "same"], 3, "are one file"),
-            (vec!["old", "./link"], 3, "are one file"),
-            (vec!["link", "old"], 3, "are one file"),
+            (vec!["old", "old"], 3, "are the same file"),
+            (vec!["old", "same"], 3, "are the same file"),
+            (vec!["old", "./link"], 3, "are the same file"),
+            (vec!["link", "old"], 3, "are the same file"),
             (vec!["old", "new", "--buffer", "0"], 2, "at least one byte"),
             (vec!["old", "new", "--buffer", "-1"], 2, "not a size"),
             (vec!["old", "new", "--buffer", "4kb"], 2, "ambiguous unit kb"),
@@ -164,7 +164,7 @@ mod copy {
         let folder = folder();
         let failed = run(folder.path(), &["copy", "/proc/self/status", "new"]);
         assert_eq!(code(&failed), 1, "{}", stderr(&failed));
-        assert!(stderr(&failed).contains("changed while it was copied"), "{}", stderr(&failed));
+        assert!(stderr(&failed).contains("changed during the copy"), "{}", stderr(&failed));
         assert!(names(folder.path()).is_empty(), "the unfinished copy is removed");
     }
 
@@ -330,7 +330,7 @@ mod tlpi {
         let rows = String::from_utf8(planned.stdout).expect("text");
         assert_eq!(rows.lines().collect::<BTreeSet<_>>().len(), 40, "{rows}");
         let said = String::from_utf8_lossy(&planned.stderr);
-        for word in ["40 rows, 20 rounds", "--budget 5min", "most of it:", "guess"] {
+        for word in ["40 tests, 20 rounds", "--budget 5min", "longest:", "guess"] {
             assert!(said.contains(word), "{word} in {said}");
         }
         assert!(names(folder.path()).is_empty());

@@ -64,8 +64,8 @@ fn the_main_job_measures_the_folder_one_stands_in() {
         "smallfb",
         "copy",
         "MiB/s",
-        "files/sec",
-        "service p50/p99",
+        "files/s",
+        "p50/p99",
     ] {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
@@ -203,17 +203,12 @@ fn what_cannot_be_a_target_is_refused() {
     let folder = scratch();
     fs::write(folder.path().join("file"), "x").expect("a file");
     let here = folder.path();
-    refuses(folder.path(), &["run", "smoke", ""], 2, &["no path was named", "hint: "]);
+    refuses(folder.path(), &["run", "smoke", ""], 2, &["no path given", "hint: "]);
     refuses(here, &["run", "smoke", "missing"], 2, &["there is no missing", "hint: "]);
     refuses(here, &["run", "smoke", "file"], 2, &["file is a file", "hint: "]);
     refuses(here, &["run", "smoke", "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
     assert!(!Path::new("/dev/no-such-disk").exists());
-    refuses(
-        here,
-        &["run", "smoke", "--only", "bw"],
-        2,
-        &["smoke has no program bw", "hint: its programs are: read_8192, "],
-    );
+    refuses(here, &["run", "smoke", "--only", "bw"], 2, &["smoke has no test bw", "hint: its tests are: read_8192, "]);
     refuses(here, &["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
     refuses(here, &["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
     refuses(here, &["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);
@@ -247,7 +242,7 @@ fn what_makes_no_sense_is_refused() {
     refuses(here, &["run", "nonsense"], 2, &["quick", "classic1983"]);
     refuses(here, &["nonsense"], 2, &["nonsense"]);
     refuses(here, &["run", "smoke", "sim:flat", "--size", "2TiB"], 2, &["go up to 1 TiB"]);
-    refuses(here, &["run", "smoke", "--size", "900GiB"], 3, &["left, and this needs", "hint: "]);
+    refuses(here, &["run", "smoke", "--size", "900GiB"], 3, &["free; ", "hint: "]);
 }
 
 #[test]
@@ -419,7 +414,7 @@ fn the_programs_of_1983_check_what_the_originals_did_not() {
     let here = folder.path();
     fs::write(here.join("short"), vec![0; 8192]).expect("a file");
     for name in ["read_8192", "rewrite_8192"] {
-        refuses(here, &[name, "short"], 2, &["short holds 8 KiB", "needs 8 MiB", "hint: "]);
+        refuses(here, &[name, "short"], 2, &["short has 8 KiB", "needs 8 MiB", "hint: "]);
         refuses(here, &[name, "missing"], 2, &["there is no missing", "hint: "]);
     }
     for (name, _, _) in CLASSICS {

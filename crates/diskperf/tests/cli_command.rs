@@ -88,8 +88,9 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
     assert_eq!(names_in(folder.path()), [""; 0]);
 
     let ended = diskperf(folder.path(), &line.iter().fold(vec!["run"], |all, word| [&all[..], &[*word]].concat()));
+    let text = ended.out.replace("\n  ", " ");
     for words in [" dd ", "s/run", "a run until durable (", " rounds); each took", "of CPU time"] {
-        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+        assert!(text.contains(words), "{words}: {text}");
     }
     assert!(ended.err.contains("writes what the command writes in ."), "{}", ended.err);
 }
@@ -140,9 +141,9 @@ fn what_is_left_running_is_ended_and_said() {
         ended.err
     };
     let err = said(&["--", "sh", "-c", &line]);
-    assert_eq!(err.matches("sh left processes running, ended outside the clock").count(), 1, "{err}");
+    assert_eq!(err.matches("sh left ").count(), 1, "{err}");
     let err = said(&["--prepare", &format!("sh -c '{line}'"), "--", "true"]);
-    assert_eq!(err.matches("what --prepare runs left processes running").count(), 1, "{err}");
+    assert_eq!(err.matches("--prepare left ").count(), 1, "{err}");
     assert!(!err.contains("true left"), "{err}");
     // What is ended with it was not left by it.
     let line = format!("setsid sleep {seconds} & sleep {seconds}");
@@ -295,13 +296,13 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
     let folder = scratch();
     fs::write(folder.path().join("text"), "no program").expect("a file");
     for (arguments, words) in [
-        (&["run", ".", "--", "no-such-command"][..], &["no command \"no-such-command\"", "PATH"][..]),
-        (&["run", ".", "--", "./none"], &["./none", "where you stand"]),
+        (&["run", ".", "--", "no-such-command"][..], &["command \"no-such-command\" not found", "PATH"][..]),
+        (&["run", ".", "--", "./none"], &["./none", "current directory"]),
         (&["run", ".", "--", "./text"], &["text cannot be executed", "chmod +x"]),
-        (&["run", ".", "--"], &["no command is named", "diskperf run . -- "]),
-        (&["run", "command", "."], &["no command is named"]),
+        (&["run", ".", "--"], &["no command given", "diskperf run . -- "]),
+        (&["run", "command", "."], &["no command given"]),
         (&["run", ".", "--prepare", "no-such-command", "--", "true"], &["no-such-command"]),
-        (&["run", ".", "--prepare", "cp 'a", "--", "true"], &["no line of words: cp 'a", "quotes"]),
+        (&["run", ".", "--prepare", "cp 'a", "--", "true"], &["into words: cp 'a", "quotes"]),
         (&["run", ".", "--timeout", "0", "--", "true"], &["0 is not a timeout"]),
         (&["run", ".", "--timeout", "-1s", "--", "true"], &["a time cannot be negative"]),
         (&["run", "smoke", ".", "--prepare", "true"], &["--prepare", "COMMAND"]),
@@ -309,7 +310,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
         (&["run", "file:text", "--", "true"], &["a file that is only read"]),
         (&["run", "smoke", ".", "--", "true"], &["smoke is a preset", "leave it out"]),
         (&["run", ".", "--together", "--", "true"], &["--together"]),
-        (&["choose", ".", "--", "true"], &["one target alone"]),
+        (&["choose", ".", "--", "true"], &["at least two targets"]),
         (&["choose", "a=.", "b=.", "--preset", "smoke", "--", "true"], &["--preset"]),
         (&["choose", "a=sim:flat", "b=.", "--", "true"], &["a is a simulated machine"]),
     ] {

@@ -85,7 +85,7 @@ fn the_programs_of_1983_read_a_file_together_with_nobody() {
     assert!(cells.iter().all(|cell| cell["together"] == false), "{}", ended.out);
     let ended = diskperf(folder.path(), &["run", "classic1983", "file:data", ".", "--size", "64KiB", "--together"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("cannot be busy at once"), "{}", ended.err);
+    assert!(ended.err.contains("cannot run at the same time"), "{}", ended.err);
 }
 
 #[test]

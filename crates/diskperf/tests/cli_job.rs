@@ -220,7 +220,7 @@ fn a_run_gives_its_loads_to_fio() {
     diskperf(folder.path(), "run smoke sim:flat --rounds 1 --store runs.sqlite");
     let refused = diskperf(folder.path(), "export --to fio last --store runs.sqlite");
     assert_eq!(refused.status, Some(2), "{}", refused.err);
-    assert!(refused.err.contains("is of no job file") && refused.err.contains("--print-job"), "{}", refused.err);
+    assert!(refused.err.contains("has no job file") && refused.err.contains("--print-job"), "{}", refused.err);
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn what_bw_cannot_read_is_refused() {
         refuses(here, &["bw", what, "empty", "1"], 2, &["empty"]);
     }
     assert!(!Path::new("/dev/no-such-disk").exists());
-    refuses(here, &["bw", "-b", "data", "2"], 2, &["data holds 1 whole MiB, and 2 would be read", "at most 1"]);
+    refuses(here, &["bw", "-b", "data", "2"], 2, &["data has 1 whole MiB; 2 are needed", "at most 1"]);
     refuses(here, &["bw", "-b", "data"], 2, &["data holds 1 whole MiB, and 64"]);
     refuses(here, &["bw", "-l", "data", "1", "--size", "2MiB"], 2, &["holds no more than 1 MiB"]);
     refuses(here, &["bw", "-l", "data", "1", "--size", "1GiB"], 2, &["goes up to 64 MiB"]);
@@ -253,7 +253,7 @@ fn every_form_of_smallfb_runs() {
             let ended = succeeds(folder.path(), &arguments);
             assert_eq!(shapes(&ended), SMALL);
             assert_eq!(ended.err.contains("seed 1"), order == "random", "{}", ended.err);
-            assert_eq!(ended.err.contains("this figure is the returned one"), sync == "none", "{}", ended.err);
+            assert_eq!(ended.err.contains("there was no sync"), sync == "none", "{}", ended.err);
             assert_eq!(ended.err.contains("returned  creat"), sync != "none", "{}", ended.err);
         }
     }
@@ -389,9 +389,9 @@ fn what_makes_no_sense_is_refused() {
     refuses(here, &["largefb"], 2, &["MB"]);
     refuses(here, &["largefb", "1", "--stride", "7"], 2, &["only --random stride"]);
     refuses(here, &["largefb", "2000000"], 2, &["goes up to 1048576"]);
-    refuses(here, &["largefb", "1000000"], 3, &["left, and this needs", "hint: "]);
-    refuses(here, &["smallfb", "4294967295", "65536"], 3, &["left, and this needs", "hint: "]);
-    refuses(here, &["smallfb", "10", "1", "--flush-file", "1000000000"], 3, &["left, and this needs"]);
+    refuses(here, &["largefb", "1000000"], 3, &["free; ", "hint: "]);
+    refuses(here, &["smallfb", "4294967295", "65536"], 3, &["free; ", "hint: "]);
+    refuses(here, &["smallfb", "10", "1", "--flush-file", "1000000000"], 3, &["free; "]);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     refuses(here, &late, &["machines/bus/sbi.toml:1: bus.late_from_memory is missing"]);
     set("kernel.call=99999999999999999s", &["too large"]);
     // A field of another controller.
-    set("controller.turnaround=4ms", &["controller.turnaround: there is no such field"]);
+    set("controller.turnaround=4ms", &["controller.turnaround is not a field"]);
 }
 
 /// Every number of every kind of part has a bound, and the refusal names the field.
@@ -272,7 +272,7 @@ fn a_file_that_lacks_something_is_told_what() {
     refuses_own("like = \"vax780-sc780\"\ndrive = \"rm05\"\n", &["mine.toml:2: drive: there is no part \"rm05\""]);
     refuses_own("like = \"vax780-sc780\"\ndrive = 3\n", &["mine.toml:2: drive: is neither a name nor a table"]);
     refuses_own("like = \"vax780-sc780\"\n\n[settings]\ndirve.rpm = 1\n", &["mine.toml:4: dirve", "perhaps drive"]);
-    refuses_own("like = \"./mine.toml\"\n", &["like itself"]);
+    refuses_own("like = \"./mine.toml\"\n", &["based on itself"]);
     refuses_own("like = \"vax780-sc780\"\n\n[drive\n", &["mine.toml:3: ", "TOML"]);
     refuses_own(
         "like = \"vax780-sc780\"\n\n[controller]\nname = \"x\"\nkind = \"scsi\"\n",

@@ -157,13 +157,13 @@ fn only_charts_are_drawn_over() {
         assert!(!folder.path().join("choice-1.svg").exists(), "all is looked at first");
     };
     fs::write(folder.path().join("rates-1.svg"), &run).expect("a file");
-    refused("rates-1.svg is read and would be overwritten");
+    refused("rates-1.svg is read and would overwrite");
     assert_eq!(read(folder.path(), "rates-1.svg"), run);
 
     let draw = |folder: &Path| diskperf(folder, &["report", "last", "--svg", "."]);
     let ended = draw(folder.path());
     assert_eq!(ended.status, Some(3), "{}", ended.err);
-    assert!(ended.err.contains("rates-1.svg is there, and no chart"), "{}", ended.err);
+    assert!(ended.err.contains("rates-1.svg exists and is not a chart"), "{}", ended.err);
     assert_eq!(read(folder.path(), "rates-1.svg"), run);
     // Through a link even a chart would be written somewhere else.
     let folder = measured();
@@ -239,10 +239,10 @@ fn what_cannot_be_reported_is_said() {
     refused(&["other.json", "-o", "x.html"], 2, &["is of the version diskperf/2", "hint: read it with"]);
     refused(&["-o", "nowhere/x.html"], 2, &["there is no nowhere"]);
     refused(&["-o", "."], 2, &["is a directory"]);
-    refused(&["--svg", "other.json"], 2, &["other.json is a file, and charts", "hint:"]);
+    refused(&["--svg", "other.json"], 2, &["other.json is a file; charts", "hint:"]);
     refused(&["--svg", "nowhere/charts"], 2, &["there is no nowhere", "hint:"]);
     fs::write(folder.path().join("run.json"), well(folder.path(), &["show", "last", "--json"]).out).expect("a file");
-    refused(&["run.json", "-o", "run.json"], 3, &["would be overwritten"]);
+    refused(&["run.json", "-o", "run.json"], 3, &["would overwrite"]);
     assert!(!folder.path().join("x.html").exists());
     // Nothing is stored yet.
     let empty = scratch();

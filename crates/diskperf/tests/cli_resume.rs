@@ -124,7 +124,7 @@ fn what_a_person_is_told_to_type_can_be_typed() {
     };
     let again = hint(&["resume", &run]);
     let (change, command) =
-        again.strip_prefix("run it anew: ").and_then(|hint| hint.split_once(" && ")).expect("two commands");
+        again.strip_prefix("start it again: ").and_then(|hint| hint.split_once(" && ")).expect("two commands");
     assert_eq!(words(change), ["cd", scratch.here().to_str().expect("a path in UTF-8")]);
     assert_eq!(words(command), ["diskperf", "run", "smoke", "here=.", "--size", "8 KiB"]);
 
@@ -136,7 +136,7 @@ fn what_a_person_is_told_to_type_can_be_typed() {
     let command = shown.strip_suffix(" prints it").expect("a command");
     assert_eq!(words(command), ["diskperf", "show", finished.as_str(), on_store[0], on_store[1]]);
     let listed = hint(&["show", "nothing-like-it"]);
-    let command = listed.strip_suffix(" shows what is there").expect("a command");
+    let command = listed.strip_suffix(" shows the runs").expect("a command");
     assert_eq!(words(command), ["diskperf", "list", on_store[0], on_store[1]]);
 
     fs::write(scratch.here().join("a b"), "short").expect("a file");

@@ -152,7 +152,7 @@ fn what_cannot_be_simulated_is_refused() {
     );
     refuses(
         &["simulate", "vax780-sc780", "--program", "read_4096"],
-        &["classic1983 has no program read_4096", "read_8192"],
+        &["classic1983 has no test read_4096", "read_8192"],
     );
     refuses(&["simulate", "vax780-sc780", "--sweep", "drive.heads=5..0"], &["FIRST..LAST"]);
     refuses(&["simulate", "vax780-sc780", "--sweep", "drive.heads=0..2"], &["drive.heads=0: drive.heads: 0 is not"]);
@@ -242,7 +242,7 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
     // A megabyte in blocks of 8192 bytes and one indirect block; a block may be moved in pieces.
     assert!(transfers.count() >= 129);
     let refused = draw("lost.png", "1");
-    assert_eq!((refused.status, refused.err.contains("in .svg for a picture")), (Some(2), true), "{}", refused.err);
+    assert_eq!((refused.status, refused.err.contains(".svg (picture)")), (Some(2), true), "{}", refused.err);
     assert_eq!(testkit::names_in(folder.path()), ["lost.json", "lost.svg"]);
 }
 
@@ -262,8 +262,8 @@ fn a_simulated_machine_is_a_target_like_any_other() {
     assert_eq!((&parameters["drive"], &parameters["file_system"]), (&"ra81".into(), &"4K/1K".into()));
     assert_eq!(set["run"]["targets"][0]["device"], "DEC RA81");
     refuses(&["run", "smoke", "sim:vax780-sc780,drive=ra18"], &["no part \"ra18\"", "perhaps ra81"]);
-    refuses(&["run", "smoke", "sim:flat,drive=ra81"], &["nothing that could be set"]);
+    refuses(&["run", "smoke", "sim:flat,drive=ra81"], &["has no settings"]);
     refuses(&["run", "quick", "sim:vax780-sc780", "--size", "300MiB"], &["a file of 314572800 bytes"]);
     let apart = ["run", "smoke", "a=sim:vax780-sc780", "b=sim:vax780-sc780,drive=ra81", "--together"];
-    refuses(&apart, &["cannot be busy at once"]);
+    refuses(&apart, &["cannot run at the same time"]);
 }

@@ -230,7 +230,7 @@ fn an_anonymous_export_leaves_the_words_of_the_document() {
 #[test]
 fn an_unknown_run_is_told_with_what_is_near() {
     let scratch = Scratch::new();
-    scratch.refuses(&["show", "last"], 2, &["there is no store"]);
+    scratch.refuses(&["show", "last"], 2, &["there is no results database"]);
     scratch.well(&SMALL);
     let run = scratch.runs().remove(0);
     let nearly = format!("{}u{}", &run[..1], &run[2..]);
@@ -259,7 +259,7 @@ fn a_store_that_cannot_be_used_is_left_alone_by_every_command() {
     for (bytes, word) in [
         (newer, "schema 99"),
         (foreign, "another program"),
-        (b"not a database".to_vec(), "no SQLite database"),
+        (b"not a database".to_vec(), "not an SQLite database"),
         (Vec::new(), "it is empty"),
         (damaged, "is damaged"),
     ] {
@@ -298,7 +298,11 @@ fn a_store_that_may_only_be_read_is_read() {
     assert_eq!((shown.status, shown.out), (Some(0), json), "{}", shown.err);
     assert_eq!(listed.status, Some(0), "{}", listed.err);
     assert_eq!(refused.status, Some(3), "{}", refused.err);
-    assert!(refused.err.contains("cannot be written to") && refused.err.contains("--no-store"), "{}", refused.err);
+    assert!(
+        refused.err.contains("cannot write the results database") && refused.err.contains("--no-store"),
+        "{}",
+        refused.err
+    );
 }
 
 /// Another program has the store to itself for longer than anybody waits.
@@ -392,7 +396,7 @@ fn what_was_interrupted_is_gone_on_with() {
     let measured = || scratch.json(&["list", "--json"])[0]["measured"].as_u64().unwrap_or(0);
     testkit::soon("three cells are measured", || scratch.store().exists() && measured() >= 3);
     let run = scratch.runs().remove(0);
-    scratch.refuses(&["resume", &run], 3, &["is held by process"]);
+    scratch.refuses(&["resume", &run], 3, &["is still measuring the run"]);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
     let output = child.wait_with_output().expect("its end");
@@ -524,16 +528,12 @@ fn a_disk_that_fills_up_costs_the_store_and_not_the_figures() {
     // Room for an empty store and its first transaction, not for a run of forty rounds.
     let ended = in_little_room(&scratch, 320, "run smoke sim:flat --rounds 40 --json");
     assert_eq!(ended.status, Some(1), "{}", ended.err);
-    assert!(ended.err.contains("not stored: there is no room"), "{}", ended.err);
-    assert!(
-        ended.err.contains("error: there is no room") && ended.err.contains("hint: free some space"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("not stored: no space"), "{}", ended.err);
+    assert!(ended.err.contains("error: no space") && ended.err.contains("hint: free some space"), "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("a document");
     assert!(document["cells"].as_array().expect("cells").iter().all(|cell| cell["measured"] == true), "{document}");
-    assert!(document["errors"][0]["message"].as_str().is_some_and(|error| error.contains("no room")), "{document}");
+    assert!(document["errors"][0]["message"].as_str().is_some_and(|error| error.contains("no space")), "{document}");
     let ended = in_little_room(&scratch, 16, "run smoke sim:flat");
     assert_eq!((ended.status, ended.out.as_str()), (Some(1), ""), "{}", ended.err);
-    assert!(ended.err.contains("error: there is no room"), "{}", ended.err);
+    assert!(ended.err.contains("error: no space"), "{}", ended.err);
 }

@@ -195,7 +195,8 @@ fn a_limit_that_changes_in_the_middle_is_marked_step_and_unsteady() {
     let file = disk.folder.path().join("run.json");
     fs::write(&file, ended.out).expect("a file");
     let shown = run(&disk, &["show", "run.json"]).out;
-    for words in ["fresh", "not steady by round 5", "* step: it fell from ", "* unsteady: ", "heat: n.m."] {
+    for words in ["fresh", "not steady by round 5", "* step: the rate fell from ", "* unsteady: ", "temperature: n.m."]
+    {
         assert!(shown.contains(words), "{words}: {shown}");
     }
 }
@@ -279,9 +280,9 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let (disk, small) = (Disk::new(8 * MIB), Disk::new(2 * MIB));
     fs::write(disk.folder.path().join("file"), "a file").expect("a file");
     let device = |arguments: &[&'static str]| [&["run", "device", disk.text()][..], arguments].concat();
-    refuses(&disk, 3, &["run", "device", small.text()], &["has 2 MiB, and the programs need 4 MiB"]);
+    refuses(&disk, 3, &["run", "device", small.text()], &["has 2 MiB; the tests need 4 MiB"]);
     for target in ["file", ".", "file:file", "sim:flat"] {
-        refuses(&disk, 2, &["run", "device", target], &[target, "is no block device", "hint: lsblk"]);
+        refuses(&disk, 2, &["run", "device", target], &[target, "is not a block device", "hint: lsblk"]);
     }
     refuses(&disk, 2, &["run", "device", "/dev/diskperf-none"], &["there is no device", "nothing was created"]);
     for times in ["1000", "-1", "NaN", "twice"] {
@@ -292,7 +293,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     }
     refuses(&disk, 2, &device(&["--precondition", "2x"]), &["--write"]);
     refuses(&disk, 2, &["run", "smoke", ".", "--write"], &["--write means nothing with smoke", "hint: "]);
-    refuses(&disk, 2, &["run", "device", "image:ext4", "--write"], &["is no block device"]);
+    refuses(&disk, 2, &["run", "device", "image:ext4", "--write"], &["is not a block device"]);
     refuses(&disk, 2, &["run", "quick", disk.text()], &["is a block device", "diskperf run device"]);
 }
 

@@ -302,7 +302,7 @@ fn reading_what_is_bad_short_or_broken_off() {
     let document = failed(&long.end(), "file:below", "read_8192", "read", "bytes moved");
     void(&cells(&document, "file:below", "read_8192"), &["bytes moved"]);
     assert!(
-        document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("made it shorter")),
+        document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("shorter than before")),
         "{document:#}"
     );
 }
@@ -379,7 +379,7 @@ fn a_file_system_gone_read_only() {
     let said = format!("cannot remove the private folder {}: Read-only file system", disk.mount.join(left).display());
     assert!(ended.err.contains(&said), "{said}: {}", ended.err);
     // The hint is a command that finds it, and removes it after a yes, once the disk is well again.
-    let hint = ended.err.lines().find_map(|line| line.split_once("hint: after the device is writable again, run: "));
+    let hint = ended.err.lines().find_map(|line| line.split_once("hint: when the device is writable again, run: "));
     let hint = hint.unwrap_or_else(|| panic!("no hint: {}", ended.err)).1;
     let words = shlex::split(hint).expect("words");
     assert_eq!(words[0], "diskperf");
@@ -435,7 +435,7 @@ fn held_still_and_let_go_on() {
         run.signal(Signal::CONT);
         let ended = run.end();
         assert_eq!(ended.status, Some(0), "{}", ended.err);
-        assert!(ended.err.contains("held still by a signal while commit was measured"), "{}", ended.err);
+        assert!(ended.err.contains("a signal paused commit"), "{}", ended.err);
         let document = document(&ended);
         let [cell] = cells(&document, ".", "commit")[..] else { panic!("{document:#}") };
         kept(&[cell], 1);

@@ -103,7 +103,7 @@ fn out_of_descriptors() {
             status => {
                 assert!(matches!(status, Some(1 | 3)), "{most}: {status:?} {}", ended.err);
                 assert!(
-                    ended.err.contains("open more files") || ended.err.contains("open files"),
+                    ended.err.contains("limit of open files") || ended.err.contains("open files"),
                     "{most}: {}",
                     ended.err
                 );
@@ -120,7 +120,7 @@ fn out_of_descriptors() {
 /// It was refused for want of memory, and nothing was made.
 fn no_memory(folder: &Path, ended: &Ended) {
     assert_eq!(ended.status, Some(3), "{}", ended.err);
-    assert!(ended.err.contains("error: there is no memory for this"), "{}", ended.err);
+    assert!(ended.err.contains("error: not enough memory"), "{}", ended.err);
     assert!(ended.err.contains("hint: ulimit -v"), "{}", ended.err);
     assert_eq!(document(ended)["cells"].as_array().map(Vec::len), Some(0));
     assert_eq!(names_in(folder), [""; 0]);

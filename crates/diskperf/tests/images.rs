@@ -125,7 +125,7 @@ fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it
     };
     let made = run(&["classic1983", "a=image:ext4,size=32MiB", "b=image:ext4,size=32MiB,block=1024", "--size", "1MiB"]);
     for (info, block) in made["run"]["targets"].as_array().expect("targets").iter().zip([4096, 1024]) {
-        assert_eq!(info["before_each"], "made anew before each program");
+        assert_eq!(info["before_each"], "re-created (mkfs) before each test");
         assert_eq!(info["image"]["block_bytes"], block);
         // s_kbytes_written: of the 30 MiB that all programs wrote, only those of the last are in it.
         let written = in_superblock(scratch.path(), &info["image"]["kept_as"], 0x178, 8);
@@ -137,7 +137,7 @@ fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it
 
     let mounted = run(&["tlpi", "c=image:ext4,size=32MiB", "--size", "2000B", "--rounds", "1"]);
     let info = &mounted["run"]["targets"][0];
-    assert_eq!(info["before_each"], "mounted anew before each program");
+    assert_eq!(info["before_each"], "remounted before each test");
     // s_mnt_count: once for each of 40 rows at least.
     let mounts = in_superblock(scratch.path(), &info["image"]["kept_as"], 0x34, 2);
     assert!(mounts >= 40, "{mounts}");
@@ -176,7 +176,7 @@ fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
             status => {
                 assert_eq!(status, Some(3), "{}", ended.err);
                 let message = document["errors"][0]["message"].as_str().expect("a message");
-                assert!(message.contains("blocks of 8 KiB; its pages have 4 KiB"), "{message}");
+                assert!(message.contains("blocks of 8 KiB; its page size is 4 KiB"), "{message}");
             }
         }
     }
@@ -189,19 +189,19 @@ fn bad_input_is_refused_with_the_reason() {
     let scratch = scratch();
     let cases: [(&str, i32, &[&str]); 16] = [
         ("image:zzfs", 2, &["no mkfs.zzfs", "spelling"]),
-        ("image:../ext4", 2, &["not the name of a file system"]),
-        ("image:", 2, &["not the name of a file system"]),
-        ("image:ext4,sise=64MiB", 2, &["no key sise", "size, dir, block, mount, mkfs, tune"]),
+        ("image:../ext4", 2, &["is not a file system"]),
+        ("image:", 2, &["is not a file system"]),
+        ("image:ext4,sise=64MiB", 2, &["unknown key sise", "size, dir, block, mount, mkfs, tune"]),
         ("image:ext4,size=64mb", 2, &["ambiguous unit mb", "64", "MiB"]),
         ("image:ext4,block=3000", 2, &["blocks of 3000 B", "powers of two"]),
         ("image:xfs,size=64MiB", 2, &["at least 300 MiB", "size="]),
         ("image:ext4,size=200KiB", 2, &["at least 1 MiB"]),
         ("image:ext4,size=64MiB,mkfs=-O frobnicate", 2, &["mkfs.ext4 says: ", "frobnicate"]),
         ("image:xfs,size=320MiB,mkfs=-y", 2, &["mkfs.xfs says: ", "'y'"]),
-        ("image:ext4,size=64MiB,mkfs=-J device=x", 2, &["nothing but the target is written to"]),
-        ("image:ext4,size=64MiB,mkfs=/dev/loop0", 2, &["nothing but the target is written to"]),
+        ("image:ext4,size=64MiB,mkfs=-J device=x", 2, &["writes only to the target"]),
+        ("image:ext4,size=64MiB,mkfs=/dev/loop0", 2, &["writes only to the target"]),
         ("image:ext4,size=64MiB,mount=frobnicate", 2, &["cannot mount ext4", "frobnicate"]),
-        ("image:ext4,size=2000TiB", 3, &["left, and the image needs 2000 TiB", "dir="]),
+        ("image:ext4,size=2000TiB", 3, &["free; the image needs 2000 TiB", "dir="]),
         ("image:ext4,dir=none", 2, &["there is no none"]),
         ("image:ext4,size=64MiB,tune=scheduler:frobnicate", 2, &["refuses scheduler:frobnicate", "none"]),
     ];
@@ -216,7 +216,7 @@ fn bad_input_is_refused_with_the_reason() {
     }
     let ended = diskperf(scratch.path(), &["run", "smoke", "--size", "64MiB", "image:ext4,size=16MiB"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("and the image has 16 MiB"), "{}", ended.err);
+    assert!(ended.err.contains("the image has 16 MiB"), "{}", ended.err);
     let ended = diskperf(scratch.path(), &["run", "smoke", "--keep", "."]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     nothing_is_left(scratch.path());
@@ -327,7 +327,7 @@ fn a_kept_image_has_a_name() {
         || diskperf(scratch.path(), &["run", "smoke", "--rounds", "1", "--keep", "--json", targets[0], targets[1]]);
     let ended = run();
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert!(ended.err.contains("afterwards it gets a name"), "{}", ended.err);
+    assert!(ended.err.contains("the image is kept"), "{}", ended.err);
     assert_eq!(names_in(&folder), ["diskperf-a.img", "diskperf-ext4.img"]);
     let document = document(&ended);
     for (index, name) in ["images/diskperf-a.img", "images/diskperf-ext4.img"].into_iter().enumerate() {

@@ -114,11 +114,11 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
     let read = cell(&all, "read_8192", "read");
     assert_eq!(read["state"]["cache"], "unknown");
     let reason = text(&read["state"], "cache_reason");
-    assert!(reason.contains(" pages were in memory"), "{reason}");
+    assert!(reason.contains(" pages were in the page cache"), "{reason}");
     assert_eq!(mark(read, "cache"), None, "what claims nothing has no mark");
     let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--cold", "file:sleep"]);
     assert!(
-        ended.out.contains("\ncache: n.m. ") && ended.out.contains(" pages were in memory (read_8192"),
+        ended.out.contains("\ncache state n.m.: ") && ended.out.contains(" pages were in the page cache"),
         "{}",
         ended.out
     );
@@ -277,7 +277,7 @@ fn a_disk_whose_fsync_answers_too_early_is_marked_dirty() {
         mark(cell(&all, "write_8192", "write"), "dirty").map(str::to_owned)
     });
     let early = early.expect("the mark");
-    assert!(early.contains("no disk below can be seen"), "{early}");
+    assert!(early.contains("no disk is visible"), "{early}");
     // The mark cannot name whose data they are. An honest disk has it less often than not.
     let mut seen = Vec::new();
     let (mut clean, mut dirty) = (0, 0);
@@ -296,7 +296,7 @@ fn syncs_that_flush_nothing_are_marked_noflush() {
     let durable = ["write_8192 write", "commit commit", "smallfb creat", "largefb write random"];
     for (target, word) in [
         ("image:ext4,size=64MiB,mount=barrier=0", "has a write cache and was flushed 0 times"),
-        ("image:ext4,size=64MiB,tune=write_cache:write through", "as the kernel was told that it has none"),
+        ("image:ext4,size=64MiB,tune=write_cache:write through", "because the kernel was told that it has none"),
     ] {
         let all = run(target);
         let without = marked(&all, "noflush");
@@ -363,12 +363,12 @@ fn reading_what_was_never_written_is_marked_hole() {
             let cell = cell(&all, program, phase);
             let text = mark(cell, "hole");
             assert_eq!(text.is_some(), is_marked, "{name}: {cell:#}");
-            assert!(text.is_none_or(|text| text.starts_with("88 % of the files was never written")), "{text:?}");
+            assert!(text.is_none_or(|text| text.starts_with("88 % of the files are holes")), "{text:?}");
             assert_eq!(mark(cell, "cache"), None, "the hole is why no device was read");
         }
     }
     let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--cold", "file:sparse"]);
-    assert!(ended.out.contains("/s* ") && ended.out.contains("\n* hole: 88 % of the files was never"), "{}", ended.out);
+    assert!(ended.out.contains("/s* ") && ended.out.contains("\n* hole: 88 % of the files are holes"), "{}", ended.out);
 }
 
 #[test]

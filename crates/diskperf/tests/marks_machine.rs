@@ -304,7 +304,7 @@ fn an_image_names_the_file_system_it_lies_in() {
         }
     }
     let table = testkit::run(&program(), folder.path(), &["run", "smoke", "a=image:ext4,size=32MiB"]);
-    assert!(table.out.contains("nested: the file system lies on an image in "), "{}", table.out);
+    assert!(table.out.contains("nested: loop image on "), "{}", table.out);
 }
 
 #[test]

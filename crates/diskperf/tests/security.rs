@@ -69,8 +69,8 @@ fn borrowed_rights_are_refused_before_anything_is_done() {
     testkit::copy_of_program(&program(), &copy);
     let refuses = |ended: &Ended, how: &str| {
         assert_eq!(ended.status, Some(3), "{how}: {}", ended.err);
-        assert!(ended.err.starts_with("error: diskperf runs with more rights than its user"), "{how}");
-        assert!(ended.err.contains("hint: take them from the file"), "{how}: {}", ended.err);
+        assert!(ended.err.starts_with("error: diskperf must not be setuid"), "{how}");
+        assert!(ended.err.contains("hint: remove them"), "{how}: {}", ended.err);
         assert_eq!(names_in(folder.path()), ["diskperf"], "{how}");
     };
     let calls = [&["write_8192", "file"][..], &["run", "smoke", "."], &["--version"]];
@@ -357,7 +357,7 @@ fn what_has_no_end_is_not_read_to_its_end() {
         for arguments in [&["list"][..], &["run", "smoke", "sim:flat"]] {
             let ended = in_time(folder.path(), &[arguments, &["--store", store]].concat());
             assert!(matches!(ended.status, Some(1..=3)), "{store}: {:?} {}", ended.status, ended.err);
-            assert!(ended.err.contains("is no store of diskperf"), "{store}: {}", ended.err);
+            assert!(ended.err.contains("is not a results database of diskperf"), "{store}: {}", ended.err);
         }
     }
     // A pipe that somebody writes to is read: a shell has one for what another command prints.

@@ -114,7 +114,7 @@ fn a_path_alone_is_run_quick_on_it() {
     for (word, near) in [("runn", "diskperf run"), ("lits", "diskperf list"), ("xyzzy", "diskperf help")] {
         let refused = diskperf(here, &[word]);
         assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
-        let said = format!("error: there is no command {word}, and no directory or device of that name here");
+        let said = format!("error: {word} is not a command, and no directory or device here has that name");
         assert!(refused.err.contains(&said) && refused.err.contains(near), "{}", refused.err);
     }
     let missing = diskperf(here, &["./none", "--only", "randread"]);

@@ -31,7 +31,7 @@ pub fn bytes(source: impl Read, most: Bytes) -> io::Result<Option<Vec<u8>>> {
 
 /// The text of a regular file that has no more than `most`.
 pub fn text(path: &Path, most: Bytes) -> io::Result<String> {
-    String::from_utf8(whole(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"))
+    String::from_utf8(whole(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// The bytes of a regular file that has no more than `most`.

@@ -84,10 +84,10 @@ pub struct Command {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCommand {
     /// No word.
-    #[error("no command is named")]
+    #[error("no command given")]
     Nothing,
     /// Nothing of that name lies there, or in the folders that are searched.
-    #[error("there is no command {0:?}")]
+    #[error("command {0:?} not found")]
     Missing(OsString),
     /// A file of that name lies there, which this user may not execute; or a folder.
     #[error("{} cannot be executed", .0.shown())]

@@ -1,4 +1,4 @@
-//! What can go wrong with the kernel as a world, apart from the failure of one op.
+//! Errors of the kernel backend, apart from the failure of one operation.
 
 use std::fmt;
 use std::io;
@@ -47,17 +47,17 @@ pub enum Fault {
         /// What the kernel said.
         source: io::Error,
     },
-    /// There is not as much memory as programs and figures need.
-    #[error("there is no memory for this: {0} are needed")]
+    /// The tests and their results do not fit into memory.
+    #[error("not enough memory: {0} needed")]
     Memory(Bytes),
-    /// A program that is to run beside others has no thread of its own.
+    /// A program that runs next to others got no thread.
     #[error("cannot start a thread: {}", said(.0))]
     Thread(io::Error),
     /// The caches of the machine could not be dropped.
-    #[error("cannot drop the machine's caches (vm.drop_caches): {}", said(.0))]
+    #[error("cannot drop the page cache (vm.drop_caches): {}", said(.0))]
     DropCaches(io::Error),
-    /// The file system that a program stands on could not be mounted anew.
-    #[error("cannot unmount and mount the file system: {}", said(.0))]
+    /// The file system of a test could not be remounted.
+    #[error("cannot remount the file system: {}", said(.0))]
     Remount(io::Error),
     /// A device could not be written to before the rounds.
     #[error("cannot condition {device}: {}", said(source), device = .device.shown())]
@@ -68,12 +68,12 @@ pub enum Fault {
         source: io::Error,
     },
     /// A path holds a zero byte.
-    #[error("the path {} holds a zero byte", .0.shown())]
+    #[error("the path {} contains a zero byte", .0.shown())]
     Path(PathBuf),
     /// There is no io_uring.
     #[error("{0}")]
     Ring(NoRing),
     /// An io_uring that was there issued nothing more.
-    #[error("io_uring failed while operations were under way: {}", said(.0))]
+    #[error("io_uring failed with operations in flight: {}", said(.0))]
     Issue(io::Error),
 }

@@ -101,7 +101,7 @@ impl Image {
         let mut standing = Standing::new(&spec.volume(), mounts)?;
         let directory = &spec.directory;
         let fault = |action| move |source| ImageFault::File { action, directory: directory.clone(), source };
-        let host = Place::under(directory).map_err(fault("look at what lies under a file"))?;
+        let host = Place::under(directory).map_err(fault("look at the storage under a file"))?;
         let file = UnnamedFile::make(directory, spec.file_bytes().0)?;
         // 1:
         let mut cleared = Cleared::on_own_file(&file)?;

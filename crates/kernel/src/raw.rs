@@ -25,7 +25,7 @@ pub enum NotDiscarded {
     #[error("{0} takes no discard")]
     Unable(String),
     /// It was told to stop.
-    #[error("it was told to stop")]
+    #[error("stopped by the user")]
     Stopped,
     /// It says that it can, and did not.
     #[error("discarding {} failed: {}", .0, said(.1))]

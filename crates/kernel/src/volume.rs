@@ -203,7 +203,7 @@ impl Volume {
         let mounted = if self.cleared.lies_under(self.standing.path()) {
             self.is_ours()
         } else {
-            Err(GuardFault::Changed(self.cleared.node(), "what was mounted lies on another device").into())
+            Err(GuardFault::Changed(self.cleared.node(), "the mounted file system is on another device").into())
         };
         if mounted.is_err() {
             self.standing.unmount()?;

@@ -122,7 +122,7 @@ impl Workspace {
     pub(crate) fn clear(&self) -> Result<(), Fault> {
         // Through the open folder: by its path it might be another one by now.
         let folder = self.open()?;
-        empty(folder.as_fd()).map_err(|errno| self.fault("remove what is in", self.path(), errno.into()))
+        empty(folder.as_fd()).map_err(|errno| self.fault("remove the content of", self.path(), errno.into()))
     }
 
     /// Removes it with all it holds; `open` is the folder itself, as whoever stood in it has it.

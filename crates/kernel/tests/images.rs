@@ -162,7 +162,7 @@ fn blocks_that_the_kernel_cannot_mount_are_known_before_the_image_is_written() {
     match Image::make(&spec, &mounts, |_| panic!("nothing must be written")) {
         Err(fault @ ImageFault::BlockSize { .. }) => {
             let said = fault.to_string();
-            assert!(said.contains("ext4 with blocks of 64 KiB") && said.contains("pages have"), "{said}");
+            assert!(said.contains("ext4 with blocks of 64 KiB") && said.contains("page size is"), "{said}");
         }
         other => panic!("{other:?}"),
     }

@@ -12,22 +12,22 @@ use units::Errno;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no such file.
-    #[error("there is no store {}", .0.shown())]
+    #[error("there is no results database {}", .0.shown())]
     Missing(PathBuf),
     /// The folder of a store that is to be made does not exist.
-    #[error("there is no folder {} for the store", .0.shown())]
+    #[error("there is no folder {} for the results database", .0.shown())]
     NoFolder(PathBuf),
     /// Another process has it for longer than anybody waits.
-    #[error("the store {} is locked by another process", .0.shown())]
+    #[error("another process has locked the results database {}", .0.shown())]
     Locked(PathBuf),
     /// It, or the folder it lies in, may not be written to.
-    #[error("the store {} cannot be written to", .0.shown())]
+    #[error("cannot write the results database {}", .0.shown())]
     ReadOnly(PathBuf),
     /// This user may not read it.
-    #[error("the store {} may not be read by this user", .0.shown())]
+    #[error("no permission to read the results database {}", .0.shown())]
     Denied(PathBuf),
     /// It is no database, or another program's.
-    #[error("{path} is no store of diskperf: {what}", path = .path.shown())]
+    #[error("{path} is not a results database of diskperf: {what}", path = .path.shown())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum StoreError {
         what: String,
     },
     /// A newer diskperf has written it.
-    #[error("the store {path} has schema {found}, and this diskperf knows schemas up to {known}", path = .path.shown())]
+    #[error("the results database {path} has schema {found}; this diskperf knows schemas up to {known}", path = .path.shown())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum StoreError {
         known: i64,
     },
     /// It is damaged.
-    #[error("the store {path} is damaged: {what}", path = .path.shown())]
+    #[error("the results database {path} is damaged: {what}", path = .path.shown())]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum StoreError {
         what: String,
     },
     /// There is no room for more.
-    #[error("there is no room for the store {}", .0.shown())]
+    #[error("no space for the results database {}", .0.shown())]
     Full(PathBuf),
     /// A run of this name is not there.
     #[error("there is no run {typed}")]
@@ -72,7 +72,7 @@ pub enum StoreError {
         runs: Vec<String>,
     },
     /// Another process goes on with the run.
-    #[error("another process has gone on with the run {0}")]
+    #[error("another process has resumed the run {0}")]
     Taken(String),
     /// The operating system refused.
     #[error("cannot {action} {path}: {}", said(source), path = .path.shown())]
@@ -85,7 +85,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// SQLite refused, for none of the reasons above.
-    #[error("the store {path}: {source}", path = .path.shown())]
+    #[error("results database {path}: {source}", path = .path.shown())]
     Sql {
         /// The file.
         path: PathBuf,

@@ -305,7 +305,7 @@ fn check_header(path: &Path, steps: &[M]) -> Result<(), StoreError> {
         return foreign("it is empty");
     }
     if header.len() < HEADER || !header.starts_with(MAGIC) {
-        return foreign("it is no SQLite database");
+        return foreign("it is not an SQLite database");
     }
     let number = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
     if number(APPLICATION_AT) != APPLICATION_ID {

@@ -82,7 +82,7 @@ impl Store {
         })?;
         let listed = rows.into_iter().map(|(id, state, holder, ended_unix_s, info, (cells, measured))| {
             let state = self.state(&id, &state)?;
-            let info = self.opened(&id, "what was run", info)?;
+            let info = self.opened(&id, "description", info)?;
             Ok(Listed { id, state, holder, ended_unix_s, info, cells, measured })
         });
         listed.collect()
@@ -111,9 +111,9 @@ impl Store {
         let sql = "SELECT state, info, info_fnv, errors, errors_fnv, cells FROM runs WHERE id = ?1";
         let (state, info, errors, count): (String, Sealed, Sealed, usize) =
             self.row(run, sql, |row| Ok((row.get(0)?, sealed(row, 1)?, sealed(row, 3)?, row.get(5)?)))?;
-        let mut info: RunInfo = self.opened(run, "what was run", info)?;
+        let mut info: RunInfo = self.opened(run, "description", info)?;
         info.interrupted |= matches!(self.state(run, &state)?, RunState::Running | RunState::Interrupted);
-        let errors: Vec<Problem> = self.opened(run, "what went wrong", errors)?;
+        let errors: Vec<Problem> = self.opened(run, "errors", errors)?;
         let cells =
             self.rows("SELECT cell, fnv FROM cells WHERE run = ?1 ORDER BY ordinal", [run], |row| sealed(row, 0))?;
         let cells: Vec<Cell> =
@@ -140,7 +140,7 @@ impl Store {
             Ok((run, folder, sealed(row, 2)?, sealed(row, 4)?))
         })?;
         let cells = rows.into_iter().map(|(run, folder, info, cell)| {
-            let info = self.opened(&run, "what was run", info)?;
+            let info = self.opened(&run, "description", info)?;
             let cell = self.opened(&run, "a cell", cell)?;
             Ok(StoredCell { run, folder: PathBuf::from(OsStr::from_bytes(&folder)), info, cell })
         });
@@ -168,7 +168,7 @@ impl Store {
             command: split(&command),
             folder: PathBuf::from(OsStr::from_bytes(&folder)),
             plan,
-            info: self.opened(run, "what was run", info)?,
+            info: self.opened(run, "description", info)?,
             executions: executions.collect::<Result<_, StoreError>>()?,
         })
     }

@@ -31,7 +31,7 @@ fn another_file_is_foreign() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     for (bytes, words) in
-        [(Vec::new(), "empty"), (b"a letter".to_vec(), "no SQLite"), (vec![0; 8192], "no SQLite database")]
+        [(Vec::new(), "empty"), (b"a letter".to_vec(), "not an SQLite"), (vec![0; 8192], "not an SQLite database")]
     {
         fs::write(&path, bytes).expect("a file");
         let error = refused(&path);

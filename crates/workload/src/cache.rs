@@ -99,14 +99,14 @@ impl fmt::Display for Residency {
 impl fmt::Display for Unproven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unproven::NotAsked => f.write_str("no state of the cache was asked for"),
+            Unproven::NotAsked => f.write_str("no cache state was requested"),
             Unproven::NoFiles => f.write_str("there was no file yet"),
-            Unproven::NeverEvicts => f.write_str("this file system keeps its files in memory only"),
+            Unproven::NeverEvicts => f.write_str("this file system keeps its files only in the page cache"),
             Unproven::NeverCaches => f.write_str("this machine keeps nothing in memory"),
-            Unproven::Blind => f.write_str("what is in memory cannot be seen here"),
-            Unproven::NotOurs => f.write_str("a given file is left as it is, unless run --cold asks for it"),
-            Unproven::Denied => f.write_str("a file may not be looked at"),
-            Unproven::Partly(residency) => write!(f, "{residency} were in memory"),
+            Unproven::Blind => f.write_str("the page cache is not visible here"),
+            Unproven::NotOurs => f.write_str("a given file stays cached unless --cold is given"),
+            Unproven::Denied => f.write_str("no permission to inspect a file"),
+            Unproven::Partly(residency) => write!(f, "{residency} were in the page cache"),
         }
     }
 }

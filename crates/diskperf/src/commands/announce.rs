@@ -1,4 +1,4 @@
-//! What is said of a run before anything of it is done: what it writes where, and what is left of that.
+//! The announcement of a run: where it writes, how much, and what remains.
 
 use kernel::guard::{Inspected, Leave};
 use kernel::name::Shown;
@@ -9,7 +9,7 @@ use crate::forecast::about;
 use crate::plan::Plan;
 use crate::target::{Site, Target, VolumeArgument};
 
-/// Says what will be written, before it is.
+/// Announces all writes before they happen.
 pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     if plan.until_steady
         && let Some(rounds) = conditioning::rounds_in_words(plan)
@@ -21,7 +21,7 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     for (index, target) in targets.iter().enumerate() {
         let writes = plan.writes_in_words(index);
         let space = Bytes(plan.space(index));
-        // What a command needs, nobody knows.
+        // The space that a command needs is unknown.
         let at_most = if space.0 == 0 { String::new() } else { format!(", at most {space} at a time") };
         match &target.site {
             Site::Directory { path, .. } => {
@@ -32,7 +32,7 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 let (size, directory) = (image.spec(space.0).file_bytes(), image.directory().shown());
                 let host = host.file_system.as_deref().map_or_else(String::new, |host| format!(" ({host})"));
                 let file_system = image.file_system();
-                let after = if keep { "afterwards it gets a name" } else { "nothing is left behind" };
+                let after = if keep { "the image is kept" } else { "nothing is left behind" };
                 remark!(
                     "writes an image of {size} in {directory}{host}, then {writes} to {file_system} on it{time}; {after}"
                 );
@@ -44,9 +44,9 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
                 cannot_see(inspected);
                 if !holds.is_empty() {
-                    remark!("destroys what is on {device}: {}", holds.join("; "));
+                    remark!("destroys the data on {device}: {}", holds.join("; "));
                 }
-                let after = if keep { "the file system stays there" } else { "its signature is erased afterwards" };
+                let after = if keep { "the file system is kept" } else { "its signature is erased afterwards" };
                 let blank = if holds.is_empty() && *leave == Leave::None { ", which must be blank" } else { "" };
                 remark!("makes {file_system} on {device}{blank} ({line}), then writes {writes} to it{time}; {after}");
             }
@@ -63,7 +63,7 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     }
 }
 
-/// Processes that are named; a sandbox may have hundreds.
+/// The most processes that are named; a sandbox may have hundreds.
 const NAMED: usize = 3;
 
 /// Warns of programs that may have the device open for writing without showing it.
@@ -75,11 +75,11 @@ fn cannot_see(inspected: &Inspected) {
     };
     let device = inspected.node();
     if !named.is_empty() {
-        remark!("cannot see whether {}{more} has {} open for writing", named.join(", "), device.shown());
+        remark!("diskperf cannot see whether {}{more} has {} open for writing", named.join(", "), device.shown());
     }
     if inspected.is_in_namespace() {
         remark!(
-            "cannot see programs outside of this container (PID namespace): one may have {} open for writing",
+            "diskperf cannot see programs outside of this container (PID namespace): one may have {} open for writing",
             device.shown()
         );
     }

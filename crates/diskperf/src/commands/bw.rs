@@ -156,7 +156,7 @@ fn fresh_seed() -> u64 {
 fn state(path: &Path, storage: &Storage) -> Option<String> {
     let path = path.shown();
     if storage.in_memory {
-        return Some(format!("{path} lies in memory (tmpfs): these are no figures of a device"));
+        return Some(format!("{path} is in memory (tmpfs): these are not figures of a device"));
     }
     (!storage.direct).then(|| format!("{path} takes no O_DIRECT: the page cache is read, and may serve all of it"))
 }

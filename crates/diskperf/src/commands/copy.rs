@@ -96,7 +96,7 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
         None => {
             remark!("{}", figures(copying.bytes, &span));
             if world.was_held() {
-                remark!("held still by a signal meanwhile, which is part of that time");
+                remark!("a signal paused the copy; the pause is part of that time");
             }
             Ok(Exit::Done)
         }
@@ -156,7 +156,7 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
             Ok(()) => format!("the unfinished {} is removed", new.shown()),
             Err(error) => format!("the unfinished {} is still there: {}", new.shown(), said(&error)),
         },
-        (true, false) => format!("{} is unfinished; what it held before is gone", new.shown()),
+        (true, false) => format!("{} is incomplete; its previous content is gone", new.shown()),
     };
     if failure.reason == Reason::Interrupted {
         remark!("interrupted after {} of {bytes} bytes; {left}", tally.bytes_written);

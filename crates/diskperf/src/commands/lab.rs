@@ -208,10 +208,10 @@ pub fn was_interrupted(stopped: Option<Stopped>) -> bool {
 fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
     match (flush, memory) {
         (None, _) => {
-            "no flush file: what is to be read is removed from memory before, as far as is said below".to_owned()
+            "no flush file: files are dropped from the page cache before reads, if possible (see below)".to_owned()
         }
         (Some(flush), Some(memory)) if flush < memory => format!(
-            "the flush file of {} is smaller than the memory of {}: what is read may still come from there",
+            "the flush file of {} is smaller than the memory of {}: reads may still come from the page cache",
             Bytes(flush),
             Bytes(memory)
         ),
@@ -228,7 +228,7 @@ pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
         CacheState::Unknown(why) => format!("may come from memory: {why}; "),
     };
     let Some(device) = run.witness.device else {
-        return format!("{what}: {before}no device can be seen, so how much came from one is n.m.");
+        return format!("{what}: {before}no device is visible, so its share is n.m.");
     };
     let bytes = run.tally().bytes_read;
     let share = device.read as f64 / bytes as f64;
@@ -244,7 +244,7 @@ pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
 /// waited for.
 fn writing_remark(what: &str, run: &PhaseRun) -> String {
     let returned = match run.durable() {
-        None => format!("{what}: nothing was waited for, so this figure is the returned one; "),
+        None => format!("{what}: there was no sync, so this is the rate without one; "),
         Some(_) => String::new(),
     };
     let (Some(device), Some(at_return)) = (run.witness.device, run.written_at_return) else {
@@ -315,7 +315,7 @@ mod tests {
         );
         assert!(read(CacheState::Cold, 0).ends_with("(0 %): the rest was never written, or shrunk"));
         let blind = read(CacheState::Unknown(Unproven::Blind), 0);
-        assert!(blind.starts_with("read: may come from memory: what is in memory cannot be seen here; "), "{blind}");
+        assert!(blind.starts_with("read: may come from memory: the page cache is not visible here; "), "{blind}");
     }
 
     #[test]
@@ -328,15 +328,15 @@ mod tests {
         assert!(wrote(0, Some((0, 0)), true).ends_with("by then and nothing until durable: no device served this"));
         assert_eq!(
             wrote(0, Some((0, 0)), false),
-            "delete: nothing was waited for, so this figure is the returned one; the device had written 0 B by \
+            "delete: there was no sync, so this is the rate without one; the device had written 0 B by \
              then: all is in memory only"
         );
-        assert!(wrote(0, None, false).contains("the returned one; no device can be seen"));
+        assert!(wrote(0, None, false).contains("without one; no device is visible"));
     }
 
     #[test]
     fn a_flush_file_smaller_than_memory_promises_nothing() {
-        assert!(flush_remark(None, Some(1)).contains("removed from memory"));
+        assert!(flush_remark(None, Some(1)).contains("dropped from the page cache"));
         assert!(flush_remark(Some(1 << 20), Some(2 << 20)).contains("smaller than the memory of 2 MiB"));
         assert_eq!(flush_remark(Some(2 << 20), Some(1 << 20)), "the flush file holds 2 MiB");
         assert_eq!(flush_remark(Some(2 << 20), None), "the flush file holds 2 MiB");

@@ -65,15 +65,15 @@ pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The parts that these words name; all tables where there are none.
+/// The parts that these words name; all tables if there are none.
 fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
     let tables = (0..RATES.len()).map(Part::Rates).chain(DRIVES.iter().map(Part::Drive));
     if words.is_empty() {
         return Ok(tables.collect());
     }
     let mut parts = Vec::new();
-    for word in words {
-        let word = word.to_ascii_lowercase();
+    for typed in words {
+        let word = typed.to_ascii_lowercase();
         let is = |id: &str| id.eq_ignore_ascii_case(&word);
         if let Some(table) = RATES.iter().position(|table| is(table.id)) {
             parts.push(Part::Rates(table));
@@ -88,7 +88,7 @@ fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
         } else if word == "vaxmix" {
             parts.push(Part::Vaxmix);
         } else {
-            return Err(Error::NoSuchPart(word));
+            return Err(Error::NoSuchPart(typed.clone()));
         }
     }
     // What is named twice, also by `questions`, is printed once, where it came first.

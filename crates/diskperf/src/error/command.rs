@@ -10,11 +10,11 @@ use crate::shell;
 pub enum CommandFault {
     #[error(transparent)]
     NotFound(#[from] NoCommand),
-    #[error("--prepare is no line of words: {0}")]
+    #[error("cannot split --prepare into words: {0}")]
     NoLine(String),
-    #[error("{target} is {what}, and a command needs a folder to stand in")]
+    #[error("{target} is {what}; a command needs a folder to run in")]
     NoFolder { target: String, what: &'static str },
-    #[error("{0} is a preset, and a command takes the place of one")]
+    #[error("{0} is a preset; a command replaces the preset")]
     Preset(String),
 }
 
@@ -22,17 +22,16 @@ pub enum CommandFault {
 pub fn hint(fault: &CommandFault) -> String {
     match fault {
         CommandFault::NotFound(NoCommand::Nothing) => {
-            "name it behind two dashes, as in diskperf run . -- cp -r /usr/include copy".to_owned()
+            "name it after --, as in diskperf run . -- cp -r /usr/include copy".to_owned()
         }
         CommandFault::NotFound(NoCommand::Missing(name)) if name.as_encoded_bytes().contains(&b'/') => {
-            "check the spelling: a path begins where you stand".to_owned()
+            "check the spelling; relative paths start in the current directory".to_owned()
         }
         CommandFault::NotFound(NoCommand::Missing(_)) => {
-            "it is looked for in the folders of PATH, and no shell is run: what only a shell knows is sh -c 'LINE'"
-                .to_owned()
+            "diskperf searches PATH and runs no shell; for shell syntax, use sh -c 'LINE'".to_owned()
         }
         CommandFault::NotFound(NoCommand::NotExecutable(path)) => {
-            format!("where it is a program: chmod +x {}", shell::word(path))
+            format!("if it is a program: chmod +x {}", shell::word(path))
         }
         CommandFault::NoLine(_) => "close its quotes, as in --prepare 'cp -r /usr/include include'".to_owned(),
         CommandFault::NoFolder { .. } => "name a directory, image:FSTYPE or new:FSTYPE@DEVICE".to_owned(),

@@ -1,4 +1,4 @@
-//! What to make of a run's document that cannot be explained.
+//! Exit statuses and hints for results files that cannot be used.
 
 use crate::document::DocumentFault;
 use crate::exit::Exit;
@@ -17,31 +17,26 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
     let by = |version: &Option<String>| version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
     Some(match fault {
         DocumentFault::Empty(_) | DocumentFault::NotOurs(_) | DocumentFault::TooLarge(_) => {
-            "a run writes one: diskperf run quick --json -o run.json".to_owned()
+            "create one: diskperf run quick --json -o run.json".to_owned()
         }
         DocumentFault::NotJson { .. } => {
-            "a table cannot be explained, only the document: diskperf run quick --json -o run.json".to_owned()
+            "use the JSON of a run, not its table: diskperf run quick --json -o run.json".to_owned()
         }
-        DocumentFault::CutShort { .. } => {
-            "what wrote it was stopped, or the disk was full: run it again, or copy the file again".to_owned()
-        }
+        DocumentFault::CutShort { .. } => "run it again, or copy the file again".to_owned(),
         DocumentFault::OtherVersion { written_by, .. } => {
             format!("read it with the diskperf that wrote it{}", by(written_by))
         }
         DocumentFault::Unfit { written_by, .. } => {
             let ours = env!("CARGO_PKG_VERSION");
-            format!("it was changed, or written by another build: by diskperf{}; this is {ours}", by(written_by))
+            format!("it was changed, or diskperf{} wrote it; this is {ours}", by(written_by))
         }
-        DocumentFault::NoSuchCell { near, .. } => format!("there are: {}", near.join(", ")),
+        DocumentFault::NoSuchCell { near, .. } => format!("known results: {}", near.join(", ")),
         DocumentFault::Overwrites(_) => "name another file with -o, or another folder with --svg".to_owned(),
-        DocumentFault::NoFolder(_) => "name a folder, there or not, as in --svg charts".to_owned(),
+        DocumentFault::NoFolder(_) => "name a folder, as in --svg charts".to_owned(),
         DocumentFault::NotAChart(_) => "name another folder with --svg, or move it away".to_owned(),
-        DocumentFault::NothingShared { .. } => {
-            "runs of one preset share theirs, on targets of one name, or on one target each; diskperf list shows them"
-                .to_owned()
-        }
+        DocumentFault::NothingShared { .. } => "compare runs of the same preset; diskperf list shows them".to_owned(),
         DocumentFault::OneRun { .. } => {
-            "name the run to measure by first, then the new one: diskperf run ... --json -o now.json && diskperf compare \
+            "name the base run first, then the new one: diskperf run ... --json -o now.json && diskperf compare \
              base.json now.json --fail-if slower:5%"
                 .to_owned()
         }

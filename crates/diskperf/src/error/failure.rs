@@ -1,4 +1,4 @@
-//! What to try where the kernel, or what lies below it, refused a call.
+//! Hints for calls that the kernel refused.
 
 use std::io;
 
@@ -12,22 +12,20 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
     Some(match failure.reason {
         // A write that brought less than it was to ends at the last free byte.
         Reason::Short(_) if failure.op.kind().reads() => {
-            "the file ended early: somebody made it shorter, or lost a part"
+            "the file is shorter than before: check that no program truncates it"
         }
-        Reason::Short(_) => "free some space, or ask for less with --size; a quota and ulimit -f end a file, too",
-        Reason::NoSpace => "free some space, or ask for less with --size",
+        Reason::Short(_) => "free some space, or use a smaller --size; quotas and ulimit -f also limit files",
+        Reason::NoSpace => "free some space, or use a smaller --size",
         Reason::Quota => QUOTA,
         Reason::TooLarge => TOO_LARGE,
         Reason::ReadOnly => READ_ONLY,
         Reason::Io => BROKEN,
-        Reason::Signal => {
-            "run it again; where a server answers for the files (FUSE, NFS), signals can break off their calls"
-        }
-        Reason::Altered => "what was written there is lost or another: do not trust this storage; dmesg may say more",
+        Reason::Signal => "run it again; on FUSE and NFS, signals can interrupt calls",
+        Reason::Altered => "do not trust this storage: data written to it were lost or changed; dmesg may say more",
         Reason::NotFound => GONE,
-        Reason::Unending => "some part of this machine is far too slow: --parts shows all of them",
+        Reason::Unending => "--parts lists the machine's parts; one of them is far too slow",
         Reason::NoDirect => "name a directory whose file system supports direct I/O, such as ext4, xfs or btrfs",
-        Reason::Unaligned => "ask for sizes that are multiples of 4 KiB",
+        Reason::Unaligned => "use sizes that are multiples of 4 KiB",
         Reason::Errno(number) => return of_number(number),
         Reason::Exists
         | Reason::NotEmpty
@@ -49,16 +47,16 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
 fn of_command(reason: Reason) -> Option<&'static str> {
     Some(match reason {
         Reason::Exited(_) => {
-            "try it by hand in an empty folder: it stands in a private one of the target ({}), so name other files by paths \
-             from the root; where an image: is too small for it, give that a size="
+            "try it in an empty folder: the command runs in a private folder of the target ({}), so use absolute paths; if an \
+             image: is too small, set size="
         }
-        Reason::Killed(_) => "dmesg says so where the kernel ended it for want of memory",
+        Reason::Killed(_) => "dmesg shows whether the kernel killed it for lack of memory",
         Reason::Unkillable => {
-            "end it yourself, as its user, and measure no command that becomes another one (sudo, su)"
+            "end it yourself as its user; diskperf cannot measure commands that switch users (sudo, su)"
         }
-        Reason::Overdue => "give it a longer --timeout, or less to do",
-        Reason::NotFound => "it was there when the run began, or --prepare was to make it",
-        Reason::Denied => "chmod +x makes a file of yours executable; a file system mounted noexec runs none",
+        Reason::Overdue => "use a longer --timeout, or give it less work",
+        Reason::NotFound => "check whether the run or --prepare removed it",
+        Reason::Denied => "chmod +x makes a file executable; a file system mounted with noexec runs none",
         _ => return None,
     })
 }
@@ -72,11 +70,11 @@ pub fn of_system(error: &io::Error) -> Option<&'static str> {
 pub fn of_output(error: &io::Error) -> Option<&'static str> {
     // By number in Linux (asm-generic/errno.h): EPERM and EACCES, EBUSY, ENOTDIR, ENAMETOOLONG, ELOOP.
     Some(match error.raw_os_error()? {
-        1 | 13 => "name a file and a folder that you may write to, as in -o /tmp/results",
+        1 | 13 => "name a file that you may write to, as in -o /tmp/results",
         16 => "name another file, as in -o /tmp/results",
-        20 => "a folder in this path is a file; name a folder that is there, as in -o /tmp/results",
-        36 => "a name has at most 255 bytes and a path 4095; name a shorter one",
-        40 => "its links lead in a circle; name the file itself",
+        20 => "a part of this path is a file; use an existing folder, as in -o /tmp/results",
+        36 => "use a shorter name: at most 255 bytes, and 4095 for the path",
+        40 => "name the file itself; its symbolic links form a loop",
         number => return of_number(number),
     })
 }
@@ -84,10 +82,10 @@ pub fn of_output(error: &io::Error) -> Option<&'static str> {
 /// What goes away under a run.
 pub const GONE: &str = "the target was removed or unmounted while it was measured";
 
-const QUOTA: &str = "ask for less with --size, or have the quota raised";
-const READ_ONLY: &str = "the kernel makes a file system read-only where its device fails: dmesg says why";
-const TOO_LARGE: &str = "ulimit -f says how large a file may become; a file system has such a limit too";
-const BROKEN: &str = "dmesg says what the kernel saw of the device";
+const QUOTA: &str = "use a smaller --size, or raise the quota";
+const READ_ONLY: &str = "the kernel makes a file system read-only if its device fails; dmesg says why";
+const TOO_LARGE: &str = "check ulimit -f and the file size limit of the file system";
+const BROKEN: &str = "dmesg shows the errors of the device";
 
 /// By its number in Linux (asm-generic/errno.h).
 fn of_number(number: i32) -> Option<&'static str> {
@@ -95,11 +93,11 @@ fn of_number(number: i32) -> Option<&'static str> {
         // EIO, ENXIO, ENODEV, EUCLEAN
         5 | 6 | 19 | 117 => BROKEN,
         // ENOMEM
-        12 => "ulimit -v, and the control groups of this process, say how much memory it may have",
+        12 => "check the memory limits: ulimit -v, and memory.max of this control group",
         // ENFILE
-        23 => "the whole machine has no more: sysctl fs.file-max",
+        23 => "raise the limit of open files of the machine: sysctl fs.file-max",
         // EMFILE
-        24 => "let it open more files: ulimit -n 1024",
+        24 => "raise the limit of open files: ulimit -n 1024",
         // EFBIG
         27 => TOO_LARGE,
         // ENOSPC

@@ -40,7 +40,8 @@ fn commands(hint: &str) -> Vec<Vec<OsString>> {
         let end = ENDS.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
         let words = shlex::split(&rest[..end]).unwrap_or_else(|| panic!("no words: {hint}"));
         // Of the program itself: "diskperf writes to files only", "the diskperf that wrote it".
-        let is_sentence = words.get(1).is_none_or(|word| ["writes", "that"].contains(&word.as_str()));
+        let is_sentence =
+            words.get(1).is_none_or(|word| ["writes", "that", "cuts", "cannot", "searches"].contains(&word.as_str()));
         (!is_sentence).then(|| words.into_iter().map(OsString::from).collect())
     });
     named.collect()

@@ -1,4 +1,4 @@
-//! What to make of an image that could not be had.
+//! Exit statuses and hints for loop images.
 
 use std::io::{self, ErrorKind};
 
@@ -44,36 +44,36 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         ImageFault::NoRights { is_root: false } => as_root(),
         ImageFault::Guard(fault) => return guard::hint(fault),
         ImageFault::Confined { source, .. } | ImageFault::Loop { source, .. } if is_unknown(source) => {
-            "images need Linux 5.8 or later, and no sandbox that hides its calls; measure a directory instead"
+            "measure a directory instead; images need Linux 5.8 or later, and no sandbox that hides its calls"
                 .to_owned()
         }
         ImageFault::NoRights { is_root: true } | ImageFault::Confined { .. } => {
-            "in a container, start that with --privileged, or measure a directory instead".to_owned()
+            "start the container with --privileged, or measure a directory".to_owned()
         }
         ImageFault::BadName(_) | ImageFault::NoTool { package: None, .. } => {
             "check the spelling; image:ext4, image:xfs and image:btrfs work on most machines".to_owned()
         }
         ImageFault::NoTool { package: Some(package), .. } => {
-            format!("install it: apt-get install {package} (other systems may call the package otherwise)")
+            format!("install it: apt-get install {package} (the package may have another name elsewhere)")
         }
-        ImageFault::Unsupported(_) => "/proc/filesystems lists what it can mount without further modules".to_owned(),
+        ImageFault::Unsupported(_) => "/proc/filesystems lists the file systems of this kernel".to_owned(),
         ImageFault::TooSmall { minimum, .. } => {
-            format!("ask for {minimum} or more with size=, or name a larger device")
+            format!("use size={minimum} or more, or a larger device")
         }
-        ImageFault::BlockSize { page, .. } => format!("ask for blocks of at most {page}, or leave block= out"),
-        ImageFault::NoRoom { .. } => "ask for less with size=, or put the image elsewhere with dir=".to_owned(),
-        ImageFault::NoUnnamed(_) => {
-            "put the image elsewhere with dir=; ext4, xfs, btrfs and tmpfs can hold it".to_owned()
+        ImageFault::BlockSize { page, .. } => format!("use blocks of at most {page}, or leave block= out"),
+        ImageFault::NoRoom { .. } => "use a smaller size=, or another folder with dir=".to_owned(),
+        ImageFault::NoUnnamed(_) => "use another folder with dir=, on ext4, xfs, btrfs or tmpfs".to_owned(),
+        ImageFault::Panics(_) => "leave it out; set a kernel setting (sysctl) to 0".to_owned(),
+        ImageFault::Elsewhere(_) => "leave it out; diskperf makes one file system on one device".to_owned(),
+        ImageFault::Mkfs { tool, .. } => format!("check mkfs=; its words are passed to {tool}"),
+        ImageFault::Mount { words: Some(_), .. } => {
+            "check mount=; its options are passed to the file system".to_owned()
         }
-        ImageFault::Panics(_) => "leave it out; a setting of the kernel (sysctl), set to 0".to_owned(),
-        ImageFault::Elsewhere(_) => "leave it out: one file system on one device is made".to_owned(),
-        ImageFault::Mkfs { tool, .. } => format!("mkfs= is passed on to {tool} word by word"),
-        ImageFault::Mount { words: Some(_), .. } => "mount= is passed on to the file system".to_owned(),
         ImageFault::File { source, .. } if lacks_rights(source) => {
-            "put the image elsewhere with dir=, where you may write".to_owned()
+            "use dir= with a folder that you may write to".to_owned()
         }
         ImageFault::Loop { source, .. } if source.kind() == ErrorKind::NotFound || lacks_rights(source) => {
-            "in a container, start that with --privileged; elsewhere, modprobe loop".to_owned()
+            "run modprobe loop; in a container, start it with --privileged".to_owned()
         }
         ImageFault::File { source, .. } | ImageFault::Loop { source, .. } | ImageFault::Mount { source, .. } => {
             return failure::of_system(source).map(str::to_owned);

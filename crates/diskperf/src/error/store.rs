@@ -1,4 +1,4 @@
-//! What to make of a store that fails.
+//! Exit statuses and hints for errors of the results database.
 
 use store::StoreError;
 
@@ -27,23 +27,21 @@ pub fn exit(error: &StoreError) -> Exit {
 /// What to try.
 pub fn hint(error: &StoreError) -> String {
     match error {
-        StoreError::Missing(_) => "diskperf run quick makes one; check the spelling of --store".to_owned(),
-        StoreError::NoFolder(_) => "make the folder first, or name another place with --store".to_owned(),
-        StoreError::Locked(_) => "wait until that process has ended, or name another place with --store".to_owned(),
+        StoreError::Missing(_) => "check the spelling of --store; diskperf run quick makes one".to_owned(),
+        StoreError::NoFolder(_) => "create the folder, or use another --store".to_owned(),
+        StoreError::Locked(_) => "wait until that process ends, or use another --store".to_owned(),
         StoreError::ReadOnly(_) | StoreError::Denied(_) | StoreError::Io { .. } | StoreError::Sql { .. } => {
-            "name another place with --store PATH; diskperf run quick --no-store measures without one".to_owned()
+            "use another --store PATH, or none: diskperf run quick --no-store".to_owned()
         }
-        StoreError::Foreign { .. } => "nothing was touched; name another file with --store".to_owned(),
-        StoreError::Newer { .. } => {
-            "nothing was touched; use the diskperf that wrote it, or name another file with --store".to_owned()
-        }
+        StoreError::Foreign { .. } => "use another file with --store; this one was not changed".to_owned(),
+        StoreError::Newer { .. } => "use the diskperf that wrote it, or another file with --store".to_owned(),
         StoreError::Corrupt { path, .. } => {
-            format!("sqlite3 {} .recover may save what is whole; then move it away", shell::word(path))
+            format!("save the intact data with sqlite3 {} .recover, then move the file away", shell::word(path))
         }
-        StoreError::Full(_) => "free some space, or name another place with --store".to_owned(),
-        StoreError::UnknownRun { near, .. } if near.is_empty() => format!("{} shows what is there", on_store("list")),
+        StoreError::Full(_) => "free some space, or use another --store".to_owned(),
+        StoreError::UnknownRun { near, .. } if near.is_empty() => format!("{} shows the runs", on_store("list")),
         StoreError::UnknownRun { near, .. } => format!("did you mean {}?", near.join(" or ")),
-        StoreError::Ambiguous { .. } => "type another character".to_owned(),
-        StoreError::Taken(run) => format!("{} tells how far it came", on_store(&format!("show {run}"))),
+        StoreError::Ambiguous { .. } => "type more characters".to_owned(),
+        StoreError::Taken(run) => format!("{} shows its progress", on_store(&format!("show {run}"))),
     }
 }

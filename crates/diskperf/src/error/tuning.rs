@@ -1,4 +1,4 @@
-//! What to make of a queue that could not be tuned.
+//! Exit statuses and hints for block-queue settings.
 
 use kernel::tuning::TuningFault;
 
@@ -22,17 +22,17 @@ pub fn exit(fault: &TuningFault) -> Exit {
 /// What to try.
 pub fn hint(fault: &TuningFault) -> Option<String> {
     Some(match fault {
-        TuningFault::Unknown { known, .. } => format!("there are: {}", known.join(", ")),
-        TuningFault::Refused { choices, .. } if !choices.is_empty() => format!("it can be: {}", choices.join(", ")),
+        TuningFault::Unknown { known, .. } => format!("known attributes: {}", known.join(", ")),
+        TuningFault::Refused { choices, .. } if !choices.is_empty() => format!("choose one of: {}", choices.join(", ")),
         TuningFault::Rounded { setting, became, .. } => {
             let attribute = setting.split(':').next().unwrap_or(setting);
-            format!("ask for what the kernel makes of it: {attribute}:{became}")
+            format!("use the value that the kernel rounds to: {attribute}:{became}")
         }
         TuningFault::NoRights { .. } => "run it as root".to_owned(),
         TuningFault::Twice(_) => "run them in turn: --solo".to_owned(),
-        TuningFault::InUse { .. } => "wait until that has ended".to_owned(),
+        TuningFault::InUse { .. } => "wait until that process ends".to_owned(),
         TuningFault::NoNotes | TuningFault::Notes { .. } => {
-            "run it as root, or give yourself a folder of your own in XDG_RUNTIME_DIR".to_owned()
+            "run it as root, or set XDG_RUNTIME_DIR to a folder of yours".to_owned()
         }
         TuningFault::NoQueue(_)
         | TuningFault::Refused { .. }

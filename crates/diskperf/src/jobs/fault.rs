@@ -5,9 +5,9 @@ use super::text::Spot;
 /// Why a job file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JobFault {
-    #[error("{name} is larger than {most}, and no job file is")]
+    #[error("{name} is larger than {most}, the limit for job files")]
     TooLarge { name: String, most: units::Bytes },
-    #[error("{0} is no text in UTF-8")]
+    #[error("{0} is not UTF-8 text")]
     NoText(String),
     #[error("{at}: {what}")]
     Syntax { at: Spot, what: String },
@@ -17,15 +17,15 @@ pub enum JobFault {
     BadValue { at: Spot, key: String, why: String, hint: String },
     #[error("{at}: {key} is missing")]
     Missing { at: Spot, key: String, hint: &'static str },
-    #[error("{at}: {name} is the name of another load, of line {line}")]
+    #[error("{at}: the load in line {line} already has the name {name}")]
     SameName { at: Spot, name: String, line: usize },
-    #[error("{0}: a section without its ]")]
+    #[error("{0}: this section has no ]")]
     NoSection(Spot),
-    #[error("{0}: another file is included, and this program reads one")]
+    #[error("{0}: include is not supported")]
     Includes(Spot),
-    #[error("{0}: a variable is to be replaced, and here nobody knows by what")]
+    #[error("{0}: variables such as ${{NAME}} are not supported")]
     Variable(Spot),
-    #[error("{0}: nothing can be set before the first section")]
+    #[error("{0}: an option before the first section")]
     OutsideSections(Spot),
     #[error("{at}: more than {most} {what}")]
     TooMany { at: Spot, what: &'static str, most: usize },

@@ -421,7 +421,7 @@ mod tests {
             (&load("reads = 30"), "x:3:1: reads: 30: only randrw does both", ""),
             (
                 &(load("") + &load("")),
-                "x:5:1: randread is the name of another load, of line 2",
+                "x:5:1: the load in line 2 already has the name randread",
                 "give one of them another",
             ),
         ] {

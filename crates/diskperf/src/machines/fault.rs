@@ -41,27 +41,27 @@ pub enum MachineFault {
     Syntax { place: Place, what: String },
     #[error("{place}: {field} is missing")]
     Missing { place: Place, field: String },
-    #[error("{place}: {field}: there is no such field here")]
+    #[error("{place}: {field} is not a field here")]
     UnknownField { place: Place, field: String, known: Vec<String> },
     #[error("{place}: {field}: {what}")]
     BadForm { place: Place, field: String, what: &'static str },
     #[error("{place}: {field} has no unit")]
     NoUnit { place: Place, field: String, units: Vec<&'static str> },
-    #[error("{place}: {field} cannot be told in {unit}")]
+    #[error("{place}: {field} cannot have the unit {unit}")]
     WrongUnit { place: Place, field: String, unit: String, units: Vec<&'static str> },
     #[error("{place}: {field} has no source")]
     NoSource { place: Place, field: String },
-    #[error("{place}: {field}: {source_word:?} is no kind of source")]
+    #[error("{place}: {field}: {source_word:?} is not a kind of source")]
     UnknownSource { place: Place, field: String, source_word: String },
-    #[error("{place}: {field} does not say where it comes from")]
+    #[error("{place}: {field} does not name its origin")]
     NoOrigin { place: Place, field: String },
     #[error("{place}: {field}: {given} {why}")]
     Uncountable { place: Place, field: String, given: String, why: &'static str },
-    #[error("{place}: {field}: {given:?} is no choice")]
+    #[error("{place}: {field}: {given:?} is not one of the choices")]
     WrongWord { place: Place, field: String, given: String, words: Vec<&'static str> },
     #[error("{place}: {field}: {what}")]
     Impossible { place: Place, field: String, what: String, hint: &'static str },
-    #[error("{place}: is like itself")]
+    #[error("{place}: this part is based on itself")]
     Circle { place: Place },
     #[error("{typed}: {why}")]
     BadSetting { typed: String, why: &'static str },

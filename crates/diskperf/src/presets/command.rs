@@ -76,7 +76,7 @@ fn told(cell: &Cell) -> Option<String> {
                 "meanwhile the device, also for others, read {read}, wrote {written} and was flushed {flushes} times"
             )
         }
-        None => "what a device did cannot be seen here".to_owned(),
+        None => "the device is not visible here".to_owned(),
     };
     Some(format!(
         "{} on {}: {each} a run until durable{elapsed}; each took {cpu} of CPU time; {device}",

@@ -114,14 +114,14 @@ fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, Error> {
     let mut seen = Vec::new();
     for piece in pieces {
         let Some((key, value)) = piece.split_once('=').filter(|(_, value)| !value.is_empty()) else {
-            return Err(bad(format!("{piece:?} is no key=value")));
+            return Err(bad(format!("{piece:?} is not key=value")));
         };
         if seen.contains(&key) {
             return Err(bad(format!("{key} is given twice")));
         }
         seen.push(key);
         if !known.split(", ").any(|known| known == key) {
-            return Err(bad(format!("there is no key {key}")));
+            return Err(bad(format!("unknown key {key}")));
         }
         let bytes = || value.parse::<Bytes>().map_err(|error| bad(format!("{key}={value}: {error}")));
         match key {
@@ -145,7 +145,7 @@ pub fn tuning(text: &str, typed: &str) -> Result<Vec<Setting>, Error> {
     for piece in text.split('+') {
         let (attribute, value) = piece.split_once(':').unwrap_or((piece, ""));
         if attribute.is_empty() || value.is_empty() || value.contains(char::is_control) {
-            return Err(bad(format!("{piece:?} is no attribute:value")));
+            return Err(bad(format!("{piece:?} is not attribute:value")));
         }
         if settings.iter().any(|setting| setting.attribute == attribute) {
             return Err(bad(format!("{attribute} is given twice")));
@@ -191,13 +191,13 @@ mod tests {
     #[test]
     fn what_is_no_key_is_named() {
         for (text, why) in [
-            ("ext4,sise=64MiB", "no key sise"),
-            ("ext4,size", "\"size\" is no key=value"),
-            ("ext4,size=", "\"size=\" is no key=value"),
+            ("ext4,sise=64MiB", "key sise"),
+            ("ext4,size", "\"size\" is not key=value"),
+            ("ext4,size=", "\"size=\" is not key=value"),
             ("ext4,size=1mb", "size=1mb: ambiguous unit mb"),
             ("ext4,size=1MiB,size=2MiB", "size is given twice"),
-            ("ext4,tune=scheduler", "\"scheduler\" is no attribute:value"),
-            ("ext4,", "\"\" is no key=value"),
+            ("ext4,tune=scheduler", "\"scheduler\" is not attribute:value"),
+            ("ext4,", "\"\" is not key=value"),
         ] {
             let error = read(text).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");
@@ -213,8 +213,8 @@ mod tests {
         for (text, why) in [
             ("ext4", "no device is named"),
             ("ext4@", "no device is named"),
-            ("ext4,size=1GiB@/dev/x", "no key size"),
-            ("ext4,dir=x@/dev/x", "no key dir"),
+            ("ext4,size=1GiB@/dev/x", "key size"),
+            ("ext4,dir=x@/dev/x", "key dir"),
         ] {
             let error = volume(text, text).expect_err(text).to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -51,13 +51,13 @@ pub struct Log {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerFault {
     /// The first line is another.
-    #[error("it does not begin as what `diskperf verify --write` prints")]
+    #[error("it does not begin like the output of `diskperf verify --write`")]
     NotALog,
     /// It has more bytes than are read.
-    #[error("it is longer than a gigabyte")]
+    #[error("it is larger than 1 GB")]
     TooLong,
     /// A line says nothing that could be meant.
-    #[error("its line {0} says nothing that diskperf verify prints")]
+    #[error("line {0} is not from diskperf verify")]
     BadLine(usize),
 }
 

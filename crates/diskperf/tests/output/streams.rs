@@ -60,7 +60,7 @@ fn a_descriptor_that_was_not_given_is_refused() {
         let ended = shell(folder.path(), script);
         assert_eq!(ended.status, Some(2), "{}", ended.err);
         assert!(ended.err.contains("/dev/fd/3 is not a descriptor that diskperf was started with"), "{}", ended.err);
-        assert!(ended.err.contains("hint: open one in the shell"), "{}", ended.err);
+        assert!(ended.err.contains("hint: open it in the shell"), "{}", ended.err);
     }
     // What diskperf opens itself has some number too: its database among others.
     for number in 3..40 {

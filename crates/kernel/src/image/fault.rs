@@ -1,4 +1,4 @@
-//! Why there is no image.
+//! Errors of loop images.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use crate::name::Shown;
 #[derive(Debug, thiserror::Error)]
 pub enum ImageFault {
     /// Loop devices, mounts and namespaces need the right to administer the system.
-    #[error("to make and mount a file system needs the right to administer the system (CAP_SYS_ADMIN)")]
+    #[error("making and mounting a file system needs CAP_SYS_ADMIN")]
     NoRights {
         /// Whether the user is root all the same, as in a container.
         is_root: bool,
     },
     /// The right is there by name only, as in many containers.
-    #[error("cannot {action}, although CAP_SYS_ADMIN is there: {}", said(source))]
+    #[error("cannot {action}, even with CAP_SYS_ADMIN: {}", said(source))]
     Confined {
         /// What was tried.
         action: &'static str,
@@ -27,10 +27,10 @@ pub enum ImageFault {
         source: io::Error,
     },
     /// No such file system was ever heard of.
-    #[error("{0} is not the name of a file system")]
+    #[error("{0} is not a file system")]
     BadName(String),
     /// The program that makes it is not installed.
-    #[error("there is no {tool} on this machine")]
+    #[error("{tool} is not installed")]
     NoTool {
         /// `mkfs.xfs`.
         tool: String,
@@ -41,7 +41,7 @@ pub enum ImageFault {
     #[error("this kernel cannot mount {0}")]
     Unsupported(String),
     /// The image would be too small for the file system.
-    #[error("{file_system} needs at least {minimum}, and there would be {bytes}")]
+    #[error("{file_system} needs at least {minimum}; this would be {bytes}")]
     TooSmall {
         /// Which.
         file_system: String,
@@ -61,7 +61,7 @@ pub enum ImageFault {
         why: &'static str,
     },
     /// mkfs makes it, the kernel does not mount it.
-    #[error("this kernel cannot mount {file_system} with blocks of {block}; its pages have {page}")]
+    #[error("this kernel cannot mount {file_system} with blocks of {block}; its page size is {page}")]
     BlockSize {
         /// Which.
         file_system: String,
@@ -71,13 +71,13 @@ pub enum ImageFault {
         page: Bytes,
     },
     /// An option that would let mkfs or the file system write elsewhere.
-    #[error("the option {0} names a path or a device; nothing but the target is written to")]
+    #[error("the option {0} names a path or a device; diskperf writes only to the target")]
     Elsewhere(String),
     /// An option by which the file system would stop the machine at the errors that it is to get.
-    #[error("{0}: the file system gets I/O errors when the power is cut, and would stop this machine")]
+    #[error("{0}: the power cut causes I/O errors, and this option would then stop the machine")]
     Panics(String),
     /// The directory's file system is too full.
-    #[error("{} has {free} left, and the image needs {needed}", directory.shown())]
+    #[error("{} has {free} free; the image needs {needed}", directory.shown())]
     NoRoom {
         /// Where the image was to be.
         directory: PathBuf,
@@ -87,7 +87,7 @@ pub enum ImageFault {
         needed: Bytes,
     },
     /// The directory's file system has no unnamed files.
-    #[error("the file system of {} cannot hold a file without a name", .0.shown())]
+    #[error("the file system of {} does not support unnamed files (O_TMPFILE)", .0.shown())]
     NoUnnamed(PathBuf),
     /// The file of the image could not be made, written or named.
     #[error("cannot {action} in {}: {}", directory.shown(), said(source))]
@@ -142,6 +142,6 @@ pub enum ImageFault {
     #[error(transparent)]
     Guard(#[from] GuardFault),
     /// Told to stop while the image was written.
-    #[error("stopped while the image was written")]
+    #[error("stopped while writing the image")]
     Stopped,
 }

@@ -1,4 +1,4 @@
-//! Why a queue was not changed, or not restored.
+//! Errors of changing and restoring block-queue settings.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use crate::name::Shown;
 #[derive(Debug, thiserror::Error)]
 pub enum TuningFault {
     /// The device has none that can be seen.
-    #[error("{0} has no queue under /sys that could be tuned")]
+    #[error("{0} has no block-queue settings (/sys/block/DEV/queue)")]
     NoQueue(String),
     /// There is no such attribute, or it can only be read.
-    #[error("the queue of {disk} has no attribute {attribute} that can be set")]
+    #[error("the queue of {disk} has no setting {attribute}")]
     Unknown {
         /// What was asked for.
         attribute: String,
@@ -55,7 +55,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// The kernel took the value and made another of it.
-    #[error("{setting} became {became} for {disk}")]
+    #[error("the kernel set {became} instead of {setting} for {disk}")]
     Rounded {
         /// Attribute and value.
         setting: String,
@@ -65,7 +65,7 @@ pub enum TuningFault {
         became: String,
     },
     /// Another process has it changed.
-    #[error("another diskperf, process {pid}, has tuned {disk}")]
+    #[error("another diskperf (process {pid}) is tuning {disk}")]
     InUse {
         /// The disk.
         disk: String,
@@ -73,7 +73,7 @@ pub enum TuningFault {
         pid: i32,
     },
     /// This process itself has it changed.
-    #[error("two targets that are busy at once tune {0}")]
+    #[error("two targets that run at the same time tune {0}")]
     Twice(String),
     /// The old value could not be written back.
     #[error("cannot restore {setting} of {disk}: {}", said(source))]
@@ -86,7 +86,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// What is to be restored after a crash cannot be noted, so nothing was changed.
-    #[error("cannot note in {} what to restore: {}", folder.shown(), said(source))]
+    #[error("cannot save the settings to restore in {}: {}", folder.shown(), said(source))]
     Notes {
         /// Where.
         folder: PathBuf,
@@ -94,6 +94,6 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// There is no folder for notes.
-    #[error("there is no folder to note in what to restore (XDG_RUNTIME_DIR is not set)")]
+    #[error("there is no folder to save the settings to restore in (XDG_RUNTIME_DIR is not set)")]
     NoNotes,
 }

@@ -69,19 +69,19 @@ impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Lack::LockedMemory => f.write_str(
-                "io_uring works without registered buffers, as the limit on locked memory is too low (ulimit -l)",
+                "io_uring works without registered buffers: the limit on locked memory is too low (ulimit -l)",
             ),
             Lack::Registration(number) => {
                 let why = Said(*number);
                 write!(f, "io_uring works without registered files or buffers: {why}")
             }
-            Lack::Plain => f.write_str("io_uring is interrupted by completions: this kernel is older than Linux 5.19"),
+            Lack::Plain => f.write_str("completions interrupt the program: this kernel is older than Linux 5.19"),
             Lack::Workers => f.write_str(
-                "io_uring handed operations to kernel workers, as this file system does when it would have to wait; \
-                 their CPU time is counted",
+                "io_uring handed operations to kernel workers because this file system would have blocked; their CPU time \
+                 is counted",
             ),
             Lack::UnseenWorkers => f.write_str(
-                "the CPU time of kernel workers of io_uring cannot be seen here (/proc/self/task), and is not counted",
+                "the CPU time of io_uring's kernel workers is not visible here (/proc/self/task) and not counted",
             ),
         }
     }

@@ -119,7 +119,7 @@ fn compare(run: &RunInfo, cell: &Cell, resources: &[&str], rates: &[Option<f64>]
     let Some(own) = rates.first().copied().flatten() else { return Err("it cannot be run any more".to_owned()) };
     let stored = cell.rate.as_ref().map_or(f64::NAN, |rate| rate.per_second);
     if run.phases.is_some() && (own / stored - 1.0).abs() > SAME {
-        return Err("simulated anew it gives another rate: the machine has changed since".to_owned());
+        return Err("simulated again, it gives another rate: the machine has changed".to_owned());
     }
     let faster = RESOURCES.iter().map(|resource| {
         let place = resources.iter().position(|name| *name == resource.name);
@@ -133,7 +133,7 @@ fn compare(run: &RunInfo, cell: &Cell, resources: &[&str], rates: &[Option<f64>]
 /// The machine and the program of a cell, from what the cell and its run say of them; else what is missing.
 fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     let name = cell.target.split('+').next().unwrap_or_default();
-    let info = run.targets.iter().find(|info| info.name == name).ok_or("nothing is said of its machine")?;
+    let info = run.targets.iter().find(|info| info.name == name).ok_or("its machine is not recorded")?;
     let Ok(argument) = info.argument.parse::<TargetArgument>();
     let typed = match argument.kind {
         TargetKind::Simulated(machine) => machine,

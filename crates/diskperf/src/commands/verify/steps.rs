@@ -85,7 +85,7 @@ fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
         remark!("stopped; nothing is left behind");
     } else {
         remark!(
-            "{} stays, for what was printed promises it; diskperf clean {} removes it",
+            "{} stays, because the log refers to it; diskperf clean {} removes it",
             folder.path().shown(),
             shell::word(path)
         );

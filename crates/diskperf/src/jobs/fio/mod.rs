@@ -160,7 +160,7 @@ reads = 70
             ("[a]\nbs=4k-8k\n", "x.fio:2:1: bs: \"4k-8k\" is no size", ""),
             ("[a]\nbsrange=4k-8k\n", "x.fio:2:1: sizes between two bounds", "bssplit"),
             ("[a]\nbs=4g\nsize=8g\n", "x.fio:1:1: bs 4GiB: a block has at most", "leave the section out"),
-            ("include b.fio\n", "x.fio:1:1: another file", "lines of that file"),
+            ("include b.fio\n", "x.fio:1:1: include", "lines of that file"),
         ] {
             let (said, tried) = refused(fio);
             assert!(said.starts_with(what) && tried.contains(hint), "{fio}: {said}\n{tried}");

@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_here_is_refused_at_its_place() {
         for (text, said) in [
-            ("bs=4k\n[a]", "x:1:1: nothing can be set before the first section"),
-            ("[a]\n[b\n", "x:2:1: a section without its ]"),
-            ("[a]\n  include b.fio\n", "x:2:3: another file is included, and this program reads one"),
-            ("[a]\nbs=${BS}\n", "x:2:1: a variable is to be replaced, and here nobody knows by what"),
-            ("[a]\nsize=8*$mb_memory", "x:2:1: a variable is to be replaced, and here nobody knows by what"),
+            ("bs=4k\n[a]", "x:1:1: an option before the first section"),
+            ("[a]\n[b\n", "x:2:1: this section has no ]"),
+            ("[a]\n  include b.fio\n", "x:2:3: include is not supported"),
+            ("[a]\nbs=${BS}\n", "x:2:1: variables such as ${NAME} are not supported"),
+            ("[a]\nsize=8*$mb_memory", "x:2:1: variables such as ${NAME} are not supported"),
         ] {
             assert_eq!(read(text), Err(said.to_owned()), "{text}");
         }
