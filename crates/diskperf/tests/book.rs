@@ -302,7 +302,7 @@ mod tlpi {
         let folder = folder();
         let ended = run(folder.path(), &["run", "tlpi", "--size", "4MB", "--budget", "100ms", "--json"]);
         assert_eq!(code(&ended), 0, "{}", stderr(&ended));
-        assert!(stderr(&ended).contains(" of 40 rows, 2 of 20 rounds"), "{}", stderr(&ended));
+        assert!(stderr(&ended).contains(" of 40 tests, 2 of 20 rounds"), "{}", stderr(&ended));
         let document = document(&ended);
         validate(&document);
         assert_eq!(document["run"]["rounds"], 2);
@@ -339,7 +339,7 @@ mod tlpi {
         let rows = String::from_utf8(thinned.stdout).expect("text");
         assert_eq!(rows.lines().count(), 40, "{rows}");
         let left_out = rows.lines().filter(|row| row.starts_with("n.m. ")).collect::<Vec<_>>();
-        assert!(!left_out.is_empty() && left_out.iter().all(|row| row.ends_with("of the 5 min asked for")), "{rows}");
+        assert!(!left_out.is_empty() && left_out.iter().all(|row| row.ends_with("of the budget of 5 min")), "{rows}");
     }
 
     #[test]

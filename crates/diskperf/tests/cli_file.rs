@@ -103,7 +103,7 @@ fn a_preset_that_only_writes_refuses_a_file_and_what_is_none_is_no_target() {
     let (folder, path) = with_data(10_000);
     let ended = diskperf(folder.path(), &["run", "tlpi", "file:data"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("data is only read, and every program of tlpi writes"), "{}", ended.err);
+    assert!(ended.err.contains("data is only read, but every test of tlpi writes"), "{}", ended.err);
     assert_eq!(fs::read(&path).expect("the file").len(), 10_000);
     for (target, word) in
         [("file:none", "there is no none"), ("file:.", "is a directory"), ("file:/dev/null", "is not a regular file")]

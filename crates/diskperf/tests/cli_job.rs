@@ -134,7 +134,7 @@ fn what_is_wrong_is_shown_with_its_line() {
         assert!(ended.err.contains(said), "{words}: {}", ended.err);
     }
     fs::write(folder.path().join("bad.toml"), [0xFF, 0xFE]).expect("a file");
-    assert!(diskperf(folder.path(), "run bad.toml").err.contains("bad.toml is no text in UTF-8"));
+    assert!(diskperf(folder.path(), "run bad.toml").err.contains("bad.toml is not UTF-8 text"));
 }
 
 #[test]

@@ -119,12 +119,7 @@ fn classic_bw_counts_one_more_and_prints_the_labs_decimals() {
     assert_eq!((shape.as_str(), numbers[0]), (BANDWIDTH, "3"));
     assert_eq!([numbers[1], numbers[2]].map(decimals), [2, 2]);
     assert!(ended.err.contains("3 MiB: "), "{}", ended.err);
-    refuses(
-        folder.path(),
-        &["bw", "-b", "data", "3", "--classic"],
-        2,
-        &["holds 3 whole MiB, and 4", "ask for at most 2"],
-    );
+    refuses(folder.path(), &["bw", "-b", "data", "3", "--classic"], 2, &["has 3 whole MiB; 4", "ask for at most 2"]);
 
     let ended = succeeds(folder.path(), &["bw", "-l", "data", "8", "--classic", "--seed", "7", "--size", "8KiB"]);
     let (shape, numbers) = split(ended.out.trim_end());
@@ -171,7 +166,7 @@ fn what_bw_cannot_read_is_refused() {
     }
     assert!(!Path::new("/dev/no-such-disk").exists());
     refuses(here, &["bw", "-b", "data", "2"], 2, &["data has 1 whole MiB; 2 are needed", "at most 1"]);
-    refuses(here, &["bw", "-b", "data"], 2, &["data holds 1 whole MiB, and 64"]);
+    refuses(here, &["bw", "-b", "data"], 2, &["data has 1 whole MiB; 64"]);
     refuses(here, &["bw", "-l", "data", "1", "--size", "2MiB"], 2, &["holds no more than 1 MiB"]);
     refuses(here, &["bw", "-l", "data", "1", "--size", "1GiB"], 2, &["goes up to 64 MiB"]);
     refuses(here, &["bw", "-b", "data", "1", "--seed", "1"], 2, &["--seed"]);
@@ -466,6 +461,6 @@ fn bw_reads_a_device_past_the_page_cache() {
     let expected = "reads of 512 B out of 64 MiB, seed 3\n16 reads: the device read 8 KiB for these 8 KiB\n";
     assert_eq!(ended.err, expected);
     refuses(disk.folder.path(), &["bw", "-l", disk.text(), "1", "--size", "100"], 2, &["whole blocks of 512 B"]);
-    refuses(disk.folder.path(), &["bw", "-b", disk.text(), "65"], 2, &["holds 64 whole MiB, and 65"]);
+    refuses(disk.folder.path(), &["bw", "-b", disk.text(), "65"], 2, &["has 64 whole MiB; 65"]);
     refuses(disk.folder.path(), &["run", "smoke", disk.text()], 2, &["is a block device", "bw -b"]);
 }

@@ -153,7 +153,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("file_system.rotational_delay=16ms", &["rotational_delay: ", "longer than a turn"]);
     set("controller.search_lead=48", &["controller.search_lead: 48 is not within"]);
     set("cpu.memory=100KiB", &["cpu.memory: ", "too few"]);
-    set("controller.attention=lost", &["\"lost\" is no choice", "held, polled"]);
+    set("controller.attention=lost", &["\"lost\" is not one of the choices", "held, polled"]);
     set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
     set("drive.rpm=3600ms", &["drive.rpm cannot be told in ms", "turns/min"]);
     set("drive.rpm=fast", &["\"fast\" is no number"]);
@@ -232,7 +232,7 @@ fn a_file_is_held_to_units_and_sources() {
     refuses_own(&line("{ value = 20, unit = \"heads\" }"), &["mine.toml:7: drive.heads has no source", "fitted"]);
     refuses_own(
         &line("{ value = 20, unit = \"heads\", source = \"guessed\", from = \"x\" }"),
-        &["mine.toml:7: ", "\"guessed\" is no kind of source", "inferred"],
+        &["mine.toml:7: ", "\"guessed\" is not a kind of source", "inferred"],
     );
     refuses_own(
         &line("{ value = 20, unit = \"heads\", source = \"published\" }"),

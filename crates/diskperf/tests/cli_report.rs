@@ -157,7 +157,7 @@ fn only_charts_are_drawn_over() {
         assert!(!folder.path().join("choice-1.svg").exists(), "all is looked at first");
     };
     fs::write(folder.path().join("rates-1.svg"), &run).expect("a file");
-    refused("rates-1.svg is read and would overwrite");
+    refused("rates-1.svg is an input file");
     assert_eq!(read(folder.path(), "rates-1.svg"), run);
 
     let draw = |folder: &Path| diskperf(folder, &["report", "last", "--svg", "."]);
@@ -217,8 +217,8 @@ fn a_comment_for_a_pull_request_begins_with_the_verdict() {
         assert!(lines[0].starts_with("## ") && lines[1].starts_with("**") && lines[1].ends_with("**"), "{text}");
         assert!(lines[1].contains("fast is faster in 2: ") && lines[1].contains("x ("), "{text}");
         let (before, folded) = text.split_once("<details>").expect("what is folded");
-        assert!(before.contains("| verdict |") && !before.contains("limited by"), "{text}");
-        assert!(folded.contains("limited by") && folded.contains("```shell\ndiskperf choose "), "{text}");
+        assert!(before.contains("| verdict |") && !before.contains("bottleneck"), "{text}");
+        assert!(folded.contains("bottleneck") && folded.contains("```shell\ndiskperf choose "), "{text}");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
     }
     let rows = well(folder.path(), &["show", "last", "--format", "csv"]).out;
@@ -236,7 +236,7 @@ fn what_cannot_be_reported_is_said() {
     refused(&["nosuchrun"], 2, &["there is no run nosuchrun"]);
     refused(&["no.json"], 2, &["there is no no.json"]);
     fs::write(folder.path().join("other.json"), "{\"schema\": \"diskperf/2\"}").expect("a file");
-    refused(&["other.json", "-o", "x.html"], 2, &["is of the version diskperf/2", "hint: read it with"]);
+    refused(&["other.json", "-o", "x.html"], 2, &["has the version diskperf/2", "hint: read it with"]);
     refused(&["-o", "nowhere/x.html"], 2, &["there is no nowhere"]);
     refused(&["-o", "."], 2, &["is a directory"]);
     refused(&["--svg", "other.json"], 2, &["other.json is a file; charts", "hint:"]);

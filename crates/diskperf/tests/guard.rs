@@ -197,7 +197,11 @@ fn without_rights_the_way_to_get_them_is_said() {
     let command = [copy.to_str().expect("a plain path"), "run", "smoke", &target(&disk, "ext4")];
     let ended = testkit::run(Path::new("setpriv"), disk.folder.path(), &[&user[..], &command].concat());
     assert_eq!(ended.status, Some(3), "{}", ended.err);
-    assert!(ended.err.contains("cannot read ") && ended.err.contains("hint: run it as root: sudo "), "{}", ended.err);
+    assert!(
+        ended.err.contains("cannot look at ") && ended.err.contains("hint: run it as root: sudo "),
+        "{}",
+        ended.err
+    );
     holds_nothing(&disk);
 }
 
@@ -273,10 +277,10 @@ fn a_file_that_a_loop_device_shows_is_no_file_to_write_to() {
     fs::write(disk.folder.path().join("old"), "old").expect("a file");
     for name in ["disk", "link"] {
         for program in ["write_4096", "write_8192", "rewrite_8192"] {
-            refuses(&disk, 3, &[program, name], &["is what loop", "and this would overwrite it"]);
+            refuses(&disk, 3, &[program, name], &["is the backing file of loop", "and this would overwrite it"]);
         }
-        refuses(&disk, 3, &["copy", "old", name], &["is what loop"]);
-        refuses(&disk, 3, &["run", "smoke", "sim:flat", "--json", "-o", name], &["is what loop"]);
+        refuses(&disk, 3, &["copy", "old", name], &["is the backing file of loop"]);
+        refuses(&disk, 3, &["run", "smoke", "sim:flat", "--json", "-o", name], &["is the backing file of loop"]);
         refuses(&disk, 2, &["run", "smoke", &format!("new:ext4@{name}")], &["is not a block device"]);
     }
     assert_eq!(run(&disk, &["read_8192", "disk"]).status, Some(0), "reading is allowed");
@@ -394,7 +398,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let cases: [(String, i32, &[&str]); 8] = [
         ("new:ext4".to_owned(), 2, &["no device is named"]),
         (format!("new:ext4,size=1GiB@{at}"), 2, &["unknown key size", "block, mount, mkfs, tune"]),
-        (format!("new:zzfs@{at}"), 2, &["no mkfs.zzfs"]),
+        (format!("new:zzfs@{at}"), 2, &["mkfs.zzfs is not installed"]),
         (format!("new:ext4,mkfs=-J device=x@{at}"), 2, &["writes only to the target"]),
         (format!("new:ext4,mkfs=-O frobnicate@{at}"), 2, &["mkfs.ext4 says: "]),
         (format!("new:ext4,mount=frobnicate@{at}"), 2, &["cannot mount ext4"]),
@@ -439,7 +443,7 @@ fn one_device_is_one_target() {
     let first = target(&disk, "ext4");
     for solo in [&[][..], &["--solo"]] {
         let arguments = [&["run", "smoke", &first, &again], solo].concat();
-        refuses(&disk, 2, &arguments, &["and again are one device"]);
+        refuses(&disk, 2, &arguments, &["and again are the same device"]);
     }
 }
 

@@ -188,7 +188,7 @@ fn bad_input_is_refused_with_the_reason() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let cases: [(&str, i32, &[&str]); 16] = [
-        ("image:zzfs", 2, &["no mkfs.zzfs", "spelling"]),
+        ("image:zzfs", 2, &["mkfs.zzfs is not installed", "spelling"]),
         ("image:../ext4", 2, &["is not a file system"]),
         ("image:", 2, &["is not a file system"]),
         ("image:ext4,sise=64MiB", 2, &["unknown key sise", "size, dir, block, mount, mkfs, tune"]),
@@ -260,7 +260,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
     let words = ["--mount", "--propagation", "private", "sh", "-c", &script, program.to_str().expect("a plain path")];
     let ended = testkit::run(Path::new("unshare"), scratch.path(), &words);
     assert_eq!(ended.status, Some(3), "{}", ended.err);
-    assert!(ended.err.contains("no mkfs.xfs") && ended.err.contains("xfsprogs"), "{}", ended.err);
+    assert!(ended.err.contains("mkfs.xfs is not installed") && ended.err.contains("xfsprogs"), "{}", ended.err);
     nothing_is_left(scratch.path());
 }
 

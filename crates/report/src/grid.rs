@@ -305,9 +305,18 @@ impl Grid {
         self.lines.iter().map(of_line).max().unwrap_or(0)
     }
 
-    /// How wide these columns are beside each other.
+    /// The width of these columns next to each other, computed without a table: it is asked often.
     fn width(&self, columns: &[usize]) -> usize {
-        self.block(columns).iter().map(|line| line.chars().count()).max().unwrap_or(0)
+        let of_heading = |heading: &str| heading.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let headings = self.headings(columns).into_iter().map(of_heading);
+        let texts: usize =
+            columns.iter().zip(headings).map(|(column, heading)| self.longest(*column).max(heading)).sum();
+        let titles = self.lines.iter().filter_map(|line| match line {
+            Line::Title(title) => Some(title.chars().count()),
+            Line::Row(_) => None,
+        });
+        // A blank before the first column, two before each other one.
+        titles.max().unwrap_or(0).max((texts + 2 * columns.len()).saturating_sub(1))
     }
 
     fn says_anything(&self, column: usize) -> bool {

@@ -45,7 +45,7 @@ fn part(cells: &[&Comparison], page: Page) -> String {
 pub fn summary(summary: &Summary) -> String {
     let errors = |errors: &Errors, unit: &str| {
         format!(
-            "median {:.1}{unit}, mean {:.1}{unit}, {} of {} within 10{unit}, {} within 20{unit}, largest {:.1}{unit}",
+            "median {:.1}{unit}, mean {:.1}{unit}, {} of {} within 10, {} within 20, largest {:.1}{unit}",
             errors.median, errors.mean, errors.within_10, errors.cells, errors.within_20, errors.largest
         )
     };

@@ -248,7 +248,7 @@ fn writing_remark(what: &str, run: &PhaseRun) -> String {
         Some(_) => String::new(),
     };
     let (Some(device), Some(at_return)) = (run.witness.device, run.written_at_return) else {
-        return returned + "no device can be seen, so how much reached it is n.m.";
+        return returned + "no device is visible, so how much reached it is n.m.";
     };
     let bytes = run.tally().bytes_written;
     let of = if bytes > 0 { format!(" of {}", Bytes(bytes)) } else { String::new() };
