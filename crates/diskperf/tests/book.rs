@@ -313,7 +313,7 @@ mod tlpi {
         assert_eq!((ways(&measured, "copy").len(), ways(&measured, "write").len()), (5, 5));
         for cell in &left_out {
             let reason = cell["reason"].as_str().expect("a reason");
-            assert!(reason.starts_with("needs about ") && reason.ends_with(" of the 100 ms asked for"), "{reason}");
+            assert!(reason.starts_with("needs about ") && reason.ends_with(" of the budget of 100 ms"), "{reason}");
             assert_eq!((&cell["rate"], &cell["rounds"]), (&Value::Null, &Value::Array(Vec::new())), "{cell}");
         }
         // Of the copies the plain ones with the largest buffers stay: the fit takes three.

@@ -148,8 +148,8 @@ fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
         let mark = Mark { code, value: None, text: String::new() };
         Cell { marks: vec![mark], ..then.clone() }
     };
-    assert_eq!(why(&then, &marked(MarkCode::Cache)), "its rate now is not what it says (cache)");
-    assert_eq!(why(&marked(MarkCode::Lower), &then), "its rate then is not what it says (lower)");
+    assert_eq!(why(&then, &marked(MarkCode::Cache)), "its rate in new has the warning cache");
+    assert_eq!(why(&marked(MarkCode::Lower), &then), "its rate in base has the warning lower");
     assert_eq!(why(&then, &marked(MarkCode::Noise)), "Well");
     assert_eq!(why(&then, &cell("a", "read", 2, &rates)), "file_bytes differs");
     let mut warm = then.clone();

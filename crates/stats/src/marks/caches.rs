@@ -76,8 +76,8 @@ mod tests {
             assert!(cache(0, wanted(256 << 10)).is_some());
         }
         let text = |wanted| cache(0, wanted).expect("a mark").text;
-        assert!(text(Wanted::All(1 << 20)).starts_with("0 % of what was read came from the device"));
-        assert!(text(Wanted::First(1 << 20)).starts_with("0 % of what was read for the first time came from"));
+        assert!(text(Wanted::All(1 << 20)).starts_with("0 % of the bytes read came from the device"));
+        assert!(text(Wanted::First(1 << 20)).starts_with("0 % of the bytes read for the first time came from"));
     }
 
     #[test]
@@ -87,6 +87,6 @@ mod tests {
         assert_eq!(lower(100, 100, names), None);
         let mark = lower(0, 100, names).expect("a mark");
         assert_eq!(mark.code, MarkCode::Lower);
-        assert!(mark.text.starts_with("0 % of what loop0 read came from vda"), "{}", mark.text);
+        assert!(mark.text.starts_with("0 % of the bytes that loop0 read came from vda"), "{}", mark.text);
     }
 }

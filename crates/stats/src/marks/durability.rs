@@ -123,7 +123,7 @@ mod tests {
         };
         assert_eq!(judge("ext4", &["rw", "barrier=1"]), None);
         assert!(judge("ext4", &["rw", "nobarrier"]).is_some());
-        assert!(judge("overlay", &["rw", "volatile"]).expect("a mark").text.contains("mounted volatile"));
+        assert!(judge("overlay", &["rw", "volatile"]).expect("a mark").text.contains("mounted with volatile"));
         assert!(judge("overlay", &["rw", "fsync=volatile"]).is_some());
         assert_eq!(judge("other", &["volatile"]), None);
     }

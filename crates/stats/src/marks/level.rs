@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_step_says_from_where_to_where() {
         let mark = step(&Step { at: 7, before: 60.0, after: 20.0 }, |value| format!("{value} MiB/s"), 3);
-        assert_eq!(mark.text, "it fell from 60 MiB/s to 20 MiB/s in round 3 and stayed there (windows of 500 ms)");
+        assert_eq!(mark.text, "the rate fell from 60 MiB/s to 20 MiB/s in round 3 and stayed there (windows of 500 ms)");
         assert!(mark.value.is_some_and(|value| (value - 2.0 / 3.0).abs() < 1e-9));
     }
 
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(throttle_by_group(&[limit("bytes read", 1000, 899.0), limit("reads", 0, 5.0)]), None);
         let both = [limit("bytes read", 1000, 950.0), limit("reads", 100, 99.0)];
         let mark = throttle_by_group(&both).expect("a mark");
-        assert_eq!(mark.text, "a control group allows 100 reads a second of loop3, and 99 % of that were used");
+        assert_eq!(mark.text, "a control group limits loop3 to 100 reads per second; 99 % of that were used");
     }
 
     #[test]

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_host_and_the_memory_are_named() {
-        assert!(nested("ext4 on vda").text.ends_with("in ext4 on vda"));
+        assert!(nested("ext4 on vda").text.ends_with("on ext4 on vda"));
         assert!(memory("tmpfs").text.contains("(tmpfs)"));
     }
 }
