@@ -136,7 +136,7 @@ fn direct_reads_that_come_from_memory_are_marked_cache() {
     let run = |target: &str| random_reads(folder.path(), target);
     let all = run("image:ext4,size=128MiB,mount=data=journal");
     let text = mark(cell(&all, "randread", "randread"), "cache").expect("the mark");
-    assert!(text.starts_with("0 % of what was read came from the device"), "{text}");
+    assert!(text.starts_with("0 % of the bytes read came from the device"), "{text}");
     assert_eq!(marked(&all, "cache"), set(&["randread randread"]));
     assert_eq!(marked(&run("image:ext4,size=128MiB"), "cache"), set(&[]));
 }
