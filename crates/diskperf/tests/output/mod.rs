@@ -89,7 +89,7 @@ impl Decoy {
     pub fn says(&self, way: usize) -> &'static str {
         match way {
             0 | 1 => "is a device, and this would overwrite it",
-            _ => "shows, and this would overwrite it",
+            _ => "is the backing file of ",
         }
     }
 

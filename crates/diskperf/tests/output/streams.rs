@@ -229,6 +229,6 @@ fn a_run_that_was_told_to_stop_says_what_its_results_wait_for() {
     let ended = shell(folder.path(), &script);
     let said = fs::read_to_string(folder.path().join("said")).expect("what it said");
     assert_eq!(ended.status, Some(4), "{said}");
-    assert!(said.contains("stopped before a program read all of fifo"), "{said}");
+    assert!(said.contains("stopped before the reader of fifo"), "{said}");
     assert!(said.contains("hint: start the reader first, as in cat fifo"), "{said}");
 }

@@ -92,7 +92,10 @@ mod tests {
     #[test]
     fn a_step_says_from_where_to_where() {
         let mark = step(&Step { at: 7, before: 60.0, after: 20.0 }, |value| format!("{value} MiB/s"), 3);
-        assert_eq!(mark.text, "the rate fell from 60 MiB/s to 20 MiB/s in round 3 and stayed there (windows of 500 ms)");
+        assert_eq!(
+            mark.text,
+            "the rate fell from 60 MiB/s to 20 MiB/s in round 3 and stayed there (windows of 500 ms)"
+        );
         assert!(mark.value.is_some_and(|value| (value - 2.0 / 3.0).abs() < 1e-9));
     }
 
