@@ -1,32 +1,31 @@
-//! The clocks: three moments at which a time can end.
+//! The clocks: the three end points of a measurement.
 
 use super::Entry;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "returned",
-        also: &["calls alone"],
-        brief: "stops when the last call came back",
-        says: "The time until the last call returned. What was written may still be in memory.",
-        when: "Claimed by classic1983 and tlpi, as their sources did, and by phases that only read. Other presets show \
-               it beside as `calls alone`.",
-        advice: "Good for what a program feels; no figure of the device for what it writes.",
+        also: &["calls alone", "before sync", "no sync"],
+        brief: "the time until the last call returned, without a sync",
+        says: "The time until the last call returned. Written data may still be in the page cache.",
+        when: "Reads, and all results of classic1983 and tlpi, as in their sources. For writes, other presets show this rate \
+               in the column `before sync`.",
+        advice: "Use it for the time that a program waits. For writes, it says nothing about the device.",
     },
     Entry {
         word: "data-durable",
-        also: &["data durable"],
-        brief: "stops when the data are on the device",
-        says: "The time until fdatasync of every file came back: the data would survive a crash, their names perhaps not.",
-        when: "Measured in every phase that writes and can be synced so; data_durable_s in JSON.",
-        advice: "What a database waits for at each commit.",
+        also: &["data durable", "fdatasync"],
+        brief: "the time until fdatasync returned",
+        says: "The time until fdatasync of every file returned. The data then survive a crash; a new file's name may not.",
+        when: "Phases that write and can be synced in this way; data_durable_s in JSON.",
+        advice: "Use it for databases, which wait for this at each commit.",
     },
     Entry {
         word: "durable",
         also: &["until durable"],
-        brief: "stops when data and names are on the device",
-        says: "The time until files, their directories and the file system are synced: all would survive a crash.",
-        when: "Claimed by quick, lfs and smoke for phases that change anything. Marked dirty or noflush where it is \
-               not true.",
-        advice: "The figure to compare storage by, where anything is written.",
+        brief: "the time until data and metadata are on the device",
+        says: "The time until the files, their directories and the file system are synced. Everything then survives a crash.",
+        when: "Writes of quick, lfs and smoke. The warnings dirty and noflush say that it is not true.",
+        advice: "Compare storage for writes by this rate.",
     },
 ];

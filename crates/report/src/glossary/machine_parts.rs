@@ -1,4 +1,4 @@
-//! The parts of a simulated machine, and where their numbers come from.
+//! The parts of a simulated machine, and the sources of their numbers.
 
 use super::Entry;
 
@@ -6,89 +6,88 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "cpu",
         also: &["processor"],
-        brief: "the processor: how much faster or slower than a VAX-11/780 it runs code",
-        says: "It runs one program, or the kernel, at a time. Times of code and of copying are told for a VAX-11/780 and \
-               multiplied by what the processor says; it also says how much memory there is.",
-        when: "cpu.code, cpu.copy and cpu.memory; a file under machines/cpu.",
-        advice: "--set cpu=vax-11-750 tries another; user and system in explain are its time.",
+        brief: "the processor: its speed relative to a VAX-11/780, and the memory",
+        says: "It runs one program, or the kernel, at a time. Times of code and of copies are those of a VAX-11/780, multiplied \
+               by factors of the processor. It also sets the size of the memory.",
+        when: "cpu.code, cpu.copy and cpu.memory; a file in machines/cpu.",
+        advice: "--set cpu=vax-11-750 uses another one. Its time is user and system in explain.",
     },
     Entry {
         word: "kernel",
         also: &["4.2bsd"],
-        brief: "what a call, a block and a copied byte cost, and how large the cache is",
-        says: "The operating system as costs: a call, finding a block to read or write, allocating one, copying and \
-               clearing, interrupts of the clock, switching programs; and the part of memory that is the buffer cache.",
-        when: "kernel.call, kernel.copy_per_kib, kernel.cache and the like; a file under machines/kernel.",
-        advice: "What limits a fast disk on these machines: try --sweep kernel.call=0.1ms,0.4ms,1ms.",
+        brief: "the costs of the operating system, and the size of its cache",
+        says: "Costs of a call, of finding and allocating a block, of copying and clearing, of clock interrupts and of context \
+               switches; and the part of memory that is the buffer cache.",
+        when: "kernel.call, kernel.copy_per_kib, kernel.cache and others; a file in machines/kernel.",
+        advice: "It limits a fast disk on these machines: try --sweep kernel.call=0.1ms,0.4ms,1ms.",
     },
     Entry {
         word: "bus",
         also: &["sbi", "cmi", "unibus"],
-        brief: "how fast bytes reach memory, and what that costs the processor",
-        says: "Two rates, to memory and from it, and by how much the processor slows down while bytes pass; another \
-               device's traffic may take a part.",
-        when: "bus.to_memory, bus.from_memory, bus.slow_down; a file under machines/bus.",
-        advice: "Where it is slower than the drive, bytes back up in the controller: sweep controller.buffer_sectors.",
+        brief: "the bus: its rates to and from memory, and its load on the processor",
+        says: "Two rates, to memory and from memory, and how much the processor slows down during a transfer. Traffic of other \
+               devices may take a part.",
+        when: "bus.to_memory, bus.from_memory, bus.slow_down; a file in machines/bus.",
+        advice: "If it is slower than the drive, bytes wait in the controller: sweep controller.buffer_sectors.",
     },
     Entry {
         word: "controller",
         also: &["massbus", "uda"],
-        brief: "finds sectors, holds those that cannot be delivered yet, interrupts",
-        says: "Two kinds: a massbus controller is told of each step by the driver and looks for a sector a few ahead; a \
-               uda takes whole requests, several at a time, and orders them itself.",
-        when: "controller.search_lead, controller.buffer_sectors, controller.command and the like; a file under \
-               machines/controller.",
-        advice: "Too small a lead or buffer costs whole turns of the platter: --timeline FILE.svg shows one.",
+        brief: "the controller: finds sectors, buffers them, interrupts",
+        says: "Two kinds. A massbus controller gets each step from the driver, and starts its search a few sectors ahead. A uda \
+               takes whole requests, several at a time, and orders them itself.",
+        when: "controller.search_lead, controller.buffer_sectors, controller.command and others; a file in machines/controller.",
+        advice: "If the lead or the buffer is too small, the drive loses revolutions: --timeline FILE.svg shows one.",
     },
     Entry {
         word: "drive",
         also: &["disk", "arm", "platter"],
-        brief: "turns, reaches cylinders and moves bytes",
-        says: "Sectors, heads, cylinders and turns a minute; three times of a seek, to the next cylinder, on average and \
-               over all. Where the platter stands at a moment is computed exactly.",
-        when: "drive.rpm, drive.sectors_per_track, drive.seek_average and the like; a file under machines/drive.",
-        advice: "--set drive=ra81 tries another; device service and device queue in explain are its time.",
+        brief: "the drive: rotation, seeks and transfer",
+        says: "Sectors, heads, cylinders, revolutions per minute, and three seek times: to the next cylinder, average, full. The \
+               rotational position is computed exactly.",
+        when: "drive.rpm, drive.sectors_per_track, drive.seek_average and others; a file in machines/drive.",
+        advice: "--set drive=ra81 uses another one. Its time is device service and device queue in explain.",
     },
     Entry {
         word: "file_system",
         also: &["file system", "8k-1k", "4k-1k"],
-        brief: "in which blocks files lie, and how far apart",
-        says: "Bytes of a block and of a fragment, the time that is left between two blocks of a file (rotational_delay), \
-               and when a file goes on in another group of cylinders.",
-        when: "file_system.block, file_system.rotational_delay and the like; a file under machines/file-system.",
-        advice: "file_system=4k-1k chooses one of the machine's; a delay that is too short costs a turn for each block.",
+        brief: "the file system: block size and placement of files",
+        says: "Bytes of a block and of a fragment, and the gap between two blocks of a file (rotational_delay). After some \
+               length, a file continues in another cylinder group.",
+        when: "file_system.block, file_system.rotational_delay and others; a file in machines/file-system.",
+        advice: "file_system=4k-1k chooses one of the machine's. If the gap is too short, each block costs a revolution.",
     },
     Entry {
         word: "flat",
         also: &["sim:flat"],
-        brief: "the machine with one processor, one drive and no cache",
-        says: "Simple enough to check every figure by hand: 500 us for a call, 400 ns for a byte copied, 10 ms to reach \
-               another place on the disk, 1 us for a byte there; nothing of it at the same time.",
+        brief: "the simplest machine: one processor, one drive, no cache",
+        says: "Simple enough to check each figure by hand: 500 us for a call, 400 ns to copy a byte, 10 ms to reach another place \
+               on the disk, 1 us for a byte there. Nothing overlaps.",
         when: "sim:flat.",
-        advice: "Its numbers are invented: no figure of it is one of a real computer.",
+        advice: "Its numbers are invented: no figure is that of a real computer.",
     },
     Entry {
         word: "published",
         also: &[],
-        brief: "somebody printed this number",
-        says: "The number stands in a paper, a manual or source code, which is named beside it.",
+        brief: "a number from a publication",
+        says: "The number is printed in a paper, a manual or source code, which is named next to it.",
         when: "--parts, and source in a machine's file.",
-        advice: "Trust it as far as its source.",
+        advice: "It is as reliable as its source.",
     },
     Entry {
         word: "inferred",
         also: &["guess"],
-        brief: "this number follows from something, or is a guess",
-        says: "Nobody printed it; why it is what it is stands beside it.",
+        brief: "a number that follows from others, or a guess",
+        says: "No source has the number. The reason for it is next to it.",
         when: "--parts, and source in a machine's file.",
-        advice: "--sweep it to see whether anything depends on it.",
+        advice: "--sweep it to see whether a result depends on it.",
     },
     Entry {
         word: "fitted",
         also: &[],
-        brief: "this number was chosen to come near measurements",
-        says: "The simulated figures were compared with measured ones, and this number moved until they agreed best.",
+        brief: "a number that was fitted to measurements",
+        says: "The number was varied until the simulated figures were closest to measured ones.",
         when: "--parts, and source in a machine's file.",
-        advice: "What it was fitted to proves nothing about it: judge it by the other figures.",
+        advice: "The measurements it was fitted to are no test of it; other figures are.",
     },
 ];

@@ -1,4 +1,4 @@
-//! The marks: what each `*` says, from which threshold on, and what to do.
+//! The warnings (in JSON marks): the meaning of each, its threshold, and how to react.
 
 use super::Entry;
 
@@ -6,201 +6,187 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "cache",
         also: &[],
-        brief: "a cold or direct read was served from memory",
-        says: "The cell says that its data came from the device, cold or past the page cache, and part of them came \
-               from memory: the rate is partly that of memory.",
-        when: "Less than 95 % of the bytes read were fetched from the device, beyond 128 KiB that looking up files may read \
-               elsewhere. Where blocks are drawn more than once, only what was read for the first time, and not written \
-               before, is to come from there: the places are drawn again to count it.",
-        advice: "Measure again while nobody else reads the files; name a larger --size, or --drop-caches as root.",
+        brief: "part of a cold or direct read came from the page cache",
+        says: "The result is labelled cold or O_DIRECT, but part of the data came from memory. The rate is partly that of memory.",
+        when: "The device delivered less than 95 % of the bytes read, apart from 128 KiB for metadata. If blocks are read \
+               more than once, only first reads count.",
+        advice: "Measure again while no other program reads the files. Use a larger --size, or --drop-caches as root.",
     },
     Entry {
         word: "lower",
-        also: &["lower cache"],
+        also: &["lower cache", "cache below the OS"],
         brief: "a cache below the page cache had the data",
-        says: "The device under the file system read, and the one that it stands on did not: a cache between the two \
-               answered, as that of the file under a loop device.",
-        when: "The lower device read less than 95 % of what the upper one read. Caches that cannot be seen (a drive's, \
-               a host's) are no mark: the head of the table says lower cache: n.m.",
-        advice: "Use direct I/O on the loop device, as image: does where it can; or a file larger than that cache.",
+        says: "The device below the file system read data, but the device below that did not. A cache between the two \
+               answered, such as that of the file under a loop device.",
+        when: "The lower device read less than 95 % of the bytes of the upper one. Caches of the drive or of a host are not \
+               visible; the lines above the table say so.",
+        advice: "Use direct I/O on the loop device, as image: does if it can; or a file larger than that cache.",
     },
     Entry {
         word: "dirty",
         also: &[],
-        brief: "the clock stopped with data in memory only",
-        says: "The cell says durable, and data were still only in memory when its clock stopped: a crash then would \
-               have lost them.",
-        when: "More than 1 % of the pages of the files were not yet written; where no disk can be seen below, when the \
-               machine had more to write than at first by over half of what was written.",
-        advice: "Look for a file system or a layer below it that answers fsync without doing it (FUSE, network, \
-                 nobarrier); take the rate as that of memory.",
+        brief: "data were still in memory when the time ended",
+        says: "The result is labelled durable, but data were only in memory when the clock stopped. A crash would have lost \
+               them.",
+        when: "More than 1 % of the pages of the files were dirty. If no disk is visible below: the dirty memory of the machine \
+               grew by more than half of the bytes written.",
+        advice: "Look for a layer that answers fsync without doing it (FUSE, network). Treat the rate as that of memory.",
     },
     Entry {
         word: "noflush",
         also: &["no flush"],
-        brief: "the device was not asked to empty its write cache",
-        says: "The cell says durable, the device has a write cache, and nobody asked it to write that out: a power \
-               cut then may lose what fsync had promised.",
-        when: "Fewer flushes than one for two calls that wait for durability, and than one at all; or a mount without \
-               flushes: nobarrier, barrier=0, an overlay with volatile.",
-        advice: "Look for the mount options nobarrier or barrier=0, and for write through in queue/write_cache. With a \
-                 battery or capacitors the figure is right all the same; then say so beside it.",
+        brief: "the write cache of the device was not flushed",
+        says: "The result is labelled durable and the device has a volatile write cache, but the kernel did not flush it. A power \
+               cut may lose data that fsync had promised.",
+        when: "The device got fewer flushes than half the number of sync calls, or none; or the file system is mounted without \
+               barriers: nobarrier, barrier=0, an overlay with volatile.",
+        advice: "Check the mount options, and queue/write_cache for write through. With power-loss protection in the device, the \
+                 rate is right anyway.",
     },
     Entry {
         word: "hole",
         also: &["holes"],
-        brief: "what was read had never been written",
-        says: "Part of the file is a hole or only reserved: reading it gives zeros and no device is asked.",
+        brief: "the file has holes: bytes that were never written",
+        says: "Part of the file is a hole or only preallocated. Reading it returns zeros and does not touch the device.",
         when: "More than 5 % of the bytes of the files read.",
-        advice: "Give a file that was written in full; cp --sparse=never makes one of it.",
+        advice: "Use a file that was written in full; cp --sparse=never makes one.",
     },
     Entry {
         word: "compress",
         also: &["compressed"],
-        brief: "the device moved far fewer bytes than the program",
-        says: "The bytes were made smaller on their way, so the rate is not that of the device.",
-        when: "The device wrote less than 90 % of what was written; or files that lie compressed for more than 5 % were \
-               read, and the device read less than 95 % of that.",
-        advice: "Mount without compression, or keep it and say so: programs with compressible data get this too.",
+        brief: "the device moved far fewer bytes than the test",
+        says: "Something compressed the data, so the rate is not that of the device.",
+        when: "The device wrote less than 90 % of the bytes written. For reads: more than 5 % of the files is compressed, and \
+               the device read less than 95 % of the bytes.",
+        advice: "Mount without compression; or keep it, and say so with the result.",
     },
     Entry {
         word: "amplify",
         also: &["amplification"],
-        brief: "the device wrote far more bytes than the program",
-        says: "For each byte of the program the device wrote much more: journalled data, copies, a RAID, or other \
-               programs at work.",
-        when: "More than 1.5 times the bytes of a write of 16 MiB or more in calls of 4096 bytes or more.",
-        advice: "Look at the mount options (data=journal), at the layers below, and for others who write: with a quiet \
-                 machine the mark should stay or go for good.",
+        brief: "the device wrote far more bytes than the test",
+        says: "The device wrote much more than the test: a data journal, copies, a RAID, or other programs.",
+        when: "More than 1.5 times the bytes, in a write of 16 MiB or more in calls of 4096 bytes or more.",
+        advice: "Check the mount options (data=journal), the layers below, and other programs. If the warning is gone on a quiet \
+                 machine, another program was the cause.",
     },
     Entry {
         word: "unsteady",
         also: &[],
-        brief: "the rate did not settle",
-        says: "The cell says that its rate is a steady one, and its last five rounds are too far apart, or still go up or \
-               down: the mean of them is no figure of the device.",
-        when: "The rule of the SNIA is broken in the last window of five rounds: the largest and the smallest rate within \
-               20 % of the mean of each other, and the line through them rising or falling by 10 % of it at most.",
-        advice: "Give it more rounds (--rounds, 25 where nothing is said) or longer ones (--time), on a quiet machine; of a \
-                 fresh SSD, --write with its conditioning.",
+        brief: "the rate did not become steady",
+        says: "The last five rounds are too far apart, or still rise or fall. Their mean is not a figure of the device.",
+        when: "The last five rounds break the rule of the SNIA: all rates within 20 % of their mean, and a slope of at most 10 % \
+               of it.",
+        advice: "Use more rounds (--rounds; the default is at most 25) or longer ones (--time), on a quiet machine. For a new \
+                 SSD, use --write, which conditions it.",
     },
     Entry {
         word: "step",
         also: &["change point"],
-        brief: "the rate changed its level in the middle",
-        says: "Up to some moment the device did so much, and from then on so much less or more: a credit was used up, a \
-               cache was full, somebody set a limit. A mean of both is the speed of neither.",
-        when: "In windows of half a second: the level changes by more than 20 % between two of them and stays so for three or \
-               more, and the change is three times as large as what neighbours differ by. Of reads in all rounds; of writes \
-               in those that the figure is made of.",
-        advice: "Look at the rounds and intervals in JSON: which level does your load live on? Run it for longer to have the \
-                 second one alone.",
+        brief: "the rate jumped to another level during the test",
+        says: "The rate changed its level and stayed there: credits were used up, a cache was full, or a limit was set. The mean \
+               is the speed of neither level.",
+        when: "In windows of half a second: the level changes by more than 20 % for three windows or more, by three times the \
+               difference of neighbours. For writes, in the rounds that count; for reads, in all.",
+        advice: "Look at the rounds and intervals in the JSON for both levels. To measure the second level alone, run longer.",
     },
     Entry {
         word: "throttle",
         also: &["throttled"],
-        brief: "something held the device below what it can do",
-        says: "A limit of a control group on the device was used up, or the device was as hot as it may be and slows down: the \
-               figure is that of the limit.",
-        when: "Nine tenths of a limit on bytes or requests a second were used, or a sensor of the device reached its own limit. \
-               Limits that a container hides are not seen.",
-        advice: "Look for blkio.throttle or io.max of the groups in /proc/self/cgroup; cool the device; or keep it, if that \
-                 limit is what your programs live with.",
+        brief: "a limit or heat slowed down the device",
+        says: "An I/O limit of a control group was used up, or the device reached its temperature limit and slowed down.",
+        when: "Nine tenths of a limit on bytes or requests per second were used, or a temperature sensor reached its own limit. \
+               Limits outside a container are not visible.",
+        advice: "Check blkio.throttle or io.max of the groups in /proc/self/cgroup; cool the device. If your programs run under \
+                 that limit, the figure is theirs.",
     },
     Entry {
         word: "short",
         also: &[],
-        brief: "too short a time for the clock",
-        says: "The time measured is not much longer than what the clock shows when nothing is done.",
-        when: "A round took less than 100 times that.",
-        advice: "Give the programs more to do: --size.",
+        brief: "too short to measure",
+        says: "The measured time is not much longer than the clock's own overhead.",
+        when: "A round took less than 100 times that overhead.",
+        advice: "Use a larger --size.",
     },
     Entry {
         word: "few",
         also: &[],
-        brief: "too few rounds, or rounds that do not agree",
-        says: "The preset promises more rounds than were kept, or rounds that agree better.",
-        when: "Fewer rounds than the preset has (quick: 5; classic1983: 2 kept), as after --rounds, --budget or Ctrl-C; \
-               in classic1983 also where the kept rounds differ by more than 10 %.",
-        advice: "Run it again with all its rounds, on a quieter machine where they did not agree.",
+        brief: "too few rounds, or rounds that disagree",
+        says: "The result has fewer rounds than its preset needs, or its rounds disagree.",
+        when: "Fewer rounds than the preset has (quick: 5; classic1983: 2 after the discarded one), after --rounds, --budget or \
+               Ctrl-C. In classic1983, also rounds that differ by more than 10 %.",
+        advice: "Run all rounds of the preset, on a quieter machine if the rounds disagree.",
     },
     Entry {
         word: "noise",
         also: &[],
-        brief: "more was at work besides the program than for other cells",
-        says: "Other programs, other virtual machines or the kernel were at work, and this cell had more of that than \
-               the rest of the run. What all cells had is one line below the table.",
-        when: "Over twice the usual of the run of any of: devices 2 % more than ours, CPU pressure 10 % of the time, 2 \
-               % of the CPU time waited, 1 % stolen, a sleep 5 ms too long, I/O pressure 1 % before, caches dropped, 2 \
-               % of the bytes refetched.",
-        advice: "Stop what else runs, or run more rounds: each has an order of its own, and the interval says what is \
-                 left of it.",
+        brief: "more other load than during the rest of the run",
+        says: "Other programs, other virtual machines (CPU steal) or the kernel were active, more than during the other tests. \
+               The line below the table shows the other load of the whole run.",
+        when: "Twice the run's usual value, and above one of these thresholds. Device traffic of others: 2 %. CPU pressure: 10 % \
+               of the time. CPU time waited: 2 %. CPU steal: 1 %. A sleep: 5 ms too long. I/O pressure before: 1 %. Bytes \
+               read again: 2 %. Or the caches were dropped.",
+        advice: "Stop other programs, or run more rounds. Their order is random, and the interval shows the noise that is left.",
     },
     Entry {
         word: "error",
         also: &["errors"],
-        brief: "an operation failed; there is no rate",
-        says: "A call failed, moved fewer bytes than it was asked to, or a file did not hold what was written. A fast \
-               wrong answer is no answer: the cell is n.m.",
-        when: "Once is enough.",
-        advice: "Read the reason under the table. No space: free some or name a smaller --size. Wrong content: do not \
-                 trust that storage.",
+        brief: "an operation failed, so there is no rate",
+        says: "A call failed, moved fewer bytes than asked, or a file did not hold the data that were written. The result is \
+               n.m.: a fast wrong answer does not count.",
+        when: "One failure is enough.",
+        advice: "Read the reason below the table. No space: free some, or use a smaller --size. Wrong content: do not trust that \
+                 storage.",
     },
     Entry {
         word: "env",
         also: &["environment"],
         brief: "a setting changed between the rounds",
-        says: "The rounds of the cell did not all run under the same settings: scheduler, read-ahead, write cache, \
-               mount options and the like.",
-        when: "Any of those that were noted differs between two rounds, or between two runs that compare holds against each \
-               other.",
-        advice: "Find who changes it (a power daemon, udev, another administrator) and run it again.",
+        says: "The rounds ran under different settings: scheduler, read-ahead, write cache, mount options or others.",
+        when: "A recorded setting differs between two rounds, or between the two runs of compare.",
+        advice: "Find the cause (a power daemon, udev, another administrator) and run it again.",
     },
     Entry {
         word: "nested",
-        also: &[],
-        brief: "the file system lies on an image in another one",
-        says: "Everything went through two file systems, and the lower one has a cache, a journal and other users of \
-               its own. Good for comparing two file systems, no figure of the device.",
-        when: "The target is image: or lies on a loop device.",
-        advice: "Compare nested cells with nested cells only.",
+        also: &["loop image"],
+        brief: "the file system is on a loop image in another file system",
+        says: "All I/O went through two file systems. The lower one has a cache, a journal and other users of its own. The figure \
+               is not that of the device.",
+        when: "The target is image:, or is on a loop device.",
+        advice: "Compare such results only with one another.",
     },
     Entry {
         word: "uneven",
         also: &[],
-        brief: "programs that were to run at once hardly did",
-        says: "The rate of several targets at once is a sum, and while one had ended the others ran alone.",
-        when: "The shortest ran for less than 90 % of the time of the longest.",
-        advice: "Give the same --size to targets that are alike; with targets that are not, read each alone.",
+        brief: "tests that should run at once hardly overlapped",
+        says: "The rate of several targets at once is a sum. Here, one target ended early and the others ran alone.",
+        when: "The shortest test ran for less than 90 % of the time of the longest.",
+        advice: "Use the same --size for similar targets. Read different targets each alone.",
     },
     Entry {
         word: "memory",
         also: &[],
-        brief: "what is said to be on a device lies in memory only",
-        says: "The file system keeps its files in memory (tmpfs, ramfs), or the device is a piece of memory: nothing \
-               there is durable and nothing is cold.",
-        when: "The target lies on such a file system or device and the cell claims durable or cold.",
-        advice: "Name a directory on a disk; /tmp and /dev/shm often are memory.",
+        brief: "the storage is memory, not a disk",
+        says: "The file system keeps its files in memory (tmpfs, ramfs), or the device is a RAM disk. Nothing there is durable or \
+               cold.",
+        when: "The target is on such storage, and the result is labelled durable or cold.",
+        advice: "Use a directory on a disk; /tmp and /dev/shm are often in memory.",
     },
     Entry {
         word: "order",
         also: &[],
-        brief: "what is compared did not take turns",
-        says: "Cells stand beside each other that ran one after the other: whoever runs later finds another cache, \
-               another temperature, other neighbours.",
-        when: "There was one round only, or the cells ran in different rounds, or in two runs that compare holds against \
-               each other.",
-        advice: "Measure them in one run, with two rounds or more; of two targets, diskperf choose.",
+        brief: "the results were not measured in turns",
+        says: "The compared results ran one after another. The later one may have met another cache, temperature or load.",
+        when: "One round only, results from different rounds, or the two runs of compare.",
+        advice: "Measure them in one run with two rounds or more; for two targets, use diskperf choose.",
     },
     Entry {
         word: "untouched",
         also: &[],
-        brief: "a command that never came to the device",
-        says: "The command wrote nothing that had to be made durable and read nothing that was not in memory: its time is that \
-               of the processor, and the same on any target.",
-        when: "A command of your own, where in every round the device under the target moved no byte, or the command, by the \
-               kernel's account of it, neither fetched nor changed one. Names that it makes or removes are not in that account.",
-        advice: "Let it write where it stands; {} in its words is that folder. --cold has what --prepare made read from the \
-                 device.",
+        brief: "the command did not use the device",
+        says: "The command wrote nothing that needed a sync and read only from the page cache. Its time is that of the \
+               processor, and the same on any target.",
+        when: "A command of your own: in every round, the device moved no byte, or the kernel counted no read and no write of \
+               the command. Created and removed names are not counted.",
+        advice: "Make the command write in its folder, whose path is {}. With --cold, files of --prepare are read from the device.",
     },
 ];

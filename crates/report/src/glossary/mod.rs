@@ -1,8 +1,8 @@
-//! Every word that a table, a document or a command line of this program uses, explained: what it says, when it is
-//! used, and what to do. The one source of `diskperf help WORD`, of the manual pages, and of whatever else explains a
-//! figure. Knows no command line: the words are data.
+//! The glossary: the meaning of every word of tables, JSON and command line, its place, and advice. It is the source of
+//! `diskperf help WORD`, of the manual pages, and of short explanations elsewhere. It knows no command line: the words are
+//! data.
 //!
-//! A word can have several meanings (`memory` is a mark, and what limits a rate): then each is an entry.
+//! A word can have several meanings (`memory` is a warning and a bottleneck): then each is an entry.
 
 mod clocks;
 mod exits;
@@ -20,54 +20,54 @@ mod units;
 use crate::grid::Page;
 use crate::wrap::{hanging, wrapped};
 
-/// A word, explained.
+/// An explained word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// As it is printed.
     pub word: &'static str,
     /// Other spellings of it.
     pub also: &'static [&'static str],
-    /// What it is, in a line.
+    /// Its meaning, in a line.
     pub brief: &'static str,
-    /// What it says.
+    /// Its meaning, in sentences.
     pub says: &'static str,
-    /// When it is given, or where it stands.
+    /// Its place, or its threshold.
     pub when: &'static str,
-    /// What to do about it or with it.
+    /// How to react.
     pub advice: &'static str,
 }
 
-/// What kind of word it is.
+/// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
-    /// A reason why a claim of a cell is false.
+    /// A warning: a label of a result is false.
     Mark,
-    /// What a rate or a time is printed in.
+    /// A unit of a rate, a size or a time.
     Unit,
-    /// When the clock of a cell stops.
+    /// The end point of a measurement.
     Clock,
-    /// What a figure claims about its circumstances.
+    /// A condition of a result.
     State,
-    /// What kept a rate from being higher.
+    /// A bottleneck.
     Limit,
-    /// Who had a part of the time.
+    /// A part of the elapsed time.
     Owner,
-    /// A named list of programs.
+    /// A preset.
     Preset,
-    /// Where programs run.
+    /// A kind of target.
     Target,
-    /// What follows a target.
+    /// A key of a target.
     Key,
-    /// A part of a simulated machine.
+    /// A part of a simulated machine, or the source of a number.
     MachinePart,
-    /// How a command ended.
+    /// An exit status.
     Exit,
-    /// A word of the tables.
+    /// Another word of the tables.
     Term,
 }
 
 impl Topic {
-    /// All of them, in the order in which a person asks.
+    /// All topics, in the order of usefulness.
     pub const ALL: [Topic; 12] = [
         Topic::Mark,
         Topic::Unit,
@@ -83,15 +83,15 @@ impl Topic {
         Topic::Exit,
     ];
 
-    /// The word that stands for all its words: `diskperf help marks`.
+    /// The name of the list of its words: `diskperf help warnings`.
     pub const fn plural(self) -> &'static str {
         match self {
-            Topic::Mark => "marks",
+            Topic::Mark => "warnings",
             Topic::Unit => "units",
             Topic::Clock => "clocks",
             Topic::State => "states",
-            Topic::Limit => "limits",
-            Topic::Owner => "owners",
+            Topic::Limit => "bottlenecks",
+            Topic::Owner => "breakdown",
             Topic::Preset => "presets",
             Topic::Target => "targets",
             Topic::Key => "keys",
@@ -101,15 +101,15 @@ impl Topic {
         }
     }
 
-    /// What one of its words is.
+    /// The name of one of its words.
     pub const fn singular(self) -> &'static str {
         match self {
-            Topic::Mark => "mark",
+            Topic::Mark => "warning",
             Topic::Unit => "unit",
-            Topic::Clock => "clock",
+            Topic::Clock => "end point of a time",
             Topic::State => "state",
-            Topic::Limit => "limited by",
-            Topic::Owner => "owner of time",
+            Topic::Limit => "bottleneck",
+            Topic::Owner => "part of the time breakdown",
             Topic::Preset => "preset",
             Topic::Target => "target",
             Topic::Key => "key of a target",
@@ -119,21 +119,21 @@ impl Topic {
         }
     }
 
-    /// What these words are, as a heading.
+    /// The heading of its list.
     pub const fn about(self) -> &'static str {
         match self {
-            Topic::Mark => "marks: a * says that a claim of the cell is false; the reason is one of",
+            Topic::Mark => "warnings: * means that you should not trust a figure as labelled; the reasons",
             Topic::Unit => "units of rates, sizes and times",
-            Topic::Clock => "clocks: when the time of a cell ends",
-            Topic::State => "states: what a figure claims about its circumstances",
-            Topic::Limit => "what kept a rate from being higher",
-            Topic::Owner => "owners of time: where each millisecond went",
-            Topic::Preset => "presets: named lists of programs",
-            Topic::Target => "targets: where programs run",
-            Topic::Key => "keys that follow a target, as in image:ext4,size=1GiB",
+            Topic::Clock => "clocks: the end points of a time",
+            Topic::State => "states: the conditions of a result",
+            Topic::Limit => "bottlenecks: the resource that limits a rate",
+            Topic::Owner => "breakdown: the parts of the elapsed time",
+            Topic::Preset => "presets: named lists of tests",
+            Topic::Target => "targets: the storage to test",
+            Topic::Key => "keys after a target, as in image:ext4,size=1GiB",
             Topic::MachinePart => "parts of a simulated machine",
-            Topic::Exit => "exit statuses: how a command ended, for scripts",
-            Topic::Term => "words of the tables",
+            Topic::Exit => "exit statuses, for scripts",
+            Topic::Term => "other words of the tables",
         }
     }
 
@@ -160,20 +160,34 @@ impl Topic {
         self.entries().iter().find(|entry| entry.word == word)
     }
 
-    /// The topic whose words this word stands for.
+    /// Other names of the list of its words: those of the JSON keys.
+    const fn also(self) -> &'static [&'static str] {
+        match self {
+            Topic::Mark => &["marks"],
+            Topic::Limit => &["limits"],
+            Topic::Owner => &["owners"],
+            Topic::Clock => &["end points"],
+            Topic::State => &["conditions"],
+            Topic::Exit => &["exit status", "exit statuses"],
+            _ => &[],
+        }
+    }
+
+    /// The topic with this list; `preset` names the list of presets too.
     pub fn named(word: &str) -> Option<Topic> {
         let word = plain(word);
-        Topic::ALL.into_iter().find(|topic| word == topic.plural())
+        let is_of = |topic: &Topic| [word.clone(), format!("{word}s")].iter().any(|word| word == topic.plural());
+        Topic::ALL.into_iter().find(|topic| is_of(topic) || topic.also().contains(&&*word))
     }
 }
 
-/// Every meaning of a word, however it is spelled.
+/// Every meaning of a word, in any spelling.
 pub fn find(word: &str) -> Vec<(Topic, &'static Entry)> {
     let wanted = plain(word);
     all().filter(|(_, entry)| spellings(entry).any(|spelling| plain(spelling) == wanted)).collect()
 }
 
-/// The words that somebody may have meant who wrote this one, the nearest first.
+/// The words that are spelled most like this one, the nearest first.
 pub fn near(word: &str) -> Vec<&'static str> {
     let wanted = plain(word);
     let mut near: Vec<(f64, &'static str)> = all()
@@ -202,16 +216,16 @@ fn spellings(entry: &'static Entry) -> impl Iterator<Item = &'static str> {
     std::iter::once(entry.word).chain(entry.also.iter().copied())
 }
 
-/// A word without what people spell differently: capitals, and what stands between parts of it.
+/// A word in its plain spelling: lower case, with spaces between its parts.
 fn plain(word: &str) -> String {
     word.trim().trim_start_matches('*').trim_end_matches(':').to_lowercase().replace(['_', '-'], " ")
 }
 
-/// One meaning of a word, as it is read on a terminal.
+/// One meaning of a word, for a terminal.
 pub fn text(topic: Topic, entry: &Entry, page: Page) -> String {
     let also = if entry.also.is_empty() { String::new() } else { format!(" (also {})", entry.also.join(", ")) };
-    let mut text = format!("{}{also}: {}\n", entry.word, topic.singular());
-    for (label, words) in [("says", entry.says), ("when", entry.when), ("do", entry.advice)] {
+    let mut text = wrapped(&format!("{}{also}: {}\n", entry.word, topic.singular()), page);
+    for (label, words) in [("means", entry.says), ("when", entry.when), ("do", entry.advice)] {
         text += &hanging(page, &format!("  {label}"), INDENT, words);
     }
     text
@@ -224,5 +238,5 @@ pub fn list(topic: Topic, page: Page) -> String {
     wrapped(&format!("{}\n", topic.about()), page) + &topic.entries().iter().map(line).collect::<String>()
 }
 
-/// Where the words begin that stand behind a label.
+/// The column at which the text after a label begins.
 const INDENT: usize = 8;
