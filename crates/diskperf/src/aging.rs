@@ -1,5 +1,5 @@
-//! A file system of our own that is filled and used before it is measured: what is asked for, how much room that leaves,
-//! and doing it. What is measured on fresh file systems may rank otherwise on used ones.
+//! Aging: a file system of our own is filled and changed before the first round. Used file systems may rank differently from
+//! new ones.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,85 +16,84 @@ use crate::error::Error;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
 
-/// How full a file system is made that is only said to be used: as in the studies of aging, where more is rarely found.
+/// The default level of --age without --fill, in percent: studies of aging rarely find more.
 const USUAL: u32 = 70;
 
-/// How full one can be made, in percent: below, there is nothing to speak of; above, file systems behave as they never do
-/// else. Chosen.
+/// The levels allowed, in percent. Chosen: less has no effect, and fuller file systems behave in ways of their own.
 const FILLS: std::ops::RangeInclusive<u32> = 5..=90;
 
-/// The most that a file system is changed: a day of it on a slow disk. Guess.
+/// The most changes: a day on a slow disk. Guess.
 const MOST_CHURNS: u32 = 1_000_000;
 
-/// The largest file is this part of the file system, within bounds: so it is always some thousand files. Chosen.
+/// The largest file is this part of the file system, within bounds, so that there are always some thousand files. Chosen.
 const PART: u64 = 1024;
 const LARGEST: (u64, u64) = (256 << 10, 64 << 20);
 
-/// What says how file systems of our own are used before they are measured.
+/// The options of aging.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct WearArguments {
-    /// Fill image: and new: so far before the first round, as in 70%, with files of mixed sizes that nothing can compress.
-    /// The programs run beside them. Once: where a preset makes file systems anew before each program, they are mounted
-    /// anew instead.
+    /// Fill the file systems of image: and new: to this level before the first round, as in 70%, with incompressible files of
+    /// mixed sizes [default: not filled]. The files stay during the tests. Presets that would re-create the file system
+    /// before each test remount it instead.
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = parse_fill)]
     fill: Option<u32>,
-    /// Change the files on image: and new: so often before the first round, at the level of --fill or 70%: each time one is
-    /// removed, one emptied and written again half as long, one appended to, and others made until it is as full as
-    /// before. The --seed says which. The time that this takes does not count.
+    /// Age the file systems of image: and new: by N changes before the first round, filled to --fill or 70% [default: 0]. Each
+    /// change removes a file, rewrites one at half its size, appends to one, and adds files up to the same level. --seed
+    /// chooses the files. The time of aging does not count against --budget.
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CHURNS)))]
     age: Option<u32>,
 }
 
 impl WearArguments {
-    /// What is asked for, where anything is.
+    /// The aging that is asked for, if any.
     pub fn wear(self, seed: u64) -> Option<Wear> {
         Wear::of(self.fill, self.age, seed)
     }
 }
 
-/// How a file system is used before it is measured.
+/// How a file system is aged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wear {
-    /// How full it is made, in percent.
+    /// The level it is filled to, in percent.
     pub fill: u32,
-    /// How often files are changed then.
+    /// The number of changes.
     pub churns: u32,
-    /// What both are drawn from.
+    /// The seed of both.
     pub seed: u64,
 }
 
-/// Takes a share of a file system: `70%`.
+/// Reads the value of --fill, as in `70%`.
 pub fn parse_fill(text: &str) -> Result<u32, String> {
     let percent = text.strip_suffix('%').unwrap_or(text).trim_end().parse().ok();
-    let wrong = || format!("a file system is filled to {}% at least and to {}% at most", FILLS.start(), FILLS.end());
+    let wrong = || format!("the level must be from {}% to {}%", FILLS.start(), FILLS.end());
     percent.filter(|percent| FILLS.contains(percent)).ok_or_else(wrong)
 }
 
 impl Wear {
-    /// What is asked for, where anything is.
+    /// The aging that is asked for, if any.
     pub fn of(fill: Option<u32>, churns: Option<u32>, seed: u64) -> Option<Wear> {
         fill.or(churns)?;
         Some(Wear { fill: fill.unwrap_or(USUAL), churns: churns.unwrap_or(0), seed })
     }
 
-    /// What of a file system of so many bytes is left.
+    /// The bytes of a file system that are left for the tests.
     pub fn left(self, bytes: Bytes) -> Bytes {
         Bytes((u128::from(bytes.0) * u128::from(100 - self.fill) / 100) as u64)
     }
 
-    /// How large a file system must be, at least, of which so much is left.
+    /// The least size of a file system that leaves this many bytes for the tests.
     pub fn with_room(self, left: u64) -> u64 {
         u64::try_from(u128::from(left) * 100 / u128::from(100 - self.fill)).unwrap_or(u64::MAX)
     }
 
-    /// Refuses where so much is not left; of `bytes` bytes some may have been taken already.
+    /// Refuses if fewer than `needed` bytes are left of a file system of `bytes` bytes.
     pub fn check(self, (bytes, left): (Bytes, Bytes), needed: Bytes) -> Result<(), Error> {
         if left >= needed {
             return Ok(());
         }
         let most = 100u64.saturating_sub((u128::from(needed.0) * 100).div_ceil(u128::from(bytes.0.max(1))) as u64);
-        // What the file system takes for itself.
+        // A reserve for the file system's own metadata.
         let most = most.saturating_sub(5) as u32;
         Err(Error::TooFull {
             fill: self.fill,
@@ -105,18 +104,21 @@ impl Wear {
         })
     }
 
-    /// Has the targets used so; refuses where one is nobody's to fill, or would have to be filled again and again.
+    /// Ages all targets; refuses if one is not a file system of our own, or would have to be filled again and again.
     pub fn ask_of(self, targets: &mut [Target]) -> Result<(), Error> {
         for (index, target) in targets.iter().enumerate() {
             let why = match &target.site {
                 Site::Image { .. } | Site::Volume(_) => None,
-                Site::Directory { .. } => Some("it is somebody's, and a person's disk is never filled"),
-                Site::File { .. } | Site::Device(_) => Some("no file system is made for it"),
-                Site::Simulated(_) => Some("simulated file systems are as they were made"),
+                Site::Directory { .. } => Some("diskperf never fills a directory of yours, only image: and new:"),
+                Site::File { .. } | Site::Device(_) => {
+                    Some("diskperf does not create a file system for it, as for image: and new:")
+                }
+                Site::Simulated(_) => Some("simulated file systems do not age"),
             };
             let is_shared = targets[..index].iter().any(|other| other.overwrites_the_same(target));
-            let why = why
-                .or(is_shared.then_some("its device has another file system in turn, and would be filled each time"));
+            let why = why.or(is_shared.then_some(
+                "it takes turns with another target on its device, and would be filled again in every round",
+            ));
             if let Some(why) = why {
                 return Err(Error::NotAged { target: target.name.clone(), why });
             }
@@ -130,7 +132,7 @@ impl Wear {
         Ok(())
     }
 
-    /// Fills the file system that is mounted there, and changes it; so much must be left for the programs. The files stay.
+    /// Fills and changes the mounted file system. `needed` bytes must be left for the tests. The files stay.
     pub fn apply(self, target: &Target, path: &Path, needed: Bytes, stop: &Stop) -> Result<Aged, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let place = Place::under(path).map_err(unreadable)?;

@@ -102,10 +102,10 @@ fn nobodys_disk_is_filled_and_what_leaves_no_room_is_refused() {
         assert_eq!((ended.status, names_in(folder.path())), (Some(2), Vec::new()), "{words}: {}", ended.err);
         ended.err
     };
-    assert!(refused("run smoke --fill 70% .").contains("a person's disk is never filled"));
+    assert!(refused("run smoke --fill 70% .").contains("only image: and new:"));
     assert!(refused("choose --age 10 . sim:flat").contains("--fill and --age are for image:FSTYPE"));
-    assert!(refused("run smoke --age 10 sim:flat").contains("as they were made"));
-    assert!(refused("run smoke --fill 95% image:ext4").contains("to 90% at most"));
+    assert!(refused("run smoke --age 10 sim:flat").contains("do not age"));
+    assert!(refused("run smoke --fill 95% image:ext4").contains("from 5% to 90%"));
     assert!(refused("run smoke --age 0 image:ext4").contains("--age"));
     let small = refused("run smoke --size 32MiB --fill 70% --dry-run image:ext4,size=96MiB");
     assert!(small.contains("70 % of 96 MiB leaves "), "{small}");

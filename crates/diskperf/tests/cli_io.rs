@@ -97,21 +97,21 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     let folder = scratch();
     fs::write(folder.path().join("data"), vec![7; 100_000]).expect("a file");
     for (words, status, said) in [
-        ("randread --iodepth 0", 2, "0 is not in 1..=32768"),
-        ("randread --iodepth 40000", 2, "40000 is not in 1..=32768"),
+        ("randread --iodepth 0", 2, "--iodepth 0: it must be from 1 to 32768"),
+        ("randread --iodepth 40000", 2, "from 1 to 32768"),
         ("randread --iodepth -1", 2, "-1"),
-        ("randread --iodepth 32768 --bs 64KiB", 2, "are more than the 1 GiB of a ring"),
-        ("randread --iodepth 4 --engine posix", 2, "come one after the other"),
-        ("commit --iodepth 4", 2, "each commit waits"),
+        ("randread --iodepth 32768 --bs 64KiB", 2, "more than the 1 GiB"),
+        ("randread --iodepth 4 --engine posix", 2, "--iodepth 4: --engine posix"),
+        ("commit --iodepth 4", 2, "--iodepth 4: commit"),
         ("randread --bs 0", 2, "--bs"),
         ("randread --bs 2GiB", 2, "at most 1 GiB"),
         ("randread --size 10000B", 2, "whole number of calls"),
-        ("randread --rate 0", 2, "0 is not in 1..="),
+        ("randread --rate 0", 2, "--rate 0: it must be from 1 to "),
         ("randread --arrivals poisson", 2, "--rate"),
         ("randread --time 0s", 2, "more than zero"),
-        ("write --warm", 2, "--warm: write begins with no file"),
-        ("commit --warm", 2, "--warm: commit begins with no file"),
-        ("randread --warm --direct", 2, "--warm: what goes past the page cache (--direct)"),
+        ("write --warm", 2, "--warm: write starts without a file"),
+        ("commit --warm", 2, "--warm: commit starts without a file"),
+        ("randread --warm --direct", 2, "--warm: --direct"),
         ("sideways", 2, "sideways"),
         ("randread missing", 2, "there is no missing"),
         ("randwrite file:data", 2, "data is only read"),
@@ -128,7 +128,7 @@ fn what_is_refused_is_a_document_too_where_one_is_asked_for() {
     let folder = scratch();
     fs::write(folder.path().join("bad.toml"), "[[load]]\npattern = 'sideways'\n").expect("a job");
     for (words, said) in [
-        ("io randread . --reads 30", "only randrw does both"),
+        ("io randread . --reads 30", "--reads 30: only randrw"),
         ("run nofile.toml", "there is no nofile.toml"),
         ("run bad.toml", "bad.toml:2:11"),
         ("choose .", "at least two targets"),
@@ -189,7 +189,7 @@ fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
             run_answered(IO_URING, errno, &program(), folder.path(), &arguments)
         };
         let without = run("io randread --iodepth 8 --size 1MiB --time 40ms --rounds 1 --json");
-        assert!(without.err.contains(why) && without.err.contains("one operation is under way"), "{}", without.err);
+        assert!(without.err.contains(why) && without.err.contains("one operation in flight"), "{}", without.err);
         let parameters = only(&without)["parameters"].clone();
         assert_eq!((&parameters["engine"], &parameters["iodepth"]), (&"posix".into(), &1.into()));
         let refused = run("io randread --engine uring --size 1MiB");
@@ -489,30 +489,30 @@ fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
 fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
     let folder = scratch();
     for (words, said) in [
-        ("randread --bs 4KiB:60,64KiB:30", "the percentages are 90 together, not 100"),
-        ("randread --bs 4KiB,64KiB", "each of several sizes has a percentage"),
+        ("randread --bs 4KiB:60,64KiB:30", "sum to 90, not to 100"),
+        ("randread --bs 4KiB,64KiB", "each of several sizes needs a percentage"),
         ("randread --bs 4KiB:60,6000B:40", "multiples of the smallest, 4 KiB"),
-        ("randread --bs 4KiB:50,8KiB:50 --order permutation", "--order permutation touches blocks of one size"),
-        ("commit --bs 4KiB:50,8KiB:50", "the records of commit are all of one size"),
-        ("read --order permutation", "read goes through its file from the beginning"),
-        ("randread --order zipf:0", "more than 0 and at most 5"),
-        ("randread --order zipf:5.001", "more than 0 and at most 5"),
+        ("randread --bs 4KiB:50,8KiB:50 --order permutation", "--order permutation needs one"),
+        ("commit --bs 4KiB:50,8KiB:50", "commit needs one"),
+        ("read --order permutation", "--order permutation: read is sequential"),
+        ("randread --order zipf:0", "above 0 and at most 5"),
+        ("randread --order zipf:5.001", "above 0 and at most 5"),
         ("randread --order shuffled", "replacement, permutation, or zipf:THETA"),
-        ("randread --stride 1MiB", "randread does not go from block to block in order"),
+        ("randread --stride 1MiB", "randread is not sequential"),
         ("read --bs 64KiB --stride 4KiB", "blocks of 64 KiB (--bs) would overlap"),
-        ("read --bs 64KiB --stride 100KiB", "no multiple of the 64 KiB of a block (--bs)"),
+        ("read --bs 64KiB --stride 100KiB", "not a multiple of the block size (--bs), 64 KiB"),
         ("read --size 1MiB --stride 2MiB", "nothing would lie a stride apart"),
-        ("randread --think 2s", "a round (--time) is over after 2s"),
-        ("randread --think 1h --time 200ms", "a round (--time) is over after 200ms"),
-        ("randread --rate 1 --time 100h", "a schedule (--rate) is for "),
-        ("randread --think 1ms --rate 100", "--rate 100 says when they begin"),
+        ("randread --think 2s", "--time 2s"),
+        ("randread --think 1h --time 200ms", "not shorter than a round (--time 200ms)"),
+        ("randread --rate 1 --time 100h", "with --rate, a round takes at most "),
+        ("randread --think 1ms --rate 100", "--think 1ms: --rate 100"),
         ("randread --think 1ms --iodepth 2", "not --iodepth 2"),
-        ("randread --fsync 2", "randread writes nothing"),
-        ("randwrite --fsync 0", "after at least one write"),
-        ("commit --sync dsync", "each record of commit is durable"),
-        ("read --sync sync", "read writes nothing"),
-        ("randread --jobs 0", "0 is not in 1..=512"),
-        ("randread --jobs 513", "513 is not in 1..=512"),
+        ("randread --fsync 2", "randread does not write"),
+        ("randwrite --fsync 0", "--fsync 0"),
+        ("commit --sync dsync", "fdatasync after each record"),
+        ("read --sync sync", "read does not write"),
+        ("randread --jobs 0", "from 1 to 512"),
+        ("randread --jobs 513", "from 1 to 512"),
         ("randrw --reads 101", "it is a percentage"),
         ("randread --rounds 0", "nothing would be measured"),
         ("randread --bs 1MiB --size 4KiB", "whole number of calls"),

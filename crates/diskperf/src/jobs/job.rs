@@ -414,11 +414,15 @@ mod tests {
             (&load("name = 'a b'"), "x:3:1: name: a name has letters", "as in name"),
             (
                 &load("engine = 'posix'\niodepth = 4"),
-                "x:4:1: iodepth: 4: plain calls (engine posix) come one after the other; engine is set in line 3",
+                "x:4:1: iodepth: 4: engine posix has one operation in flight; engine is set in line 3",
                 "leave out engine",
             ),
-            (&load("direct = true\n# why\nwarm = true"), "x:5:1: warm: what goes past", "leave out warm or direct"),
-            (&load("reads = 30"), "x:3:1: reads: 30: only randrw does both", ""),
+            (
+                &load("direct = true\n# why\nwarm = true"),
+                "x:5:1: warm: direct bypasses the page cache",
+                "leave out warm or direct",
+            ),
+            (&load("reads = 30"), "x:3:1: reads: 30: only randrw", ""),
             (
                 &(load("") + &load("")),
                 "x:5:1: the load in line 2 already has the name randread",

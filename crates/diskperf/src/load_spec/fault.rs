@@ -1,17 +1,17 @@
-//! What of a load makes no sense, in words that fit the command line and a job file.
+//! An error in a workload, in words that fit the command line and a job file.
 
 use std::fmt;
 
-/// What of a load makes no sense: which key, what it was set to, why not, and what to try.
+/// An error in a workload: the key, its value, the reason and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadFault {
     /// The key, as it is spelled in a job file.
     pub key: &'static str,
-    /// Its value; nothing where it has none but being there.
+    /// Its value; empty for a flag.
     pub given: String,
-    /// Other keys stand in it as options.
+    /// The reason. It names other keys as options (--rate).
     pub why: String,
-    /// What to try; as above.
+    /// The hint, with the same form of names.
     pub hint: String,
 }
 

@@ -1,63 +1,63 @@
-//! Words of a load that are chosen out of a few.
+//! The keys of a workload that take one of a few words.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What can be done to a file.
+/// The patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PatternName {
-    /// Read blocks at random places.
+    /// Random reads
     Randread,
-    /// Write over blocks at random places.
+    /// Random overwrites
     Randwrite,
-    /// Both, mixed as --reads says.
+    /// Random reads and overwrites, mixed by --reads
     Randrw,
-    /// Read from the beginning to the end.
+    /// Sequential reads
     Read,
-    /// Write anew from the beginning to the end.
+    /// Sequential writes of a new file
     Write,
-    /// Append records, each durable (fdatasync) before the next.
+    /// Appends, each followed by fdatasync, as a database commits
     Commit,
 }
 
-/// Who issues the operations.
+/// The ways to issue operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// io_uring where more than one is to be under way and it can be had; else plain calls.
+    /// io_uring for depths above 1, if available; otherwise plain calls
     #[default]
     Auto,
-    /// Plain calls, one after the other.
+    /// Plain calls, one at a time
     Posix,
-    /// io_uring, or none.
+    /// io_uring; an error if it is not available
     Uring,
-    /// io_uring, or none, with a thread of the kernel that looks for what is to be begun: it takes a processor of its own.
+    /// io_uring with a polling kernel thread, which needs a processor of its own
     Sqpoll,
-    /// Nobody: what is read and written is copied from and to memory that the file is mapped into.
+    /// Copies from and to the mapped file
     Mmap,
-    /// Nobody: each counts as done at once.
+    /// No I/O: each operation counts as done at once, to measure the overhead of diskperf
     Null,
 }
 
-/// How far apart starts are.
+/// The distributions of the time between starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalsName {
-    /// Always as far.
+    /// The same time between all starts
     Constant,
-    /// As chance has it.
+    /// Random times, exponentially distributed
     Poisson,
 }
 
-/// What a write waits for.
+/// The flags of synchronous writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncName {
-    /// O_DSYNC: the data and what is needed to read them back.
+    /// O_DSYNC: data, and the metadata needed to read them back
     Dsync,
-    /// O_SYNC: the data and everything about the file.
+    /// O_SYNC: data and all metadata of the file
     Sync,
 }
 

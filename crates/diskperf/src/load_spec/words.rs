@@ -1,5 +1,5 @@
-//! The words of a load: sizes and times with their units, shares of sizes, orders; as they are typed and as they stand in
-//! a job file. What is no such word is refused here, what makes no sense in its load is not.
+//! The values of a workload: sizes and times with their units, mixed block sizes, orders; as typed and as in a job file.
+//! This module checks the form of each value. `load_spec` checks whether it makes sense in its workload.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ pub struct Size(pub Bytes);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub Nanos);
 
-/// Sizes of blocks: one, as in 4KiB, or several with their percentages, as in 4KiB:60,64KiB:40.
+/// Block sizes: one, as in 4KiB, or several with percentages, as in 4KiB:60,64KiB:40.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocks(pub Vec<(Size, Option<u32>)>);
 
@@ -24,7 +24,7 @@ pub struct Blocks(pub Vec<(Size, Option<u32>)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order(pub Drawing);
 
-/// What can be read from one word.
+/// Reads these types from a string.
 macro_rules! words {
     ($($word:ty),*) => {$(
         impl<'de> Deserialize<'de> for $word {
@@ -61,7 +61,7 @@ impl FromStr for Blocks {
             None => Ok((part.parse()?, None)),
             Some((size, percent)) => match percent.trim().parse() {
                 Ok(percent) => Ok((size.parse()?, Some(percent))),
-                Err(_) => Err(format!("{percent:?} is no percentage; write 60 for 60 in a hundred")),
+                Err(_) => Err(format!("{percent:?} is not a percentage; write a whole number, as in 60")),
             },
         };
         text.split(',').map(block).collect::<Result<_, _>>().map(Blocks)
@@ -77,14 +77,14 @@ impl FromStr for Order {
             ("permutation", _) => Ok(Order(Drawing::Permutation)),
             (_, Some(theta)) => match thousandths(theta) {
                 Some(thousandths) => Ok(Order(Drawing::Zipf { thousandths })),
-                None => Err(format!("{theta:?} is no exponent; write three decimals at most, as in zipf:0.99")),
+                None => Err(format!("{theta:?} is not an exponent; write at most three decimals, as in zipf:0.99")),
             },
             _ => Err("not an order; write replacement, permutation, or zipf:THETA as in zipf:0.99".to_owned()),
         }
     }
 }
 
-/// A number with three decimals at most.
+/// A number with at most three decimals, in thousandths.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,7 +94,7 @@ fn thousandths(text: &str) -> Option<u32> {
     whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(format!("{decimals:0<3}").parse().ok()?)
 }
 
-/// The largest unit that divides it, so that nothing is lost.
+/// Prints the number in the largest unit that divides it, so that no digit is lost.
 fn exact(f: &mut fmt::Formatter<'_>, number: u64, units: &[(u64, &str)]) -> fmt::Result {
     let (size, unit) = units.iter().find(|(size, _)| number.is_multiple_of(*size)).expect("the last divides all");
     write!(f, "{}{unit}", number / size)
@@ -166,18 +166,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_says_so() {
+    fn a_wrong_value_is_refused_with_a_reason() {
         for (order, said) in [
             ("random", "not an order"),
-            ("zipf:", "no exponent"),
-            ("zipf:-1", "no exponent"),
+            ("zipf:", "not an exponent"),
+            ("zipf:-1", "not an exponent"),
             ("zipf:0.9999", "three decimals"),
-            ("zipf:1e3", "no exponent"),
+            ("zipf:1e3", "not an exponent"),
         ] {
             assert!(order.parse::<Order>().expect_err(order).contains(said), "{order}");
         }
         for (blocks, said) in
-            [("4KiB:x", "no percentage"), ("4KiB,", "not a size"), ("4kb:60", "ambiguous"), (":60", "not a size")]
+            [("4KiB:x", "not a percentage"), ("4KiB,", "not a size"), ("4kb:60", "ambiguous"), (":60", "not a size")]
         {
             assert!(blocks.parse::<Blocks>().expect_err(blocks).contains(said), "{blocks}");
         }
