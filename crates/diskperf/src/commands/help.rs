@@ -1,4 +1,4 @@
-//! `diskperf help [WORD]...`: the first screen, the help of a command, or a word explained.
+//! `diskperf help [WORD]...`: the first screen, the list of commands, the help of a command, or the meaning of a word.
 
 use report::Page;
 use report::glossary::{self, Topic};
@@ -9,26 +9,36 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::output;
 
-/// The commands by what a person wants to do. One that is on no list stands under the last; one that this build does
-/// not have is left out.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "io", "choose", "verify"]),
-    (
-        "Runs",
-        &["list", "show", "explain", "compare", "history", "report", "export", "import", "resume", "delete", "clean"],
-    ),
-    ("Simulate", &["simulate", "paper"]),
-    (
-        "The programs of 1983, of a lab and of a book",
-        &["read_8192", "write_4096", "write_8192", "rewrite_8192", "bw", "smallfb", "largefb", "copy"],
-    ),
-    ("More", &[]),
+/// A heading, and commands in the order of their list.
+type Group = (&'static str, &'static [&'static str]);
+
+/// The commands of the first screen.
+const FIRST: [Group; 3] = [
+    ("Measure", &["run", "io", "choose", "verify", "simulate"]),
+    ("Results", &["list", "show", "explain", "compare", "history", "report"]),
+    ("More", &["doctor", "help"]),
 ];
 
-/// Where the descriptions begin.
-const INDENT: usize = 16;
+/// All commands but `PROGRAMS`. The last group also gets the commands of no group.
+const GROUPS: [Group; 3] = [
+    ("Measure", &["run", "io", "choose", "verify", "simulate", "paper"]),
+    (
+        "Results",
+        &["list", "show", "explain", "compare", "history", "report", "export", "import", "resume", "delete", "clean"],
+    ),
+    ("More", &["doctor", "help"]),
+];
 
-/// Runs the command: `words` are a command's name, or a word of the tables.
+/// The commands that repeat an older program.
+const PROGRAMS: Group = (
+    "Programs of 1983, of a lab of about 2002, and of a book of 2010",
+    &["read_8192", "write_4096", "write_8192", "rewrite_8192", "bw", "smallfb", "largefb", "copy"],
+);
+
+/// The column at which the descriptions begin.
+const INDENT: usize = 17;
+
+/// Runs the command: `words` are a list, the name of a command, or a word of the tables.
 pub fn run(words: &[String]) -> Result<Exit, Error> {
     let word = words.join(" ");
     let text = if word.trim().is_empty() { first_screen(output::page()) } else { explained(words, &word)? };
@@ -38,6 +48,9 @@ pub fn run(words: &[String]) -> Result<Exit, Error> {
 
 fn explained(words: &[String], word: &str) -> Result<String, Error> {
     let page = output::page();
+    if let Some(list) = commands(word, page) {
+        return Ok(list);
+    }
     let mut texts: Vec<String> = command(words).into_iter().collect();
     texts.extend(Topic::named(word).map(|topic| glossary::list(topic, page)));
     texts.extend(glossary::find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry, page)));
@@ -47,7 +60,40 @@ fn explained(words: &[String], word: &str) -> Result<String, Error> {
     Ok(texts.join("\n"))
 }
 
-/// What the command that these words lead to says of itself when it is asked with --help.
+/// The list of commands or of programs, if the word asks for it.
+fn commands(word: &str, page: Page) -> Option<String> {
+    let command = cli::command();
+    let listed: Vec<&str> = GROUPS.iter().chain([&PROGRAMS]).flat_map(|(_, names)| names.iter().copied()).collect();
+    let others: Vec<&str> =
+        command.get_subcommands().map(clap::Command::get_name).filter(|name| !listed.contains(name)).collect();
+    let text = match word.trim().to_lowercase().as_str() {
+        "commands" => {
+            let groups = GROUPS.iter().map(|(heading, names)| group(heading, names, &command, page));
+            let more = lines(&others, &command, page);
+            groups.collect::<Vec<String>>().join("\n") + &more + "\n" + &group(PROGRAMS.0, PROGRAMS.1, &command, page)
+        }
+        "programs" => group(PROGRAMS.0, PROGRAMS.1, &command, page),
+        _ => return None,
+    };
+    Some(text)
+}
+
+/// A heading and a line per command.
+fn group(heading: &str, names: &[&str], command: &clap::Command, page: Page) -> String {
+    format!("{heading}\n{}", lines(names, command, page))
+}
+
+/// A line per command.
+fn lines(names: &[&str], command: &clap::Command, page: Page) -> String {
+    let known = names.iter().filter_map(|name| command.find_subcommand(name));
+    let line = |known: &clap::Command| {
+        let about = known.get_about().map(ToString::to_string).unwrap_or_default();
+        hanging(page, &format!("  {}", known.get_name()), INDENT, &about)
+    };
+    known.map(line).collect()
+}
+
+/// The --help of the command that these words name.
 fn command(words: &[String]) -> Option<String> {
     let command = cli::command();
     let mut found = &command;
@@ -58,7 +104,7 @@ fn command(words: &[String]) -> Option<String> {
     command.clone().try_get_matches_from(asked).err().map(|help| help.to_string())
 }
 
-/// Commands and words that may have been meant.
+/// Commands and words with a similar spelling.
 fn near(word: &str) -> Vec<String> {
     let commands = near_commands(word).into_iter();
     let mut near: Vec<String> = commands.chain(glossary::near(word).into_iter().map(str::to_owned)).collect();
@@ -66,50 +112,42 @@ fn near(word: &str) -> Vec<String> {
     near
 }
 
-/// Commands that may have been meant, as clap itself chooses among them.
+/// Commands with a similar spelling, by the rule of clap.
 pub fn near_commands(word: &str) -> Vec<String> {
     let command = cli::command();
     let commands = command.get_subcommands().map(clap::Command::get_name);
     commands.filter(|name| strsim::jaro(name, word) > 0.7).map(str::to_owned).collect()
 }
 
-/// What `diskperf --help` and `diskperf help` print.
+/// The output of `diskperf --help` and `diskperf help`.
 pub fn first_screen(page: Page) -> String {
     let command = cli::command();
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = wrapped(&format!("{about}\n"), page) + "\nUsage: diskperf [TARGET]... | COMMAND\n\n";
-    text += &hanging(page, "  diskperf", INDENT, "measures the directory you stand in: diskperf run quick .");
-    text += &hanging(page, "  diskperf PATH", INDENT, "measures that directory: diskperf run quick PATH");
-    let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-    for (group, names) in GROUPS {
-        let others = command.get_subcommands().filter(|known| names.is_empty() && !listed.contains(&known.get_name()));
-        let named = names.iter().filter_map(|name| command.find_subcommand(name));
-        let lines: String = named
-            .chain(others)
-            .map(|known| {
-                let about = known.get_about().map(ToString::to_string).unwrap_or_default();
-                hanging(page, &format!("  {}", known.get_name()), INDENT, &about)
-            })
-            .collect();
-        if !lines.is_empty() {
-            text += &format!("\n{group}\n{lines}");
-        }
+    text += &hanging(page, "  diskperf", INDENT, "measure the current directory: diskperf run quick .");
+    text += &hanging(page, "  diskperf PATH", INDENT, "measure that directory: diskperf run quick PATH");
+    for (heading, names) in FIRST {
+        text += &format!("\n{}", group(heading, names, &command, page));
     }
+    text +=
+        &hanging(page, "  help commands", INDENT, "all commands, also: export, import, resume, delete, clean, paper");
+    text +=
+        &hanging(page, "  help programs", INDENT, &format!("{}: {}", PROGRAMS.0.to_lowercase(), PROGRAMS.1.join(", ")));
     text += "\nTargets\n";
     for entry in Topic::Target.entries() {
         text += &hanging(page, &format!("  {}", entry.word), INDENT, entry.brief);
     }
     text += "\nWords\n";
-    text += &hanging(page, "  help WORD", INDENT, "explains any word of a table: help noise, help durable, help dirty");
+    text += &hanging(page, "  help WORD", INDENT, "any word of a table: help noise, help durable, help margin");
     let topics = Topic::ALL.map(Topic::plural).join(", ");
-    text += &hanging(page, "  help TOPIC", INDENT, &format!("lists them: {topics}"));
+    text += &hanging(page, "  help LIST", INDENT, &format!("one of: {topics}"));
     let exits: Vec<String> =
         Topic::Exit.entries().iter().map(|entry| format!("{} {}", entry.word, short(entry.brief))).collect();
     text += "\nExit status\n";
     text += &hanging(page, "", 2, &exits.join(", "));
     // Here both spellings of the option print the same.
     let options = command.help_template("{options}").render_help().to_string().replace(" (see more with '--help')", "");
-    // In fewer letters, so that they fit beside what they are of.
+    // Shorter, so that the values fit into one line.
     let options = options.replace("[possible values: ", "(").replace(']', ")");
     text + &format!("\nOptions\n{}\n", options.trim_end())
 }
@@ -130,7 +168,7 @@ mod tests {
     use crate::published;
     use crate::target::Target;
 
-    /// Everything that the glossary says, in one text.
+    /// The whole text of the glossary.
     fn said() -> String {
         let entries = Topic::ALL.into_iter().flat_map(|topic| topic.entries());
         entries.map(|entry| [entry.brief, entry.says, entry.when, entry.advice].join("\n") + "\n").collect()
@@ -142,12 +180,15 @@ mod tests {
         let said = said();
         for after in said.split("diskperf ").skip(1) {
             let name: String = after.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            assert!(name.is_empty() || command.find_subcommand(&name).is_some(), "diskperf {name}");
+            // Or diskperf does something.
+            let is_verb = ["PATH", "s", "ed", "can", "cannot", "could", "did", "only", "still", "elsewhere"];
+            let is_verb = is_verb.iter().any(|end| name.ends_with(end));
+            assert!(name.is_empty() || is_verb || command.find_subcommand(&name).is_some(), "diskperf {name}");
         }
         for (option, after) in said
             .split("--")
             .skip(1)
-            .map(|text| text.split_at(text.find([' ', ',', '.', ';', ')', '=', '\n']).unwrap_or(text.len())))
+            .map(|text| text.split_at(text.find([' ', ',', '.', ':', ';', ')', '=', '\n']).unwrap_or(text.len())))
         {
             let outside = ["sparse", "cpus"];
             let mut arguments = command.get_subcommands().flat_map(clap::Command::get_arguments);
