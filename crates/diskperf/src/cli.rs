@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and the help that teaches it.
+//! The command line: commands, options, and the help that teaches them.
 
 mod alone;
 pub mod command;
@@ -46,17 +46,15 @@ use crate::presets;
 use crate::runs::KeepArguments;
 
 use alone::Misread;
-use examples::{
-    CHOOSE_EXAMPLES, COMPARE_EXAMPLES, HISTORY_EXAMPLES, IO_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SIMULATE_EXAMPLES,
-};
+use examples::*;
 use run::RunArguments;
 use simulate::SimulateArguments;
 use values::DocumentKind;
 
-/// How fast is this for what programs do, can I believe the number, and why?
+/// Benchmark and compare storage setups: how fast, how sure, and why
 ///
-/// Without a command, measures each TARGET, or the directory you stand in: diskperf PATH is diskperf run quick PATH, and
-/// takes the same options. The name of a command is never a path: write ./run for the directory run.
+/// Without a command, diskperf measures each TARGET, or the current directory: `diskperf PATH` means `diskperf run quick
+/// PATH` and takes the same options. The name of a command is never a path: write ./run for the directory run.
 #[derive(Debug, Parser)]
 #[command(
     name = "diskperf",
@@ -78,239 +76,317 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a preset on one target or several, and print its table.
+    /// Run a preset, a job file or your own command on one or more targets, and print a table.
     ///
-    /// With a command of your own behind two dashes no preset is named: diskperf run TARGET... -- COMMAND
+    /// Every round runs each test once on each target, in random order. The table shows the mean of the rounds with its
+    /// 95 % confidence interval, the bottleneck of each test, and warnings about figures that you should not trust.
+    ///
+    /// To measure a command of your own, write it after two dashes, without a preset: diskperf run TARGET... -- COMMAND
+    ///
+    /// Writes: test files in a private folder of each target, which it removes; the result, in the results database.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
-    /// Measure one load of your own: a pattern, a block size, a depth, a rate.
+    /// Measure one workload of your own: pattern, block size, queue depth, rate.
     ///
-    /// Each round makes a file in a private folder, runs the load on it for a time, and removes it. What is written is
-    /// measured until it is durable.
+    /// Every round creates a file in a private folder, runs the workload on it for --time, and removes it. For writes,
+    /// the time includes the final sync.
+    ///
+    /// Writes: the file, in a private folder of each target; the result, in the results database.
     #[command(after_help = IO_EXAMPLES)]
     Io(IoArguments),
-    /// Decide between targets: which is faster, by how much, and how sure that is.
+    /// Compare targets: which is faster, by how much, how sure, and why.
     ///
-    /// In every round each target runs each program once, in shuffled order. Rounds go on, six at least, until every
-    /// comparison is sure enough, or until the budget is spent. Of each program it is said which target is faster, with
-    /// the interval of the ratio, or that they are the same within the margin, or that it is not decided and how many
-    /// rounds would decide it. The intervals are Student's over the rounds, so wide (Holm) that of 100 runs no more than 5
-    /// call anything faster that is not.
+    /// Every round runs each test once on each target, in random order. Rounds continue, at least six, until every
+    /// interval is narrow enough or the budget is spent. For each test, diskperf prints the faster target and the ratio
+    /// with its 95 % interval; or that the targets are the same within --margin; or that the test is undecided.
     ///
-    /// Every two targets are compared; with --stages each with the one before it, and the last with the first.
+    /// The intervals are Student t intervals of the rounds' ratios, corrected for the number of comparisons (Holm): at most
+    /// 5 runs in 100 report any false difference.
+    ///
+    /// diskperf compares every two targets; with --stages, each stage with the one before it, and the last with the first.
+    ///
+    /// Writes: test files in a private folder of each target, which it removes; the result, in the results database.
     #[command(after_help = CHOOSE_EXAMPLES)]
     Choose(ChooseArguments),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
-    #[command(name = "read_8192")]
-    Read8192 { file: OsString },
-    /// Write 8 MiB to FILE, emptied or made, in calls of 4096 bytes, as in 1983.
-    #[command(name = "write_4096")]
-    Write4096 { file: OsString },
-    /// Write 8 MiB to FILE, emptied or made, in calls of 8192 bytes, as in 1983.
-    #[command(name = "write_8192")]
-    Write8192 { file: OsString },
-    /// Write 8 MiB over what FILE holds in calls of 8192 bytes, as in 1983.
-    #[command(name = "rewrite_8192")]
-    Rewrite8192 { file: OsString },
-    /// Copy the file OLD to NEW through a buffer of your choice, and say what it cost; the program of table
-    /// 13-1 of Kerrisk, The Linux Programming Interface, 2010.
     ///
-    /// Opens OLD, makes or empties NEW, and reads and writes one buffer at a time, as listing 4-1 of the
-    /// book. Prints nothing on standard output; the bytes, the time, the CPU time and the rate (MB/s, a
-    /// million bytes each second) stand on standard error. `diskperf run tlpi` does it with all buffers.
-    #[command(after_help = "Example: what one-byte calls cost, against 64 KiB\n  \
-        diskperf copy old new --buffer 1\n  diskperf copy old new --buffer 64KiB")]
+    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each.
+    ///
+    /// Writes: nothing.
+    #[command(name = "read_8192", after_help = READ_8192_EXAMPLE)]
+    Read8192 {
+        /// File to read, of at least 8 MiB
+        file: OsString,
+    },
+    /// Write 8 MiB to a new or emptied FILE in calls of 4096 bytes, as in 1983.
+    ///
+    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It does
+    /// not sync, and prints nothing.
+    ///
+    /// Writes: FILE, whose old content is lost.
+    #[command(name = "write_4096", after_help = WRITE_4096_EXAMPLE)]
+    Write4096 {
+        /// File to create, or to empty and write
+        file: OsString,
+    },
+    /// Write 8 MiB to a new or emptied FILE in calls of 8192 bytes, as in 1983.
+    ///
+    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It does
+    /// not sync, and prints nothing.
+    ///
+    /// Writes: FILE, whose old content is lost.
+    #[command(name = "write_8192", after_help = WRITE_8192_EXAMPLE)]
+    Write8192 {
+        /// File to create, or to empty and write
+        file: OsString,
+    },
+    /// Overwrite the first 8 MiB of FILE in calls of 8192 bytes, as in 1983.
+    ///
+    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It does
+    /// not sync, and prints nothing.
+    ///
+    /// Writes: the first 8 MiB of FILE, whose old content is lost.
+    #[command(name = "rewrite_8192", after_help = REWRITE_8192_EXAMPLE)]
+    Rewrite8192 {
+        /// File to overwrite, of at least 8 MiB
+        file: OsString,
+    },
+    /// Copy OLD to NEW through a buffer of any size, and print the cost.
+    ///
+    /// This is the program of table 13-1 of Kerrisk, The Linux Programming Interface, 2010 (listing 4-1). It opens OLD,
+    /// creates or empties NEW, and reads and writes one buffer at a time. It prints bytes, time, CPU time and rate (MB/s, a
+    /// million bytes per second) on standard error. `diskperf run tlpi` measures all buffer sizes of the table.
+    ///
+    /// Writes: NEW, whose old content is lost.
+    #[command(after_help = COPY_EXAMPLES)]
     Copy(CopyArguments),
     /// Time raw reads of DEVICE, a block device or a file: their rate (-b) or their latency (-l).
     ///
-    /// The programs of a course lab of about 2002, whose lines are printed word for word. DEVICE is only ever
-    /// opened for reading, past the page cache (O_DIRECT) where it takes that.
+    /// This is a program of a course lab of about 2002; it prints the lab's lines word for word. It opens DEVICE for reading
+    /// only, and bypasses the page cache (O_DIRECT) if DEVICE allows it.
     ///
-    /// -b reads N MB from the beginning, in calls of 1 MiB. A MB is 2^20 bytes; the lab does not say. -l reads N
-    /// single blocks anywhere on the device, one after the other: a block is the device's logical block (512
-    /// bytes mostly), for a file what O_DIRECT on it asks for. Blocks that were never written, or that a cache
-    /// below this system holds, come back faster than any disk reads.
+    /// -b reads N MB from the beginning, in calls of 1 MiB. A MB is 2^20 bytes; the lab does not say. -l reads N random
+    /// blocks, one after the other. A block is a logical block of the device, mostly 512 bytes; for a file, the smallest
+    /// size that O_DIRECT allows. Blocks that were never written, or that a cache below this system holds, return faster
+    /// than a disk can read.
     ///
-    /// Without N, the lab's whole series is run: 64 128 256 512 768 MB, or 128 to 8192 reads, doubling. The
-    /// median and the spread of the series follow on standard error; its best, which the lab quoted, misleads.
+    /// Without N, it runs the lab's whole series: 64 128 256 512 768 MB, or 128 to 8192 reads, doubling. It then prints the
+    /// median and the spread of the series on standard error. The lab quoted the best of the series, which misleads.
+    ///
+    /// Writes: nothing.
     Bw(BwArguments),
     /// Create N files of SIZE bytes here, read them, delete them: files per second.
     ///
-    /// The small-file benchmark of a course lab of about 2002, whose lines are printed word for word; it descends
-    /// from figure 8 of Rosenblum & Ousterhout 1991, with its 10000 files of one kilobyte. It runs once, in a
-    /// private folder inside the current directory, which is removed again.
+    /// This is the small-file benchmark of a course lab of about 2002; it prints the lab's lines word for word. It descends
+    /// from figure 8 of Rosenblum & Ousterhout 1991, with 10000 files of one kilobyte. It runs once.
     ///
-    /// The figure of `creat` and `delete` is the durable one: it ends when every directory touched and the file
-    /// system are synced. The rate until the last call returned follows on standard error, with what the device
-    /// had written by then, and with what the device did not read of what was read.
+    /// The rates of `creat` and `delete` are durable: the time includes the sync of every directory and of the file system.
+    /// Standard error adds the rate until the last call returned, how much the device had written by then, and how much of
+    /// the data did not come from the device.
+    ///
+    /// Writes: the files, in a private folder of the current directory, which it removes.
     Smallfb(SmallfbArguments),
-    /// Write and read a file of MB megabytes here, in order and at random: KB per second.
+    /// Write and read a file of MB megabytes here, sequentially and randomly: KB per second.
     ///
-    /// The large-file benchmark of a course lab of about 2002, whose lines are printed word for word; it descends
-    /// from figure 9 of Rosenblum & Ousterhout 1991. Five phases, each in calls of 4096 bytes: write in order,
-    /// read in order, write at random, read at random, read in order again. It runs once, in a private folder
-    /// inside the current directory, which is removed again.
+    /// This is the large-file benchmark of a course lab of about 2002; it prints the lab's lines word for word. It descends
+    /// from figure 9 of Rosenblum & Ousterhout 1991. Five phases, each in calls of 4096 bytes: sequential write, sequential
+    /// read, random write, random read, sequential read again. It runs once.
     ///
-    /// The MB of the argument is 2^20 bytes, the KB of KB/sec 1000: so the lab's own figures say. The figure of a
-    /// writing phase is the durable one: it ends when file, name and file system are synced. The rate until the
-    /// last call returned follows on standard error, with what the device had written by then, and with what the
-    /// device did not read of what was read.
+    /// The MB of the argument is 2^20 bytes, the KB of KB/sec is 1000 bytes, as in the lab. The rates of writes are durable:
+    /// the time includes the sync of the file, of its directory and of the file system. Standard error adds the rate until
+    /// the last call returned, how much the device had written by then, and how much of the data did not come from the
+    /// device.
+    ///
+    /// Writes: the file, in a private folder of the current directory, which it removes.
     Largefb(LargefbArguments),
-    /// Say where each millisecond of a run went, and what limited it.
+    /// Show where the time of each test went, and its bottleneck.
     ///
-    /// Reads the document of a run and says of each of its cells, measured or simulated, how the elapsed time
-    /// of all its rounds divides among those who had it. The parts sum to the whole; what nothing that was
-    /// seen explains is printed as the rest.
+    /// Reads a stored run or a result file. For each result, measured or simulated, it divides the elapsed time of all rounds
+    /// into parts: user CPU, system CPU, device, flush and so on. The parts add up to the elapsed time; the last part is the
+    /// time that no counter explains. CPU times are exact. Waiting times come from counters of the device and of the
+    /// machine.
     ///
-    /// user, system: computing in the program, and in the kernel in its calls. quota: a limit that somebody
-    /// set, on the CPU or on the device, was used up. ready: it could run, and no processor was free. flush:
-    /// waiting until the device had made data durable. dirty throttling: held back, as too much waited to be
-    /// written. device service, device queue: the device did its work, or other work first. kernel workers:
-    /// waiting, at most so long, for kernel threads. The CPU time of programs is exact; waiting is told by
-    /// counters of the device and of the machine, each of which gives no more than what those before it left.
+    /// `diskperf help breakdown` explains each part, `diskperf help bottlenecks` each bottleneck.
     ///
-    /// Below stands what limited the cell: cpu, device (it can do no more), latency (one request after the
-    /// other), flush, dirty throttle, quota (a limit that somebody set), memory; n.m. where it cannot be told.
-    #[command(after_help = "Examples:\n  \
-        diskperf run quick --json -o run.json; diskperf explain run.json\n  \
-        diskperf explain run.json smallfb.read commit    only these\n  \
-        diskperf run smoke sim:flat --json | diskperf explain - --format csv")]
+    /// Writes: FILE, if you give --output; otherwise nothing.
+    #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
     /// List the stored runs, the latest last.
-    List(ListArguments),
-    /// Print a stored run, or one whose document lies in a file, as it was printed when it was measured.
-    #[command(
-        after_help = "Examples:\n  diskperf show last\n  diskperf show k3 --json     the run whose id begins so\n  \
-        diskperf show run.json"
-    )]
-    Show(ShowArguments),
-    /// Make a page of stored runs: one file with the verdict, charts, tables and footnotes, for a browser or paper.
     ///
-    /// The page asks no network for anything, and is complete without scripts. Its last part is the document of the run, to be
-    /// saved or taken out as JSON; of a large one the rounds are left out there, so that the page stays below 300 KB.
+    /// Prints the id of each run, when it began, its preset and targets, and whether it finished. Other commands take the id,
+    /// the beginning of an id, or `last`.
+    ///
+    /// Writes: FILE, if you give --output; otherwise nothing.
+    #[command(after_help = LIST_EXAMPLES)]
+    List(ListArguments),
+    /// Print the table of a stored run or of a result file again.
+    ///
+    /// Prints the same table as when the run was measured, in any format.
+    ///
+    /// Writes: FILE, if you give --output; otherwise nothing.
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(ShowArguments),
+    /// Make an HTML page of stored runs: the verdict, charts, tables and warnings in one file.
+    ///
+    /// The page needs no network and no scripts. Its last part is the run's JSON, which you can save from the browser. For a
+    /// large run, that part leaves out the rounds, to keep the page below 300 KB.
+    ///
+    /// Writes: the page to FILE (--output) or to standard output; charts to FOLDER (--svg).
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArguments),
-    /// Compare two runs that were measured one after the other: what is faster, and what has changed around them.
+    /// Compare two runs: what is faster or slower, and what changed around them.
     ///
-    /// Cells are the same where preset, program, phase and settings are; where each run has one target, that is the same
-    /// whatever it is called, else targets of one name are. Rates are compared whatever unit they are printed in. Of each
-    /// it is said whether it is faster, slower, the same within the margin, or not decided, and how many rounds of each run
-    /// would decide it; five of each are needed. The intervals are Welch's over the rounds' logarithms, so wide (Holm) that
-    /// of 100 comparisons no more than 5 call anything faster or slower that is not. What has changed on the machine between
-    /// the runs is in every ratio: where both can be measured at once, choose does without.
+    /// Two results are matched if preset, test, phase and settings agree. If each run has one target, the targets are matched
+    /// whatever their names; otherwise by name. Each result is faster, slower, the same within --margin, or undecided, for
+    /// which five rounds of each run are needed. The intervals are Welch t intervals of the log rates, corrected for the
+    /// number of comparisons (Holm): at most 5 comparisons in 100 report any false difference.
     ///
-    /// --fail-if slower:5% ends with exit status 5 where a cell is surely slower (its interval leaves out 1) and by as much
-    /// in the middle of the interval, where one was measured then and is not now, and where one cannot be guarded: too few
-    /// rounds, an interrupted run, a mark that calls its rate false, another amount. What is not decided is named, and does
-    /// not fail.
+    /// Whatever changed on the machine between the two runs affects every ratio. If you can measure both setups now, use
+    /// `choose`, which measures them in turns.
+    ///
+    /// --fail-if slower:5% ends with exit status 5 if a result is slower: the interval excludes 1, and its middle is at least
+    /// 5 % lower. It also fails if a result is missing from the new run, and if a result cannot be checked: too few rounds,
+    /// an interrupted run, a warning that its rate is false, a different amount of work. Undecided results are listed and
+    /// do not fail.
+    ///
+    /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
-    /// Print how fast a program was on a target in every stored run, and what changed between two.
+    /// Show how the rate of a test changed over all stored runs.
     ///
-    /// A line for each run, the oldest first; each is compared with the one before it, as compare does, but by itself: of 100
-    /// steps that change nothing, 5 may look like a change.
+    /// Prints one line per run, the oldest first, with what else changed since the run before. Each run is compared with the
+    /// one before it, as `compare` does, but by itself: of 100 steps that change nothing, 5 may look like a change.
+    ///
+    /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArguments),
-    /// Go on with a run that was interrupted or killed, where it ended.
+    /// Finish a run that was interrupted or killed.
     ///
-    /// What is finished is kept, programs that failed are run again. It is done with the same diskperf on the same
-    /// machine, or not at all. A run whose budget was spent is finished.
+    /// Keeps finished results and repeats failed ones. Only the same diskperf on the same machine can resume a run. A run
+    /// that spent its budget is finished.
+    ///
+    /// Writes: as the run itself did.
+    #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
     /// Delete stored runs from the results database.
     ///
     /// If a RUN is unknown or still running, diskperf deletes nothing. Deleted data are overwritten, and the database
     /// shrinks.
+    ///
+    /// Writes: the results database.
     Delete(DeleteArguments),
-    /// Find and remove what runs that are no more have left behind: those that were killed, and what --keep kept.
+    /// Remove leftovers of runs that were killed or used --keep.
     ///
-    /// Private folders in directories; kept images; file systems on devices, so that these can be used again without
-    /// --destroy-data, until the next boot; queues that are still tuned. diskperf recognises them by tags that it wrote.
-    /// Folders, images and half-made file systems without a tag are listed too, and removed only after a yes on a
-    /// terminal (--yes is not enough). What a running diskperf has made stays.
+    /// Leftovers are private folders in directories, kept images, file systems on devices, and block-queue settings that were
+    /// not restored. diskperf recognises them by tags that it wrote. It never touches those of a running diskperf. Until
+    /// the next boot, you can use a cleaned device again without --destroy-data.
+    ///
+    /// Folders, images and half-made file systems without a tag are listed too. diskperf removes them only after you say yes
+    /// on a terminal; --yes is not enough.
+    ///
+    /// Writes: removes leftovers, after it asked; nothing with --dry-run.
     Clean(CleanArguments),
-    /// Print stored runs for other programs (json, csv) and other people (markdown).
-    #[command(after_help = "Examples:\n  diskperf export last --format csv -o cells.csv\n  \
-        diskperf export k3 m7 --format markdown --anonymous")]
+    /// Export stored runs as JSON, CSV or Markdown, or their workloads as a fio job.
+    ///
+    /// The JSON is complete: `show`, `explain`, `compare` and `report` on another machine read it from a file.
+    ///
+    /// Writes: FILE of --output, or standard output.
+    #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),
-    /// Make a job file of a job of fio, and say what of it was not taken.
+    /// Convert a fio job to a job file, and list the options that were left out.
     ///
-    /// Each section becomes a `[[load]]`, which says everything that it takes: what fio does of itself (blocks of 4 KiB, each
-    /// touched once before any is again) is other than what is done here. What has no meaning here is said, a line each; a
-    /// section of nothing else is left out. Files that are included, and variables, are refused.
-    #[command(after_help = "Example: what a job of fio is here, and back\n  \
-        diskperf import db.fio -o db.toml; diskperf run db.toml /data\n  \
-        diskperf export --to fio db.toml -o again.fio")]
+    /// Each section becomes a `[[load]]` with every setting written out, because the defaults of fio differ: 4 KiB blocks,
+    /// each touched once before any is touched again. diskperf prints one line for each fio option that it cannot convert. It
+    /// leaves out a section in which nothing can be converted. It refuses included files and variables.
+    ///
+    /// Writes: FILE of --output, or standard output.
+    #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArguments),
-    /// Run a preset on a simulated machine, such as a VAX of 1983; without a machine, list those there are.
+    /// Run a preset on a simulated machine, such as a VAX of 1983; without MACHINE, list the machines.
     ///
-    /// The same programs go through the same code into the same table as on a real one. A machine is made of parts,
-    /// and every number of a part can be looked at (--parts), set (--set) and swept (--sweep). What is finished is stored
-    /// with the other runs, for list, show, export and explain; what was interrupted is not, and is soon computed again.
+    /// The same tests run through the same code into the same table as on a real machine. A machine consists of parts. You
+    /// can print every number of a part (--parts), set it (--set) and vary it (--sweep).
+    ///
+    /// Writes: the result, in the results database, if the simulation finished; FILE of --timeline and --output.
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(SimulateArguments),
-    /// Print the tables of Kridle & McKusick 1983 with the simulated figures under the printed ones, answer the
-    /// questions the authors asked, and judge what they claim.
+    /// Reproduce the tables of Kridle & McKusick 1983 by simulation, next to the printed figures.
     ///
-    /// The tables are T1 to T5 and D1, D2. Under each printed row stands what the simulated machine gives, how far
-    /// that lies off, and what limits it; what was not measured is predicted, and what was suspect is given as healthy
-    /// hardware would. Each of the questions Q1 to Q8 is an experiment in which one thing is varied. vaxmix ranks the
-    /// controllers by files, as the paper did, and by accesses drawn from a mix, as DEC did.
-    #[command(after_help = "Examples:\n  diskperf paper              all tables, and how far off they are\n  \
-        diskperf paper T2 Q8        a table and a question\n  diskperf paper claims       what section 5 and 6 assert\n  \
-        diskperf paper vaxmix       does the ranking of the controllers depend on the approach?")]
+    /// The tables are T1 to T5, D1 and D2. Below each printed row is the simulated one, with its error and its bottleneck.
+    /// Cells that the paper leaves empty are predicted; for doubtful ones the simulation assumes healthy hardware.
+    ///
+    /// Each of the questions Q1 to Q8 is an experiment that varies one thing. `claims` checks the claims of sections 5 and 6.
+    /// `vaxmix` ranks the controllers by file rates, as the paper did, and by a mix of accesses, as DEC did.
+    ///
+    /// Writes: FILE, if you give --output; otherwise nothing.
+    #[command(after_help = PAPER_EXAMPLES)]
     Paper(PaperArguments),
-    /// Cut the power, and say which data that were acknowledged as durable are lost: missing, torn or stale.
+    /// Cut the power, and list the acknowledged records that are lost: missing, torn or stale.
     ///
-    /// Four writers at once make records durable, each as programs do: new files (fsync of the file and of its
-    /// directory), records at the end of a file (fdatasync), records over older ones (fdatasync), files renamed over older
-    /// ones (fsync, rename, fsync of the directory). At a moment of chance the power goes, the file system is mounted
-    /// again, and every record whose calls had returned well is looked for. With --seed the moments are chosen the same;
-    /// what the writers have done by then differs.
+    /// Four writers at once make records durable, each in the way of real programs: new files (fsync of the file and of its
+    /// directory), records appended to a file (fdatasync), records overwritten in place (fdatasync), and files replaced by
+    /// rename (fsync, rename, fsync of the directory). At a random moment diskperf cuts the power and mounts the file system
+    /// again. Then it looks for every record whose calls had returned successfully. --seed repeats the same moments, though
+    /// the writers may be further or less far by then.
     ///
-    /// image:FSTYPE is a file system on a device with a write cache that is lost with the power: what barriers are for.
-    /// It shows what the file system, its options and the kernel keep of their word. A disk, a controller or a
-    /// hypervisor that does not keep its own is only found out by cutting its power, with --write and --check.
+    /// image:FSTYPE is a file system on a device with a write cache that is lost with the power. This tests the file system,
+    /// its mount options and the kernel. To test a disk, a controller or a hypervisor, cut its real power (--write, --check).
     ///
-    /// Where nothing is lost, the exit status is 0; where something is, 5.
+    /// The exit status is 0 if nothing is lost, and 5 if a record is lost.
+    ///
+    /// Writes: a file system on an image, which it removes; with --write, records in a private folder of a directory, which
+    /// --check removes if none is lost.
     Verify(VerifyArguments),
     /// Print the JSON Schema of what `--format json` prints.
+    ///
+    /// Writes: nothing.
+    #[command(after_help = SCHEMA_EXAMPLES)]
     Schema {
-        /// Of which document.
+        /// Kind of JSON
         #[arg(value_enum, default_value = "run")]
         document: DocumentKind,
     },
-    /// Say what this user, kernel and container can measure, and how to get the rest.
+    /// Check what this user, kernel and container can measure, and how to get the rest.
     ///
-    /// Tries what a measurement would do, on things of its own: a private folder, a file past the page cache, the page
-    /// cache of a file in a known state, a loop device, a mount that nobody else sees, a control group. Nothing of it
-    /// is left. What cannot be had is an answer and no failure: the exit status is 0.
+    /// Tries each ability on things of its own: a private folder, a file opened with O_DIRECT, the page cache of a file, a
+    /// loop device, a private mount, a control group. It removes them all. A missing ability is an answer, not a failure:
+    /// the exit status is 0.
+    ///
+    /// Writes: small test files in PATH, which it removes.
+    #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
-    /// Explain a word of the tables (every mark, unit, clock, state, limit), or a command.
+    /// Explain a word of the tables (a warning, a unit, a state, a bottleneck), or a command.
     ///
-    /// Without a word, print the commands by what a person wants to do. `diskperf help marks` lists the marks, and so
-    /// for units, clocks, states, limits, owners, terms, presets, targets, keys, parts and exit.
-    #[command(after_help = "Examples:\n  diskperf help noise\n  diskperf help limits\n  diskperf help run")]
+    /// Without a word, prints the most important commands. `diskperf help commands` lists all commands, `diskperf help
+    /// programs` those that repeat a paper, a lab or a book. Other lists are warnings, units, clocks, states, bottlenecks,
+    /// breakdown, terms, presets, targets, keys, parts and exit.
+    ///
+    /// Writes: nothing.
+    #[command(after_help = HELP_EXAMPLES)]
     Help {
-        /// A word, a topic, or a command.
+        /// Word, list, or command
         #[arg(value_name = "WORD")]
         words: Vec<String>,
     },
-    /// Print the manual page, or write those of all commands.
+    /// Print the manual page, or write the manual pages of all commands.
+    ///
+    /// Writes: with --out, one page per command and one with all words.
+    #[command(after_help = MAN_EXAMPLES)]
     Man(ManArguments),
-    /// Print what completes the commands in a shell.
-    #[command(after_help = "Examples:\n  \
-        diskperf completions bash > ~/.local/share/bash-completion/completions/diskperf\n  \
-        diskperf completions fish > ~/.config/fish/completions/diskperf.fish")]
+    /// Generate shell completions.
+    ///
+    /// Writes: nothing; save the output as in the examples.
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArguments),
 }
 
-/// All that can be typed.
+/// The grammar of the command line.
 pub fn command() -> clap::Command {
     CommandLine::command()
 }
 
-/// Runs the command that these words are. Ends the program by itself after `--help`, and with exit status 2
-/// where the words make no sense.
+/// Runs the command on this command line. Ends the program after `--help`, and with exit status 2 if the command line
+/// is wrong.
 pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     if let [_, word] = &words[..]
         && (word == "-h" || word == "--help")
@@ -373,13 +449,13 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     CommandLine::try_parse_from(words)
 }
 
-/// Why these words are no command line.
+/// Why a command line is refused.
 #[cfg(test)]
 pub fn refusal(words: &[OsString]) -> Option<String> {
     parse(words).err().filter(clap::Error::use_stderr).map(|error| error.to_string())
 }
 
-/// Runs what is asked for, or says why it makes no sense, as a document where one was asked for.
+/// Runs a command that measures, or prints why its arguments are wrong: as JSON, if the command line asks for JSON.
 fn begin(
     shown: &OutputArguments<RunFormat>,
     asked: Result<RunArguments, Error>,
@@ -391,12 +467,12 @@ fn begin(
     }
 }
 
-/// Says what is wrong with the words, or the help that they asked for, and ends the program.
+/// Prints the error, or the help that was asked for, and ends the program.
 fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     if error.use_stderr() {
         wrong::document(words, error);
     }
-    // It repeats them: then as a terminal may have them.
+    // The message repeats the words, so escape what a terminal would obey.
     let shown = words.iter().map(|word| OsString::from(plain::line(&word.shown()).into_owned())).collect();
     match alone::read(shown) {
         Err(Misread::Words(error)) => error.exit(),
@@ -407,8 +483,8 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     }
 }
 
-/// What these words, of a run that was stored, with the job file or the derived mix that it had, ask for; nothing if this
-/// build takes them for something else. A program of the user's that is gone is an error of its own.
+/// The arguments of a stored run, from its command line and the job file or derived mix that were stored with it. None, if
+/// this build does not read the command line as a run. A missing command of the user is an error of its own.
 pub fn stored(words: &[OsString], job: Option<&str>, mix: Option<&str>) -> Option<Result<RunArguments, Error>> {
     let line = parse(words).ok()?;
     let completed = match line.command {

@@ -22,13 +22,13 @@ pub trait Layout: ValueEnum + Clone + Copy + Debug + Default + Send + Sync + 'st
 /// How results are printed, and where to.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputArguments<L: Layout = Format> {
-    /// Print as.
+    /// Format of the results.
     #[arg(long, value_enum)]
     format: Option<L>,
-    /// The same as --format json.
+    /// Print JSON; the same as --format json.
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Write the results to FILE; - is standard output.
+    /// Write the results to FILE; - means standard output.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub file: Option<PathBuf>,
 }
@@ -74,14 +74,14 @@ impl OutputArguments<RunFormat> {
 /// How a run is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum RunFormat {
-    /// For people; as wide as the terminal, and all of it where there is none.
+    /// Table for a terminal; without one, all columns
     #[default]
     Table,
-    /// For other programs; `diskperf schema` describes it.
+    /// JSON for programs, as in `diskperf schema`
     Json,
-    /// A line per cell; an empty field is n.m.
+    /// CSV, one line per result; an empty field means not measured
     Csv,
-    /// For a pull request: the verdict, a table, the rest folded.
+    /// Comment for a pull request: the verdict, a table, the rest folded
     Markdown,
 }
 
@@ -92,10 +92,10 @@ impl Layout for RunFormat {
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people; as wide as the terminal, and all of it where there is none.
+    /// Table for a terminal; without one, all columns
     #[default]
     Table,
-    /// For other programs; `diskperf schema` describes it.
+    /// JSON for programs, as in `diskperf schema`
     Json,
 }
 
@@ -106,14 +106,14 @@ impl Layout for Format {
 /// How what is found out about runs is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Tabular {
-    /// For people; as wide as the terminal, and all of it where there is none.
+    /// Table for a terminal; without one, all columns
     #[default]
     Table,
-    /// For other programs; `diskperf schema` describes it.
+    /// JSON for programs, as in `diskperf schema`
     Json,
-    /// A line for each row; an empty field is n.m.
+    /// CSV, one line per row; an empty field means not measured
     Csv,
-    /// For a page that others read, as a pull request.
+    /// Markdown, as for a pull request
     Markdown,
 }
 

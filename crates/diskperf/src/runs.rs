@@ -24,10 +24,10 @@ const NONE: &str = "none";
 /// Where runs are stored.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoreArguments {
-    /// The file that runs are stored in.
+    /// Results database.
     ///
-    /// Else DISKPERF_STORE names it (none: nothing is stored), else it is diskperf/store.sqlite in XDG_DATA_HOME or
-    /// ~/.local/share. Under sudo that is the calling user's home.
+    /// [default: DISKPERF_STORE, or diskperf/store.sqlite in XDG_DATA_HOME or ~/.local/share; under sudo, in the home of the
+    /// calling user]. DISKPERF_STORE=none stores nothing.
     #[arg(long = "store", value_name = "PATH")]
     path: Option<PathBuf>,
 }
@@ -37,7 +37,7 @@ pub struct StoreArguments {
 pub struct KeepArguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// Store nothing of this run.
+    /// Do not store this run in the results database.
     #[arg(long, conflicts_with = "path")]
     no_store: bool,
 }

@@ -322,7 +322,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), "touch on .\n"));
     let ended =
         diskperf(folder.path(), &["run", ".", "--dry-run", "--cold", "--", "find", ".", "-exec", "cat", "{}", ";"]);
-    for words in ["--prepare is missing", "{} is the folder here, behind -exec too: write {{}} for {} itself"] {
+    for words in ["--prepare COMMAND", "{} after -exec", "{{}} for {} itself"] {
         assert!(ended.err.contains(words), "{}", ended.err);
     }
     assert_eq!(names_in(folder.path()), ["text"]);

@@ -436,7 +436,7 @@ fn being_told_to_stop_leaves_nothing_behind() {
 fn help_teaches_units_shapes_and_source() {
     for (command, words) in [
         ("bw", ["2^20", "Timing device", "about 2002", "median"].as_slice()),
-        ("smallfb", &["about 2002", "figure 8", "files/sec", "durable", "--flush-file", "nothing", "Examples"]),
+        ("smallfb", &["about 2002", "figure 8", "files/sec", "durable", "--flush-file", "no sync", "Examples"]),
         ("largefb", &["about 2002", "figure 9", "2^20", "1000", "permutation", "Examples"]),
     ] {
         let ended = diskperf(Path::new("/"), &[command, "--help"]);

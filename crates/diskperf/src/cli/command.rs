@@ -1,4 +1,4 @@
-//! `-- COMMAND` and `--prepare`: a command of a person's own in the place of a preset.
+//! `-- COMMAND` and `--prepare`: a command of the user instead of a preset.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,30 +16,33 @@ use super::values::parse_time;
 use crate::error::{CommandFault, Error};
 use crate::shell;
 
-/// What tells of a command.
+/// The options of a command.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CommandArguments {
-    /// Run this before each execution of the COMMAND, in the same folder. It is not measured, and durable before what is
-    /// measured begins; what it leaves running is ended. One word, split as a shell splits words, as in
-    /// 'cp -r /usr/include include'.
+    /// Run this before each execution of the COMMAND, in the same folder, as in 'cp -r /usr/include include'. It is not
+    /// measured. diskperf syncs its files before the measurement, and ends processes that it leaves running. Quote it as one
+    /// word; diskperf splits it like a shell.
     #[arg(long, value_name = "COMMAND", requires = "command")]
     prepare: Option<OsString>,
-    /// End the COMMAND, or what --prepare runs, that takes longer than this; it has failed then.
+    /// End the COMMAND, or that of --prepare, after this time, as in 30s; it counts as failed [default: no limit].
     #[arg(long, value_name = "TIME", requires = "command", allow_hyphen_values = true, value_parser = parse_timeout)]
     timeout: Option<Nanos>,
-    /// Measure this command of your own in the place of a preset.
+    /// Measure this command instead of a preset.
     ///
-    /// It stands in a private folder of the target, empty but for what --prepare made, and {} in any of its words is the
-    /// path of that, {{}} is {} itself. No shell is run; sh -c 'LINE' is a command too. Of each run the time, until it
-    /// returned and until all is durable, the CPU time of all its processes, and what the device did are measured. Durable
-    /// is what syncfs(2) makes so: the whole file system, with what others left unwritten there. A command that fails has
-    /// no figure. What it leaves running is ended; where diskperf itself is killed (kill -9), what runs in the background
-    /// goes on.
+    /// It starts in a private folder of the target, which is empty except for files of --prepare. {} in any of its words is
+    /// the path of that folder; write {{}} for {} itself. diskperf does not start a shell; sh -c 'LINE' is a command too.
+    ///
+    /// diskperf measures the time until the command returned and until all data are durable, the CPU time of all its
+    /// processes, and the work of the device. syncfs(2) makes data durable: it syncs the whole file system, with dirty data
+    /// of other programs.
+    ///
+    /// A command that fails has no figure. diskperf ends processes that the command leaves running. If diskperf itself is
+    /// killed (kill -9), background processes go on.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// A command that there is, and what makes ready for it.
+/// A command that was found, with its preparation.
 #[derive(Clone, Debug)]
 pub struct OwnCommand {
     /// In words.
@@ -49,16 +52,16 @@ pub struct OwnCommand {
 }
 
 impl OwnCommand {
-    /// Says what is missing where only files of its folder are to leave memory, and nothing makes one.
+    /// Warns that --cold has no effect if there is no --prepare: the folder is then empty.
     pub fn say_of_cold(&self, is_cold: bool) {
         if is_cold && self.program.preparation.is_none() {
-            remark!("--cold finds no file in an empty folder: --prepare is missing, which makes those that are read");
+            remark!("--cold has no effect in an empty folder; --prepare COMMAND creates files to read");
         }
     }
 }
 
 impl CommandArguments {
-    /// Finds what was named, where something was. Of each command line that is read, its words stay for good.
+    /// Finds the command, if there is one. The words of each command line that is read are never freed.
     pub fn find(&self) -> Result<Option<OwnCommand>, Error> {
         let Some(first) = self.command.first() else { return Ok(None) };
         let found = |words: &[OsString]| Command::find(words).map_err(CommandFault::from);
@@ -83,7 +86,7 @@ impl CommandArguments {
     }
 }
 
-/// How long a command may take.
+/// Reads the value of --timeout.
 fn parse_timeout(text: &str) -> Result<Nanos, String> {
     if text.starts_with('-') {
         return Err("a time cannot be negative".to_owned());
@@ -94,14 +97,14 @@ fn parse_timeout(text: &str) -> Result<Nanos, String> {
     parse_time(text).map_err(|error| error.to_string())
 }
 
-/// Says what {} is, where another command may have been meant to see it.
+/// Warns that {} is the folder, if it may have been meant for find or xargs.
 fn say_of_braces(words: &[OsString]) {
     if let Some(word) = braces_of_another(words) {
-        remark!("{{}} is the folder here, behind {word} too: write {{{{}}}} for {{}} itself");
+        remark!("{{}} after {word} is replaced by the folder too; write {{{{}}}} for {{}} itself");
     }
 }
 
-/// The word by which find or xargs is told of {}, where {} stands unescaped.
+/// The option of find or xargs that uses {}, if {} is there unescaped.
 fn braces_of_another(words: &[OsString]) -> Option<&str> {
     let mut words = words.iter().filter_map(|word| word.to_str());
     let word = words.find(|word| ["-exec", "-execdir", "-ok", "-okdir", "-I", "-I{}", "-i"].contains(word))?;
@@ -111,7 +114,7 @@ fn braces_of_another(words: &[OsString]) -> Option<&str> {
 /// Longer names make a table wide.
 const LONGEST_NAME: usize = 32;
 
-/// What the cells of a command are called: its file's name, with nothing in it that a table or a document could trip over.
+/// The name of a command's results: the name of its file, with only letters, digits, `-`, `_` and `+`.
 fn name_of(word: &OsStr) -> String {
     let name = Path::new(word).file_name().unwrap_or(word).to_string_lossy();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_+".contains(letter);

@@ -1,65 +1,108 @@
-//! Examples below the help of commands that need several.
+//! Examples below the help of the commands. A test reads each as the program would.
 
 /// Of `run`.
-pub const RUN_EXAMPLES: &str = "Example: the tables of The Linux Programming Interface in five minutes
+pub const RUN_EXAMPLES: &str = "Examples:
+  diskperf run quick /mnt/disk
+  diskperf run classic1983 ssd=/mnt/ssd hdd=/mnt/hdd --size 8MiB
+
+The tables of The Linux Programming Interface in five minutes:
   diskperf run tlpi . --budget 5min
 
-Example: loads of your own, in turn
+Workloads of your own, one after another:
   printf '[[load]]\\npattern = \"randread\"\\ndirect = true\\n' > mine.toml
   diskperf run mine.toml . --rounds 3
 
-Example: a command of your own, which copies a tree into a private folder of this disk
+Your own command, which copies a tree into a private folder of this disk:
   diskperf run . -- cp -r /usr/include {}
 
-What does packing it cost, when it is there and not in memory?
+The cost of packing that tree with a cold page cache:
   diskperf run . --cold --prepare 'cp -r /usr/include src' -- tar -cf src.tar src";
 
 /// Of `io`.
-pub const IO_EXAMPLES: &str = "Examples: how many reads of 4 KiB a second, with 32 of them under way
+pub const IO_EXAMPLES: &str = "Examples: random 4 KiB reads at queue depth 32
   diskperf io randread --direct --iodepth 32
 
-How long does one take at a load of 2000 a second? (response time, from when each was to begin)
+Latency at 2000 reads per second, from the intended start of each read:
   diskperf io randread --direct --rate 2000 --arrivals poisson
 
-A database: four programs, hot blocks, two sizes, an fsync after every 16 writes
+A database: four threads, hot blocks, two block sizes, an fsync after every 16 writes:
   diskperf io randrw --jobs 4 --order zipf:0.99 --bs 8KiB:90,64KiB:10 --fsync 16
 
-The same load again tomorrow
+The same workload again tomorrow:
   diskperf io randrw --reads 70 --time 10s --print-job > mix.toml
   diskperf run mix.toml";
 
 /// Of `choose`.
-pub const CHOOSE_EXAMPLES: &str = "Examples: one disk or the other, for a database
+pub const CHOOSE_EXAMPLES: &str = "Examples: two disks, for a database
   diskperf choose ssd=/mnt/ssd hdd=/mnt/hdd --use database
 
-A file system, on images of this disk
+File systems, on loop images on this disk:
   diskperf choose image:ext4 image:xfs image:btrfs
 
-The same on file systems that were used before
+The same after aging:
   diskperf choose --fill 70% --age 1000 image:ext4 image:xfs
 
-A setting of one disk, with what is needed in any case
+A block-queue setting, with requirements:
   diskperf choose as-is=. none=.,tune=scheduler:none --need 'randread>=5000/s,commit.p99<=10ms'
 
-By a command of your own
+By a command of your own:
   diskperf choose image:ext4 image:xfs --prepare 'cp -r /usr/include src' -- tar -cf src.tar src
 
-What does each of several settings give, one made on top of the other?
-  diskperf choose --stages image:ext4 image:ext4,mount=noatime \
+What does each setting add to the ones before?
+  diskperf choose --stages image:ext4 image:ext4,mount=noatime \\
     image:ext4,mount=noatime,tune=read_ahead_kb:4096
 
-How a controller of 1983 became better
-  diskperf choose --stages sim:vax780-sc780-inadequate-lead sim:vax780-sc780-initial-arbitration \
+How was a controller of 1983 improved?
+  diskperf choose --stages sim:vax780-sc780-inadequate-lead sim:vax780-sc780-initial-arbitration \\
     sim:vax780-sc780 --preset classic1983";
+
+/// Of `read_8192`.
+pub const READ_8192_EXAMPLE: &str = "Example:
+  time diskperf read_8192 file";
+
+/// Of `write_4096`.
+pub const WRITE_4096_EXAMPLE: &str = "Example:
+  time diskperf write_4096 file";
+
+/// Of `write_8192`.
+pub const WRITE_8192_EXAMPLE: &str = "Example:
+  time diskperf write_8192 file";
+
+/// Of `rewrite_8192`.
+pub const REWRITE_8192_EXAMPLE: &str = "Example:
+  diskperf write_8192 file; time diskperf rewrite_8192 file";
+
+/// Of `copy`.
+pub const COPY_EXAMPLES: &str = "Examples: the cost of one-byte calls, against 64 KiB
+  diskperf copy old new --buffer 1
+  diskperf copy old new --buffer 64KiB";
+
+/// Of `explain`.
+pub const EXPLAIN_EXAMPLES: &str = "Examples:
+  diskperf explain last
+  diskperf explain last smallfb.read commit    only these tests
+  diskperf run quick --json -o run.json; diskperf explain run.json
+  diskperf run smoke sim:flat --json | diskperf explain - --format csv";
+
+/// Of `list`.
+pub const LIST_EXAMPLES: &str = "Examples:
+  diskperf list
+  diskperf list --json";
+
+/// Of `show`.
+pub const SHOW_EXAMPLES: &str = "Examples:
+  diskperf show last
+  diskperf show k3 --json     the run whose id begins with k3
+  diskperf show run.json      a result file";
 
 /// Of `report`.
 pub const REPORT_EXAMPLES: &str = "Examples: a page of the latest run
   diskperf report -o report.html
 
-Two runs, and the tables of 1983, on one page
+Two runs and the tables of 1983 on one page:
   diskperf report k3 m7 --paper -o report.html
 
-A comment for a pull request, and the charts for a paper of your own
+A comment for a pull request; the charts as files:
   diskperf report last --format markdown
   diskperf report last --svg charts";
 
@@ -67,29 +110,160 @@ A comment for a pull request, and the charts for a paper of your own
 pub const COMPARE_EXAMPLES: &str = "Examples: is it still as fast as last month?
   diskperf compare k3 last
 
-In CI: keep one run as the one to measure by, and fail where anything is slower
+In CI: keep one run as the baseline, and fail if a test is slower:
   diskperf run quick . --size 64MiB --rounds 8 --json -o base.json
   diskperf run quick . --size 64MiB --rounds 8 --json -o now.json &&
     diskperf compare base.json now.json --fail-if slower:5%
 
-More leave to one program than to the others
+A larger tolerance for one test:
   diskperf compare base.json now.json --fail-if commit:slower:20%,read:slower:5%";
 
 /// Of `history`.
 pub const HISTORY_EXAMPLES: &str = "Examples:
-  diskperf history read /data          read_8192 there, in all stored runs
-  diskperf history smallfb --limit 5   each of its phases on each target, the last five
+  diskperf history read /data          read_8192 on /data in all stored runs
+  diskperf history smallfb --limit 5   each phase on each target, the last five runs
   diskperf history commit ssd --format csv -o commit.csv";
 
+/// Of `resume`.
+pub const RESUME_EXAMPLES: &str = "Examples:
+  diskperf resume        the last run that is not finished
+  diskperf resume k3     the run whose id begins with k3";
+
+/// Of `export`.
+pub const EXPORT_EXAMPLES: &str = "Examples:
+  diskperf export last --format csv -o cells.csv
+  diskperf export k3 m7 --format markdown --anonymous
+  diskperf export --to fio db.toml -o db.fio";
+
+/// Of `import`.
+pub const IMPORT_EXAMPLES: &str = "Example: convert a fio job, run it, and convert it back
+  diskperf import db.fio -o db.toml; diskperf run db.toml /data
+  diskperf export --to fio db.toml -o again.fio";
+
 /// Of `simulate`.
-pub const SIMULATE_EXAMPLES: &str = "Examples: what the machine is made of, and where each number comes from
+pub const SIMULATE_EXAMPLES: &str = "Examples: the parts of a machine, and the source of each number
   diskperf simulate vax780-sc780 --parts
 
-What would another drive have given behind the same controller?
+Another drive behind the same controller:
   diskperf simulate vax780-sc780 --set drive=ra81
 
-Where does a revolution get lost?
+A picture of a lost revolution:
   diskperf simulate vax780-sc780-inadequate-lead --program read_8192 --timeline lost.svg
 
 How much buffer does a controller on a slow bus need?
   diskperf simulate vax750-uda50 --sweep controller.buffer_sectors=16..256*2 --program read_8192";
+
+/// Of `paper`.
+pub const PAPER_EXAMPLES: &str = "Examples:
+  diskperf paper              all tables, with the errors of the simulation
+  diskperf paper T2 Q8        one table and one question
+  diskperf paper claims       the claims of sections 5 and 6, checked
+  diskperf paper vaxmix       does the ranking of the controllers depend on the method?";
+
+/// Of `schema`.
+pub const SCHEMA_EXAMPLES: &str = "Examples:
+  diskperf schema         the JSON of run, show and simulate
+  diskperf schema job     every key of a job file";
+
+/// Of `doctor`.
+pub const DOCTOR_EXAMPLES: &str = "Examples:
+  diskperf doctor
+  sudo diskperf doctor /mnt/disk --json";
+
+/// Of `help`.
+pub const HELP_EXAMPLES: &str = "Examples:
+  diskperf help noise      a warning
+  diskperf help warnings   all warnings
+  diskperf help run        a command";
+
+/// Of `man`.
+pub const MAN_EXAMPLES: &str = "Examples:
+  diskperf man | man -l -
+  diskperf man --out pages; man pages/diskperf-run.1";
+
+/// Of `completions`.
+pub const COMPLETIONS_EXAMPLES: &str = "Examples:
+  diskperf completions bash > ~/.local/share/bash-completion/completions/diskperf
+  diskperf completions fish > ~/.config/fish/completions/diskperf.fish";
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::Arg;
+
+    use crate::cli;
+
+    /// Name, description and text below the options of each command.
+    fn helps() -> Vec<(String, String, String)> {
+        let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string).unwrap_or_default();
+        let help = |command: &clap::Command| {
+            (command.get_name().to_owned(), text(command.get_long_about()), text(command.get_after_help()))
+        };
+        cli::command().get_subcommands().map(help).collect()
+    }
+
+    /// The command lines of examples, in words.
+    fn calls(examples: &str) -> Vec<Vec<OsString>> {
+        let joined = examples.replace("\\\n", " ");
+        let lines = joined.lines().filter_map(|line| line.strip_prefix("  "));
+        // A comment follows after several spaces.
+        let typed = lines.filter_map(|line| line.trim_start().split("   ").next());
+        let pieces = typed.flat_map(|line| line.split([';', '|', '&'])).map(str::to_owned).collect::<Vec<String>>();
+        let words = pieces.iter().filter_map(|piece| {
+            let (_, after) = piece.split_once("diskperf ").filter(|(before, _)| {
+                let known = |word: &str| ["sudo", "time", "ssh", "HOST"].contains(&word);
+                before.split_whitespace().all(known)
+            })?;
+            let after = after.split(" > ").next()?.split(" < ").next()?;
+            Some(
+                std::iter::once("diskperf".into())
+                    .chain(shlex::split(after)?.into_iter().map(OsString::from))
+                    .collect(),
+            )
+        });
+        words.collect()
+    }
+
+    #[test]
+    fn every_help_says_what_it_writes_and_has_examples() {
+        for (name, long, after) in helps() {
+            assert!(long.contains("Writes: "), "{name}: {long}");
+            assert!(after.starts_with("Example"), "{name}: {after}");
+            assert!(after.contains(&format!("diskperf {name}")), "{name}: {after}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_command_line() {
+        let mut tried = 0;
+        for (name, _, after) in helps() {
+            for words in calls(&after) {
+                assert_eq!(cli::refusal(&words), None, "{name}: {words:?}");
+                tried += 1;
+            }
+        }
+        assert!(tried > 60, "{tried} examples");
+        // A wrong example would be found.
+        let wrong = calls("Example:\n  sudo diskperf run quick . --bogus   a comment");
+        assert!(wrong.len() == 1 && cli::refusal(&wrong[0]).is_some(), "{wrong:?}");
+    }
+
+    #[test]
+    fn every_argument_is_described_and_begins_with_a_noun_or_a_verb() {
+        const OTHERS: [&str; 18] = [
+            "All", "Also", "An", "As", "At", "For", "How", "If", "In", "Of", "On", "Only", "So", "The", "What", "When",
+            "Where", "Who",
+        ];
+        let check = |name: &str, argument: &Arg| {
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            let first = help.split([' ', ',']).next().unwrap_or_default();
+            assert!(!first.is_empty() && !OTHERS.contains(&first), "{name} {}: {help}", argument.get_id());
+        };
+        let mut command = cli::command();
+        command.build();
+        for known in command.get_subcommands() {
+            known.get_arguments().for_each(|argument| check(known.get_name(), argument));
+        }
+    }
+}

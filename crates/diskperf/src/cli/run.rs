@@ -1,4 +1,4 @@
-//! What `diskperf run` takes; `io` and `choose` are runs too.
+//! Arguments of `diskperf run`; `io` and `choose` are runs too.
 
 use std::path::Path;
 
@@ -26,103 +26,98 @@ use crate::presets::{self, Preset, Settings};
 use crate::runs::KeepArguments;
 use crate::target::{Conditioning, Target, TargetArgument};
 
-/// What `diskperf run` takes.
+/// Arguments of `diskperf run`.
 #[derive(Clone, Debug, Args)]
 pub struct RunArguments {
-    /// What to run: a preset, or a job file, whose name ends in .toml.
+    /// Preset, or job file (its name ends in .toml).
     ///
-    /// A job file holds a `[[load]]` for each load, with the options of `diskperf io` as its keys (pattern = "randread",
-    /// iodepth = 32, direct = true), and above them, for the whole run, targets, rounds, budget and seed. What the
-    /// command line says holds before that. `diskperf schema job` prints all keys, `diskperf import` makes such a file
-    /// of a job of fio.
+    /// A job file holds one `[[load]]` per workload. Its keys are the options of `diskperf io` (pattern = "randread",
+    /// iodepth = 32, direct = true). Above the workloads it can set targets, rounds, budget and seed of the run; the command
+    /// line overrides these. `diskperf schema job` prints all keys, and `diskperf import` converts a fio job.
     #[arg(value_name = "PRESET|JOB.toml", value_parser = WhatParser)]
     what: What,
-    /// Where: PATH, DEVICE, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE; the directory you stand in, where
-    /// none is named.
+    /// PATH, DEVICE, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE [default: the current directory].
     ///
-    /// PATH: a directory, in which a private folder is made and removed.
+    /// PATH: a directory. diskperf creates a private folder in it and removes it.
     ///
-    /// DEVICE: a block device, with the preset device. It is only read, unless --write overwrites all of it.
+    /// DEVICE: a block device, for the preset device. diskperf only reads it, unless --write overwrites all of it.
     ///
-    /// image:FSTYPE[,KEY=VALUE]...: a fresh file system on an image that nobody else sees and that is gone
-    /// afterwards (needs root). FSTYPE is ext4, xfs, btrfs or any other with a mkfs; the keys are size, dir
-    /// (where the image lies), block, mount and mkfs (options for them).
+    /// image:FSTYPE[,KEY=VALUE]...: a new file system on a private loop image, removed afterwards (needs root). FSTYPE is
+    /// ext4, xfs, btrfs or any other with a mkfs. Keys: size, dir (directory of the image), block, mount and mkfs (options
+    /// for mount and mkfs).
     ///
-    /// new:FSTYPE[,KEY=VALUE]...@DEVICE: a fresh file system on a device (needs root), erased afterwards; the keys
-    /// are block, mount and mkfs. A device that is in use is refused, and one that holds anything: then
-    /// --destroy-data and --confirm say that it may go.
+    /// new:FSTYPE[,KEY=VALUE]...@DEVICE: a new file system on a device, erased afterwards (needs root). Keys: block, mount
+    /// and mkfs. diskperf refuses a device that is in use. It overwrites data only with --destroy-data and --confirm.
     ///
-    /// file:PATH: an existing file, for programs that only read.
+    /// file:PATH: an existing file, for tests that only read.
     ///
-    /// sim:MACHINE[,KEY=VALUE]...: a simulated machine; `diskperf simulate` lists them. The keys are fields
-    /// (drive.rpm=3600), parts (drive=ra81) and file_system. Two of the same machine are two of its drives.
+    /// sim:MACHINE[,KEY=VALUE]...: a simulated machine; `diskperf simulate` lists them. Keys: fields (drive.rpm=3600), parts
+    /// (drive=ra81) and file_system. The same machine twice means two of its drives.
     ///
-    /// Each can have a NAME= before it, and ,tune=ATTRIBUTE:VALUE behind it for the queue of its device, as
-    /// in tune=scheduler:none+read_ahead_kb:4096, restored afterwards. In a value, + stands for a comma.
+    /// NAME= before a target names it in the tables. ,tune=ATTRIBUTE:VALUE after it changes block-queue settings of its
+    /// device during the run, as in tune=scheduler:none+read_ahead_kb:4096. In a value, + stands for a comma.
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
-    /// Run only this program of the preset; can be given several times.
+    /// Run only this test of the preset, as in read_8192; can be repeated.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     pub only: Vec<String>,
-    /// How many rounds, the discarded one included; the preset's own number where not given. With one round
-    /// targets are measured one after the other and not in turns: where there are several, their cells are
-    /// marked `order`.
+    /// Number of rounds, with a discarded first one [default: that of the preset]. A single round cannot measure several
+    /// targets in turns: their results then have the warning `order`.
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
-    /// The size of large files, as in 64M; the preset's own where not given. k, M, G and KiB, MiB, GiB are powers of 1024;
-    /// kB, MB, GB are powers of 1000. Of tlpi it is the copied
-    /// file, and a hundredth of it is written, as in the book. In quick it lifts the limits on what is written. Of a
-    /// command of your own it is the room that it needs.
+    /// Size of large files, as in 64M [default: that of the preset]. k, M, G and KiB, MiB, GiB are powers of 1024; kB, MB, GB
+    /// are powers of 1000. In tlpi, the size of the copied file; a hundredth of it is written, as in the book. In quick, it
+    /// lifts the limits on the bytes written. For your own command, the space that it needs.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
-    /// Keep no more than this of files in memory, by a control group; classic1983 takes 64MiB unless --size
-    /// says that the letter is meant.
+    /// Limit the page cache of the run, as in 64MiB, by a control group [default: no limit; classic1983 without --size:
+    /// 64MiB].
     #[arg(long = "cache", value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_memory)]
     room_for_files: Option<Bytes>,
-    /// Begin no round that would probably end later than this, as in 2min. tlpi first leaves its dearest rows
-    /// out, as n.m., and then rounds, down to two. quick makes its files as large as fits; more than the
-    /// minute it has of its own also lifts its limits on what is written.
+    /// Start no round that would end later than this, as in 2min [default: quick 1min, others no limit]. quick makes its
+    /// files as large as fits into the budget; above 1min it also lifts its limits on the bytes written. tlpi first skips its
+    /// slowest rows (n.m.), and then rounds, down to two.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     pub budget: Option<Nanos>,
-    /// How long each program of device runs in a round, from 0.1 s to a day; 10s where not given.
+    /// Time of each test of device in a round, from 0.1s to 24h [default: 10s].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_round_time)]
     pub time: Option<Nanos>,
-    /// Overwrite all of the DEVICE, with the preset device: it is discarded, written in order (--precondition), and then
-    /// written to in every round. What is in use is refused; --destroy-data and --confirm say that it is meant.
+    /// Overwrite the whole DEVICE, with the preset device: discard it, write it sequentially (--precondition), and measure
+    /// writes in every round. Needs --destroy-data and --confirm; a device in use is refused.
     #[arg(long)]
     pub write: bool,
-    /// How often a device is written over before the first round: 2x where not given, none, or any number of times.
+    /// Overwrite the whole device this many times before the first round, as in 1x, or none [default: 2x].
     #[arg(long, value_name = "TIMES", allow_negative_numbers = true, requires = "write")]
     pub precondition: Option<Conditioning>,
     #[command(flatten)]
     pub wear: WearArguments,
-    /// The seed of every random order.
+    /// Seed of every random order [default: 1].
     #[arg(long)]
     seed: Option<u64>,
-    /// What is written: bytes that nothing can compress, or zeros, to see what is made of those.
+    /// Data to write: incompressible bytes, or zeros to see the effect of compression [default: random].
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     pub data: Data,
-    /// Run every program also on all targets at once: the "2 Drives" of 1983, and classic1983's default.
+    /// Run every test also on all targets at once, as in the "2 Drives" of 1983 [default with classic1983].
     #[arg(long, conflicts_with_all = ["solo", "command"])]
     together: bool,
-    /// Run every program on one target at a time only.
+    /// Run every test on one target at a time only.
     #[arg(long)]
     solo: bool,
-    /// Begin every phase with none of its files in memory; phases that read do so anyway, where that can be
-    /// proven.
+    /// Start every phase with a cold page cache for its files. Phases that read start cold anyway, if diskperf can prove it.
     #[arg(long, conflicts_with = "warm")]
     pub cold: bool,
-    /// Begin every phase with all of its files in memory.
+    /// Start every phase with all of its files in the page cache.
     #[arg(long, conflicts_with = "drop_caches")]
     pub warm: bool,
-    /// Drop the caches of the whole machine before every phase that begins cold, so that names and
-    /// directories are cold too. Slows down everybody on this machine; needs root.
+    /// Drop the caches of the whole machine before every cold phase, so that metadata is cold too. Slows down everything
+    /// else on this machine; needs root.
     #[arg(long)]
     pub drop_caches: bool,
-    /// Give the images a name in their directories, and leave them there; leave file systems on devices too.
+    /// Keep the loop images, under a name in their directories, and the file systems on devices; `diskperf clean` removes
+    /// them.
     #[arg(long)]
     pub keep: bool,
-    /// Say what would be run, in which order and about how long, and write nothing.
+    /// Print the plan of the run, its order and about how long it takes, and write nothing.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
@@ -138,16 +133,16 @@ pub struct RunArguments {
     /// The load of `io`, which no option of `run` gives.
     #[arg(skip)]
     pub load: Option<Load>,
-    /// The command of a person's own, once it is found.
+    /// The user's own command, once it is found.
     #[arg(skip)]
     pub own: Option<OwnCommand>,
-    /// The mix that is asked for.
+    /// The mix of --mix or --from-trace.
     #[arg(skip)]
     pub mix: Option<Mix>,
-    /// What stands in the job file, once it is read.
+    /// The job file, once it is read.
     #[arg(skip)]
     pub job: Option<Box<Job>>,
-    /// What `choose` is to find out.
+    /// The goal of `choose`.
     #[arg(skip)]
     pub goal: Option<Goal>,
 }
@@ -189,8 +184,8 @@ impl RunArguments {
         }
     }
 
-    /// With the mix that is asked for, and with what its job file says, where it is one, and nothing else was said. A run
-    /// that is gone on with has the text and the derived mix that were stored with it.
+    /// Adds the mix, the command and the job file. The command line overrides the job file. A resumed run uses the job file
+    /// and the derived mix that were stored with it.
     pub(super) fn complete(mut self, stored: Option<&str>, mix: Option<&str>) -> Result<RunArguments, Error> {
         self.mix = self.mixing.mix(self.preset(), mix)?;
         self.own = self.command.find()?;
@@ -224,7 +219,7 @@ impl RunArguments {
         self.targets.first()
     }
 
-    /// The preset that stands where the first target should, where no file has its name.
+    /// The first target, if it is the name of a preset and not of a file.
     fn preset_for_target(&self) -> Option<&'static str> {
         let first = &self.targets.first()?.typed;
         let name = presets::ALL.into_iter().map(|preset| preset.name).find(|name| name == first)?;
@@ -276,20 +271,19 @@ impl RunArguments {
         Ok(RunArguments { what, targets, rounds, budget, seed, dry_run, consent, load, ..main_job })
     }
 
-    /// What its preset needs to know.
+    /// The settings of its preset.
     pub fn settings(&self, memory: Option<Bytes>, sizes: Sizes) -> Settings {
         let command = self.own.as_ref().map(|own| own.program);
         let (size, seed, load, mix, time) = (self.size, self.seed(), self.load, self.mix, self.time);
         Settings { size, memory, seed, sizes, load, command, mix, time }
     }
 
-    /// Whether to run every program also on all targets at once: as asked, or as the preset does where the
-    /// targets can be.
+    /// Whether to run every test also on all targets at once: if asked, or if the preset does and the targets share a world.
     pub fn together(&self, targets: &[Target]) -> bool {
         targets.len() > 1 && (self.together || (self.preset().together && !self.solo && Target::share_a_world(targets)))
     }
 
-    /// How much memory the run may have: as asked, or the preset's own where its file is too.
+    /// The memory limit of the run: as asked, or that of the preset if its file has the preset's size too.
     pub fn memory(&self) -> Option<Bytes> {
         self.room_for_files.or(self.preset().memory.filter(|_| self.size.is_none()))
     }
@@ -299,12 +293,12 @@ impl RunArguments {
         self.seed.unwrap_or(SEED)
     }
 
-    /// How file systems of our own are used before they are measured, where they are.
+    /// How file systems of our own are aged before the first round.
     pub fn wear(&self) -> Option<Wear> {
         self.wear.wear(self.seed())
     }
 
-    /// What of their files is in memory before all phases, where it was said.
+    /// The state of the page cache before all phases, if --cold or --warm sets it.
     pub fn cache(&self) -> Option<Cache> {
         match (self.cold, self.warm) {
             (true, _) => Some(Cache::Cold),
@@ -313,12 +307,12 @@ impl RunArguments {
         }
     }
 
-    /// By what means files may be removed from memory.
+    /// How files may be removed from the page cache.
     pub fn means(&self) -> Means {
         Means { given: self.cold, drop_caches: self.drop_caches }
     }
 
-    /// Where to run; the directory one stands in, where none is named.
+    /// The targets [default: the current directory].
     pub fn targets(&self) -> Vec<TargetArgument> {
         if self.targets.is_empty() {
             let Ok(here) = ".".parse();

@@ -1,4 +1,4 @@
-//! What `diskperf simulate` takes.
+//! Arguments of `diskperf simulate`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -13,47 +13,47 @@ use crate::machines::Sweep;
 use crate::presets::{self, Preset};
 use crate::runs::KeepArguments;
 
-/// What `diskperf simulate` takes.
+/// Arguments of `diskperf simulate`.
 #[derive(Clone, Debug, Args)]
 pub struct SimulateArguments {
-    /// Which: a name, or a file of yours as ./mine.toml; without it, lists them.
+    /// Name of a machine, or a file of yours as ./mine.toml; without it, diskperf lists the machines
     pub machine: Option<String>,
-    /// What to run: the programs of 1983 on files of 8 MiB, if nothing is said.
+    /// Preset to run; that of 1983 uses files of 8 MiB
     #[arg(value_parser = PresetParser, default_value = presets::CLASSIC.name, hide_possible_values = true)]
     pub preset: &'static Preset,
-    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms; a number without a unit has that of the file. Swap a
-    /// part, as in drive=ra81. Choose from the file systems: file_system=8k-1k.
+    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms; exchange a part, as in drive=ra81; or choose a file system, as
+    /// in file_system=8k-1k. A number without a unit has the unit of the machine's file. Can be repeated.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub settings: Vec<String>,
-    /// A row for each value of a field: controller.buffer_sectors=1..256*2 doubles,
-    /// file_system.rotational_delay=0..8+1ms goes in steps, controller.queue=fifo,disksort is a list. Given more
-    /// than once, a row for each combination.
+    /// Print a row for each value of a field: controller.buffer_sectors=1..256*2 doubles,
+    /// file_system.rotational_delay=0..8+1ms adds, controller.queue=fifo,disksort is a list. If repeated, diskperf prints a
+    /// row for each combination.
     #[arg(long = "sweep", value_name = "FIELD=VALUES")]
     pub sweeps: Vec<Sweep>,
-    /// On how many drives at once, as in 1,2: one program on each. What the preset does, if nothing is said.
+    /// Number of drives used at once, with one test on each; as in 1,2 for both [default: that of the preset].
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
     drives: Vec<u8>,
-    /// Only this program of the preset; can be given more than once.
+    /// Run only this test of the preset, as in read_8192; can be repeated.
     #[arg(long = "program", value_name = "NAME")]
     pub programs: Vec<String>,
     /// Simulate N rotational positions of the platters and print the mean.
     #[arg(long, value_name = "N", default_value = "10", allow_negative_numbers = true, value_parser = parse_phases)]
     pub phases: NonZeroU32,
-    /// The size of large files, as in 4MiB.
+    /// Size of large files, as in 4MiB [default: that of the preset].
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
-    /// The seed of everything that jitters.
+    /// Seed of every random time.
     #[arg(long, default_value = "1983")]
     pub seed: u64,
     /// Simulations to run in parallel [default: one per processor]. Does not change results.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
-    /// Draw what every part did in the first run into FILE: a trace for chrome://tracing or Perfetto where its name
-    /// ends in .json, in .svg a picture of the place where a platter turned longest for nothing. --program, --drives
-    /// and --set file_system=NAME say which run is the first.
+    /// Write a timeline of the parts in the first run to FILE. A .json file is a trace for chrome://tracing or Perfetto; an
+    /// .svg file is a picture of the longest wait for the platter. --program, --drives and --set file_system=NAME choose the
+    /// first run.
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
-    /// Print what the machine is made of: every number with its unit and its source.
+    /// Print the parts of the machine: every number with its unit and its source.
     #[arg(long, conflicts_with_all = ["format", "json"])]
     pub parts: bool,
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub struct SimulateArguments {
 }
 
 impl SimulateArguments {
-    /// On how many drives at once: as asked, or one, and two where the preset's programs run on all at once.
+    /// The numbers of drives: as asked; or one, and also two if the preset runs tests on all targets at once.
     pub fn drives(&self) -> Vec<usize> {
         match (self.drives.as_slice(), self.preset.together) {
             ([], true) => vec![1, 2],

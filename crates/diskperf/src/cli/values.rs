@@ -1,4 +1,4 @@
-//! What options take: presets, sizes, times.
+//! Values of options: presets, sizes, times.
 
 use std::ffi::OsStr;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -10,45 +10,45 @@ use units::{Bytes, Nanos};
 
 use crate::presets::{self, Preset};
 
-/// What is written.
+/// The data that tests write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Data {
-    /// Bytes that nothing can compress; the default.
+    /// Incompressible bytes
     #[default]
     Random,
-    /// Zeros, but for 16 bytes in 4096 that say where they belong.
+    /// Zeros, except for 16 bytes in 4096 that identify their place
     Zeros,
 }
 
-/// What a schema can be of.
+/// The kinds of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DocumentKind {
-    /// What `diskperf run --json` prints.
+    /// JSON of `diskperf run --json`
     Run,
-    /// What `diskperf doctor --json` prints.
+    /// JSON of `diskperf doctor --json`
     Doctor,
-    /// What `diskperf paper --json` prints.
+    /// JSON of `diskperf paper --json`
     Paper,
-    /// What `diskperf verify --json` prints.
+    /// JSON of `diskperf verify --json`
     Verify,
-    /// What `diskperf compare --json` prints.
+    /// JSON of `diskperf compare --json`
     Compare,
-    /// What `diskperf history --json` prints.
+    /// JSON of `diskperf history --json`
     History,
-    /// A job file, which `diskperf run` takes.
+    /// Job file of `diskperf run`
     Job,
 }
 
-/// What `diskperf run` runs.
+/// The first argument of `diskperf run`.
 #[derive(Clone, Debug)]
 pub enum What {
     /// A preset.
     Preset(&'static Preset),
-    /// The loads of a job file.
+    /// The path of a job file.
     Job(PathBuf),
 }
 
-/// Takes a preset by its name, or a job file by its path: what ends in .toml or has a slash in it.
+/// Reads the name of a preset, or the path of a job file, which ends in .toml or has a slash in it.
 #[derive(Clone)]
 pub struct WhatParser;
 
@@ -65,7 +65,7 @@ impl TypedValueParser for WhatParser {
         if bytes.ends_with(b".toml") || bytes.contains(&b'/') {
             return Ok(What::Job(value.into()));
         }
-        // It stands there where a command line without a preset has a command.
+        // `parse` puts this name into a command line that has a command instead of a preset.
         if value == presets::COMMAND.name {
             return Ok(What::Preset(presets::COMMAND));
         }
@@ -77,7 +77,7 @@ impl TypedValueParser for WhatParser {
     }
 }
 
-/// Takes a preset by its name.
+/// Reads the name of a preset.
 #[derive(Clone)]
 pub struct PresetParser;
 
@@ -103,7 +103,7 @@ impl TypedValueParser for PresetParser {
 /// A run is ended by the kernel in a memory of 4 MiB, and was well in one of 16 (tried with `smoke`).
 const LEAST_MEMORY: Bytes = Bytes::mib(16);
 
-/// How much memory a run may have.
+/// Reads the value of --cache.
 pub fn parse_memory(text: &str) -> Result<Bytes, String> {
     match text.parse::<Bytes>() {
         Ok(memory) if memory < LEAST_MEMORY => Err(format!("diskperf itself needs at least {LEAST_MEMORY}")),
@@ -112,52 +112,53 @@ pub fn parse_memory(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// The most rounds. Ours: a round of the shortest program takes a few hundredths of a second with all that is looked at around
-/// it, so that these take most of a day; the figures of every round are kept until the end.
+/// The most rounds. Chosen: a round of the shortest test takes a few hundredths of a second with everything around it, so
+/// this many take most of a day. The results of every round stay in memory until the end.
 pub const MOST_ROUNDS: u32 = 1_000_000;
 
-/// The most runs of which a simulated figure is the mean. A platter that stands in ten thousand ways moves by less than two
-/// microseconds of a revolution (3,600 a minute) from one to the next, and no part of `machines/` is known as exactly.
+/// The most rotational positions of a simulation. Ten thousand positions are less than two microseconds apart at 3600 turns a
+/// minute, and no part of `machines/` is known as exactly.
 const MOST_PHASES: u32 = 10_000;
 
-/// How many runs a simulated figure is the mean of. Their results are kept until the last has ended.
+/// Reads the value of --phases. The results of all positions stay in memory until the last has ended.
 pub fn parse_phases(text: &str) -> Result<NonZeroU32, String> {
     whole(text, MOST_PHASES)
 }
 
-/// The most threads of simulations. Ours: a few times as many as there are processors in a machine of today. Each takes
-/// address space for its stack.
+/// The most threads of a simulation. Chosen: a few times the processors of a machine of today. Each needs address space for
+/// its stack.
 const MOST_THREADS: u32 = 1024;
 
-/// How many simulations run in parallel.
+/// Reads the value of --threads.
 pub fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     Ok(whole(text, MOST_THREADS)?.try_into().expect("as few as that"))
 }
 
-/// A whole number from 1.
+/// Reads a whole number from 1 to `most`.
 fn whole(text: &str, most: u32) -> Result<NonZeroU32, String> {
     let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= most);
     number.ok_or_else(|| format!("not a whole number from 1 to {most}"))
 }
 
-/// A size, as an option takes it.
+/// Reads a size.
 pub fn parse_bytes(text: &str) -> Result<Bytes, units::ParseBytesError> {
     text.parse()
 }
 
-/// A time, as an option takes it.
+/// Reads a time.
 pub fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
     text.parse()
 }
 
-/// How long a program of `device` may run in a round: a tenth of a second tells a rate, and a day is a typing error.
+/// The least and the most time of a test of `device` in a round: a tenth of a second is enough for a rate, and more than a
+/// day is a typing error.
 const ROUND_TIMES: (Nanos, Nanos) = (Nanos::from_millis(100), Nanos::from_secs(24 * 60 * 60));
 
-/// How long a program runs in a round.
+/// Reads the value of --time.
 pub fn parse_round_time(text: &str) -> Result<Nanos, String> {
     let (least, most) = ROUND_TIMES;
     match text.parse::<Nanos>() {
-        Ok(time) if time < least || time > most => Err(format!("a program runs from {least} to {most} in a round")),
+        Ok(time) if time < least || time > most => Err(format!("a test runs from {least} to {most} in a round")),
         Ok(time) => Ok(time),
         Err(error) => Err(error.to_string()),
     }

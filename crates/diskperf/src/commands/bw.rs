@@ -39,28 +39,28 @@ Examples:
   diskperf bw -l /dev/sda 128
   Timing 128 reads on /dev/sda: 128 reads in 1.850 secs = 14.45 msec latency
 
-Devices can mostly be read by root only. Lines go to standard output, everything else to standard error.")]
+Most devices need root. The lab's lines go to standard output, everything else to standard error.")]
 pub struct BwArguments {
-    /// Read N MB in sequence, and print MB/sec.
+    /// Read N MB sequentially, and print MB/sec.
     #[arg(short = 'b')]
     bandwidth: bool,
-    /// Read N single blocks, and print the milliseconds that one takes.
+    /// Read N random blocks, and print the latency of one in milliseconds.
     #[arg(short = 'l')]
     latency: bool,
-    /// What to read: a block device or a file.
+    /// Block device or file to read
     device: PathBuf,
-    /// How many MB, or how many reads; the lab's series where not given.
+    /// Number of MB or of reads [default: the lab's series]
     #[arg(value_name = "N", value_parser = lab::count, allow_negative_numbers = true)]
     amount: Option<u32>,
-    /// Bytes of each read of -l, as in 4KiB.
+    /// Size of each read of -l, as in 4KiB [default: the logical block].
     #[arg(long, value_parser = lab::size, conflicts_with = "bandwidth")]
     size: Option<Bytes>,
-    /// Which blocks -l reads; another seed every time where not given, for a cache below may hold those of
-    /// the last time. It is printed.
+    /// Seed of the blocks that -l reads [default: a new one each time, as a cache may still hold the blocks of the last
+    /// time]. It is printed.
     #[arg(long, conflicts_with = "bandwidth")]
     seed: Option<u64>,
-    /// As the lab printed: two decimals for -b, six for -l, and N+1 MB read and counted for N, as its
-    /// program did.
+    /// Print as the lab's program did: two decimals for -b, six for -l. It read and counted N+1 MB for N; so does this
+    /// option.
     #[arg(long)]
     classic: bool,
 }

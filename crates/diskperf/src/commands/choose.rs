@@ -16,59 +16,58 @@ use crate::presets::{self, Preset};
 use crate::runs::KeepArguments;
 use crate::target::TargetArgument;
 
-/// What `diskperf choose` takes.
+/// Arguments of `diskperf choose`.
 #[derive(Clone, Debug, Args)]
 pub struct ChooseArguments {
-    /// What to choose from: two or more targets, as of `diskperf run`. image: and new: get a fresh file system before each
-    /// program.
+    /// Two or more targets, as in `diskperf run`. diskperf re-creates the file system of image: and new: before each test.
     #[arg(value_name = "TARGET")]
     pub targets: Vec<TargetArgument>,
-    /// The targets are stages, each made of the one before: each is compared with that one only, and the last with the
-    /// first. A column says what changed and what it gave.
+    /// Treat the targets as stages, each a change of the one before. diskperf compares each stage with the one before it, and
+    /// the last with the first. Each column shows the change and its effect.
     #[arg(long)]
     stages: bool,
-    /// What to run on them.
+    /// Preset to run, or a command of your own after two dashes.
     #[arg(long, value_name = "PRESET", value_parser = PresetParser, default_value = presets::ALL[0].name,
           hide_possible_values = true, conflicts_with = "command")]
     pub preset: &'static Preset,
-    /// Run only this program of the preset; can be given several times.
+    /// Run only this test of the preset, as in commit; can be repeated.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     pub only: Vec<String>,
-    /// Two that differ by less are the same.
+    /// Treat targets that differ by less than this as the same, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
     margin: f64,
-    /// End by then, decided or not.
+    /// End after this time, decided or not.
     #[arg(long, value_name = "TIME", default_value = "5min", allow_negative_numbers = true, value_parser = parse_time)]
     pub budget: Nanos,
-    /// Stop after N rounds, decided or not (at least 6).
+    /// Stop after N rounds, decided or not; at least 6 [default: until decided, or --budget].
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
-    /// What it is for: database, mail, build, media, image (the disks of virtual machines) or 1983; or weights of your
-    /// own, as in commit=60,randread=40.
+    /// Weigh the tests for a use: database, mail, build, media, image (disks of virtual machines) or 1983; or with weights of
+    /// your own, as in commit=60,randread=40 [default: no weights].
     #[arg(long = "use", value_name = "USE", value_parser = parse_use)]
     purpose: Option<Use>,
-    /// What is needed in any case, as in 'read>=200MiB/s,commit.p99<=5ms': rates, or p50, p90, p99, p999 and max of times.
-    /// Where no target has all of it, the exit status is 5.
+    /// Require rates or latencies (p50, p90, p99, p999, max), as in 'read>=200MiB/s,commit.p99<=5ms'. If no target meets all
+    /// requirements, the exit status is 5.
     #[arg(long = "need", value_name = "CONDITIONS", value_parser = parse_needs)]
     needs: Vec<Needs>,
-    /// What a target costs, as in fast=0.10/GiB-month; can be given for each.
+    /// Price of a target, as in fast=0.10/GiB-month; can be repeated, once for each target.
     #[arg(long = "price", value_name = "NAME=AMOUNT/UNIT", value_parser = parse_price)]
     prices: Vec<Price>,
-    /// The size of large files, as in 64MiB; as large as the budget allows, where not given.
+    /// Size of large files, as in 64MiB [default: as large as the budget allows].
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub size: Option<Bytes>,
     #[command(flatten)]
     pub wear: WearArguments,
-    /// The seed of every random order.
+    /// Seed of every random order [default: 1].
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Begin every phase with none of its files in memory; phases that read do so anyway, where that can be proven.
+    /// Start every phase with a cold page cache for its files. Phases that read start cold anyway, if diskperf can prove it.
     #[arg(long)]
     pub cold: bool,
     #[command(flatten)]
     pub command: CommandArguments,
-    /// Say what would be run, in which order and about how long, and write nothing.
+    /// Print the plan of the run, its order and about how long it takes, and write nothing.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]

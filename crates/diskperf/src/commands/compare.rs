@@ -27,17 +27,17 @@ use crate::runs::StoreArguments;
 /// What `diskperf compare` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArguments {
-    /// The earlier run: a stored one (its id, the beginning of one, or last), or the document of one in a file (`diskperf
-    /// run ... --json -o FILE`); - is standard input.
+    /// Earlier run: a stored run (its id, the beginning of an id, or last), or a result file (of `diskperf run ... --json -o
+    /// FILE`); - means standard input
     #[arg(value_name = "THEN")]
     then: PathBuf,
-    /// The later one.
+    /// Later run, in the same forms
     #[arg(value_name = "NOW")]
     now: PathBuf,
-    /// Two that differ by less are the same.
+    /// Treat rates that differ by less than this as the same, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
     margin: f64,
-    /// Where this is so, the exit status is 5: slower:5%, or of one program commit:slower:20%; several with commas between.
+    /// End with exit status 5 on these conditions: slower:5%, or for one test commit:slower:20%; separate several by commas.
     #[arg(long, value_name = "CONDITIONS", value_parser = parse_guards)]
     fail_if: Vec<Guards>,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::output;
 /// What `diskperf completions` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CompletionsArguments {
-    /// For which shell.
+    /// Shell
     shell: Shell,
 }
 

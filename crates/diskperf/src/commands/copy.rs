@@ -27,15 +27,15 @@ const LARGEST_BUFFER: Bytes = Bytes::mib(256);
 /// What `diskperf copy` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CopyArguments {
-    /// The file to read; it must not change meanwhile.
+    /// File to read; it must not change during the copy
     old: OsString,
-    /// The file to write: made where it is missing, emptied where it is not. Never a device, never OLD.
+    /// File to create, or to empty and write; never a device, never OLD
     new: OsString,
-    /// Bytes per read and write, as in 1, 4096, 64KiB (65536 bytes) or 64kB (64000 bytes); at most 256MiB.
-    /// BUF_SIZE of the listing, which has 1024.
+    /// Buffer size: bytes of each read and write, as in 1, 4096, 64KiB (65536 bytes) or 64kB (64000 bytes); at most 256MiB.
+    /// In the listing, this is BUF_SIZE.
     #[arg(long, value_name = "SIZE", default_value = "1024", allow_negative_numbers = true, value_parser = parse_buffer)]
     buffer: u32,
-    /// When the copy must have reached the disk.
+    /// Syncs during the copy.
     #[arg(long, value_enum, default_value = "none")]
     sync: SyncWord,
 }
@@ -43,13 +43,13 @@ pub struct CopyArguments {
 /// How the copy is made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum SyncWord {
-    /// Whenever the kernel sees fit: the listing as it stands.
+    /// No sync, as in the listing
     None,
-    /// At every write, with everything about the file: NEW is opened with O_SYNC.
+    /// NEW is opened with O_SYNC: data and all metadata, at every write
     Osync,
-    /// At every write, with what is needed to read it back: NEW is opened with O_DSYNC.
+    /// NEW is opened with O_DSYNC: data and the metadata needed to read them, at every write
     Dsync,
-    /// Once, after the last write: fsync.
+    /// One fsync after the last write
     Fsync,
 }
 

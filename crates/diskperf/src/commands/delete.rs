@@ -21,10 +21,10 @@ use crate::shell;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  diskperf delete k3fw\n  diskperf delete last 7kkz-261122 --yes")]
 pub struct DeleteArguments {
-    /// A stored run: its id, the beginning of one, or last.
+    /// Stored run: its id, the beginning of an id, or last
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
-    /// Delete without asking. Required without a terminal.
+    /// Delete without asking; required without a terminal.
     #[arg(long)]
     yes: bool,
     #[command(flatten)]

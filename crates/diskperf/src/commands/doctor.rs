@@ -17,7 +17,7 @@ use crate::layout::{Format, OutputArguments, json};
 /// What `diskperf doctor` takes.
 #[derive(Clone, Debug, Args)]
 pub struct DoctorArguments {
-    /// The directory to look at; the one you stand in, where none is named.
+    /// Directory to check
     #[arg(default_value = ".")]
     path: PathBuf,
     #[command(flatten)]

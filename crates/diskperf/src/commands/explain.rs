@@ -19,11 +19,11 @@ use crate::runs::StoreArguments;
 /// What `diskperf explain` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArguments {
-    /// A stored run (its id, the beginning of one, or last), or the document of one in a file (`diskperf run ...
-    /// --json -o FILE`); - is standard input.
+    /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); - means
+    /// standard input
     #[arg(value_name = "RUN|FILE")]
     run: PathBuf,
-    /// Which cells: programs (smallfb), phases (smallfb.read) and targets; all, where none is named.
+    /// Tests (smallfb), phases (smallfb.read) or targets to show [default: all]
     #[arg(value_name = "CELL")]
     words: Vec<String>,
     #[command(flatten)]
@@ -35,14 +35,14 @@ pub struct ExplainArguments {
 /// How an explanation is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Explanation {
-    /// For people: a bar for each owner of time.
+    /// Table with a bar for each part of the time
     #[default]
     Table,
-    /// For other programs: the run's document with the chosen cells.
+    /// JSON of the run with the chosen results
     Json,
-    /// A row per cell, a column per owner, in percent.
+    /// A row per result, a column per part, in percent
     Markdown,
-    /// A row per cell and owner, in nanoseconds.
+    /// A row per result and part, in nanoseconds
     Csv,
 }
 

@@ -1,4 +1,4 @@
-//! `diskperf export RUN...`: stored runs for other programs and other people; and job files for fio.
+//! `diskperf export RUN...`: stored runs as JSON, CSV or Markdown; and workloads as fio jobs.
 
 use clap::{Args, ValueEnum};
 use stats::Document;
@@ -12,16 +12,16 @@ use crate::layout::{Layout, OutputArguments, json};
 use crate::output;
 use crate::runs::StoreArguments;
 
-/// What `diskperf export` takes.
+/// Arguments of `diskperf export`.
 #[derive(Clone, Debug, Args)]
 pub struct ExportArguments {
-    /// Their ids, the beginnings of them, or last; with --to, job files, or runs of such.
+    /// Stored runs: ids, the beginnings of ids, or last; with --to, also job files
     #[arg(required = true, value_name = "RUN|JOB.toml")]
     runs: Vec<String>,
-    /// Leave out what tells whose machine it was: its name, the paths on it, serial numbers.
+    /// Remove the name of the machine, its paths and serial numbers.
     #[arg(long)]
     anonymous: bool,
-    /// The loads in place of the figures, as a job of another program. What that has not is said.
+    /// Export the workload as a job file for another tool, instead of the results. Options the tool lacks are listed.
     #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["format", "json", "anonymous"])]
     to: Option<Program>,
     #[command(flatten)]
@@ -30,22 +30,22 @@ pub struct ExportArguments {
     store: StoreArguments,
 }
 
-/// Other programs that take loads.
+/// Tools that can run a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Program {
-    /// The flexible I/O tester.
+    /// The flexible I/O tester
     Fio,
 }
 
-/// What runs are exported as.
+/// The formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Exported {
-    /// The document of the run; of several, an array of them. The default.
+    /// JSON of the run; several runs are an array [default]
     #[default]
     Json,
-    /// A line per cell of every run; an empty field is n.m.
+    /// CSV, one line per result of every run; an empty field means not measured
     Csv,
-    /// A table per run.
+    /// Markdown, a table per run
     Markdown,
 }
 

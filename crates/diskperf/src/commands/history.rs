@@ -29,13 +29,13 @@ use crate::target::{TargetArgument, TargetKind};
 /// What `diskperf history` takes.
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArguments {
-    /// A program (smallfb), a phase of one (smallfb.read), or the beginning of a name (read for read_8192).
+    /// Test (smallfb), phase (smallfb.read), or the beginning of a name (read for read_8192)
     #[arg(value_name = "PROGRAM")]
     program: String,
-    /// Only on this target: its name, or its path; on each by itself, where none is named.
+    /// Name or path of a target [default: each target by itself]
     #[arg(value_name = "TARGET")]
     target: Option<OsString>,
-    /// Only the last N runs of each.
+    /// Show only the last N runs of each [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     #[command(flatten)]

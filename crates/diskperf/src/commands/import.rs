@@ -12,10 +12,10 @@ use crate::output;
 /// What `diskperf import` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArguments {
-    /// The job of fio; - is standard input.
+    /// fio job; - means standard input
     #[arg(value_name = "JOB.fio")]
     job: PathBuf,
-    /// Write the job file to FILE, which is replaced as a whole; - is standard output.
+    /// Write the job file to FILE, or replace FILE [default: standard output, or -].
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `diskperf io PATTERN TARGET...`: one load of a person's own, from options.
+//! `diskperf io PATTERN TARGET...`: one workload of the user, from options.
 
 use clap::Args;
 use units::Nanos;
@@ -13,21 +13,21 @@ use crate::output;
 use crate::runs::KeepArguments;
 use crate::target::TargetArgument;
 
-/// What `diskperf io` takes.
+/// Arguments of `diskperf io`.
 #[derive(Clone, Debug, Args)]
 pub struct IoArguments {
     #[command(flatten)]
     pub load: LoadSpec,
-    /// Where, as of `diskperf run`; the directory you stand in, where none is named. Of several, each in turn.
+    /// Targets, as in `diskperf run`; they run one after another [default: the current directory].
     #[arg(value_name = "TARGET")]
     pub targets: Vec<TargetArgument>,
-    /// Begin no round that would probably end later than this, as in 2min.
+    /// Start no round that would end later than this, as in 2min [default: no limit].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     pub budget: Option<Nanos>,
-    /// Print the load as a job file, with all that was not said, and write nothing.
+    /// Print the workload as a job file, with all defaults written out, and measure nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "format", "json", "file"])]
     pub print_job: bool,
-    /// Say what would be run, and write nothing.
+    /// Print the plan of the run, and write nothing.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub struct IoArguments {
 }
 
 impl IoArguments {
-    /// Prints the load as a job file; says what of it makes no sense.
+    /// Prints the workload as a job file, or refuses it.
     pub fn print(&self) -> Result<Exit, Error> {
         self.load.check()?;
         let targets: Vec<&str> = self.targets.iter().map(|target| target.typed.as_str()).collect();

@@ -29,9 +29,9 @@ const SERVED: f64 = 0.95;
 /// How the original printed, and how it flushed.
 #[derive(Clone, Debug, Args)]
 pub struct FlushArguments {
-    /// Make a file of so many MB (2^20 bytes) first, and read it through before each phase that reads, as the
-    /// original did. It drives out of memory as much as it is large. Without it, the files to be read are
-    /// removed from memory, and standard error says whether that was proven.
+    /// Create a file of this many MB (2^20 bytes), and read it before each phase that reads, as the original did. This
+    /// evicts up to as many bytes from the page cache. Without this option, diskperf evicts the test files themselves, and
+    /// prints on standard error whether that is proven.
     #[arg(long, value_name = "MB", value_parser = count, allow_negative_numbers = true)]
     flush_file: Option<u32>,
 }

@@ -25,23 +25,23 @@ Examples:
 Prints, for each phase:
   writing 134217728 sequential bytes: 134217728 bytes in 0.2345 sec = 572400 KB/sec")]
 pub struct LargefbArguments {
-    /// The size of the file in MB (2^20 bytes).
+    /// Size of the file in MB (2^20 bytes)
     #[arg(value_name = "MB", value_parser = lab::count, allow_negative_numbers = true)]
     megabytes: u32,
-    /// What "random" means, which the ancestors leave open.
+    /// Order of the random phases, which the lab's sources do not specify.
     #[arg(long, value_enum, default_value_t = RandomChoice::Permutation)]
     random: RandomChoice,
-    /// How many blocks apart --random stride writes and reads; 11, as an ancestor did, where not given.
+    /// Distance of --random stride, in blocks [default: 11, as in an older program].
     #[arg(long, value_name = "BLOCKS", value_parser = lab::count, allow_negative_numbers = true)]
     stride: Option<u32>,
-    /// The seed of the random order, and of the data.
+    /// Seed of the random order and of the data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     flush: FlushArguments,
     #[command(flatten)]
     place: YesArguments,
-    /// As the lab printed: six decimals. Its largefb showed no flush file.
+    /// Print as the lab's program did: six decimals. Unlike smallfb, this adds no flush file.
     #[arg(long)]
     classic: bool,
 }
@@ -52,11 +52,11 @@ const LARGEST: u32 = 1 << 20;
 /// What "random" means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum RandomChoice {
-    /// Every block once.
+    /// Every block once, in random order
     Permutation,
-    /// As many blocks as there are, drawn at random: a third is never touched.
+    /// Each block drawn from all blocks: a third is never touched
     Replacement,
-    /// Every block once, a fixed number of blocks apart.
+    /// Every block once, --stride blocks apart
     Stride,
 }
 

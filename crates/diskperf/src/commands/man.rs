@@ -15,16 +15,16 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::output;
 
-/// What `diskperf man` takes.
+/// Arguments of `diskperf man`.
 #[derive(Clone, Debug, Args)]
 pub struct ManArguments {
-    /// Write a page for every command, and one with all words, into this directory, which is made where there is none;
-    /// without it, the page of diskperf itself is printed.
+    /// Write a page for each command, and one with all words, into this directory, which may be new; without it, print the
+    /// page of diskperf itself.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// Which topics a command's page explains, besides the exit status.
+/// The topics that a command's page explains, besides the exit status.
 const SECTIONS: [(&str, &[Topic]); 5] = [
     ("diskperf", &[Topic::Preset, Topic::Target, Topic::Key, Topic::Mark]),
     (

@@ -16,16 +16,15 @@ use crate::trace::{self, BadLine, Derived};
 /// What `run` and `simulate` take for it.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MixArguments {
-    /// What vaxmix draws accesses from, in the place of its own two mixes.
+    /// Mix of accesses for vaxmix, instead of its own two, as in sizes=512B:1+8KiB:4,reads=67.
     ///
-    /// As in sizes=512B:1+8KiB:4,reads=67. Of sizes, how large accesses are and how often each comes beside the others; of
-    /// reads, how many percent read. hot=60/10 sends 60 % of the accesses to the first 10 % of the file, near=20 has 20 %
-    /// within 64 KiB of the one before. rate=50 runs it once more with 50 begun in a second, which gives response times.
-    /// What is left out is that of uniform_mix.
+    /// sizes: access sizes, each with its weight. reads: percentage of reads. hot=60/10: 60 % of the accesses go to the first
+    /// 10 % of the file. near=20: 20 % are within 64 KiB of the access before. rate=50: repeat the mix at 50 accesses per
+    /// second, to measure response times. A key that is left out has its value in uniform_mix.
     #[arg(long, value_name = "MIX")]
     mix: Option<Mix>,
-    /// Derive the mix from a block trace, as blkparse prints it; says what was derived. Requests count as they are queued
-    /// (Q), or where there are none as they are issued (D), of the busiest device.
+    /// Derive the mix from a block trace in FILE, the output of blkparse, and print it. diskperf counts the queued requests
+    /// (Q) of the busiest device; if the trace has none, the issued ones (D).
     #[arg(long, value_name = "FILE", conflicts_with = "mix")]
     from_trace: Option<PathBuf>,
 }

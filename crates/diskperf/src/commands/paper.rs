@@ -20,7 +20,7 @@ use crate::published::vax::{DRIVES, DriveTable, FOOTNOTE, RATES};
 /// What `diskperf paper` takes.
 #[derive(Clone, Debug, Args)]
 pub struct PaperArguments {
-    /// Which: T1 to T5 and D1, D2 (all tables, where nothing is named), questions or Q1 to Q8, claims, vaxmix.
+    /// Parts to print: T1 to T5, D1, D2, questions, Q1 to Q8, claims, vaxmix [default: all tables]
     #[arg(value_name = "PART")]
     parts: Vec<String>,
     /// Simulate N rotational positions of the platters for vaxmix and print the mean [default: 10]. The tables, questions

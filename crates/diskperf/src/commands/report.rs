@@ -27,20 +27,20 @@ use crate::runs::StoreArguments;
 /// What `diskperf report` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArguments {
-    /// Stored runs (their ids, the beginnings of them, or last), or documents in files (`diskperf run ... --json -o
-    /// FILE`); - is standard input. The latest run, where none is named.
+    /// Stored runs (their ids, the beginnings of ids, or last), or result files (of `diskperf run ... --json -o FILE`); -
+    /// means standard input [default: last]
     #[arg(value_name = "RUN|FILE")]
     runs: Vec<PathBuf>,
-    /// The tables of Kridle & McKusick 1983 too, with the simulated figures under the printed ones.
+    /// Add the tables of Kridle & McKusick 1983, with the simulated figures below the printed ones.
     #[arg(long)]
     paper: bool,
-    /// What to make of them.
+    /// Format of the report.
     #[arg(long, value_enum, default_value_t)]
     format: ReportFormat,
-    /// Write the page to FILE, which is replaced as a whole; without it, or for -, to standard output.
+    /// Write the page to FILE, or replace FILE [default: standard output, or -].
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Write each chart to FOLDER, as an SVG file of its own.
+    /// Write each chart to FOLDER, as an SVG file.
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -50,10 +50,10 @@ pub struct ReportArguments {
 /// What a report is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
-    /// A page that needs no network, with charts, tables and the documents.
+    /// HTML page with charts and tables, which needs no network
     #[default]
     Html,
-    /// A comment for a pull request: the verdict, a table, the rest folded.
+    /// Comment for a pull request: the verdict, a table, the rest folded
     Markdown,
 }
 

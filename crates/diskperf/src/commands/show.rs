@@ -13,8 +13,8 @@ use crate::runs::StoreArguments;
 /// What `diskperf show` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArguments {
-    /// A stored run (its id, the beginning of one, or last), or the document of one in a file (`diskperf run ...
-    /// --json -o FILE`); - is standard input.
+    /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); - means
+    /// standard input
     #[arg(value_name = "RUN|FILE")]
     run: PathBuf,
     #[command(flatten)]

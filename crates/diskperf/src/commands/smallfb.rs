@@ -28,32 +28,32 @@ Examples:
 Prints, for each of creat, read and delete:
   creat: 10000 files in 1.234 sec = 8104 files/sec")]
 pub struct SmallfbArguments {
-    /// How many files.
+    /// Number of files
     #[arg(value_name = "N", value_parser = lab::count, allow_negative_numbers = true)]
     files: u32,
-    /// Bytes in each, as in 1024 or 4KiB.
+    /// Size of each file, as in 1024 or 4KiB
     #[arg(value_parser = lab::size, allow_negative_numbers = true)]
     size: Bytes,
-    /// Which files lie together.
+    /// Distribution of the files over the directories.
     #[arg(long, value_enum, default_value_t = LayoutChoice::Consecutive)]
     layout: LayoutChoice,
-    /// In how many directories.
+    /// Number of directories.
     #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=MOST))]
     directories: u16,
-    /// In which order the files are read.
+    /// Order of the reads.
     #[arg(long, value_enum, default_value_t = OrderChoice::Creation)]
     order: OrderChoice,
-    /// What is waited for.
+    /// Syncs during the test.
     #[arg(long, value_enum, default_value_t = SyncChoice::Phase)]
     sync: SyncChoice,
-    /// The seed of a random order, and of the data.
+    /// Seed of the random order and of the data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     flush: FlushArguments,
     #[command(flatten)]
     place: YesArguments,
-    /// As the lab printed: six decimals, and a flush file, of 128 MB where --flush-file names no size.
+    /// Print as the lab's program did: six decimals. Also uses a flush file, of 128 MB unless --flush-file gives a size.
     #[arg(long)]
     classic: bool,
 }
@@ -64,31 +64,31 @@ const MOST: i64 = 1000;
 /// Which files lie together.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LayoutChoice {
-    /// As many in each directory, consecutive ones together.
+    /// The same number in each directory, consecutive files together
     Consecutive,
-    /// File I in directory I modulo their number.
+    /// File I in directory I modulo the number of directories
     Modulo,
-    /// All in one directory.
+    /// All in one directory
     One,
 }
 
 /// In which order the files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OrderChoice {
-    /// As they were created.
+    /// The order of creation
     Creation,
-    /// Shuffled.
+    /// Random order
     Random,
 }
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SyncChoice {
-    /// Nothing.
+    /// No sync
     None,
-    /// At the end of creat and of delete, every directory and the file system.
+    /// Every directory and the file system, at the end of creat and of delete
     Phase,
-    /// Also every file, before it is closed.
+    /// The same, and every file before it is closed
     File,
 }
 

@@ -36,31 +36,31 @@ Examples:
   sudo diskperf verify image:ext4                   20 power cuts
   sudo diskperf verify image:ext4,mount=barrier=0   what barriers are for
   sudo diskperf verify 'image:xfs,tune=write_cache:write through'
-A disk of yours, and whatever stands before it:
+A real disk, with its controller and hypervisor:
   ssh HOST diskperf verify /mnt/disk --write > log  until you cut its power
   ssh HOST diskperf verify /mnt/disk --check - < log")]
 pub struct VerifyArguments {
-    /// What is tried: image:FSTYPE, a file system on a device whose power diskperf cuts (needs root), with the keys of
-    /// `diskperf run`; or a directory, for --write and --check.
+    /// image:FSTYPE with the keys of `diskperf run`, a file system whose power diskperf cuts (needs root); or a directory, for
+    /// --write and --check
     #[arg(value_name = "TARGET")]
     target: TargetArgument,
-    /// How often the power is cut.
+    /// Number of power cuts.
     #[arg(long, default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     rounds: u32,
-    /// The seed of the moments and of the data; of --write, another each time where none is given.
+    /// Seed of the moments and of the data [default: 1; with --write a new one each time].
     #[arg(long)]
     seed: Option<u64>,
-    /// Write in a directory until somebody cuts the power, and print each record that is durable. Send that to another
-    /// machine. Ctrl-C ends it, takes back what was promised, and removes what was written.
+    /// Write records in a directory until you cut the power, and print each record that is durable. Save the output on
+    /// another machine. Ctrl-C ends it, withdraws the records, and removes them.
     #[arg(long, conflicts_with_all = ["check", "rounds", "format", "json", "file"])]
     write: bool,
-    /// Look in a directory, after the power is back, for all that --write printed into FILE (- for standard input). What
-    /// was written is removed, where nothing of it was lost.
+    /// Look in a directory for every record in FILE, the output of --write, after the power is back; - means standard input.
+    /// diskperf removes the records, if none is lost.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rounds", "seed"])]
     check: Option<PathBuf>,
-    /// The disk is mounted: where the folder that --write made is not there, all of it is lost. Without this it is an
-    /// error, for else a disk that is not mounted would have lost everything.
+    /// Count all records as lost if the folder of --write is missing. Without this option that is an error, as the disk may
+    /// not be mounted.
     #[arg(long, requires = "check")]
     lost_folder: bool,
     #[command(flatten)]

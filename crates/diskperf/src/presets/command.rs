@@ -16,7 +16,7 @@ const RUNS_PER_SEC: RateUnit = RateUnit { name: report::RUNS, size: 1.0 };
 
 pub const PRESET: Preset = Preset {
     name: "command",
-    about: "a command of your own",
+    about: "A command of your own",
     // As many kept ones as quick has.
     rounds: 6,
     // The first reads the command itself, and all it needs from elsewhere, into memory.

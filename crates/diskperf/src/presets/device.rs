@@ -15,8 +15,8 @@ use crate::target::{Site, Target};
 
 pub const PRESET: Preset = Preset {
     name: "device",
-    about: "a block device in the long run: reads in order and at random, in rounds until they are steady; with --write \
-            all of it is conditioned and overwritten",
+    about: "A block device: sequential and random reads, in rounds until the rate is steady; --write conditions and \
+            overwrites the whole device",
     rounds: steady::MOST_ROUNDS,
     discard_first: false,
     must_agree: false,

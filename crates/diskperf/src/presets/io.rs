@@ -13,7 +13,7 @@ use crate::target::{Site, Target};
 
 pub const PRESET: Preset = Preset {
     name: "io",
-    about: "one load of your own",
+    about: "One workload of your own",
     rounds: ROUNDS,
     discard_first: false,
     must_agree: false,

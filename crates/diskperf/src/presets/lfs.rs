@@ -15,7 +15,7 @@ use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "lfs",
-    about: "a course lab of about 2002: raw device, 10000 small files, one large file, and its four answers",
+    about: "A course lab of about 2002: raw device, 10000 small files, one large file, and answers to its four questions",
     // Fewer than elsewhere: the lab's disk took ten minutes for one. Three give a median and an interval.
     rounds: 3,
     discard_first: false,

@@ -1,4 +1,4 @@
-//! Named lists of programs with sizes, rounds and states.
+//! Presets: named lists of tests with sizes, rounds and states.
 
 mod classic1983;
 mod command;
@@ -43,41 +43,41 @@ pub const OPS_PER_SEC: RateUnit = RateUnit { name: "ops/sec", size: 1.0 };
 /// Files per second, as `smallfb` prints it.
 pub const FILES_PER_SEC: RateUnit = RateUnit { name: "files/sec", size: 1.0 };
 
-/// A named list of programs.
+/// A named list of tests.
 #[derive(Debug)]
 pub struct Preset {
-    /// What it is called by.
+    /// Its name.
     pub name: &'static str,
     /// One line for the help.
     pub about: &'static str,
     /// Rounds, the discarded one included.
     pub rounds: u32,
-    /// Whether the first round only clears the way.
+    /// Whether the first round does not count.
     pub discard_first: bool,
     /// Whether the kept rounds must agree within a tenth.
     pub must_agree: bool,
-    /// Whether its programs run on all targets at once, besides on each alone.
+    /// Whether its tests also run on all targets at once.
     pub together: bool,
-    /// How much memory a run may have, where that is part of the experiment.
+    /// The memory limit of a run, if that is part of the experiment.
     pub memory: Option<Bytes>,
-    /// How long a run takes, at most, where its programs are made as large as fits.
+    /// The longest time of a run, if its sizes are chosen to fit.
     pub budget: Option<Nanos>,
-    /// What is done to file systems of our own before every execution.
+    /// How file systems of our own are renewed before every execution.
     pub before: Before,
     /// How its programs are measured.
     pub how: How,
     /// Its programs on a target.
     pub rows: fn(&Settings, &Target) -> Result<Vec<Row>, Error>,
-    /// What follows from its cells, in sentences.
+    /// Sentences computed from its results.
     pub findings: fn(&[Cell]) -> Vec<String>,
 }
 
-/// What follows from the cells of a preset that draws no conclusions.
+/// No sentences.
 fn none(_: &[Cell]) -> Vec<String> {
     Vec::new()
 }
 
-/// What a person can change about a preset.
+/// Settings of a preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The size of its large files.
@@ -210,7 +210,7 @@ pub const VAXMIX: &Preset = &vaxmix::PRESET;
 /// The bytes of its file on a simulated machine.
 pub const VAXMIX_BYTES: Bytes = vaxmix::SIMULATED_FILE;
 /// What a job file is run as: its loads one after the other, each as `io` runs it.
-pub static JOB: Preset = Preset { name: "job", about: "the loads of a job file", ..io::PRESET };
+pub static JOB: Preset = Preset { name: "job", about: "The workloads of a job file", ..io::PRESET };
 
 /// What measures a device as it is.
 pub const DEVICE: &Preset = &device::PRESET;

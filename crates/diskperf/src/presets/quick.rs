@@ -13,8 +13,8 @@ use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "quick",
-    about: "the main job: large and small files, single blocks, commits, copying; until durable; as large as fits \
-            into a minute, 4 GiB and a fiftieth of the free space",
+    about: "The usual questions: large and small files, random reads, commits, copies; sized to fit into a minute, 4 GiB and \
+            a fiftieth of the free space",
     rounds: 5,
     discard_first: false,
     must_agree: false,

@@ -13,7 +13,7 @@ use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "smoke",
-    about: "every program at its smallest: shows that they work here, not how fast anything is",
+    about: "Every test at its smallest size: shows that all work here; its figures mean nothing",
     rounds: 2,
     discard_first: false,
     must_agree: false,

@@ -22,9 +22,9 @@ use crate::target::Target;
 /// to be durable stands in the rounds.
 pub const PRESET: Preset = Preset {
     name: "tlpi",
-    about: "tables 13-1 and 13-3 of Kerrisk, The Linux Programming Interface, 2010: 100 million bytes copied through \
-            buffers of 1 byte to 64 KiB, plain and with fsync; 1 million written, plain, with O_SYNC and with \
-            O_DSYNC; 20 rounds, which take hours: see --rounds, --size and --budget",
+    about: "Tables 13-1 and 13-3 of Kerrisk, The Linux Programming Interface, 2010: 100 million bytes copied through \
+            buffers of 1 byte to 64 KiB, with and without fsync; 1 million bytes written, plain, with O_SYNC and with \
+            O_DSYNC. Its 20 rounds take hours: see --rounds, --size and --budget",
     rounds: 20,
     discard_first: false,
     must_agree: false,

@@ -16,8 +16,8 @@ use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "vaxmix",
-    about: "what DEC measured and Kridle & McKusick 1983 did not: a mix of accesses at random places, uniform and with \
-            locality, in transactions a second, under the four programs of 1983; --mix and --from-trace give another",
+    about: "A mix of random accesses, uniform and with locality, in transactions per second, as DEC measured; and the four \
+            programs of 1983. --mix and --from-trace set another mix",
     rounds: 3,
     discard_first: false,
     must_agree: false,
