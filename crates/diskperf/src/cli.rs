@@ -234,7 +234,7 @@ enum Command {
     /// Writes: the page to FILE (--output) or to standard output; charts to FOLDER (--svg).
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArguments),
-    /// Compare two runs: what is faster or slower, and what changed around them.
+    /// Compare two runs: faster and slower tests, and changes of the machine.
     ///
     /// Two results are matched if preset, test, phase and settings agree. If each run has one target, the targets are matched
     /// whatever their names; otherwise by name. Each result is faster, slower, the same within --margin, or undecided, for
@@ -254,7 +254,7 @@ enum Command {
     Compare(CompareArguments),
     /// Show how the rate of a test changed over all stored runs.
     ///
-    /// Prints one line per run, the oldest first, with what else changed since the run before. Each run is compared with the
+    /// Prints one line per run, the oldest first, with the settings that changed since the run before. Each run is compared with the
     /// one before it, as `compare` does, but by itself: of 100 steps that change nothing, 5 may look like a change.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
@@ -337,7 +337,7 @@ enum Command {
     /// Writes: a file system on an image, which it removes; with --write, records in a private folder of a directory, which
     /// --check removes if none is lost.
     Verify(VerifyArguments),
-    /// Print the JSON Schema of what `--format json` prints.
+    /// Print the JSON Schema of the JSON output.
     ///
     /// Writes: nothing.
     #[command(after_help = SCHEMA_EXAMPLES)]

@@ -48,7 +48,7 @@ A block-queue setting, with requirements:
 By a command of your own:
   diskperf choose image:ext4 image:xfs --prepare 'cp -r /usr/include src' -- tar -cf src.tar src
 
-What does each setting add to the ones before?
+The effect of each setting, on top of the ones before:
   diskperf choose --stages image:ext4 image:ext4,mount=noatime \\
     image:ext4,mount=noatime,tune=read_ahead_kb:4096
 

@@ -49,12 +49,12 @@ pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let parts = parts(&arguments.parts)?;
     if let (Some(phases), false) = (arguments.phases, parts.iter().any(|part| matches!(part, Part::Vaxmix))) {
-        let why = "only vaxmix has another number of them than 10".to_owned();
+        let why = "only vaxmix takes another number of positions than 10".to_owned();
         return Err(Error::BadSize { what: "--phases", given: phases.to_string(), why });
     }
     let phases = arguments.phases.map_or(PHASES, NonZeroU32::get);
     if phases < LEAST_PHASES {
-        let why = format!("no ranking is certain by one value; take {LEAST_PHASES} or more");
+        let why = format!("a ranking needs more than one value; use {LEAST_PHASES} or more");
         return Err(Error::BadSize { what: "--phases", given: phases.to_string(), why });
     }
     let text = match arguments.output.layout() {
@@ -159,10 +159,10 @@ fn characteristics(drive: &DriveTable, page: Page) -> String {
 
 fn answer(question: &Question, answer: &Answer, page: Page) -> String {
     let (effect, spread) = (&answer.effect.0, &answer.effect.1);
-    let most = spread.most.as_ref().map_or_else(String::new, |most| format!("; {most} moves it most"));
+    let most = spread.most.as_ref().map_or_else(String::new, |most| format!("; {most} has the largest effect"));
     let asks = format!("{}  {}\n\n", question.id, question.asks);
     let sentences = format!(
-        "\n{}\nHow sure: {effect} {:.2}, from {:.2} to {:.2} with any fitted constant a tenth off{most}.\n",
+        "\n{}\nCertainty: {effect} {:.2}; {:.2} to {:.2} if any fitted constant is 10 % off{most}.\n",
         answer.sentence, spread.value, spread.low, spread.high,
     );
     let grid = replication::grid(&answer.headings, &answer.rows, page);

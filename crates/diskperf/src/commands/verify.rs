@@ -34,7 +34,7 @@ use crate::verify::{Kind, LedgerFault, Verdict};
 #[command(after_help = "\
 Examples:
   sudo diskperf verify image:ext4                   20 power cuts
-  sudo diskperf verify image:ext4,mount=barrier=0   what barriers are for
+  sudo diskperf verify image:ext4,mount=barrier=0   without barriers
   sudo diskperf verify 'image:xfs,tune=write_cache:write through'
 A real disk, with its controller and hypervisor:
   ssh HOST diskperf verify /mnt/disk --write > log  until you cut its power

@@ -171,7 +171,7 @@ fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
     let full = |rate: f64, share: f64| rate * 100.0 / share;
     let both = |[read, write]: [(f64, f64); 2]| {
         format!(
-            "full at {:.0} reading ({:.0} at {:.0} %), at {:.0} writing ({:.0} at {:.0} %)",
+            "saturated at {:.0} for reads ({:.0} at {:.0} %), at {:.0} for writes ({:.0} at {:.0} %)",
             full(read.0, read.1),
             read.0,
             read.1,
@@ -186,7 +186,7 @@ fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
     let [read, write] = simulated;
     Ok(claim(
         5,
-        "Writes saturate the CPU at a lower rate than reads, as they allocate blocks too.",
+        "Writes saturate the CPU at a lower rate than reads, because they also allocate blocks.",
         both(in_print),
         both(simulated),
         // A processor that writing does not fill is not saturated by it at any rate.
@@ -200,9 +200,9 @@ fn uda_contends_more() -> Result<Claim, MachineFault> {
     let us = |figure: &Figure| format!("{:.0} us", 1e6 * slowed(figure));
     Ok(claim(
         5,
-        "The UDA50 contends with the CPU for memory more than the SC750, for every Kbyte.",
-        "CPU % over Kbytes/sec of write_4096: 97/370 against 99/380".to_owned(),
-        format!("slowed down for {} a Kbyte against {}", us(&figures[1]), us(&figures[0])),
+        "Per Kbyte, the UDA50 contends with the CPU for memory more than the SC750.",
+        "CPU % and Kbytes/sec of write_4096: 97/370 and 99/380".to_owned(),
+        format!("the CPU slows down by {} per Kbyte, against {}", us(&figures[1]), us(&figures[0])),
         raises(slowed(&figures[0]), slowed(&figures[1])),
     ))
 }
@@ -214,7 +214,7 @@ fn delay_explains_two_drives() -> Result<Claim, MachineFault> {
     let (own, best) = (one(&setup)?.rate(), rates.fold(0.0, f64::max));
     Ok(claim(
         5,
-        "Two drives on the SC780 are slower than one as the rotational delay is too short.",
+        "Two drives on the SC780 are slower than one, because the rotational delay is too short.",
         format!("read_8192 {} with one, {} with two", printed(1, 0, 0, 0, 1), printed(1, 0, 0, 0, 2)),
         format!("two drives, 4 ms -> the best of 5 to 8 ms: {}", arrow(own, best)),
         raises(own, best),
@@ -225,7 +225,7 @@ fn memory_explains_the_780() -> Result<Claim, MachineFault> {
     let (small, large) = both(&Setup::of(SC780, 0, Read8192, 1).with("cpu.memory=2MiB"), &["cpu.memory=8MiB"])?;
     Ok(claim(
         5,
-        "The 11/780 is faster as its larger memory holds a larger cache.",
+        "The 11/780 is faster because its larger memory holds a larger cache.",
         format!("read_8192 {}", arrow(printed(3, 0, 0, 0, 1), printed(3, 0, 0, 1, 1))),
         format!("the 11/780 with 2 -> 8 MiB: {}", arrow(small.rate(), large.rate())),
         raises(small.rate(), large.rate()),
@@ -243,10 +243,10 @@ fn allocation_explains_the_780() -> Result<Claim, MachineFault> {
     let whole = one(&own.with("cpu=vax-11-780"))?;
     Ok(claim(
         5,
-        "The 11/780 writes new files faster as its processor allocates blocks faster.",
+        "The 11/780 writes new files faster because its processor allocates blocks faster.",
         format!("write_4096 {}", arrow(printed(3, 0, 1, 0, 1), printed(3, 0, 1, 1, 1))),
         format!(
-            "the 11/750, allocating as fast as the 11/780: {}; with all of the other processor {}",
+            "the 11/750 with the allocation speed of the 11/780: {}; with its whole processor {}",
             arrow(slow.rate(), fast.rate()),
             report::significant(whole.rate(), 3)
         ),
@@ -265,10 +265,10 @@ fn small_lead_loses_turns() -> Result<Claim, MachineFault> {
     };
     Ok(claim(
         5,
-        "A search lead that is too short costs a whole turn between seek and transfer.",
+        "A search lead that is too short costs an extra revolution between seek and transfer.",
         format!("read_8192 {}", arrow(printed(4, 0, 0, 0, 1), printed(4, 0, 0, 1, 1))),
         format!(
-            "{}; turns waited for a block: {:.2} -> {:.2}",
+            "{}; lost revolutions per block: {:.2} -> {:.2}",
             arrow(figures[0].rate(), figures[1].rate()),
             turns(&figures[0]),
             turns(&figures[1])
@@ -285,10 +285,10 @@ fn earlier_arbitration_helps() -> Result<Claim, MachineFault> {
     let higher = early.iter().zip(&late).filter(|(early, late)| late.rate() > early.rate()).count();
     Ok(claim(
         5,
-        "Asking for the SBI earlier raised the rates of the SC780.",
-        "all 8 rows with one drive rise".to_owned(),
+        "The new arbitration for the SBI raised the rates of the SC780.",
+        "higher in all 8 rows with one drive".to_owned(),
         format!(
-            "with nothing else changed, {higher} of {} rise; in the mean {}",
+            "with no other change, higher in {higher} of {}; mean {}",
             late.len(),
             arrow(mean(&early), mean(&late))
         ),
@@ -310,10 +310,10 @@ fn more_delay_was_needed() -> Result<Claim, MachineFault> {
     let by = |(short, long): (f64, f64)| long / short - 1.0;
     Ok(claim(
         5,
-        "With the faster transfers the blocks of a file had to lie further apart.",
+        "With the faster transfers, the rotational delay between blocks had to be longer.",
         String::new(),
         format!(
-            "blocks of 4 Kbytes 2 -> 4 ms apart, mean of the tests: {} before the bus came in time, {} since",
+            "blocks of 4 Kbytes, delay 2 -> 4 ms, mean of the tests: {} with the initial arbitration, {} with the new one",
             arrow(late.0, late.1),
             arrow(in_time.0, in_time.1)
         ),
@@ -343,7 +343,7 @@ fn contention_needed_it() -> Result<Claim, MachineFault> {
     let closed = (mean(&free) - mean(&own)) / (mean(&long) - mean(&own));
     Ok(claim(
         5,
-        "The reason was contention for memory, which slowed the processor down.",
+        "Contention for memory slowed down the processor.",
         String::new(),
         format!(
             "blocks of 4 Kbytes 2 ms apart, mean of the tests: slowed down for {:.1} % of the time before the bus came in \
@@ -367,7 +367,7 @@ fn bandwidth_is_adequate() -> Result<Claim, MachineFault> {
         6,
         "All systems have more bandwidth than typical applications need.",
         String::new(),
-        "no application is simulated".to_owned(),
+        "applications are not simulated".to_owned(),
         Verdict::CannotTell,
     ))
 }
@@ -396,8 +396,8 @@ fn uda_keeps_up() -> Result<Claim, MachineFault> {
     }
     Ok(claim(
         6,
-        "On the slow UNIBUS the UDA50 is about as fast as controllers on the faster busses.",
-        format!("on the 11/750 in the mean {:.0} % of the SC750", 100.0 * sums[1] / sums[0]),
+        "On the slow UNIBUS, the UDA50 is about as fast as controllers on the faster busses.",
+        format!("on the 11/750, mean {:.0} % of the SC750", 100.0 * sums[1] / sums[0]),
         format!("{:.0} %", 100.0 * uda / sc),
         verdict(uda / sc >= SIMILAR),
     ))
@@ -407,7 +407,7 @@ fn fast_buses_need_no_buffer() -> Result<Claim, MachineFault> {
     let (one, many) = both(&Setup::of(SC780, 0, Read8192, 1), &["controller.buffer_sectors=64"])?;
     Ok(claim(
         6,
-        "On a fast bus one sector of buffer is enough.",
+        "On a fast bus, one sector of buffer is enough.",
         format!("the SC780 reads {} with one", printed(1, 0, 0, 0, 1)),
         format!("1 -> 64 sectors: {}", arrow(one.rate(), many.rate())),
         verdict(many.rate() / one.rate() - 1.0 < SAME),
@@ -453,9 +453,9 @@ fn drivers_cost_the_same() -> Result<Claim, MachineFault> {
     let (sc, uda) = (share(&figures[0]), share(&figures[1]));
     Ok(claim(
         6,
-        "UNIX spends about the same share of its time in the SC780's driver and in the UDA50's.",
+        "UNIX spends about the same share of its time in the drivers of the SC780 and of the UDA50.",
         "about 10-14 % in both".to_owned(),
-        format!("while reading: {sc:.1} % and {uda:.1} %"),
+        format!("during reads: {sc:.1} % and {uda:.1} %"),
         verdict((sc - uda).abs() <= SHARES_APART),
     ))
 }
@@ -478,8 +478,8 @@ fn reads_go_first() -> Result<Claim, MachineFault> {
     let (error_one, error_two) = (error(&one), error(&two));
     Ok(claim(
         6,
-        "UNIX keeps reads and writes in two queues, and serves the reads first.",
-        "the system as it was distributed keeps one (4.2BSD ufs_disksubr.c 6.1)".to_owned(),
+        "UNIX has separate queues for reads and writes, and serves reads first.",
+        "the distributed system has one queue (4.2BSD ufs_disksubr.c 6.1)".to_owned(),
         format!(
             "new files on the SC780: two queues change {differ} of {} cells; {error_one:.1} % off what was measured with \
              one queue, {error_two:.1} % with two",
@@ -498,7 +498,7 @@ fn reads_first_helps_writers() -> Result<Claim, MachineFault> {
     let (one, two) = both(&Setup::of(SC780, 0, Write8192, 1), &[READS_FIRST])?;
     Ok(claim(
         6,
-        "Reads first is of use where large files are made: new maps are read while blocks are written.",
+        "Serving reads first helps with large new files: maps are read while blocks are written.",
         String::new(),
         format!("write_8192 on one drive of the SC780, one queue -> two: {}", arrow(one.rate(), two.rate())),
         raises(one.rate(), two.rate()),
@@ -510,10 +510,10 @@ fn one_queue_idles_the_disk() -> Result<Claim, MachineFault> {
     let [idle, idle_first] = [&own, &first].map(|figure| figure.idle_around_a_read().unwrap_or(f64::NAN));
     Ok(claim(
         6,
-        "The UDA50's single queue does all writes before a map is read, which idles the disk.",
+        "The single queue of the UDA50 does all writes before it reads a map, so the disk is idle.",
         String::new(),
         format!(
-            "write_8192, its queue -> reads first: {}; idle around each map's read {idle:.1} -> {idle_first:.1} ms",
+            "write_8192, its queue -> reads first: {}; idle per map read {idle:.1} -> {idle_first:.1} ms",
             arrow(own.rate(), first.rate()),
         ),
         raises(idle_first, idle),
@@ -528,8 +528,8 @@ fn simultaneous_transfers_help() -> Result<Claim, MachineFault> {
     let in_print = |configuration| printed(1, 0, 0, configuration, 2) / printed(1, 0, 0, configuration, 1);
     Ok(claim(
         6,
-        "As the UDA50 can transfer from two drives at once, two drives gain much more there.",
-        format!("two over one, read_8192: {:.2} against {:.2}", in_print(1), in_print(0)),
+        "Two drives gain much more on the UDA50, because it can transfer from two drives at once.",
+        format!("two drives over one, read_8192: {:.2} against {:.2}", in_print(1), in_print(0)),
         format!("{uda:.2} against {sc:.2}"),
         verdict(uda > 1.0 + SAME && uda > sc + SAME),
     ))
@@ -556,6 +556,6 @@ mod tests {
         // What the tables show by themselves: the stages of the SC780, and two drives on the UDA50.
         let agree =
             |says: &str| claims.iter().any(|claim| claim.says.contains(says) && claim.verdict == Verdict::Agrees);
-        assert!(agree("search lead") && agree("SBI earlier") && agree("two drives at once"), "{claims:#?}");
+        assert!(agree("search lead") && agree("arbitration for the SBI") && agree("two drives at once"), "{claims:#?}");
     }
 }

@@ -59,8 +59,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "To read blocks of 16 sectors within 3 % of what {} sectors of buffer bring takes {} sectors on the UNIBUS and \
-             {} on the SBI; {} and {} where others use {} % and {} % of it.",
+            "To read blocks of 16 sectors within 3 % of the rate with {} sectors of buffer, the UNIBUS needs {} sectors and \
+             the SBI {}; they need {} and {} if other devices use {} % and {} % of the bus.",
             SECTORS[SECTORS.len() - 1],
             enough(0),
             enough(4),

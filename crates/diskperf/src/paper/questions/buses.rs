@@ -9,8 +9,8 @@ use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q2",
-    asks: "What would the SC780's electronics do on a UNIBUS, and the UDA50's on an SBI or a CMI? (Section 1 asks what \
-           the bus does and what the controller does; no such pair could be bought.)",
+    asks: "How fast would the SC780's electronics be on a UNIBUS, and the UDA50's on an SBI or a CMI? (Section 1 asks for \
+           the effects of bus and controller; these combinations were not sold.)",
     experiment,
 };
 
@@ -48,11 +48,11 @@ fn experiment() -> Result<Answer, MachineFault> {
     let own = Setup::of("vax780-uda50", 0, Classic::Read8192, 2);
     let sbi = own.with("bus=sbi");
     let effect = spread(&[own, sbi], |figures| figures[1].rate() / figures[0].rate())?;
-    let told = gains.iter().map(|(name, bus, mean)| format!("the {name} on the {bus} runs at {:.0} %", 100.0 * mean));
+    let told = gains.iter().map(|(name, bus, mean)| format!("the {name} on the {bus} reaches {:.0} %", 100.0 * mean));
     Ok(Answer {
         headings: row(["controller", "test", "own bus", "other bus", "", "limited by"]),
         rows,
-        sentence: format!("Of what they do on their own bus, {}.", told.collect::<Vec<_>>().join(", ")),
+        sentence: format!("Compared with its own bus, {}.", told.collect::<Vec<_>>().join(", ")),
         effect: ("read_8192 with two drives on the UDA50: SBI over UNIBUS", effect),
     })
 }

@@ -55,20 +55,20 @@ fn experiment() -> Result<Answer, MachineFault> {
     let (slow_unibus, _) = costs(&figures[2]);
     let by = |setup: Setup| -> Result<Option<(f64, String)>, MachineFault> { Ok(setup.load()?.value("bus.slow_down")) };
     let model = match by(setup(CASES[0]))? == by(setup(CASES[2]))? {
-        true => " In the model a transfer slows it down as much on either: only its duration differs.",
+        true => " In the model, a transfer slows down the processor equally on both busses; only its duration differs.",
         false => "",
     };
     let share = match effect.low >= 0.0 && effect.high <= 1.0 {
-        true => format!("{:.0} % of the difference goes with the bus", 100.0 * effect.value),
-        false => "how much of the difference goes with the bus, these machines cannot tell".to_owned(),
+        true => format!("{:.0} % of the difference is due to the bus", 100.0 * effect.value),
+        false => "these machines cannot tell how much of the difference is due to the bus".to_owned(),
     };
     Ok(Answer {
         headings: row(["controller", "bus", "CPU per Kbyte", "slowed by transfers", "driver"]),
         rows,
         sentence: format!(
-            "A Kbyte slows the processor down for {slow_cmi:.0} us over the CMI and for {slow_unibus:.0} us over the \
+            "A Kbyte slows down the processor by {slow_cmi:.0} us over the CMI and by {slow_unibus:.0} us over the \
              UNIBUS; {share}.{model}",
         ),
-        effect: ("the part of the difference that goes with the bus", effect),
+        effect: ("the share of the difference that is due to the bus", effect),
     })
 }

@@ -15,7 +15,7 @@ pub const QUESTION: Question = Question {
 
 /// What of the intelligence is taken away or made free.
 const STEPS: [(&str, &[&str]); 4] = [
-    ("as it is", &[]),
+    ("unchanged", &[]),
     ("no time between commands", &["controller.turnaround=0ms", "controller.turnaround_shared=0ms"]),
     (
         "and none for commands",
@@ -26,7 +26,7 @@ const STEPS: [(&str, &[&str]); 4] = [
             "controller.response=0ms",
         ],
     ),
-    ("as it is, 16 sectors of buffer", &["controller.buffer_sectors=16", "controller.fetched_writes=1"]),
+    ("unchanged, 16 sectors of buffer", &["controller.buffer_sectors=16", "controller.fetched_writes=1"]),
 ];
 
 fn setup(changes: &[&str], test: Classic, drives: usize) -> Setup {
@@ -57,8 +57,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "If its microcode took no time, one drive of the UDA50 would read {:+.0} %; with 16 sectors of buffer, as \
-             much as one block, two drives would read {:+.0} %.",
+            "If its microcode took no time, the read rate of the UDA50 would change by {:+.0} % on one drive; with 16 \
+             sectors of buffer, which hold one block, by {:+.0} % on two drives.",
             100.0 * (effect.value - 1.0),
             100.0 * (buffered - 1.0)
         ),

@@ -18,7 +18,7 @@ pub const QUESTION: Question = Question {
 const CASES: [(&str, &str, &str); 6] = [
     ("vax780-sc780", "driver: one queue (disksort)", "controller.queue=disksort"),
     ("vax780-sc780", "driver: reads first", "controller.queue=reads-first"),
-    ("vax780-uda50", "controller: as they came", "controller.order=fifo"),
+    ("vax780-uda50", "controller: order of arrival", "controller.order=fifo"),
     ("vax780-uda50", "controller: one queue", "controller.order=disksort"),
     ("vax780-uda50", "controller: reads first", "controller.order=reads-first"),
     ("vax750-uda50", "controller: reads first", "controller.order=reads-first"),
@@ -65,16 +65,16 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings: row(["machine", "order", "8K x1", "idle", "4K x1", "idle", "8K x2", "idle"]),
         rows,
         sentence: format!(
-            "Reads first change what one drive writes by {change} on the SC780 and by {:+.1} % on the UDA50: a file of \
-             eight megabytes needs {} maps, in smaller blocks {}; around the read of one a drive of the UDA50 has \
-             nothing to do for {} where requests are served as they came, for {} where reads go first.",
+            "Serving reads first changes write_8192 on one drive by {change} on the SC780 and by {:+.1} % on the UDA50. A \
+             file of eight megabytes needs {} maps, in smaller blocks {}. Around each map read, a drive of the UDA50 is \
+             idle for {} in order of arrival, for {} with reads first.",
             100.0 * (effect.value - 1.0),
             maps(0),
             maps(1),
             idle(&figures[2 * columns.len()]),
             idle(&figures[4 * columns.len()]),
         ),
-        effect: ("write_8192 on the UDA50: reads first over as they came", effect),
+        effect: ("write_8192 on the UDA50: reads first over order of arrival", effect),
     })
 }
 

@@ -60,12 +60,12 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "Files from end to end change by {:.0} % at most, whoever orders; writes at random places on one drive come \
-             to {:.0} % of those without any order where UNIX orders, and to {:.0} % where the controller does.",
+            "For sequential files, the order changes at most {:.0} %. Random writes on one drive reach {:.0} % of the rate \
+             without any order if UNIX orders requests, and {:.0} % if the controller does.",
             100.0 * most,
             100.0 * effect.value,
             100.0 * by_controller
         ),
-        effect: ("random writes on the UDA50: ordered by UNIX over ordered by nobody", effect),
+        effect: ("random writes on the UDA50: ordered by UNIX over unordered", effect),
     })
 }

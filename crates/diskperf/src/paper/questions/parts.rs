@@ -52,12 +52,12 @@ fn experiment() -> Result<Answer, MachineFault> {
     let base = Setup::of("vax780-sc780", 0, Classic::Write8192, 1);
     let faster = better(&base, &RESOURCES[0])?;
     let effect = spread(&[base, faster], |figures| figures[1].rate() / figures[0].rate())?;
-    let mut headings = row(["machine", "a tenth better"]);
+    let mut headings = row(["machine", "10 % better"]);
     headings.extend(Classic::ALL.iter().map(|test| test.name().to_owned()));
     Ok(Answer {
         headings,
         rows,
-        sentence: format!("What helps most on one drive - {}.", most.join("; ")),
-        effect: ("write_8192 on the SC780: a processor a tenth faster over the usual one", effect),
+        sentence: format!("The part with the largest effect on one drive - {}.", most.join("; ")),
+        effect: ("write_8192 on the SC780: a 10 % faster processor over the usual one", effect),
     })
 }

@@ -62,8 +62,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "Blocks of 8 Kbytes are read fastest by one program with {} ms between them ({}), by two with {} ms ({}): \
-             with what is best for the other, one reads {lost_one}, and two {lost_two}.",
+            "The best rotational delay for blocks of 8 Kbytes is {} ms for one program ({}) and {} ms for two ({}). With \
+             the delay that is best for the other, one program reads {lost_one}, and two {lost_two}.",
             best_one.0,
             rate(best_one.1),
             best_two.0,
