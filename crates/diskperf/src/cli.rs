@@ -278,8 +278,9 @@ enum Command {
     /// Remove leftovers of runs that were killed or used --keep.
     ///
     /// Leftovers are private folders in directories, kept images, file systems on devices, and block-queue settings that were
-    /// not restored. diskperf recognises them by tags that it wrote. It never touches those of a running diskperf. Until
-    /// the next boot, you can use a cleaned device again without --destroy-data.
+    /// not restored. diskperf recognises them by tags that it wrote. It never touches those of a running diskperf. A
+    /// cleaned device can be used again without --destroy-data. After a reboot, diskperf no longer recognises file systems
+    /// on devices.
     ///
     /// Folders, images and half-made file systems without a tag are listed too. diskperf removes them only after you say yes
     /// on a terminal; --yes is not enough.

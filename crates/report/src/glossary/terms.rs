@@ -207,7 +207,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "base",
-        also: &["then", "now", "new run", "since the one before", "change"],
+        also: &["then", "now", "new run", "since the one before", "since the run before"],
         brief: "the earlier of two runs that are compared; `new` is the later one",
         says: "A ratio is the later rate divided by the earlier one: below 1 means slower. The difference is sure if the \
                interval excludes 1. The result is the same if the whole interval is within the margin.",
