@@ -1,12 +1,14 @@
-//! What a person is asked before anything is written: whether a place is meant where a benchmark is rarely wanted,
-//! and whether a device is meant that holds something.
+//! Questions before anything is written: whether a benchmark is meant to run in a place such as `/`, and whether the data
+//! on a device may be overwritten.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use clap::Args;
-use kernel::guard::{GuardFault, Inspected, Leave};
+use kernel::ReplacedVolume;
+use kernel::guard::{GuardFault, Inspected, Leave, Reason};
 use kernel::name::Shown;
 use kernel::place::Place;
 use report::plain;
@@ -14,8 +16,8 @@ use report::plain;
 use crate::error::Error;
 use crate::target::{Site, Target};
 
-/// File systems whose files are elsewhere: others wait for them, and pay for them. The last five are a host's, as its
-/// virtual machines see them.
+/// Network file systems: their files are on other machines, which other people use too. The last five are file systems of
+/// a host, as its virtual machines see them.
 const NETWORK: [&str; 20] = [
     "afs",
     "beegfs",
@@ -39,48 +41,114 @@ const NETWORK: [&str; 20] = [
     "vmhgfs",
 ];
 
-/// How file systems are called that a program keeps, after which that program is. Most are of the network (sshfs, s3fs,
-/// rclone, ceph-fuse); these are not.
+/// The type of a FUSE file system begins with this, followed by its program. Most are network file systems (sshfs, s3fs,
+/// rclone, ceph-fuse); those below are not.
 const OF_PROGRAMS: &str = "fuse.";
 const OF_PROGRAMS_HERE: [&str; 7] =
     ["bindfs", "encfs", "fuse-overlayfs", "gocryptfs", "mergerfs", "ntfs-3g", "unionfs"];
 
-/// What can be said beforehand to a question about a place.
+/// Options that answer the question about a place.
 #[derive(Clone, Debug, Default, Args)]
 pub struct YesArguments {
-    /// Write also where a benchmark is rarely meant: in / and /boot themselves, and on a file system of the network.
+    /// Write to /, /boot and network file systems without asking.
     #[arg(long)]
     pub yes: bool,
 }
 
-/// What can be said beforehand to all questions.
+/// Options that answer all questions.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ConsentArguments {
     #[command(flatten)]
     pub place: YesArguments,
-    /// Let go what the devices hold that new: names, and those that --write overwrites. What is in use is refused all the
-    /// same.
+    /// Allow overwriting existing data on the devices named by new: or --write. Devices in use are still refused.
     #[arg(long)]
     destroy_data: bool,
-    /// Which device is meant, with --destroy-data: its model and serial number as `lsblk -o NAME,MODEL,SERIAL` shows
-    /// them, and its size where it has no serial number or is a partition. Once for each device; asked for on a terminal
-    /// where it is left out.
+    /// Confirm the device that --destroy-data may overwrite: its model and serial number as `lsblk -o NAME,MODEL,SERIAL`
+    /// shows them, and its size if it has no serial number or is a partition. Repeat it for each device. On a terminal,
+    /// diskperf asks if it is missing.
     #[arg(long, value_name = "WORDS", requires = "destroy_data")]
     confirm: Vec<String>,
 }
 
-/// Asks what has to be asked of these targets, and notes what was said:
-///   1. a directory where a benchmark is rarely meant, also of an image: --yes, or yes on a terminal;
-///   2. a device that must not be overwritten: refused, whatever is said;
-///   3. a device that holds something: --destroy-data, and what is printed on it, given or typed. What was given is
-///      used up by the device it names: another of the same words is not meant by it;
-///   4. a device all of which is overwritten: the same, also where it seems to hold nothing;
-///   5. a device that seems to hold nothing, if it is named all the same, after all others: its data may go too, so that
-///      nothing must be read to know that there are none.
+/// What an earlier process of a resumed run leaves in doubt about the run's devices. `--destroy-data` of the stored command
+/// covers the data that the devices held when the run began, not data that others have written since.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// It came so far that it had overwritten the devices.
+    pub has_overwritten: bool,
+    /// It was killed before the machine was restarted: its notes about the devices are gone.
+    pub is_restarted: bool,
+    /// Devices on which the file system that it noted is no longer there.
+    pub replaced: Vec<ReplacedVolume>,
+}
+
+/// Why diskperf cannot tell whether a run wrote the data on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The device does not hold the file system that the run made.
+    Replaced,
+    /// The run was killed during mkfs.
+    Unfinished,
+    /// The machine was restarted, which removed the notes about the device.
+    Restarted,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Doubt::Replaced => "it no longer holds the file system that the run made",
+            Doubt::Unfinished => "the run was killed during mkfs, so diskperf cannot tell who wrote that",
+            Doubt::Restarted => {
+                "the machine was restarted since the run was killed, so diskperf cannot tell who wrote that"
+            }
+        })
+    }
+}
+
+impl Earlier {
+    /// Why nothing proves that the run wrote the data on this device.
+    pub fn doubt(&self, inspected: &Inspected) -> Option<Doubt> {
+        let replaced = self.replaced.iter().find(|replaced| replaced.node == inspected.node());
+        match replaced {
+            Some(ReplacedVolume { is_unfinished: true, .. }) => Some(Doubt::Unfinished),
+            Some(_) => Some(Doubt::Replaced),
+            None => self.is_restarted.then_some(Doubt::Restarted),
+        }
+    }
+
+    /// Why this refusal cannot be lifted by the consent of the stored command.
+    pub fn doubt_of(&self, refused: &GuardFault, targets: &[Target]) -> Option<Doubt> {
+        let GuardFault::Refused { device, reasons, .. } = refused else { return None };
+        let inspected = targets.iter().find_map(|target| match &target.site {
+            Site::Volume(volume) if volume.inspected.described() == *device => Some(&volume.inspected),
+            _ => None,
+        });
+        inspected.filter(|_| reasons.iter().all(Reason::can_be_lifted)).and_then(|inspected| self.doubt(inspected))
+    }
+
+    /// Whether the consent that the run was given does not cover what this device holds.
+    fn is_new(&self, inspected: &Inspected) -> bool {
+        self.doubt(inspected).is_some() || self.is_formatted_since(inspected)
+    }
+
+    /// Whether the device holds a known format that the run has not left there: it erases all signatures first.
+    fn is_formatted_since(&self, inspected: &Inspected) -> bool {
+        self.has_overwritten && inspected.holds_known()
+    }
+}
+
+/// Asks about these targets, and records the answers:
+///   1. a directory where diskperf asks before it writes, also that of an image: --yes, or yes on a terminal;
+///   2. a device that must not be overwritten: refused, whatever the options say;
+///   3. a device that holds data: --destroy-data, and its model and serial number, given or typed. Each --confirm counts for
+///      one device only, also if another device has the same words;
+///   4. a device that is overwritten completely: the same, also if it seems to hold nothing;
+///   5. a device that seems to hold nothing, if a --confirm is left that names it, after all others: its data may be
+///      overwritten too, so that it need not be read completely first.
 ///
-/// With --dry-run no question is asked, but 2. holds, and a missing --destroy-data is an error. `was_used`: an earlier
-/// process of the run has overwritten the devices, so the old consent does not cover a file system made there since.
-pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, was_used: bool) -> Result<(), Error> {
+/// With --dry-run no question is asked, but 2. holds, and a missing --destroy-data is an error. The consent of a run that is
+/// resumed does not cover a device that others may have written to since (`earlier`): it must be blank.
+pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, earlier: &Earlier) -> Result<(), Error> {
     let mut given = said.confirm.clone();
     for target in targets.iter_mut() {
         match &mut target.site {
@@ -89,8 +157,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, was_u
             Site::Image { image, host } if !is_plan => ask_place(&said.place, image.directory(), host)?,
             // 2. and 3.
             Site::Volume(volume) => {
-                let is_new = was_used && volume.inspected.holds_known();
-                if !said.destroy_data || is_new || !volume.inspected.asks() {
+                if !said.destroy_data || earlier.is_new(&volume.inspected) || !volume.inspected.asks() {
                     volume.inspected.check(&Leave::None)?;
                 } else if !is_plan {
                     volume.leave = Leave::Destroy(confirmation(&mut given, &volume.inspected)?);
@@ -100,7 +167,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, was_u
             Site::Device(device) => {
                 let Some(overwriting) = &mut device.overwriting else { continue };
                 let inspected = &overwriting.inspected;
-                if !said.destroy_data || !inspected.asks() {
+                if !said.destroy_data || earlier.is_formatted_since(inspected) || !inspected.asks() {
                     inspected.check(&Leave::None)?;
                 }
                 if !said.destroy_data {
@@ -118,6 +185,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, was_u
     for target in targets.iter_mut().filter(|_| !is_plan) {
         if let Site::Volume(volume) = &mut target.site
             && volume.leave == Leave::None
+            && earlier.doubt(&volume.inspected).is_none()
             && let Some(index) = given.iter().position(|words| volume.inspected.confirm(words).is_ok())
         {
             volume.leave = Leave::Destroy(given.remove(index));
@@ -126,7 +194,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, was_u
     Ok(())
 }
 
-/// Asks whether this directory is meant.
+/// Asks whether to write to this directory, if it is such a place.
 pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), Error> {
     let Some(why) = rarely_meant(path, place.file_system.as_deref()).filter(|_| !said.yes) else { return Ok(()) };
     if agrees(&format!("{} {why}; write there? [y/N] ", path.shown())) {
@@ -135,42 +203,42 @@ pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), 
     Err(Error::RarelyMeant { path: path.to_owned(), why })
 }
 
-/// Whether a person says yes to a question; nobody there is no yes.
+/// Whether the user answers yes. Without a terminal the answer is no.
 pub fn agrees(question: &str) -> bool {
     typed(question).is_some_and(|answer| matches!(answer.as_str(), "y" | "yes"))
 }
 
-/// Whether a person can be asked.
+/// Whether there is a terminal to ask on.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Why a benchmark is rarely meant there.
+/// Why diskperf asks before it writes there.
 fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // The same folder may be mounted elsewhere too, under any name.
     if is_same(&path, Path::new("/")) {
-        return Some("is the root of all files");
+        return Some("is the root directory");
     }
     let is_boot = |folder: &Path| ["/boot", "/efi"].iter().any(|boot| is_same(folder, Path::new(boot)));
     if path.ancestors().any(is_boot) {
-        return Some("is what this machine starts from");
+        return Some("holds what this machine boots from");
     }
     let file_system = file_system?;
     if NETWORK.contains(&file_system) {
-        return Some("lies on another machine");
+        return Some("is on a network file system");
     }
     let program = file_system.strip_prefix(OF_PROGRAMS).filter(|program| !OF_PROGRAMS_HERE.contains(program));
-    program.map(|_| "is kept by a program, which may have it on another machine")
+    program.map(|_| "is on a FUSE file system, which may be on another machine")
 }
 
-/// Whether both paths are one folder: by name, or by its numbers.
+/// Whether both paths are the same folder: by name, or by device and inode number.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let numbers = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
     one == other || numbers(one).is_some_and(|found| Some(found) == numbers(other))
 }
 
-/// What names the device: of the words that were given and are not used up those that do, else what is typed.
+/// The words that confirm the device: those of `given` that name it, which are removed there, else what the user types.
 pub fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<String, Error> {
     if let Some(index) = given.iter().position(|words| inspected.confirm(words).is_ok()) {
         return Ok(given.remove(index));
@@ -185,14 +253,14 @@ pub fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<St
     }
     let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
     let (device, what) = (inspected.described(), inspected.identity_is());
-    let holds = if holds.is_empty() { "all of it is overwritten".to_owned() } else { holds.join("; ") };
+    let holds = if holds.is_empty() { "all of it will be overwritten".to_owned() } else { holds.join("; ") };
     let typed = typed(&format!("{device}: {holds}. Type its {what} to destroy that: "));
     let typed = typed.ok_or_else(|| not_confirmed(String::new()))?;
     inspected.confirm(&typed)?;
     Ok(typed)
 }
 
-/// A line that a person types; nothing where nobody can.
+/// A line that the user types; none without a terminal.
 fn typed(question: &str) -> Option<String> {
     if !can_ask() {
         return None;

@@ -18,6 +18,7 @@ use kernel::name::Shown;
 use units::{Bytes, Nanos};
 use workload::{Failure, Reason};
 
+use crate::consent::Doubt;
 use crate::document::DocumentFault;
 use crate::exit::Exit;
 use crate::forecast::about;
@@ -141,8 +142,8 @@ pub enum Error {
     StillMeasured { run: String, pid: i32, is_here: bool },
     #[error("the run {run} was measured {elsewhere}")]
     Elsewhere { run: String, elsewhere: String, folder: PathBuf, command: Vec<OsString> },
-    #[error("{refused}")]
-    Occupied { refused: kernel::guard::GuardFault, folder: PathBuf, command: Vec<OsString> },
+    #[error("{refused}{}", doubt.map_or_else(String::new, |doubt| format!("; {doubt}")))]
+    Occupied { refused: kernel::guard::GuardFault, doubt: Option<Doubt>, folder: PathBuf, command: Vec<OsString> },
     #[error("{0}=none turns the results database off")]
     NothingIsStored(&'static str),
     #[error(transparent)]
@@ -413,7 +414,9 @@ impl Error {
             Error::Elsewhere { folder, command, .. } => {
                 format!("start it again: cd {} && {}", shell::word(folder), shell::line(command))
             }
-            Error::Occupied { refused, folder, command } => return guard::hint_on_resuming(refused, folder, command),
+            Error::Occupied { refused, doubt, folder, command } => {
+                return guard::hint_on_resuming(refused, *doubt, folder, command);
+            }
             Error::NothingIsStored(_) => "name a results database: --store PATH".to_owned(),
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),

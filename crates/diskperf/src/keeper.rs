@@ -201,6 +201,11 @@ impl Keeper {
         }
     }
 
+    /// Gives a run that was killed back to its last holder, unchanged.
+    pub fn give_back(mut self, before: &str) -> Result<(), StoreError> {
+        self.store.claim(&self.stored.run, &self.holder, before)
+    }
+
     /// Writes down how it ended.
     pub fn end(mut self, state: RunState, document: &Document) -> Result<(), StoreError> {
         let run = &document.run;

@@ -208,7 +208,7 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
         (&["verify", ".", "--check", "hostile"], 2, "line 2 is not from"),
         (&["verify", ".", "--lost-folder"], 2, "--check"),
         // As of any other benchmark, it is asked whether the place is meant.
-        (&["verify", "image:ext4,dir=/"], 3, "is the root of all files"),
+        (&["verify", "image:ext4,dir=/"], 3, "is the root directory"),
         (&["verify", "image:ext4,dir=/,mount=errors=panic", "--yes"], 3, "errors=panic"),
     ] {
         if status == 3 && !testkit::has_tool("mkfs.ext4") {

@@ -457,7 +457,7 @@ fn the_root_of_all_files_is_asked_about() {
     {
         let ended = testkit::run(&program(), scratch.path(), arguments);
         assert_eq!(ended.status, Some(3), "{}", ended.err);
-        assert!(ended.err.contains("is the root of all files") && ended.err.contains("hint: "), "{}", ended.err);
+        assert!(ended.err.contains("is the root directory") && ended.err.contains("hint: "), "{}", ended.err);
     }
     let ended = testkit::run(&program(), Path::new("/"), &["smallfb", "1", "1"]);
     assert_eq!(ended.status, Some(3), "{}", ended.err);

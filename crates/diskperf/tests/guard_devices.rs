@@ -159,7 +159,7 @@ fn the_root_under_another_name_is_asked_about_too() {
         let arguments = ["--mount", "sh", "-c", script, program.to_str().expect("a plain path"), at, scheme];
         let ended = testkit::run(Path::new("unshare"), Path::new("/"), &arguments);
         assert_eq!(ended.status, Some(3), "{}", ended.err);
-        assert!(ended.err.contains("is the root of all files") && ended.err.contains("hint: "), "{}", ended.err);
+        assert!(ended.err.contains("is the root directory") && ended.err.contains("hint: "), "{}", ended.err);
     }
 }
 

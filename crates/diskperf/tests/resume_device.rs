@@ -1,51 +1,64 @@
-//! Runs with `new:` that are killed at six moments, each seen from outside: `resume` removes what the run had left, and
-//! finishes it. What others have made stays.
+//! Runs on devices that are killed at six moments: during and after mkfs, while the file system is mounted, in the middle
+//! of a round, between rounds and while the queue is tuned. `resume` removes what the run left and finishes it. Data that
+//! others have written since stay.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use store::Store;
+use tempfile::TempDir;
 use testkit::disk::{Disk, LoopDisk, Mounted};
 use testkit::{Ended, need_disk, soon, use_tool};
 
-const MIB: u64 = 1 << 20;
+/// Bytes of a disk: ext4 with blocks of 4 KiB has room.
+const DISK: u64 = 32 << 20;
 
-/// Rounds of a run: enough that it is not finished when it is killed.
-const ROUNDS: &str = "60";
+/// What confirms that the disk may be overwritten.
+const AGREED: [&str; 3] = ["--destroy-data", "--confirm", "32 MiB"];
 
-/// Programs in each round.
-const PROGRAMS: usize = 2;
+/// Rounds of a run.
+const ROUNDS: usize = 3;
 
-/// So often a moment is tried to be met that may have passed when the run is stopped.
-const ATTEMPTS: usize = 50;
+/// Targets of a run, each of which a round measures once: the device and a folder.
+const TARGETS: usize = 2;
 
-/// Every run restores what killed ones have left tuned: one test at a time.
+/// When the measured command does not return, so that the run is killed there.
+#[derive(Clone, Copy)]
+enum Moment {
+    /// In the execution of this number.
+    Execution(usize),
+    /// In the first execution on the device.
+    OnDevice,
+}
+
+/// Each run restores the queues that killed runs have left tuned: one test at a time.
 static RUNS: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
 }
 
-/// A process that goes on until it is killed, which dropping it does too.
+fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+    testkit::run(&program(), folder, arguments)
+}
+
+/// A running process. Dropping it kills it.
 struct Run(Child);
 
 impl Run {
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.0), signal).expect("it hears");
-    }
-
-    /// Stops it, and comes back when it stands still.
+    /// Stops it with SIGSTOP, and returns once it is stopped.
     fn stop(&self) {
-        self.signal(Signal::STOP);
-        soon("it stands still", || state_of(self.0.id()) == Some('T'));
+        kill_process(Pid::from_child(&self.0), Signal::STOP).expect("the signal is sent");
+        soon("it is stopped", || state_of(self.0.id()) == Some('T'));
     }
 
     fn kill(mut self) {
@@ -61,64 +74,96 @@ impl Drop for Run {
     }
 }
 
-/// The name, the state and the parent of a process.
-fn status(pid: u32) -> Option<(String, char, u32)> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (begin, rest) = text.rsplit_once(") ")?;
-    let (_, name) = begin.split_once('(')?;
-    let mut fields = rest.split(' ');
-    Some((name.to_owned(), fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
-}
-
+/// The state of a process; none once it is gone.
 fn state_of(pid: u32) -> Option<char> {
-    status(pid).map(|(_, state, _)| state)
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(") ")?;
+    rest.chars().next()
 }
 
-/// The mkfs that a process has started, where one is there and has not ended.
-fn mkfs_of(parent: u32) -> Option<u32> {
-    let pids = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.into_iter()
-        .find(|pid| status(*pid).is_some_and(|(name, state, of)| of == parent && name == "mkfs.ext4" && state != 'Z'))
-}
-
-fn signal(pid: u32, signal: Signal) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a number");
-    kill_process(pid, signal).expect("it hears");
-}
-
-/// A disk of the test's own, and a store of runs.
+/// A disk of the test's own, and in memory a folder as a second target and a results database: other programs that write to
+/// the machine's disk would delay every sync there.
 struct Bench {
     disk: Disk,
+    memory: TempDir,
 }
 
 impl Bench {
-    fn new(bytes: u64) -> Bench {
-        Bench { disk: Disk::new(bytes) }
+    fn new() -> Bench {
+        let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder");
+        fs::create_dir(memory.path().join("second")).expect("a folder");
+        Bench { disk: Disk::new(DISK), memory }
     }
 
     fn here(&self) -> &Path {
         self.disk.folder.path()
     }
 
+    fn path(&self, name: &str) -> String {
+        self.here().join(name).to_str().expect("a plain path").to_owned()
+    }
+
     fn store(&self) -> PathBuf {
-        self.here().join("store.sqlite")
+        self.memory.path().join("store.sqlite")
+    }
+
+    fn second(&self) -> String {
+        self.memory.path().join("second").to_str().expect("a plain path").to_owned()
     }
 
     fn target(&self) -> String {
         format!("new:ext4@{}", self.disk.text())
     }
 
-    fn start(&self, targets: &[&str]) -> Run {
-        let arguments =
-            [&["run", "smoke"], targets, &["--rounds", ROUNDS, "--only", "commit", "--only", "write_8192"]].concat();
-        self.begin(&arguments)
+    /// A script in the bench's folder.
+    fn script(&self, name: &str, lines: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, format!("#!/bin/sh\n{lines}\n")).expect("a script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can be executed");
+        path
     }
 
-    fn begin(&self, arguments: &[&str]) -> Run {
-        let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-        command.args(arguments).arg("--store").arg(self.store()).current_dir(self.here());
+    /// Starts a run that measures a command on the target and the folder. The command returns at once, except at this
+    /// moment.
+    fn start(&self, target: &str, moment: Moment, more: &[&str]) -> Run {
+        let (count, reached) = (self.path("count"), self.path("reached"));
+        let returns = match moment {
+            Moment::Execution(number) => format!("echo >> {count}\n[ $(wc -l < {count}) = {number} ] || exit 0"),
+            Moment::OnDevice => format!("case $(pwd) in */second/*) exit 0;; esac\n[ -e {reached} ] && exit 0"),
+        };
+        let mine = self.script("mine", &format!("{returns}\ntouch {reached}\nexec sleep 1000"));
+        let (second, rounds) = (self.second(), ROUNDS.to_string());
+        let arguments = [&["run", target, &second], more, &["--rounds", &rounds, "--", &mine]].concat();
+        self.begin(testkit::command(&program()), &arguments)
+    }
+
+    fn begin(&self, mut command: Command, arguments: &[&str]) -> Run {
+        command.args(arguments).env(testkit::STORE, self.store()).current_dir(self.here());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Run(command.spawn().expect("the program can be started"))
+    }
+
+    /// Starts a run, and returns when it is in the execution that does not return, with the file system mounted.
+    fn measuring(&self, target: &str, moment: Moment, more: &[&str]) -> Run {
+        let run = self.start(target, moment, more);
+        soon("the command runs", || Path::new(&self.path("reached")).exists());
+        assert!(self.is_mounted_by(&run));
+        if let Moment::Execution(number) = moment {
+            assert_eq!(self.stored(), number - 1);
+        }
+        run
+    }
+
+    /// Kills a run in the middle of its first round.
+    fn killed(&self, more: &[&str]) {
+        self.measuring(&self.target(), Moment::Execution(TARGETS), more).kill();
+        self.is_let_go();
+    }
+
+    /// Kills a run in this execution, and finishes it.
+    fn killed_and_resumed(&self, number: usize) {
+        self.measuring(&self.target(), Moment::Execution(number), &[]).kill();
+        self.is_finished_by_resume();
     }
 
     fn on_store(&self, arguments: &[&str]) -> Ended {
@@ -128,8 +173,7 @@ impl Bench {
 
     /// How many executions of the last run are stored.
     fn stored(&self) -> usize {
-        let Ok(store) = Store::open_to_read(&self.store()) else { return 0 };
-        let left = store.find("last").and_then(|run| store.left(&run));
+        let left = Store::open_to_read(&self.store()).and_then(|store| store.left(&store.find("last")?));
         left.map_or(0, |left| left.executions.len())
     }
 
@@ -144,61 +188,74 @@ impl Bench {
         inspected.reasons().iter().map(ToString::to_string).collect()
     }
 
-    /// The kernel takes the mounts of a dead process away a moment after its end.
+    /// Waits until the kernel has removed the mounts of a dead process, which it does a moment after its end.
     fn is_let_go(&self) {
-        soon("nobody uses it", || {
+        soon("the device is not in use", || {
             let inspected = kernel::guard::inspect(self.disk.node()).expect("it can be looked at");
             inspected.reasons().iter().all(kernel::guard::Reason::can_be_lifted)
         });
     }
 
-    /// Starts a run, and kills it with this file system mounted and some of its work stored.
-    fn killed(&self, more: &[&str]) {
-        let target = self.target();
-        let run = self.start(&[&[target.as_str()], more].concat());
-        soon("something is stored", || self.stored() > 0);
-        run.stop();
-        assert!(self.is_mounted_by(&run));
-        run.kill();
+    /// Writes zeros to the whole device, then these bytes at this place.
+    fn overwrite(&self, at: u64, bytes: &[u8]) {
+        let device = File::options().write(true).open(self.disk.node()).expect("the device");
+        device.write_all_at(&vec![0; DISK as usize], 0).expect("written");
+        device.write_all_at(bytes, at).and_then(|()| device.sync_all()).expect("durable");
     }
 
-    /// Stops a run while its mkfs runs, and that too: the run, and the number of mkfs.
+    /// Starts a run whose mkfs waits for [`Bench::go`] before it does anything: the run, and the number of mkfs. A script
+    /// has the place of mkfs in the mount namespace of that run.
     fn in_mkfs(&self) -> (Run, u32) {
-        for _ in 0..ATTEMPTS {
-            let target = self.target();
-            let run = self.start(&[&target]);
-            let seen = std::cell::Cell::new(None);
-            soon("mkfs runs, or ran", || {
-                seen.set(mkfs_of(run.0.id()));
-                seen.get().is_some() || self.is_mounted_by(&run)
-            });
-            if let Some(mkfs) = seen.get() {
-                signal(mkfs, Signal::STOP);
-                soon("it stands still, or has ended", || state_of(mkfs).is_none_or(|state| "TZ".contains(state)));
-                if state_of(mkfs) == Some('T') {
-                    run.stop();
-                    return (run, mkfs);
-                }
-            }
-            run.kill();
-            self.is_let_go();
-            assert_eq!(diskperf(self.here(), &["clean", self.disk.text(), "--yes"]).status, Some(0));
-        }
-        panic!("mkfs was too quick");
+        let (mkfs, real, reached, go) =
+            (testkit::tool("mkfs.ext4").expect("mkfs"), self.path("mkfs.ext4"), self.path("reached"), self.path("go"));
+        testkit::copy_of_program(&mkfs, Path::new(&real));
+        let lines = format!(
+            "echo $$ > {reached}.new && mv {reached}.new {reached}\n\
+             until [ -e {go} ]; do sleep 0.01; done\nexec {real} \"$@\""
+        );
+        let waiting = self.script("waiting", &lines);
+        let script = "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\"";
+        let rounds = ROUNDS.to_string();
+        let mut command = testkit::command(&testkit::tool("unshare").expect("unshare"));
+        command.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh", &waiting]).arg(mkfs);
+        command.arg(program());
+        let run = self.begin(command, &["run", &self.target(), &self.second(), "--rounds", &rounds, "--", "true"]);
+        soon("mkfs runs", || Path::new(&reached).exists());
+        let mkfs = fs::read_to_string(reached).expect("its number").trim().parse().expect("a number");
+        (run, mkfs)
+    }
+
+    /// Lets mkfs do its work.
+    fn go(&self) {
+        fs::write(self.path("go"), "").expect("a file");
+    }
+
+    /// `resume` erases what the run left and finishes it.
+    fn is_finished_by_resume(&self) {
+        let ended = self.on_store(&["resume"]);
+        assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
+        self.is_complete(&ended);
     }
 
     /// The last run is complete, and nothing is left of it.
     fn is_complete(&self, ended: &Ended) {
         assert_eq!(ended.status, Some(0), "{}", ended.err);
-        let list: Value = serde_json::from_str(&self.on_store(&["list", "--json"]).out).expect("JSON");
-        let last = list.as_array().and_then(|runs| runs.last()).expect("a run");
-        assert_eq!(last["state"], "finished", "{last:#}");
+        assert_eq!(self.state(), "finished");
         let shown: Value = serde_json::from_str(&self.on_store(&["show", "last", "--json"]).out).expect("JSON");
-        for cell in shown["cells"].as_array().expect("cells") {
+        let cells = shown["cells"].as_array().expect("cells");
+        assert_eq!(cells.len(), TARGETS);
+        for cell in cells {
             let rounds = cell["rounds"].as_array().expect("rounds").len();
-            assert!(cell["measured"] == true && rounds.to_string() == ROUNDS, "{rounds}: {cell:#}");
+            assert!(cell["measured"] == true && rounds == ROUNDS, "{rounds}: {cell:#}");
         }
         self.is_clean();
+    }
+
+    /// The state of the last run.
+    fn state(&self) -> String {
+        let list: Value = serde_json::from_str(&self.on_store(&["list", "--json"]).out).expect("JSON");
+        let last = list.as_array().and_then(|runs| runs.last()).expect("a run");
+        last["state"].as_str().expect("a state").to_owned()
     }
 
     /// Nothing is left on the device, in notes, or in mounts.
@@ -215,24 +272,50 @@ impl Bench {
     fn run(&self) -> String {
         Store::open_to_read(&self.store()).and_then(|store| store.find("last")).expect("a run")
     }
+
+    /// `resume` refuses the device with these words, also the second time, and writes nothing. Its hint is a command of
+    /// `run` that works: `resume` takes none of the options of `run`.
+    fn is_refused(&self, words: &[&str]) {
+        let before = fs::read(&self.disk.file).expect("its bytes");
+        let refused = || {
+            let ended = self.on_store(&["resume"]);
+            assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{}", ended.err);
+            for word in words {
+                assert!(ended.err.contains(word), "{word:?} is missing: {}", ended.err);
+            }
+            assert!(fs::read(&self.disk.file).expect("its bytes") == before, "something was written");
+            ended.err
+        };
+        refused();
+        let err = refused();
+        assert_eq!(self.state(), "killed");
+        let hint = err.lines().find_map(|line| line.split_once("start again: ")).expect("a hint").1;
+        let hint = hint.split_once(" && ").expect("two commands").1;
+        let words = shlex::split(hint).expect("words");
+        assert_eq!(words.iter().filter(|word| *word == "--destroy-data").count(), 1, "{hint}");
+        let mut words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        words.insert(1, "--dry-run");
+        let again = diskperf(self.here(), &words);
+        assert_eq!(again.status, Some(0), "{hint}: {}", again.err);
+    }
 }
 
 #[test]
 fn killed_during_mkfs() {
-    need_disk!("mkfs.ext4");
+    need_disk!("mkfs.ext4", "unshare");
     let _alone = alone();
-    let bench = Bench::new(1024 * MIB);
+    let bench = Bench::new();
     let (run, mkfs) = bench.in_mkfs();
     run.kill();
-    assert_eq!(state_of(mkfs), Some('T'), "mkfs outlives the run");
+    assert!(state_of(mkfs).is_some(), "mkfs outlives the run");
     let ended = diskperf(bench.here(), &["clean", bench.disk.text(), "--yes"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains("mkfs is still at work on it"), "{}", ended.err);
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+    let mut command = testkit::command(&program());
     command.args(["resume", "--store"]).arg(bench.store()).current_dir(bench.here());
     let resumed = testkit::terminal::watch(command, 200);
     soon("it waits for mkfs", || resumed.said().contains("waiting for the mkfs that "));
-    signal(mkfs, Signal::CONT);
+    bench.go();
     let ended = resumed.end();
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
     bench.is_complete(&ended);
@@ -240,166 +323,108 @@ fn killed_during_mkfs() {
 
 #[test]
 fn killed_after_mkfs() {
-    need_disk!("mkfs.ext4");
+    need_disk!("mkfs.ext4", "unshare");
     let _alone = alone();
-    let bench = Bench::new(1024 * MIB);
-    // The run stands still while mkfs goes on: it has not seen its end, and has mounted nothing.
+    let bench = Bench::new();
+    // The run is stopped while mkfs goes on: it has not seen its end, and has mounted nothing.
     let (run, mkfs) = bench.in_mkfs();
-    signal(mkfs, Signal::CONT);
+    run.stop();
+    bench.go();
     soon("mkfs ends", || state_of(mkfs).is_none_or(|state| state == 'Z'));
     assert!(!bench.is_mounted_by(&run));
     run.kill();
-    let ended = bench.on_store(&["resume"]);
-    assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
-    bench.is_complete(&ended);
+    bench.is_finished_by_resume();
 }
 
 #[test]
 fn killed_while_mounted() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
-    let bench = Bench::new(64 * MIB);
-    let target = bench.target();
-    let run = bench.start(&[&target]);
-    soon("it is mounted", || bench.is_mounted_by(&run));
-    run.kill();
-    let ended = bench.on_store(&["resume"]);
-    assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
-    bench.is_complete(&ended);
+    Bench::new().killed_and_resumed(1);
 }
 
-/// A disk that cannot discard keeps what was written. Those data are our own, and the device is held until it is used again.
+/// A disk that cannot discard keeps the data of the run, which the guard does not recognise.
 #[test]
 fn killed_on_a_disk_that_cannot_discard() {
-    need_disk!("mkfs.ext4", "mount", "umount", "dd");
+    need_disk!("mkfs.ext4", "mount", "umount");
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let memory = Mounted::ramfs(folder.path());
+    let ramfs = Mounted::ramfs(folder.path());
     let disk = Disk::attached(0, &[], |_| {
         // A loop device discards by a hole in its file, which ramfs cannot make.
-        let there = memory.path().join("disk");
-        fs::File::create_new(&there).and_then(|file| file.set_len(64 * MIB)).expect("a file in memory");
+        let there = ramfs.path().join("disk");
+        File::create_new(&there).and_then(|file| file.set_len(DISK)).expect("a file in memory");
         LoopDisk::attach_through_cache(&there)
     });
     assert_eq!(disk.device.attribute("queue/discard_max_bytes"), "0");
-    let bench = Bench { disk };
+    let bench = Bench { disk, ..Bench::new() };
     bench.killed(&[]);
-    bench.is_let_go();
     // A place that the guard takes a sample of, and that ext4 does not write.
-    use_tool(
-        "dd",
-        &["if=/dev/urandom", &format!("of={}", bench.disk.text()), "bs=1M", "seek=63", "count=1", "conv=notrunc"],
-    );
+    let device = File::options().write(true).open(bench.disk.node()).expect("the device");
+    device.write_all_at(&[7; 1 << 20], DISK - (1 << 20)).and_then(|()| device.sync_all()).expect("durable");
+    drop(device);
     let ended = bench.on_store(&["resume"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
     assert_eq!(bench.holds(), ["it holds data of no known format"]);
     drop(bench);
-    drop(memory);
-}
-
-/// Kills a run when so many executions are stored, and goes on with it.
-fn killed_with(is_it: impl Fn(usize) -> bool) {
-    for _ in 0..ATTEMPTS {
-        let bench = Bench::new(64 * MIB);
-        let target = bench.target();
-        let run = bench.start(&[&target]);
-        soon("that many are stored", || is_it(bench.stored()));
-        run.stop();
-        let is_met = is_it(bench.stored());
-        run.kill();
-        let ended = bench.on_store(&["resume"]);
-        assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
-        bench.is_complete(&ended);
-        if is_met {
-            return;
-        }
-    }
-    panic!("the moment was never met");
+    drop(ramfs);
 }
 
 #[test]
 fn killed_in_the_middle_of_a_round() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
-    killed_with(|stored| stored % PROGRAMS != 0);
+    Bench::new().killed_and_resumed(TARGETS);
 }
 
 #[test]
 fn killed_between_rounds() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
-    killed_with(|stored| stored > 0 && stored % PROGRAMS == 0);
-}
-
-/// Kills a run while its queue is tuned.
-fn killed_while_tuned(bench: &Bench, attribute: &str, value: &str, more: &[&str]) {
-    let target = format!("{},tune=read_ahead_kb:{value}", bench.target());
-    let run = bench.start(&[&[target.as_str()], more].concat());
-    loop {
-        soon("it is mounted and tuned", || bench.stored() > 0 && bench.disk.device.attribute(attribute) == value);
-        run.stop();
-        if bench.disk.device.attribute(attribute) == value {
-            return run.kill();
-        }
-        run.signal(Signal::CONT);
-    }
+    Bench::new().killed_and_resumed(TARGETS + 1);
 }
 
 #[test]
-fn killed_while_tuned_and_where_the_run_cannot_go_on() {
+fn killed_while_tuned_and_if_the_run_cannot_go_on() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
-    let attribute = "queue/read_ahead_kb";
-    let bench = Bench::new(64 * MIB);
-    let before = bench.disk.device.attribute(attribute);
+    let bench = Bench::new();
+    let read_ahead = || bench.disk.device.attribute("queue/read_ahead_kb");
+    let before = read_ahead();
     let other = if before == "64" { "32" } else { "64" };
-    killed_while_tuned(&bench, attribute, other, &[]);
-    let ended = bench.on_store(&["resume"]);
-    assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
-    bench.is_complete(&ended);
-    assert_eq!(bench.disk.device.attribute(attribute), before);
+    let target = format!("{},tune=read_ahead_kb:{other}", bench.target());
+    let run = bench.measuring(&target, Moment::OnDevice, &[]);
+    assert_eq!(read_ahead(), other);
+    run.kill();
     // Another target of the run is gone.
-    let bench = Bench::new(64 * MIB);
-    let before = bench.disk.device.attribute(attribute);
-    fs::create_dir(bench.here().join("second")).expect("a folder");
-    killed_while_tuned(&bench, attribute, other, &["second"]);
-    let second = bench.here().join("second");
-    fs::rename(&second, bench.here().join("away")).expect("it is gone");
+    let (second, away) = (PathBuf::from(bench.second()), bench.memory.path().join("away"));
+    fs::rename(&second, &away).expect("it is gone");
     let ended = bench.on_store(&["resume"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     let (node, run) = (bench.disk.text(), bench.run());
-    assert!(ended.err.contains("error: there is no second"), "{}", ended.err);
+    assert!(ended.err.contains(&format!("error: there is no {}", second.display())), "{}", ended.err);
     assert!(ended.err.contains(&format!("erased the ext4 on {node}, left by {run} (process ")), "{}", ended.err);
-    assert_eq!(bench.disk.device.attribute(attribute), before);
+    assert_eq!(read_ahead(), before);
     bench.is_clean();
-    // Once it is there again, the run can be finished all the same.
-    fs::create_dir(&second).expect("a folder");
+    // Once it is there again, the run can be finished.
+    fs::rename(&away, &second).expect("it is there");
     let ended = bench.on_store(&["resume"]);
     bench.is_complete(&ended);
     assert_eq!(testkit::names_in(&second), [""; 0]);
+    assert_eq!(read_ahead(), before);
 }
 
 #[test]
-fn what_a_run_left_goes_where_its_program_is_gone() {
+fn what_a_run_left_goes_if_its_program_is_gone() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
-    let bench = Bench::new(64 * MIB);
-    let program = bench.here().join("mine");
-    testkit::copy_of_program(&testkit::tool("true").expect("true"), &program);
-    let target = bench.target();
-    let mine = program.to_str().expect("a plain path");
-    let store = bench.store();
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(["run", &target, "--rounds", "1000", "--store"]).arg(&store).args(["--", mine]);
-    command.current_dir(bench.here()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let run = Run(command.spawn().expect("the program can be started"));
-    soon("something is stored", || bench.stored() > 0);
-    run.kill();
-    fs::rename(&program, bench.here().join("away")).expect("it is gone");
+    let bench = Bench::new();
+    bench.killed(&[]);
+    fs::rename(bench.path("mine"), bench.path("away")).expect("it is gone");
     let ended = bench.on_store(&["resume"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("error: ") && ended.err.contains(mine), "{}", ended.err);
+    assert!(ended.err.contains("error: ") && ended.err.contains(&bench.path("mine")), "{}", ended.err);
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
     bench.is_clean();
 }
@@ -408,24 +433,75 @@ fn what_a_run_left_goes_where_its_program_is_gone() {
 fn what_others_have_made_since_stays() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
-    for agreed in [&[][..], &["--destroy-data", "--confirm", "64 MiB"]] {
-        let bench = Bench::new(64 * MIB);
+    for agreed in [&[][..], &AGREED] {
+        let bench = Bench::new();
         bench.killed(agreed);
-        bench.is_let_go();
         use_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);
-        let before = fs::read(&bench.disk.file).expect("its bytes");
-        let ended = bench.on_store(&["resume"]);
-        assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{}", ended.err);
-        assert!(ended.err.contains("is not overwritten: it holds ext4"), "{}", ended.err);
-        assert!(fs::read(&bench.disk.file).expect("its bytes") == before, "something was written");
-        // The hint is a command of `run`, which takes the options; `resume` does not.
-        let hint = ended.err.lines().find_map(|line| line.split_once("start again: ")).expect("a hint").1;
-        let hint = hint.split_once(" && ").expect("two commands").1;
-        let words = shlex::split(hint).expect("words");
-        assert_eq!(words.iter().filter(|word| *word == "--destroy-data").count(), 1, "{hint}");
-        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-        let again = diskperf(bench.here(), &[&words[..], &["--dry-run"]].concat());
-        assert_eq!(again.status, Some(0), "{hint}: {}", again.err);
+        let words = ["is not overwritten: it holds ext4", "it no longer holds the file system that the run made"];
+        bench.is_refused(&words);
+    }
+}
+
+/// A run that writes to the device itself erases what it held, so a file system on it is not the run's.
+#[test]
+fn what_others_have_made_since_on_a_device_without_a_file_system_stays() {
+    need_disk!("mkfs.ext4");
+    let _alone = alone();
+    let bench = Bench::new();
+    let device = ["run", "device", bench.disk.text(), "--write", "--precondition", "none", "--only", "write"];
+    let run = bench.begin(testkit::command(&program()), &[&device[..], &AGREED].concat());
+    soon("an execution is stored", || bench.stored() > 0);
+    run.kill();
+    bench.is_let_go();
+    use_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);
+    bench.is_refused(&["is not overwritten: it holds ext4"]);
+}
+
+/// Data without a header of any known format, at a place that a look at the device shows, and at one that only reading all
+/// of it shows.
+#[test]
+fn unknown_data_that_others_have_written_since_stays() {
+    need_disk!("mkfs.ext4");
+    let _alone = alone();
+    for at in [0, (5 << 20) + 4096] {
+        let bench = Bench::new();
+        bench.killed(&AGREED);
+        bench.overwrite(at, b"data of others");
+        assert_eq!(bench.holds().is_empty(), at != 0, "what a look shows");
+        let words =
+            ["it holds data of no known format", "it no longer holds the file system that the run made", "hint: "];
+        bench.is_refused(&words);
+    }
+}
+
+/// The notes about devices are gone after a restart, and with them what proves which file system the run made.
+#[test]
+fn after_a_restart_of_the_machine_a_device_is_refused_unless_it_is_blank() {
+    need_disk!("mkfs.ext4");
+    let _alone = alone();
+    for content in ["ext4", "data of no known format", ""] {
+        let bench = Bench::new();
+        bench.killed(&AGREED);
+        // A note that is not whole is none.
+        let note = format!("/run/diskperf/made-{}", bench.disk.name());
+        assert!(Path::new(&note).exists());
+        fs::write(note, "").expect("the note");
+        let mut store = Store::open(&bench.store(), None).expect("the store");
+        let run = bench.run();
+        let holder = store.left(&run).expect("the run").holder;
+        let [pid, started, _, namespace] = holder.split(' ').collect::<Vec<_>>()[..] else { panic!("{holder}") };
+        store.claim(&run, &holder, &format!("{pid} {started} another-boot {namespace}")).expect("another holder");
+        drop(store);
+        match content {
+            "ext4" => {}
+            "" => bench.overwrite(0, &[]),
+            _ => bench.overwrite(0, b"data"),
+        }
+        if content.is_empty() {
+            bench.is_complete(&bench.on_store(&["resume"]));
+        } else {
+            bench.is_refused(&[&format!("it holds {content}"), "the machine was restarted since the run was killed"]);
+        }
     }
 }
 
@@ -433,13 +509,10 @@ fn what_others_have_made_since_stays() {
 fn what_another_run_left_stays() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
-    let (one, other) = (Bench::new(64 * MIB), Bench::new(64 * MIB));
+    let (one, other) = (Bench::new(), Bench::new());
     one.killed(&[]);
     other.killed(&[]);
-    let ended = one.on_store(&["resume"]);
-    one.is_complete(&ended);
-    other.is_let_go();
+    one.is_finished_by_resume();
     assert_eq!(other.holds(), ["it holds ext4"]);
-    let ended = other.on_store(&["resume"]);
-    other.is_complete(&ended);
+    other.is_finished_by_resume();
 }

@@ -88,5 +88,7 @@ pub use posix::Posix;
 pub use program::{Remount, Station};
 pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
-pub use volume::{LeftVolume, Vacated, Volume, VolumeSpec, left_volumes, left_volumes_of};
+pub use volume::{
+    LeftVolume, ReplacedVolume, Vacated, Volume, VolumeSpec, left_volumes, left_volumes_of, replaced_volumes_of,
+};
 pub use workspace::{Swept, Workspace, remove_left};

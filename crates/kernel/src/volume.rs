@@ -10,7 +10,7 @@ use units::Bytes;
 use crate::devices::Device;
 use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, Watch, are_same};
 use crate::image::{ImageFault, PrivateMounts, Standing, UnnamedFile};
-pub use note::{LeftVolume, left_volumes, left_volumes_of};
+pub use note::{LeftVolume, ReplacedVolume, left_volumes, left_volumes_of, replaced_volumes_of};
 use note::{Note, State};
 
 /// What file system is to be made, and how it is mounted.

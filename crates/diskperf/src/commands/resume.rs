@@ -1,12 +1,14 @@
-//! `diskperf resume [RUN]`: goes on with a run where it ended.
+//! `diskperf resume [RUN]`: continues a run where it ended.
 //!
 //! Policy:
-//!   1. the run that is named, or the last one that is not finished and that no living process measures;
-//!   2. figures of one run come from one program on one machine: what differs is refused, and how to run it anew
-//!      is said;
-//!   3. the command is read again, in the folder where it was given;
-//!   4. what the run's process left behind is removed, also if going on is refused: nothing of it is needed. That are
-//!      private folders, file systems on devices and tuned queues, known by the run's name in their tags and notes.
+//!   1. the run that is named, or the last one that is not finished and that no running process measures;
+//!   2. results of one run come from one diskperf version on one machine: otherwise it is refused, with a hint how to run
+//!      it again;
+//!   3. the command is parsed again, in the folder where it was given;
+//!   4. leftovers of the run's process are removed, also if it is not resumed: private folders, file systems on devices and
+//!      tuned queues, with the run's name in their tags and notes;
+//!   5. `--destroy-data` of the stored command does not cover data that others may have written to a device since the run
+//!      was killed (`consent::Earlier`). The run then stays a killed one.
 
 use std::env;
 
@@ -25,7 +27,7 @@ use crate::runs::{StoreArguments, is_alive};
 /// What `diskperf resume` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ResumeArguments {
-    /// Its id, the beginning of one, or last; the last that is not finished, where none is named.
+    /// The id of the run, the beginning of one, or last [default: the last run that is not finished].
     run: Option<String>,
     #[command(flatten)]
     store: StoreArguments,
@@ -35,7 +37,7 @@ pub struct ResumeArguments {
 pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     let typed = arguments.run.as_deref();
     let unknown = || StoreError::UnknownRun { typed: typed.unwrap_or("last").to_owned(), near: Vec::new() };
-    // Nothing is made where there is nothing.
+    // A database that does not exist is not created.
     drop(arguments.store.to_read()?.ok_or_else(unknown)?);
     let store = arguments.store.to_write()?.ok_or_else(unknown)?;
     // 1
@@ -91,7 +93,7 @@ fn last_unfinished(store: &Store) -> Result<String, Error> {
     last.map(|run| run.id).ok_or(Error::AllFinished)
 }
 
-/// What is not as it was.
+/// What has changed since the run began.
 fn difference(left: &Left) -> Option<String> {
     let (then, now) = (&left.info, Host::this());
     if then.version != env!("CARGO_PKG_VERSION") {

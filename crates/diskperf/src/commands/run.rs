@@ -93,9 +93,9 @@ fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) ->
     if matches!(ended, Ok(None)) {
         return Ok(Exit::Done);
     }
-    let ended = ended.map(drop).map_err(|error| session.on_resuming(error));
+    let ended = ended.map(drop).map_err(|error| session.on_resuming(error, &targets));
     let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
-    let kept = session.end(&mut document);
+    let kept = session.end(&mut document, &ended);
     conclude(&arguments.output, &document, ended.and(kept))
 }
 
@@ -137,7 +137,7 @@ fn carry_out(
     if arguments.keep && !is_made {
         return Err(Error::NothingToKeep);
     }
-    consent::ask(&arguments.consent, targets, arguments.dry_run, session.has_overwritten())?;
+    consent::ask(&arguments.consent, targets, arguments.dry_run, &session.earlier)?;
     if is_made && !arguments.dry_run {
         // On the first thread, before there is any other.
         PrivateMounts::enter()?;

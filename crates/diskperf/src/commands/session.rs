@@ -1,4 +1,4 @@
-//! One call of `diskperf run`, or of `resume`: what is to be said of the run, and its place in the store.
+//! One call of `diskperf run` or `diskperf resume`: the description of the run, and its place in the results database.
 
 use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -6,13 +6,14 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use kernel::guard::GuardFault;
 use kernel::machine::Host;
 use kernel::name::Shown;
-use kernel::{Incarnation, Vacated};
+use kernel::{ImageFault, Incarnation, Vacated, replaced_volumes_of};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
 use super::run::{Results, all_cells, alternatives};
 use crate::cells::{History, Scene};
 use crate::cli::run::RunArguments;
+use crate::consent::Earlier;
 use crate::error::Error;
 use crate::ground;
 use crate::keeper::{Decided, Keeper, performances};
@@ -20,34 +21,37 @@ use crate::plan::Plan;
 use crate::remains;
 use crate::target::{Site, Target, TargetArgument, TargetKind};
 
-/// A stored run to go on with.
+/// A stored run to resume.
 #[derive(Debug)]
 pub struct Resumed {
     /// Where it is stored.
     pub store: Store,
-    /// How it is called there.
+    /// Its id there.
     pub run: String,
-    /// What is needed to go on with it.
+    /// What is needed to resume it.
     pub left: Left,
 }
 
 impl Resumed {
-    /// Removes what its process left behind here, of a run that is not gone on with. Only who holds the run may remove
-    /// folders, so that nobody who does go on with it loses anything; it stays one that was killed.
+    /// Removes the leftovers of a run that is not resumed. Only the holder of the run may remove folders: another process may
+    /// be resuming it. The run stays a killed one.
     pub fn abandon(mut self) {
         let Left { state, holder, info, folder, .. } = &self.left;
         if info.host != Host::this().name {
             return;
         }
+        let this = Incarnation::this().to_string();
         let removed = if *state != RunState::Running {
             remains::release(&self.run).map(drop)
-        } else if self.store.claim(&self.run, holder, &Incarnation::this().to_string()).is_ok() {
+        } else if self.store.claim(&self.run, holder, &this).is_ok() {
             let directories = info.targets.iter().filter_map(|target| {
                 let Ok(argument) = target.argument.parse::<TargetArgument>();
                 let TargetKind::Directory(path) = argument.kind else { return None };
                 Some(folder.join(path)).filter(|path| path.is_dir())
             });
-            remains::remove(&self.run, directories).map(drop)
+            let removed = remains::remove(&self.run, directories).map(drop);
+            // The holder shows whether the machine was restarted since the run was killed.
+            removed.and(self.store.claim(&self.run, &this, holder).map_err(Error::from))
         } else {
             Ok(())
         };
@@ -59,25 +63,28 @@ impl Resumed {
 
 /// One call of the command.
 pub struct Session<'a> {
-    /// What was asked for.
+    /// The arguments of `run`.
     pub arguments: &'a RunArguments,
     words: &'a [OsString],
     started: (SystemTime, Instant),
-    /// What a run that is gone on with was, and had finished.
+    /// What a resumed run was, and had finished.
     left: Option<Left>,
-    /// Who writes it down, if anybody does.
+    /// Stores the run, if it is stored.
     pub keeper: Option<Keeper>,
-    /// Devices that an earlier process of the run had left, held until they are used.
+    /// Devices on which an earlier process of the run left a file system, held until they are used.
     pub vacated: Vec<Vacated>,
+    /// What an earlier process of the run leaves in doubt about its devices.
+    pub earlier: Earlier,
 }
 
 impl<'a> Session<'a> {
-    /// Begins now.
+    /// A call that begins now.
     pub fn new(arguments: &'a RunArguments, words: &'a [OsString]) -> Session<'a> {
-        Session { arguments, words, started: now(), left: None, keeper: None, vacated: Vec::new() }
+        let (vacated, earlier) = (Vec::new(), Earlier::default());
+        Session { arguments, words, started: now(), left: None, keeper: None, vacated, earlier }
     }
 
-    /// What is to be said of the run, as far as it is known.
+    /// The description of the run, as far as it is known.
     pub fn info(&self, plan: Option<&Plan>, targets: &[Target], results: &Results) -> RunInfo {
         let mut info = info(self.words, self.started, plan, targets, results);
         info.job = self.arguments.job.as_ref().map(|job| job.text.text.clone());
@@ -88,7 +95,7 @@ impl<'a> Session<'a> {
                 info.preset.clone_from(&before.preset);
                 (info.seed, info.rounds) = (before.seed, before.rounds);
             }
-            // The cells that are stored stay, and what was said of them with them.
+            // The stored results stay, and the remarks about them too.
             if results.cells.is_empty() {
                 info.calibration = before.calibration;
                 info.noise.clone_from(&before.noise);
@@ -102,10 +109,11 @@ impl<'a> Session<'a> {
         info
     }
 
-    /// Makes a run ours that is gone on with, and removes what its process has left behind. Devices are looked at again
-    /// afterwards.
+    /// Takes over a run that is resumed, and removes the leftovers of its process. Devices are inspected again afterwards.
     pub fn claim(&mut self, Resumed { store, run, left }: Resumed, targets: &mut [Target]) -> Result<(), Error> {
         self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?);
+        self.earlier.has_overwritten = !left.plan.is_empty() || !left.executions.is_empty();
+        self.earlier.is_restarted = was_killed_before_restart(&left);
         self.left = Some(left);
         let directories = targets.iter().filter_map(|target| match &target.site {
             Site::Directory { path, .. } => Some(path.clone()),
@@ -113,34 +121,37 @@ impl<'a> Session<'a> {
         });
         let mut vacated = remains::remove(&run, directories)?;
         vacated.retain(|vacated| targets.iter().any(|target| target.is_made_on(&vacated.node())));
-        for target in targets {
+        for target in targets.iter_mut() {
             if let Site::Volume(volume) = &mut target.site {
                 let held = vacated.iter().find(|vacated| vacated.node() == volume.inspected.node());
                 **volume = ground::looked_at_again(volume, held)?;
             }
         }
         self.vacated = vacated;
+        if targets.iter().any(|target| matches!(target.site, Site::Volume(_))) {
+            self.earlier.replaced = replaced_volumes_of(&run)?;
+        }
         Ok(())
     }
 
-    /// Whether an earlier process of the run came so far that it had overwritten its devices.
-    pub fn has_overwritten(&self) -> bool {
-        self.left.as_ref().is_some_and(|left| !left.plan.is_empty() || !left.executions.is_empty())
-    }
-
-    /// The error as `resume` says it: it takes no options of `run`, so that its hint names the whole command.
-    pub fn on_resuming(&self, error: Error) -> Error {
+    /// The error of a resumed run. `resume` takes none of the options of `run`, so the hint names the whole command.
+    pub fn on_resuming(&self, error: Error, targets: &[Target]) -> Error {
         match (&self.left, error) {
-            (Some(left), Error::Guard(refused @ GuardFault::Refused { .. })) => {
+            (
+                Some(left),
+                Error::Guard(refused @ GuardFault::Refused { .. })
+                | Error::Image(ImageFault::Guard(refused @ GuardFault::Refused { .. })),
+            ) => {
                 let (folder, command) = (left.folder.clone(), self.words.to_vec());
-                Error::Occupied { refused, folder, command }
+                let doubt = self.earlier.doubt_of(&refused, targets);
+                Error::Occupied { refused, doubt, folder, command }
             }
             (_, error) => error,
         }
     }
 
-    /// Has devices stay as they are that an earlier process has conditioned and written to in some rounds. Where none was
-    /// finished, they are conditioned anew.
+    /// Skips the conditioning of devices that an earlier process conditioned and wrote to in some rounds. If it finished no
+    /// round, they are conditioned again.
     pub fn keep_conditioned(&self, targets: &mut [Target]) {
         if self.left.as_ref().is_none_or(|left| left.executions.is_empty()) {
             return;
@@ -154,7 +165,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What an earlier process said of how it conditioned the devices.
+    /// Copies how an earlier process conditioned the devices.
     pub fn conditioned_before(&self, infos: &mut [TargetInfo]) {
         let Some(left) = &self.left else { return };
         for info in infos.iter_mut().filter(|info| info.conditioned.is_none()) {
@@ -163,7 +174,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Writes a new run down before anything is made for it.
+    /// Stores a new run before anything is made for it.
     pub fn keep(&mut self, plan: &Plan, targets: &[Target]) -> Result<(), Error> {
         if self.keeper.is_some() {
             return Ok(());
@@ -171,19 +182,19 @@ impl<'a> Session<'a> {
         let Some(store) = self.arguments.store.to_write()? else { return Ok(()) };
         let here = std::env::current_dir().map_err(|_| Error::Missing(".".into()))?;
         let info = self.info(Some(plan), targets, &Results::default());
-        // What is told of the ground alone is told once that is made.
+        // The description of the test directory follows once that is made.
         let scene = Scene { plan, targets, infos: &[], nothing: None };
         let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
         self.keeper = Some(Keeper::begin(store, (self.words, &here), targets, info, &cells)?);
         Ok(())
     }
 
-    /// What the names of private folders hold.
+    /// The part of the names of private folders that tells the run.
     pub fn label(&self) -> Option<&str> {
         self.keeper.as_ref().map(Keeper::run)
     }
 
-    /// What was decided about a run that is gone on with; nothing where it did not come to that.
+    /// What was decided about a resumed run; none if it did not come to that.
     pub fn decided(&self) -> Result<Option<Decided>, Error> {
         let Some(left) = self.left.as_ref().filter(|left| !left.plan.is_empty()) else { return Ok(None) };
         serde_json::from_slice(left.plan.as_bytes()).map(Some).map_err(|_| self.elsewhere())
@@ -208,7 +219,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What was planned and measured cannot be gone on with here.
+    /// The plan and results cannot be resumed here.
     fn elsewhere(&self) -> Error {
         Error::Elsewhere {
             run: self.label().unwrap_or_default().to_owned(),
@@ -218,9 +229,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Writes down how the run ended. What cannot be stored is one more problem of it.
-    pub fn end(&mut self, document: &mut Document) -> Result<(), Error> {
+    /// Stores how the run ended; if that fails, it is one more problem of the run. A killed run stays killed if its devices
+    /// are refused: its holder shows whether the machine was restarted since.
+    pub fn end(&mut self, document: &mut Document, ended: &Result<(), Error>) -> Result<(), Error> {
         let Some(keeper) = self.keeper.take() else { return Ok(()) };
+        let killed = self.left.as_ref().filter(|left| left.state == RunState::Running);
+        if let (Some(left), Err(Error::Occupied { .. })) = (killed, ended) {
+            return Ok(keeper.give_back(&left.holder)?);
+        }
         let state = match document {
             Document { run: RunInfo { interrupted: true, .. }, .. } => RunState::Interrupted,
             Document { errors, .. } if !errors.is_empty() => RunState::Failed,
@@ -234,12 +250,18 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Whether the machine was restarted since the process of this run was killed.
+fn was_killed_before_restart(left: &Left) -> bool {
+    let holder = left.holder.parse::<Incarnation>();
+    left.state == RunState::Running && holder.is_ok_and(|holder| !holder.is_of_this_boot())
+}
+
 /// By both clocks: when a run begins.
 pub fn now() -> (SystemTime, Instant) {
     (SystemTime::now(), Instant::now())
 }
 
-/// What is to be said of a run that nobody stores and that is gone on with nowhere.
+/// The description of a run that is neither stored nor resumed.
 pub fn info(
     words: &[OsString],
     (clock, instant): (SystemTime, Instant),
@@ -278,14 +300,14 @@ pub fn info(
     }
 }
 
-/// All that a run left in hand, and the error that ended it.
+/// The document of a run: its results, and the error that ended it.
 pub fn document(info: RunInfo, results: Results, ended: &Result<(), Error>) -> Document {
     let mut errors = results.problems;
     errors.extend(ended.as_ref().err().map(problem));
     Document { schema: SCHEMA.to_owned(), run: info, cells: results.cells, errors }
 }
 
-/// What is to be said of a command that was refused before anything was planned.
+/// The document of a command that was refused before anything was planned.
 pub fn of_nothing(words: &[OsString], problem: Problem) -> Document {
     let results = Results { problems: vec![problem], ..Results::default() };
     document(info(words, now(), None, &[], &results), results, &Ok(()))

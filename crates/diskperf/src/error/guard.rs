@@ -9,6 +9,7 @@ use kernel::name::Shown;
 
 use super::image::as_root;
 use super::lacks_rights;
+use crate::consent::Doubt;
 use crate::exit::Exit;
 use crate::shell;
 
@@ -99,15 +100,22 @@ fn of_reasons(reasons: &[Reason]) -> Vec<String> {
     hints
 }
 
-/// What to try if a run cannot be resumed. The command started it in this folder.
-pub fn hint_on_resuming(fault: &GuardFault, folder: &Path, command: &[OsString]) -> Option<String> {
+/// What to try if a run is not resumed. This command started it in this folder.
+pub fn hint_on_resuming(
+    fault: &GuardFault,
+    doubt: Option<Doubt>,
+    folder: &Path,
+    command: &[OsString],
+) -> Option<String> {
     let GuardFault::Refused { reasons, identity, .. } = fault else { return hint(fault) };
     if reasons.iter().any(is_of_the_system) {
         return hint(fault);
     }
     let mut hints = of_reasons(reasons);
-    if !reasons.iter().any(Reason::is_known_content) {
-        hints.insert(0, "list what killed runs may have left there: diskperf clean".to_owned());
+    // A file system that was replaced, or of which the notes are gone, is not listed.
+    let is_listed = !matches!(doubt, Some(Doubt::Replaced | Doubt::Restarted));
+    if is_listed && !reasons.iter().any(Reason::is_known_content) {
+        hints.insert(0, "list the leftovers of killed runs: diskperf clean".to_owned());
     }
     if reasons.iter().all(Reason::can_be_lifted) {
         // The words after two dashes are a command of yours.

@@ -78,6 +78,7 @@ fn errors() -> Vec<Error> {
                 reasons: Vec::new(),
                 identity: "64 MiB".to_owned(),
             },
+            doubt: None,
             folder: path(),
             command: words("diskperf run new:ext4@/dev/loop7 -- cp -r /usr copy"),
         },

@@ -148,6 +148,35 @@ pub fn left_volumes_of(
     Ok(left)
 }
 
+/// A device that does not hold the file system that a killed process of a run noted for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplacedVolume {
+    /// The path of the device.
+    pub node: PathBuf,
+    /// Whether mkfs never finished. Then the data may still be the run's own.
+    pub is_unfinished: bool,
+}
+
+/// The devices on which killed processes of this stored run noted a file system that is no longer there: other programs may
+/// have written to them since. Call it after [`left_volumes_of`], which waits for mkfs, and after those are erased.
+pub fn replaced_volumes_of(run: &str) -> Result<Vec<ReplacedVolume>, GuardFault> {
+    let is_left = |noted: &Noted| noted.run.as_deref() == Some(run) && !noted.owner.lives();
+    let folder = || Notes::usual().map_or_else(PathBuf::new, |notes| notes.folder().to_owned());
+    let unreadable = |source| GuardFault::Unreadable { device: folder(), source };
+    let mut replaced = Vec::new();
+    for noted in noted(is_left).map_err(unreadable)? {
+        let node = node_of(&noted.device);
+        let is_there = match inspect(&node) {
+            Err(GuardFault::Missing(_) | GuardFault::NotADevice(_)) => continue,
+            inspected => inspected.is_ok_and(|inspected| noted.is_on(&inspected)),
+        };
+        if !is_there {
+            replaced.push(ReplacedVolume { node, is_unfinished: noted.state == State::Making });
+        }
+    }
+    Ok(replaced)
+}
+
 impl LeftVolume {
     /// The path of the device.
     pub fn node(&self) -> PathBuf {
@@ -297,6 +326,14 @@ struct Noted {
 }
 
 impl Noted {
+    /// Whether the device holds the file system: one of its numbers, or its format if it has no number.
+    fn is_on(&self, inspected: &Inspected) -> bool {
+        let is_of_format =
+            |reason: &Reason| matches!(reason, Reason::Holds(signature) if signature.format == self.file_system);
+        self.uuids.iter().any(|uuid| inspected.holds(*uuid))
+            || (self.uuids.is_empty() && inspected.reasons().iter().any(is_of_format))
+    }
+
     /// Lines of fields with tabs between them; the last line says that it is whole.
     fn text(&self) -> String {
         let run = self.run.as_ref().map_or_else(String::new, |run| format!("run\t{run}\n"));
