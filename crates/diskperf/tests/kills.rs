@@ -1,5 +1,5 @@
-//! A run that is killed at any moment: what was finished is stored once, `resume` finishes the rest, and nothing is
-//! left behind. `cargo xtask prove` does it more often.
+//! Runs that are killed after any number of executions: what was finished is stored once, `resume` finishes the rest, and
+//! nothing is left behind. `cargo xtask prove` does it more often.
 
 mod broken_off;
 
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use broken_off::{Diskperf, Rounds, Tally};
 use serde_json::json;
+use store::Store;
 use tempfile::TempDir;
 use testkit::names_in;
 use units::Prng;
@@ -19,8 +20,17 @@ const KILLS: &str = "DISKPERF_KILLS";
 /// How often, if nobody says.
 const USUAL: u64 = 8;
 
+/// One of so many kills is of a run on a disk.
+const ON_DISK: u64 = 4;
+
 /// Rounds of the preset `smoke`.
 const ROUNDS: usize = 2;
+
+/// A run of few programs, each with files of its own: one file that is overwritten, small files, records that are synced.
+const RUN: [&str; 9] = ["run", "smoke", "--only", "write_8192", "--only", "smallfb", "--only", "commit", "--json"];
+
+/// Its executions.
+const EXECUTIONS: u64 = 3 * ROUNDS as u64;
 
 /// A folder to measure, and a store beside it.
 struct Scratch {
@@ -36,18 +46,32 @@ impl Scratch {
         Scratch { folder: folder(), store: data.path().join("store.sqlite"), data }
     }
 
+    /// How many executions of the run are stored.
+    fn stored(&self) -> usize {
+        let left = Store::open_to_read(&self.store).and_then(|store| store.left(&store.find("last")?));
+        left.map_or(0, |left| left.executions.len())
+    }
+
     fn diskperf(&self) -> Diskperf<'_> {
         Diskperf { folder: self.folder.path(), store: &self.store }
     }
 }
 
-/// Kills a run after a while, goes on with it, and adds up what became of it; gives back how many files and folders
-/// nobody removed.
-fn kill(parent: &Path, after: Duration, tally: &mut Tally) -> u64 {
+/// Kills a run once so many executions are stored, or it has ended; resumes it, and adds up what became of it. Returns how
+/// many files and folders it left.
+fn kill(parent: &Path, executions: usize, random: &mut Prng, tally: &mut Tally) -> u64 {
     let scratch = Scratch::inside(parent);
-    let mut run = scratch.diskperf().command(&["run", "smoke", "--json"]);
+    let mut run = scratch.diskperf().command(&RUN);
     let mut child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("diskperf starts");
-    std::thread::sleep(after);
+    let (mut stored, mut since, mut lasted) = (0, Instant::now(), Duration::ZERO);
+    while child.try_wait().expect("whether it ended").is_none() && stored < executions {
+        let now = scratch.stored();
+        if now > stored {
+            (stored, lasted, since) = (now, since.elapsed(), Instant::now());
+        }
+    }
+    // At any moment of the next execution, if that takes as long as the last one.
+    std::thread::sleep(lasted.mul_f64(random.below(1000) as f64 / 1000.0));
     child.kill().expect("it is killed, or has ended");
     child.wait().expect("its end");
 
@@ -63,16 +87,13 @@ fn what_was_finished_when_it_was_killed_is_there_once_and_the_rest_is_gone_on_wi
     let kills: u64 = std::env::var(KILLS).map_or(USUAL, |kills| kills.parse().expect("a number"));
     let mut random = Prng::new(kills);
     let (mut tally, mut left_behind) = (Tally::default(), 0);
-    let mut places = vec![std::env::temp_dir()];
-    // In memory everything is quicker, so that others of its moments are hit.
-    places.extend(Some(PathBuf::from("/dev/shm")).filter(|memory| tempfile::tempdir_in(memory).is_ok()));
-    for (index, place) in places.iter().enumerate() {
-        let began = Instant::now();
-        Scratch::inside(place).diskperf().json(&["run", "smoke", "--json"]);
-        let whole = began.elapsed().as_millis() as u64;
-        for _ in (index as u64..kills).step_by(places.len()) {
-            left_behind += kill(place, Duration::from_millis(random.below(whole)), &mut tally);
-        }
+    let disk = std::env::temp_dir();
+    // In memory a sync takes no time, so other moments are hit, and more of them.
+    let memory = Some(PathBuf::from("/dev/shm")).filter(|memory| tempfile::tempdir_in(memory).is_ok());
+    for kill_number in 0..kills {
+        let place = memory.as_ref().filter(|_| kill_number % ON_DISK != 0).unwrap_or(&disk);
+        let executions = random.below(EXECUTIONS) as usize;
+        left_behind += kill(place, executions, &mut random, &mut tally);
     }
     let Tally { not_begun, finished, resumed, stored, lost, doubled, unmeasured } = tally;
     println!(
