@@ -1,5 +1,5 @@
-//! A device is brought into a state that does not depend on who used it before: discarded, then written in order. What is
-//! written first teaches how long all of it takes, and that is said.
+//! Brings a device into a state that does not depend on its earlier use: discarded, then written sequentially. The first
+//! writes show how long the rest will take, and diskperf prints that.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -16,13 +16,13 @@ use crate::plan::Plan;
 use crate::signals::Stop;
 use crate::target::{Conditioning, Overwriting};
 
-/// So long is written before it is said how long the rest takes. Guess: a limit's burst and a small cache are behind then.
+/// Time of writing after which diskperf estimates the rest. Guess: by then a limit's burst and a small cache are used up.
 const LOOK: Nanos = Nanos::from_secs(2);
 
-/// Below this nobody needs to be told how long the rest takes.
+/// A shorter rest is not printed.
 const SHORT: Nanos = Nanos::from_secs(10);
 
-/// Discards the device where it can be, and writes it over as often as was asked. Somebody may stop it in between.
+/// Discards the device if it supports that, and overwrites it the given number of times. The user may stop it.
 pub fn condition(
     raw: &RawDevice,
     (target, conditioning): (&str, Conditioning),

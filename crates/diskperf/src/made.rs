@@ -1,11 +1,11 @@
-//! A file system that was made for a target: on an image of ours, or on a device of somebody's.
+//! A file system that was made for a target: on a loop image of ours, or on a device of the user's.
 
 use std::path::{Path, PathBuf};
 
 use kernel::devices::Device;
 use kernel::{Image, ImageFault, Vacated, Volume};
 
-/// What was made, and is gone or erased when this is.
+/// A file system that was made. Dropping it removes the image, or erases the device.
 pub enum Made {
     /// On an image.
     Image(Box<Image>),
@@ -30,7 +30,7 @@ impl Made {
         }
     }
 
-    /// The image, where it is one.
+    /// The image, if it is on one.
     pub fn image(&self) -> Option<&Image> {
         match self {
             Made::Image(image) => Some(image),
@@ -38,7 +38,7 @@ impl Made {
         }
     }
 
-    /// Makes the file system anew. Nothing in it may be open.
+    /// Re-creates the file system. No file in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
         match self {
             Made::Image(image) => image.fresh(),
@@ -46,7 +46,7 @@ impl Made {
         }
     }
 
-    /// Mounts it anew. Nothing in it may be open.
+    /// Unmounts it and mounts it again. No file in it may be open.
     pub fn remount(&mut self) -> Result<(), ImageFault> {
         match self {
             Made::Image(image) => image.remount(),
@@ -54,7 +54,7 @@ impl Made {
         }
     }
 
-    /// Leaves it behind: an image under this name, and says which; a device as it is, under its own.
+    /// Keeps it: an image as a file of this name, a device as it is. Returns the path.
     pub fn keep(self, name: &str) -> Result<PathBuf, ImageFault> {
         match self {
             Made::Image(image) => image.keep(name),
@@ -65,7 +65,7 @@ impl Made {
         }
     }
 
-    /// Takes it away, but keeps its device for another file system of this run.
+    /// Removes it, but holds its device for another file system of this run.
     pub fn vacate(self) -> Result<Option<Vacated>, ImageFault> {
         match self {
             Made::Image(_) => Ok(None),
@@ -73,7 +73,7 @@ impl Made {
         }
     }
 
-    /// Takes it away, and says where that failed.
+    /// Removes it, and returns the error if that fails.
     pub fn finish(self) -> Result<(), ImageFault> {
         match self {
             // Gone with its last user.

@@ -1,5 +1,5 @@
-//! What killed processes of a stored run have left behind, known by the run's name in it: private folders, file systems
-//! on devices, tuned queues. Nothing of another run is touched, nor what a process that still runs has made.
+//! Leftovers of killed processes of a stored run: private folders, file systems on devices, tuned queues. Their tags and
+//! notes hold the run's name. Leftovers of other runs stay, and so does what a running process made.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use kernel::{Vacated, left_volumes_of, remove_left};
 use crate::error::Error;
 use crate::shell;
 
-/// Removes what killed processes of this run left in these folders, on devices and in queues, and says so. One that cannot
-/// be removed does not keep the others; the last such error is given back. Only who holds the run may call it. The devices
-/// stay held until what is given back is dropped.
+/// Removes what killed processes of this run left in these folders, on devices and in queues, and prints it. If one cannot
+/// be removed, the others are; the last such error is returned. Only the holder of the run may call it. The devices stay
+/// held until the returned values are dropped.
 pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<Vec<Vacated>, Error> {
     let mut outcome = Ok(());
     for folder in folders {
@@ -30,11 +30,11 @@ pub fn remove(run: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<V
     outcome.and(release(run))
 }
 
-/// The same of devices and queues alone, whose notes tell whether the process still runs.
+/// The same for devices and queues only. Their notes show whether the process still runs.
 pub fn release(run: &str) -> Result<Vec<Vacated>, Error> {
     let waits = |node: &Path| remark!("waiting for the mkfs that {run} started on {}", node.shown());
     let mut outcome = Ok(Vec::new());
-    // Without notes nothing was made, or nothing can be known again.
+    // Without notes nothing was made, or nothing can be recognised.
     for volume in left_volumes_of(run, waits).unwrap_or_default() {
         let erased = match volume {
             Ok(volume) => volume.erase().map(|vacated| (volume, vacated)).map_err(Error::from),
@@ -55,7 +55,7 @@ pub fn release(run: &str) -> Result<Vec<Vacated>, Error> {
     outcome
 }
 
-/// Restores the queues that killed processes of any run have left changed, and says so.
+/// Restores the queues that killed processes of any run have left changed, and prints it.
 pub fn restore_queues() {
     // Runs that tune a queue report unreadable notes themselves.
     say(restore_left(|_| true).unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Being told to stop: the signals set a flag that programs look at before every op. And being held still, which sets
-//! another.
+//! Signals: those that stop a command set a flag, which tests check before each operation. SIGCONT after SIGSTOP or Ctrl-Z
+//! sets another flag.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -12,26 +12,26 @@ use units::Nanos;
 
 use crate::error::Error;
 
-/// Set by the signals that stop a command, in a command that listens to them. Not the flag of a [`Stop`]: a timer sets
-/// that one too, and results that then wait for the reader of a FIFO must still end by a signal, and by nothing else.
+/// Set by the signals that stop a command, in a command that handles them. It is not the flag of a [`Stop`]: a timer sets
+/// that one too, and results that then wait for the reader of a FIFO must be ended by a signal only.
 static TOLD: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Whether a signal told this process to stop. A command that does not listen is ended by the signal itself.
+/// Whether a signal told this process to stop. A command without handlers is ended by the signal itself.
 pub fn told_to_stop() -> bool {
     TOLD.load(Ordering::Relaxed)
 }
 
-/// Makes a file that would be larger than allowed (`ulimit -f`) an error of that call, and not the end of this process. Of
-/// the programs that it starts, it is the end as before.
+/// Has a write beyond the largest allowed file size (`ulimit -f`) return an error instead of ending this process. Programs
+/// that it starts are ended as usual.
 pub fn outlive_file_limit() -> Result<(), Error> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(Error::Signals)
 }
 
-/// Stops a run that takes too long; dropped, it does not.
+/// Stops a run that takes too long. Dropping it cancels that.
 #[derive(Debug)]
 pub struct Timer(#[expect(dead_code, reason = "dropping it is what ends the wait")] Sender<()>);
 
-/// Whether the program was told to stop.
+/// Whether the command is to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
@@ -40,12 +40,12 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Listens from here on:
-    ///   1. Ctrl-C, SIGTERM and SIGHUP stop it, but for those that whoever started it had ignored: `nohup` does so, and
-    ///      shells do for what a script runs in the background;
-    ///   2. a second Ctrl-C ends it at once, as it would have without us. The others are sent twice by those who mean
-    ///      one: `timeout` sends to the program and to its group, a terminal that closes and its shell both hang up;
-    ///   3. whoever holds it still (SIGSTOP, Ctrl-Z) lets it go on by SIGCONT, and that is noted.
+    /// Registers the signal handlers:
+    ///   1. Ctrl-C, SIGTERM and SIGHUP stop the command, unless the parent process ignored them: `nohup` does so, and
+    ///      shells do for background commands of a script;
+    ///   2. a second Ctrl-C ends the process at once, as it would without a handler. SIGTERM and SIGHUP may come twice for one
+    ///      request: `timeout` signals the program and its group; both a closing terminal and its shell hang up;
+    ///   3. SIGCONT, after SIGSTOP or Ctrl-Z, is recorded.
     pub fn on_signals() -> Result<Stop, Error> {
         let stop = Stop::default();
         let ignored = kernel::ignored_signals();
@@ -64,27 +64,27 @@ impl Stop {
         Ok(stop)
     }
 
-    /// The flag itself, for a world to look at.
+    /// The flag itself, for a backend to check.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
 
-    /// The flag that is set when this process goes on after it was held still.
+    /// The flag that SIGCONT sets.
     pub fn held(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.held)
     }
 
-    /// Whether it was told to.
+    /// Whether the command is to stop.
     pub fn requested(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
     }
 
-    /// Whether it was its own time that ran out, and nobody told it to.
+    /// Whether it stops because its time is over, and not by a signal.
     pub fn is_late(&self) -> bool {
         self.is_late.load(Ordering::Relaxed)
     }
 
-    /// Stops as if told to once so much time is over, unless the timer is dropped before.
+    /// Stops the command after this time, unless the timer is dropped before.
     pub fn after(&self, time: Nanos) -> Result<Timer, Error> {
         let (cancel, cancelled) = mpsc::channel::<()>();
         let stop = self.clone();

@@ -1,4 +1,4 @@
-//! `diskperf clean [PATH]...`: finds and removes what runs that are no more have left behind.
+//! `diskperf clean [PATH]...`: finds and removes leftovers of runs that were killed or used --keep.
 //!
 //! Policy:
 //!   1. only what carries our mark is found: folders and images by their tag (`kernel::left`), file systems on devices
@@ -39,19 +39,18 @@ use crate::target::{TargetArgument, TargetKind};
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  diskperf clean --dry-run            what is left, and what would stay
-  diskperf clean /mnt/disk --yes      only what is left there
-  sudo diskperf clean /dev/sdb        a file system that a killed run made there")]
+  diskperf clean --dry-run            list leftovers
+  diskperf clean /mnt/disk --yes      remove leftovers in one directory
+  sudo diskperf clean /dev/sdb        erase a file system that a killed run made")]
 pub struct CleanArguments {
-    /// A directory in which something was left, an image that was kept, or a device on which a file system or a queue
-    /// was: only these are looked at. The directory you stand in, those of stored runs, and all that was noted, where
-    /// none is named.
+    /// Look only at these directories, kept images and devices [default: the current directory, those of stored runs, and
+    /// all devices that runs used].
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Say what is left, and remove nothing.
+    /// List leftovers, and remove nothing.
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Remove it without asking.
+    /// Remove leftovers without asking.
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
