@@ -17,9 +17,6 @@ fn rate(cell: &Value) -> f64 {
     cell["rate"]["per_second"].as_f64().unwrap_or_else(|| panic!("no rate: {cell:#}"))
 }
 
-/// How often a load is measured that a busy machine can spoil.
-const ATTEMPTS: usize = 10;
-
 #[test]
 fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
     if let Some(reason) = LawDisk::impossible() {
@@ -30,9 +27,8 @@ fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
     }
     let disk = LawDisk::new();
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    // All that holds at any speed of the machine: a busy one has the server idle at times, and requests wait longer.
+    // What holds at any speed of the machine: on a busy one the server is idle at times, and requests wait longer.
     let (service, fastest) = (SERVICE.as_nanos() as f64, 1.0 / SERVICE.as_secs_f64());
-    let mut deepest = 0.0;
     for depth in [8.0, 32.0] {
         let cell = disk.read(&program, &format!("--iodepth {depth} --rounds 3 --time 500ms"));
         // One request at a time, however many are in flight. A little more, as some are in flight when the clock starts.
@@ -41,27 +37,18 @@ fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
         let median = nanos(&cell, "p50");
         assert!(median > 0.4 * depth * service, "{median} ns at depth {depth}");
         // Requests in flight are the rate times their mean latency (Little 1961), and a closed loop always has as many. The
-        // median is at most twice the mean; a few long stalls make it much less.
+        // median is at most twice the mean; long stalls make it less, without a limit.
         let in_flight = rate(&cell) * median / 1e9;
-        assert!((0.1 * depth..2.1 * depth).contains(&in_flight), "{in_flight} in flight at depth {depth}");
-        deepest = median;
+        assert!(in_flight < 2.1 * depth, "{in_flight} in flight at depth {depth}");
     }
-    // By a schedule that keeps it busy half of the time: the requests of the schedule and no more.
+    // By a schedule that keeps it busy half of the time: the requests of the schedule and no more. `prove` compares how long
+    // they wait with the law; on a busy machine a stall has many of them wait.
     let half = 0.5 * fastest;
     let options = format!("--rate {half:.0} --arrivals poisson --iodepth 32 --rounds 3 --time 500ms");
-    // The median request waits for less than one other then (`waiting`), and at depth 32 for about 31. A server that stalls
-    // has more waiting, hardly every time.
-    let mut medians = Vec::new();
-    let waits_less = (0..ATTEMPTS).any(|_| {
-        let open = disk.read(&program, &options);
-        assert_eq!(open["latency_ns"]["kind"], "response");
-        assert!(rate(&open) < 1.2 * half, "{} of {half} a second", rate(&open));
-        let median = nanos(&open, "p50");
-        assert!(median >= service);
-        medians.push(median);
-        median < 0.5 * deepest
-    });
-    assert!(waits_less, "{medians:?} ns at half load, {deepest} ns at depth 32");
+    let open = disk.read(&program, &options);
+    assert_eq!(open["latency_ns"]["kind"], "response");
+    assert!(rate(&open) < 1.2 * half, "{} of {half} a second", rate(&open));
+    assert!(nanos(&open, "p50") >= service);
 }
 
 #[test]
