@@ -2,6 +2,7 @@
 //! alike stays, and what a living run has made.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -203,14 +204,10 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
     // As where the whole group was killed: a note of a mkfs that has not ended, of a process that is no more.
     disk.working("").kill();
     disk.is_let_go();
-    let note = format!("/run/diskperf/made-{}", disk.node().trim_start_matches("/dev/"));
+    let note = disk.note();
     let text = fs::read_to_string(&note).expect("a note").replace("end\n", "making\nend\n");
     fs::write(&note, text).expect("a note");
-    let bytes = fs::OpenOptions::new().write(true).open(disk.folder.path().join("disk")).expect("its bytes");
-    std::os::unix::fs::FileExt::write_all_at(&bytes, &[0; 1 << 17], 0).expect("written");
-    std::os::unix::fs::FileExt::write_all_at(&bytes, &[7; 100], 8192).expect("written");
-    bytes.sync_all().expect("durable");
-    drop(bytes);
+    disk.write(&[(0, &[0; 1 << 17]), (8192, &[7; 100])]);
     let ended = disk.clean();
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains(&format!("{} stays: it has no diskperf tag", disk.node())), "{}", ended.err);
@@ -228,10 +225,7 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
         assert!(!disk.holds_nothing(), "{new}");
     }
     fs::write(&note, &text).expect("a note");
-    let bytes = fs::OpenOptions::new().write(true).open(disk.folder.path().join("disk")).expect("its bytes");
-    std::os::unix::fs::FileExt::write_all_at(&bytes, &[7; 100], 16 << 20).expect("written");
-    bytes.sync_all().expect("durable");
-    drop(bytes);
+    disk.write(&[(16 << 20, &[7; 100])]);
     let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.out.contains("possibly an unfinished ext4 of process "), "{}", ended.err);
@@ -246,16 +240,13 @@ fn a_partition_table_next_to_what_may_be_ours_stays() {
     let disk = Disk::new();
     disk.working("").kill();
     disk.is_let_go();
-    let note = format!("/run/diskperf/made-{}", disk.node().trim_start_matches("/dev/"));
+    let note = disk.note();
     // As of a file system without a number, which may be any later one of that format.
     let text = fs::read_to_string(&note).expect("a note");
     let text: String =
         text.lines().filter(|line| !line.starts_with("made\t")).map(|line| format!("{line}\n")).collect();
     fs::write(&note, text).expect("a note");
-    let bytes = fs::OpenOptions::new().write(true).open(disk.folder.path().join("disk")).expect("its bytes");
-    std::os::unix::fs::FileExt::write_all_at(&bytes, b"EFI PART", (32 << 20) - 512).expect("written");
-    bytes.sync_all().expect("durable");
-    drop(bytes);
+    disk.write(&[((32 << 20) - 512, b"EFI PART")]);
     let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
     assert!(ended.status == Some(0) && ended.err.contains("nothing is left"), "{}", ended.err);
     assert!(!disk.holds_nothing());
@@ -396,6 +387,18 @@ impl Disk {
             let inspected = kernel::guard::inspect(self.device.node()).expect("it can be looked at");
             inspected.reasons().iter().all(kernel::guard::Reason::can_be_lifted)
         });
+    }
+
+    /// The note of the file system that a run made on it.
+    fn note(&self) -> String {
+        format!("/run/diskperf/made-{}", self.node().trim_start_matches("/dev/"))
+    }
+
+    /// Writes these bytes at these places, durably, past the device.
+    fn write(&self, pieces: &[(u64, &[u8])]) {
+        let file = File::options().write(true).open(self.folder.path().join("disk")).expect("its bytes");
+        pieces.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).expect("written"));
+        file.sync_all().expect("durable");
     }
 
     fn clean(&self) -> Ended {
