@@ -73,8 +73,10 @@ pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
     for group in groups {
         let next = y + group.height();
         let heading = Heading::of(&group.heading);
-        heading.draw(&mut svg, y);
-        if !group.is_single() {
+        if group.is_single() {
+            heading.draw_as_label(&mut svg, y);
+        } else {
+            heading.draw(&mut svg, y);
             y += heading.height();
         }
         for bar in &group.bars {

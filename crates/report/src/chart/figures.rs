@@ -57,7 +57,7 @@ impl<'a> Names<'a> {
 }
 
 /// The class of a colour.
-pub(super) fn class(place: usize) -> String {
+pub(crate) fn class(place: usize) -> String {
     format!("s{}", place % COLOURS)
 }
 

@@ -34,6 +34,11 @@ impl Frame {
         self.around("chart", drawing, height)
     }
 
+    /// A row for each bar or strip, whose labels a page with room moves into a gutter to the left.
+    pub(super) fn rows(self, drawing: Svg, height: f64) -> Chart {
+        self.around("chart rows", drawing, height)
+    }
+
     /// With an upright axis, whose labels stand to the left of the ground.
     pub(super) fn upright(self, drawing: Svg, height: f64) -> Chart {
         self.around("chart upright", drawing, height)
@@ -108,10 +113,19 @@ impl Heading {
         LINE * self.0.len() as f64
     }
 
-    /// Draws it.
+    /// Draws it above its bars.
     pub(super) fn draw(&self, svg: &mut Svg, y: f64) {
+        self.draw_as("name", svg, y);
+    }
+
+    /// Draws it as the label of its only bar.
+    pub(super) fn draw_as_label(&self, svg: &mut Svg, y: f64) {
+        self.draw_as("name label", svg, y);
+    }
+
+    fn draw_as(&self, class: &str, svg: &mut Svg, y: f64) {
         for (line, place) in self.0.iter().zip(0u32..) {
-            svg.text("name", Along::Share(0.0), y + BASE + LINE * f64::from(place), Anchor::Start, line);
+            svg.text(class, Along::Share(0.0), y + BASE + LINE * f64::from(place), Anchor::Start, line);
         }
     }
 }

@@ -67,8 +67,14 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     let mut y = KEY;
     let mut figures: Vec<String> = Vec::new();
     for (name, cells) in &rows {
-        Heading::of(name).draw(&mut svg, y);
-        y += lines(name, cells);
+        let heading = Heading::of(name);
+        let own_lines = lines(name, cells);
+        if own_lines == 0.0 {
+            heading.draw_as_label(&mut svg, y)
+        } else {
+            heading.draw(&mut svg, y)
+        }
+        y += own_lines;
         for cell_and_times @ (cell, latency) in cells {
             let said = said(cell_and_times);
             figures.push(format!("{name} on {} {said}", cell.target));
@@ -93,7 +99,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
         series: names.all(),
         told: figures::told(&format!("Percentiles of {} times", kind.name()), &figures),
     };
-    frame.plain(svg, foot + AXIS)
+    frame.rows(svg, foot + AXIS)
 }
 
 /// Which shape is which.

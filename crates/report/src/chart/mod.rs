@@ -3,8 +3,8 @@
 //! Policy:
 //!   1. a chart is as wide as the place where it stands, and its text as large as the text around it: positions along
 //!      it are percentages, sizes of text and strokes are pixels;
-//!   2. names stand above what they name, not beside it, so that a telephone has room for both; a label that would
-//!      touch another at [`NARROW`] pixels is left out;
+//!   2. names are above their bars, so that a phone has room for both; the style sheet moves them into a gutter to the
+//!      left if there is room. A label that would touch another at [`NARROW`] pixels is left out;
 //!   3. colour never tells alone: lines are dashed each in its own way, bars are named, verdicts have shapes and words;
 //!   4. colours are variables of [`STYLE`], so that light, dark and print are the page's;
 //!   5. the charts of a document are not larger than [`MOST_BYTES`]: the first of each subject come before the second;
@@ -18,6 +18,7 @@ mod checked;
 mod example;
 mod figures;
 mod frame;
+mod history;
 mod latencies;
 mod over_time;
 mod published;
@@ -37,6 +38,8 @@ mod words;
 use stats::Document;
 use stats::replication::Comparison;
 
+pub(crate) use figures::class as colour;
+pub(crate) use ratios::Axis;
 pub use standalone::standalone;
 
 /// The part of a page that a chart belongs to.
@@ -67,8 +70,8 @@ pub struct Chart {
     pub subject: Subject,
     /// What stands above it.
     pub title: String,
-    /// The names of what it tells apart, in the order of the classes `s0`, `s1`, ... (the seventh is `s0` again). In
-    /// the SVG every group `class="series s1" data-series="NAME"` belongs to one of them. Empty where there is but one.
+    /// The names of what it tells apart, each with the colour of [`Chart::class`]. In the SVG every group
+    /// `class="series s1" data-series="NAME"` belongs to one of them. Empty if there is only one.
     pub series: Vec<String>,
     /// An element `<svg class="chart">` to be put into a page that has [`STYLE`].
     pub svg: String,
@@ -76,6 +79,16 @@ pub struct Chart {
     pub told: String,
     /// How high it is, in pixels.
     pub height: u32,
+}
+
+impl Chart {
+    /// The class of the colour of a series: of an owner of time always the same, of others by their place.
+    pub fn class(&self, place: usize) -> String {
+        match self.series.get(place) {
+            Some(owner) if self.subject == Subject::Time => stacks::class(owner).to_owned(),
+            _ => colour(place),
+        }
+    }
 }
 
 /// The style sheet that charts need: variables of colours, light and dark, and classes.
@@ -100,6 +113,11 @@ pub fn charts(document: &Document) -> Vec<Chart> {
         published::charts,
     ];
     budget::within(subjects.into_iter().flat_map(|charts| charts(document)).collect())
+}
+
+/// Several runs, which are the targets of this document: their rates in one chart.
+pub(crate) fn runs(document: &Document) -> Option<Chart> {
+    history::chart(document)
 }
 
 /// Cells of the tables of 1983: what was printed beside what is simulated. A chart for each table and file system.

@@ -57,7 +57,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
             series: names.all(),
             told: figures::told("What was published", &told),
         };
-        frame.plain(svg, height)
+        frame.rows(svg, height)
     };
     panels.into_iter().map(chart).collect()
 }
@@ -145,7 +145,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
         series: Vec::new(),
         told: figures::told("Printed figures and simulated ones", &told),
     };
-    frame.plain(svg, foot + AXIS)
+    frame.rows(svg, foot + AXIS)
 }
 
 /// Both on one line, joined.

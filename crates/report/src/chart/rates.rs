@@ -95,7 +95,7 @@ fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell],
         let words = format!("n.m.: {}", listed(&missing, MOST_BARS, ", "));
         height += ABOVE_WORDS;
         for line in lines(&plain::line(&words), NARROW) {
-            svg.text("label", Along::Share(0.0), height + BASE, Anchor::Start, &line);
+            svg.text("note", Along::Share(0.0), height + BASE, Anchor::Start, &line);
             height += LINE;
         }
         figures.push(words);
@@ -106,7 +106,7 @@ fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell],
         series: names.all(),
         told: figures::told("Bars with 95 % intervals", &figures),
     };
-    frame.plain(svg, height)
+    frame.rows(svg, height)
 }
 
 fn bar(names: &Names, cell: &Cell, name: &str) -> Bar {

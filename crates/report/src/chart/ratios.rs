@@ -11,7 +11,7 @@ use super::figures::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along};
 use super::scale::{self, Scale};
 use super::svg::{Along, Anchor, Path, Shape, Svg};
-use super::words::fitted;
+use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::choice::of_targets;
 use crate::numbers::significant;
@@ -89,11 +89,8 @@ fn apart([one, other]: [&str; 2]) -> [&str; 2] {
 }
 
 fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: &[(bool, &Comparison)]) -> Chart {
-    let ends = pairs.iter().flat_map(|(_, pair)| [pair.low, pair.ratio, pair.high]).flatten();
     let margin = 1.0 + choice.margin.max(0.0);
-    let ends = ends.map(|end| end.clamp(1.0 / FURTHEST, FURTHEST));
-    let around = [1.0 / margin, margin].into_iter().flat_map(|end| [end, end.powi(2).min(FURTHEST)]);
-    let scale = Scale::log(ends.chain(around)).unwrap_or(Scale::Log(0.5, 2.0));
+    let scale = scale_of(ends(pairs.iter().map(|(_, pair)| *pair)), margin);
     let heading = |(is_use, pair): &(bool, &Comparison)| match is_use {
         true => format!("for {}, as its programs weigh", pair.program),
         false => pair.program.clone(),
@@ -138,7 +135,79 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
         series: Vec::new(),
         told: figures::told(&format!("Ratios of {second} to {first} with their intervals"), &figures),
     };
-    frame.plain(svg, foot + AXIS)
+    frame.rows(svg, foot + AXIS)
+}
+
+/// What an axis of ratios has to reach: both ends of every interval, and the ratio.
+fn ends<'a>(pairs: impl Iterator<Item = &'a Comparison>) -> impl Iterator<Item = f64> {
+    let ends = pairs.flat_map(|pair| [pair.low, pair.ratio, pair.high]).flatten();
+    ends.map(|end| end.clamp(1.0 / FURTHEST, FURTHEST))
+}
+
+/// An axis with these values, and with some room around the margin.
+pub(super) fn scale_of(ends: impl Iterator<Item = f64>, margin: f64) -> Scale {
+    let around = [1.0 / margin, margin].into_iter().flat_map(|end| [end, end.powi(2).min(FURTHEST)]);
+    Scale::log(ends.chain(around)).unwrap_or(Scale::Log(0.5, 2.0))
+}
+
+/// An axis of ratios that all rows of a table share, with 1 in its middle.
+pub(crate) struct Axis {
+    scale: Scale,
+    margin: f64,
+}
+
+impl Axis {
+    /// For these comparisons. An interval of few rounds may reach far beyond every ratio: it is cut off there.
+    pub(crate) fn of(pairs: &[&Comparison], margin: f64) -> Axis {
+        let margin = 1.0 + margin.max(0.0);
+        let farthest = pairs.iter().filter_map(|pair| pair.ratio).map(|ratio| ratio.ln().abs()).fold(0.0, f64::max);
+        let most = (MOST_BEYOND * farthest).max(4.0 * margin.ln()).exp();
+        let ends = ends(pairs.iter().copied()).map(|end| end.clamp(1.0 / most, most));
+        Axis { scale: scale_of(ends.flat_map(|end| [end, 1.0 / end]), margin), margin }
+    }
+
+    /// A strip without a ratio, which has the labels.
+    pub(crate) fn labels(&self) -> String {
+        strip_of(LINE, |svg| {
+            let share = |ratio| self.scale.share(ratio);
+            let sides = [2.0, 4.0, 8.0, 16.0, 32.0, 1.5, 1.2, 1.1];
+            let on_axis = |ratio: &f64| (1e-6..1.0 - 1e-6).contains(&share(*ratio));
+            let of_side = |ratio: f64| [(share(1.0 / ratio), format!("{ratio}×")), (share(ratio), format!("{ratio}×"))];
+            let labels = sides.into_iter().filter(on_axis).flat_map(of_side);
+            for label in words::apart([(share(1.0), "1".to_owned())].into_iter().chain(labels), NARROW_STRIP) {
+                svg.label(&label, 12.0);
+            }
+        })
+    }
+
+    /// The interval and the ratio of a comparison, in the colour of this class.
+    pub(crate) fn strip(&self, pair: &Comparison, class: &str) -> String {
+        const HIGH: f64 = 24.0;
+        strip_of(HIGH, |svg| {
+            let [from, to] = [1.0 / self.margin, self.margin].map(|end| self.scale.share(end));
+            svg.rect("band", from, to, 0.0, HIGH, "");
+            svg.upright("one", self.scale.share(1.0), 0.0, HIGH);
+            svg.open("g", &[("class", class)]);
+            strip(svg, &self.scale, pair, (HIGH - STRIP) / 2.0);
+            svg.close("g");
+        })
+    }
+}
+
+/// An interval lengthens the axis of a table by so much at most, in logarithms. Ours.
+const MOST_BEYOND: f64 = 1.5;
+
+/// The narrowest strip of a table, in pixels.
+const NARROW_STRIP: f64 = 180.0;
+
+/// A drawing in a cell of a table, which says the same in words.
+fn strip_of(high: f64, draw: impl FnOnce(&mut Svg)) -> String {
+    let mut svg = Svg::default();
+    let height = high.to_string();
+    svg.open("svg", &[("class", "chart strip"), ("aria-hidden", "true"), ("width", "100%"), ("height", &height)]);
+    draw(&mut svg);
+    svg.close("svg");
+    svg.into_text()
 }
 
 /// The interval, and the ratio as a shape: a triangle points to who is faster, a square is the same, a circle is not
@@ -204,7 +273,7 @@ fn figure(ratio: f64) -> String {
 }
 
 /// 1 first, then what lies the same ratio away from it on both sides.
-fn labels(scale: &Scale) -> Vec<(f64, String)> {
+pub(super) fn labels(scale: &Scale) -> Vec<(f64, String)> {
     let on_axis = |value: &f64| (1e-6..1.0 - 1e-6).contains(&scale.share(*value));
     let wide = [2.0, 0.5, 4.0, 0.25, 8.0, 0.125, 16.0, 0.0625, 32.0, 0.03125];
     let near = [1.2, 0.8, 1.5, 0.67, 1.1, 0.9, 1.05, 0.95];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stats::{Cell, Document, Provenance};
 
-use super::figures::{self, class};
+use super::figures;
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::rates::MOST_BARS;
 use super::svg::{Along, Anchor, Svg};
@@ -34,6 +34,32 @@ const KINDS: [(&str, &[&str]); 6] = [
     ("transfer", &["waiting_transfer", "waiting_path"]),
     ("controller", &["waiting_controller", "waiting_host", "waiting_idle"]),
 ];
+/// The colour of each owner and each kind, the same in all charts. What a simulated machine calls otherwise has the
+/// colour of what it is on a real one.
+const COLOURS: [(&str, &str); 16] = [
+    ("user", "t0"),
+    ("copying", "t0"),
+    ("system", "t1"),
+    ("calls and blocks", "t1"),
+    ("kernel workers", "t2"),
+    ("device service", "t3"),
+    ("arm and platter", "t3"),
+    ("device queue", "t4"),
+    ("transfer", "t4"),
+    ("flush", "t5"),
+    ("controller", "t5"),
+    ("dirty throttling", "t6"),
+    ("ready", "t7"),
+    ("processor taken", "t7"),
+    ("quota", "t8"),
+    ("rest", "t9"),
+];
+
+/// The class of the colour of an owner; that of all others if it has none of its own.
+pub(super) fn class(owner: &str) -> &'static str {
+    COLOURS.iter().find(|(known, _)| *known == owner).map_or("t10", |(_, class)| class)
+}
+
 /// A part of the time that is narrower than this cannot be seen.
 const LEAST_SHARE: f64 = 0.0005;
 
@@ -121,8 +147,13 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
     let mut told: Vec<String> = Vec::new();
     let mut y = 0.0;
     for (name, bars) in &rows {
-        Heading::of(name).draw(&mut svg, y);
         let own_lines = lines(name, bars);
+        let heading = Heading::of(name);
+        if own_lines == 0.0 {
+            heading.draw_as_label(&mut svg, y)
+        } else {
+            heading.draw(&mut svg, y)
+        }
         y += own_lines;
         for bar in bars {
             let label = if is_one_target { "" } else { &fitted(&bar.cell.target, NARROW / 2.0) };
@@ -141,13 +172,13 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
         series: owners,
         told: figures::told("Parts of the time by owner", &told),
     };
-    frame.plain(svg, foot + AXIS)
+    frame.rows(svg, foot + AXIS)
 }
 
 /// The parts of a bar, in the order of the owners; each with its name in it where there is room.
 fn parts(svg: &mut Svg, bar: &Bar, owners: &[String], y: f64) {
     let mut from = 0.0;
-    for (place, owner) in owners.iter().enumerate() {
+    for owner in owners {
         let share = match owner.as_str() {
             OTHERS if !bar.shares.contains_key(OTHERS) => {
                 let own = |owner: &String| bar.shares.get(owner).copied().unwrap_or(0.0);
@@ -163,7 +194,7 @@ fn parts(svg: &mut Svg, bar: &Bar, owners: &[String], y: f64) {
             _ => String::new(),
         };
         let tip = format!("{owner} {}{details}", percent(share));
-        svg.open_series(&class(place), owner, &tip);
+        svg.open_series(class(owner), owner, &tip);
         svg.rect("bar part", from, from + share, y, HIGH, "");
         if width(owner) + 8.0 <= share * NARROW {
             svg.text("inside", Along::Share(from + share / 2.0), y + 12.5, Anchor::Middle, owner);

@@ -3,7 +3,7 @@
 
 use super::frame::{LEFT, LINE, RIGHT};
 use super::svg::{Along, Anchor, Shape, Svg};
-use super::{Chart, STYLE, figures, words};
+use super::{Chart, STYLE, words};
 
 /// How wide it is, in pixels. Half of a large screen.
 const WIDE: f64 = 760.0;
@@ -28,7 +28,7 @@ pub fn standalone(chart: &Chart) -> String {
         if x + wide > WIDE - EDGE && x > EDGE {
             (x, y) = (EDGE, y + LINE);
         }
-        head.open("g", &[("class", &figures::class(place))]);
+        head.open("g", &[("class", &chart.class(place))]);
         if is_of_lines {
             let (from, to) = ((x - 5.0) / WIDE, (x + 19.0) / WIDE);
             head.level("line", from, to, y - 4.0);
@@ -62,7 +62,7 @@ fn written_out() -> String {
     let colours: Vec<(&str, &str)> = of_page.collect();
     let series: Vec<(&str, Vec<(&str, &str)>)> = STYLE
         .lines()
-        .filter(|line| line.starts_with(".s"))
+        .filter(|line| line.starts_with(".s") || line.starts_with(".t"))
         .filter_map(|line| Some((line.split_once(' ')?.0, variables(line).collect())))
         .collect();
     let mut style = String::new();

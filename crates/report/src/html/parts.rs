@@ -75,15 +75,14 @@ pub fn table(label: &str, grid: &Grid) -> Markup {
     wide(label, inside)
 }
 
-/// The charts about a subject.
+/// The charts about a subject; small ones side by side if there is room.
 pub fn charts(charts: &[Chart], subject: Subject) -> Markup {
+    let charts = || charts.iter().filter(|chart| chart.subject == subject);
+    let is_small = [Subject::OverTime, Subject::Sweep].contains(&subject) && charts().count() > 1;
     html! {
-        @for chart in charts.iter().filter(|chart| chart.subject == subject) { (figure(chart)) }
+        div class=(if is_small { "charts multiples" } else { "charts" }) { @for chart in charts() { (figure(chart)) } }
     }
 }
-
-/// So many colours there are (`chart/style.css`); the next series begins again.
-const COLOURS: usize = 6;
 
 /// A chart, and the names of its series, which the script makes buttons of. What it says in words stands in the chart
 /// itself, for who does not see it.
@@ -94,7 +93,7 @@ pub fn figure(chart: &Chart) -> Markup {
             @if chart.series.len() > 1 {
                 ul class="legend" {
                     @for (place, series) in chart.series.iter().enumerate() {
-                        li class={ "s" (place % COLOURS) } data-series=(series) {
+                        li class=(chart.class(place)) data-series=(series) {
                             svg aria-hidden="true" width="24" height="8" { line x2="24" y1="4" y2="4" {} } (series)
                         }
                     }
