@@ -65,9 +65,9 @@ fn the_latest_run_is_a_page_of_its_own() {
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", "wrote report.html\n"));
     let page = read(folder.path(), "report.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.len() < 300_000, "{} bytes", page.len());
-    let verdict = page.find("fast is faster in 2").expect("the verdict");
-    let first = page.find("What was run where").expect("the machine");
-    assert!(verdict < first, "what was found out comes first");
+    let lead = page.find("is faster in 2 of 2 tests").expect("the verdict");
+    let targets = page.find("<ul class=\"where\">").expect("the targets");
+    assert!(lead < targets, "the verdict comes first");
     assert!(page.contains("<h1>slow or fast?</h1>") && page.contains("class=\"chart"), "{page}");
     let [document] = &documents(&page)[..] else { panic!("one document") };
     let shown = well(folder.path(), &["show", "last", "--json"]);

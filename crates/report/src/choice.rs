@@ -179,7 +179,7 @@ fn amounts(name: &str, pairs: &[&Comparison]) -> String {
 }
 
 /// The sentence if there is one test: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
-fn only(choice: &Choice, pair: &Comparison) -> String {
+pub(crate) fn only(choice: &Choice, pair: &Comparison) -> String {
     let Comparison { program, first, second, .. } = pair;
     let other = if pair.faster.as_ref() == Some(first) { second } else { first };
     let margin = percent(choice.margin);
@@ -353,7 +353,7 @@ fn reached(cell: Option<&Cell>) -> [String; 2] {
 }
 
 /// `xfs 1.17x (1.12-1.23)`; with three targets or more, also the slower one.
-fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) -> String {
+pub(crate) fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) -> String {
     let other = if pair.faster.as_ref() == Some(&pair.first) { &pair.second } else { &pair.first };
     let both = if is_one_of_many { format!("{}, {}: ", pair.first, pair.second) } else { String::new() };
     match (pair.verdict, &pair.faster) {

@@ -172,7 +172,7 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     };
     let mut columns = vec![Column::words("")];
     columns.extend(stages.iter().enumerate().map(heading).map(Column::figures));
-    columns.push(Column::figures(TOGETHER));
+    columns.extend((stages.len() > 2).then(|| Column::figures(TOGETHER)));
     let mut grid = Grid::new(columns);
     let (cell_names, gave) = (CellNames::of(&document.cells), Gave::of(choice));
     for row in rows(&document.cells, &names) {
@@ -180,13 +180,14 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
         let name = cell_names.name(any);
         let step = |(_, pair)| gave.at(&name, pair).map(|pair| short(choice.margin, pair));
         let mut gave: Vec<Option<String>> = [None].into_iter().chain(steps(stages.len()).map(step)).collect();
-        let all = gave.pop().flatten().unwrap_or_default();
+        // With two stages, the only step is the whole change.
+        let all = (stages.len() > 2).then(|| gave.pop().flatten().unwrap_or_default());
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!(", {}", unit(&rate.unit)));
         let joined =
             row.cells.iter().zip(gave).map(|(cell, gave)| {
                 [Some(reached(*cell)), gave].into_iter().flatten().collect::<Vec<String>>().join(", ")
             });
-        grid.row([format!("{name}{unit}")].into_iter().chain(joined).chain([all]));
+        grid.row([format!("{name}{unit}")].into_iter().chain(joined).chain(all));
     }
     grid
 }

@@ -144,6 +144,93 @@ fn a_page_of_three_targets_in_ten_rounds_is_small_and_says_what_it_leaves_out() 
     assert!(page.contains("diskperf show k3pv-261121 --format json"), "who has all of it");
 }
 
+/// The choice between two ways to read ahead, as the documentation shows it.
+fn tuned() -> Document {
+    serde_json::from_str(include_str!("../../../docs/tuned.json")).expect("a document")
+}
+
+/// The page from the beginning of one piece of text to that of another, which has to follow it.
+fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, after) = page.split_once(from).unwrap_or_else(|| panic!("{from} is not there"));
+    after.split_once(to).unwrap_or_else(|| panic!("{to} does not follow {from}")).0
+}
+
+#[test]
+fn a_run_begins_with_a_card_for_each_figure_that_most_people_ask_for() {
+    let document = quick();
+    let page = page_of(&[&document]);
+    let cards = between(&page, "<ul class=\"cards\">", "</ul>");
+    assert_eq!(cards.matches("<li>").count(), 6);
+    let titles = ["Sequential read", "Sequential write", "queue depth 1<", "queue depth 32", "Commit", "Small files"];
+    for words in [&titles[..], &["p99 1.19 ms", "± 15 %", "limited by <b>device</b>"]].concat() {
+        assert!(cards.contains(words), "{words}: {cards}");
+    }
+    assert!(between(&page, "</ul>", "id=\"r1-figures\"").len() < page.len(), "the table follows");
+}
+
+#[test]
+fn a_choice_begins_with_a_sentence_and_a_row_for_each_test() {
+    let document = tuned();
+    let page = page_of(&[&document]);
+    let lead = between(&page, "<p class=\"lead\">", "</p>");
+    assert!(lead.contains(">usual</b> is faster in 1 of 6 tests") && lead.contains("5 tests are not decided"), "{lead}");
+    let matrix = between(&page, "<table class=\"matrix\">", "</table>");
+    // A drawing for each test, and one for the axis.
+    assert_eq!(matrix.matches("<svg class=\"chart strip\"").count(), 1 + 6);
+    assert_eq!(matrix.matches("class=\"n best\"").count(), 1, "one alternative is proven faster in one test");
+    assert!(!matrix.contains("Requirements") && !page.contains("class=\"cards\""));
+}
+
+#[test]
+fn requirements_pass_fail_or_are_not_known_and_prices_are_those_of_the_command() {
+    let mut document = tuned();
+    let choice = document.run.choice.as_mut().expect("a choice");
+    for (target, met) in [("usual", Some(true)), ("ahead", None)] {
+        choice.needs.push(stats::Need {
+            condition: "read>=9MiB/s".to_owned(),
+            target: target.to_owned(),
+            measured: Some("12 MiB/s".to_owned()),
+            met,
+        });
+    }
+    document.run.command.extend(["--price", "ahead=0.5/GiB"].map(str::to_owned));
+    let page = page_of(&[&document]);
+    let matrix = between(&page, "<table class=\"matrix\">", "</table>");
+    for words in ["✓ pass", "? not known", "12 MiB/s", "0.5/GiB", "not given"] {
+        assert!(matrix.contains(words), "{words}: {matrix}");
+    }
+    assert!(!matrix.contains("✗ fail"));
+    assert!(between(&page, "<p class=\"lead\">", "</p>").contains(">usual</b> meets all requirements"));
+}
+
+#[test]
+fn long_names_are_letters_in_tables_and_charts_and_whole_in_the_key() {
+    const LONG: &str = "/mnt/a-name-that-no-column-has-room-for";
+    let mut document = tuned();
+    let text = serde_json::to_string(&document).expect("plain data").replace("\"ahead\"", &format!("\"{LONG}\""));
+    document = serde_json::from_str(&text).expect("a document");
+    let page = page_of(&[&document]);
+    let key = between(&page, "<ul class=\"where\">", "</ul>");
+    assert!(key.contains(LONG) && key.contains(">A<") && key.contains(">B<"), "{key}");
+    let matrix = between(&page, "<table class=\"matrix\">", "</table>");
+    assert!(matrix.contains("<b>B</b>") && !matrix.contains(LONG), "{matrix}");
+    assert!(page.contains("data-series=\"B\"") && !page.contains(&format!("data-series=\"{LONG}\"")));
+    assert_eq!(text, serde_json::to_string(&document).expect("plain data"), "the document keeps the name");
+}
+
+#[test]
+fn runs_of_one_preset_share_a_chart_and_others_do_not() {
+    let (first, mut second) = (quick(), quick());
+    second.run.started_unix_s += 1.0;
+    let chart = |second: &Document| {
+        let page = page_of(&[&first, second]);
+        page.contains("Rate of each run divided by that of the first")
+    };
+    assert!(chart(&second));
+    second.cells.iter_mut().for_each(|cell| cell.preset = "other".to_owned());
+    assert!(!chart(&second));
+}
+
 #[test]
 fn every_mark_has_its_footnote_from_the_glossary() {
     let mut document = quick();

@@ -156,7 +156,7 @@ fn words(document: &Document) -> Markup {
     }
     html! {
         @if !words.is_empty() {
-            details {
+            details class="screen" {
                 summary { "The words of the table" }
                 dl class="words" { @for Entry { word, brief, .. } in words { dt { (word) } dd { (brief) } } }
             }

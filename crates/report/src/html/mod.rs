@@ -4,11 +4,16 @@
 //! What others wrote is escaped by `maud` wherever it stands in the page; the document behind it is JSON in a script that is
 //! no program, with every `<` escaped, so that no name in it ends that script.
 
+mod cards;
 mod figures;
+mod key;
+mod lead;
+mod matrix;
 mod parts;
 mod raw;
 mod replicated;
 mod run;
+mod side_by_side;
 
 use std::collections::BTreeMap;
 
@@ -108,8 +113,13 @@ pub fn page(runs: &[Run], paper: Option<&PaperDocument>) -> String {
         (_, None) => format!("{} runs", runs.len()),
         (_, Some(_)) => format!("{} and the paper of 1983", if runs.len() == 1 { "A run" } else { "Runs" }),
     };
+    let chart = if runs.len() > 1 {
+        side_by_side::side_by_side(runs)
+    } else {
+        html! {}
+    };
     let page = |sections: &[Markup], documents| {
-        framed(&title, is_one, &titles, paper.is_some(), sections, documents).into_string()
+        framed(&title, is_one, &titles, paper.is_some(), &chart, sections, documents).into_string()
     };
     let length = |sections: &[Markup]| sections.iter().map(|section| section.0.len()).sum::<usize>();
     let frame = page(&[], html! {}).len();
@@ -148,6 +158,7 @@ fn framed(
     is_one: bool,
     titles: &[String],
     has_paper: bool,
+    side_by_side: &Markup,
     sections: &[Markup],
     documents: Markup,
 ) -> Markup {
@@ -186,6 +197,7 @@ fn framed(
                             }
                         }
                     }
+                    (side_by_side)
                     @for section in sections { (section) }
                     (documents)
                 }

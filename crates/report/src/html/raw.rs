@@ -75,7 +75,7 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
         }
     };
     html! {
-        details {
+        details class="screen" {
             summary { @if has_rates { "Raw cells, and the rate of each round" } @else { "Raw cells" } }
             p class="why" {
                 "Rates are bytes, files or operations per second, times are nanoseconds, bytes are those of all kept rounds. An empty field is n.m."

@@ -1,27 +1,29 @@
 //! A run on the page: the verdict, where it ran, charts, all figures, what they mean, and how to repeat it.
 
 use maud::{Markup, html};
-use stats::{Cell, Document, Provenance, RunInfo};
+use stats::{Choice, Document, Provenance, RunInfo};
 use units::Civil;
 
-use super::figures::star;
+use super::cards::cards;
+use super::key::Keyed;
+use super::lead::lead;
+use super::matrix::matrix;
 use super::parts::{Place, charts, table, wide};
 use super::{Run, figures, raw, replicated};
 use crate::Page;
-use crate::chart::{self, Subject};
-use crate::names::CellNames;
+use crate::chart::{self, Chart, Subject};
 use crate::numbers::significant;
-use crate::{book, choice, header, lfs, paper, rows, simulated, stages};
+use crate::{book, choice, header, lfs, paper, simulated, stages};
 
-/// What the subjects of charts are called, in the order in which a person asks; before them is which one is faster.
+/// The titles of the charts of each subject, in the order of the page.
 const SUBJECTS: [(Subject, &str); 7] = [
-    (Subject::Rates, "How fast"),
-    (Subject::Paper, "Published beside measured"),
+    (Subject::Rates, "Rates"),
+    (Subject::Paper, "Published and measured"),
     (Subject::Together, "Alone and together"),
-    (Subject::Sweep, "What the size of the buffer does"),
-    (Subject::Latency, "How long one operation takes"),
+    (Subject::Sweep, "Buffer size"),
+    (Subject::Latency, "Latency"),
     (Subject::OverTime, "Rate over time"),
-    (Subject::Time, "Where each millisecond went"),
+    (Subject::Time, "Time breakdown"),
 ];
 
 /// `ext4 or xfs?`, `quick on .`, of stages `plain, then tuned`
@@ -45,39 +47,30 @@ pub fn title(document: &Document) -> String {
     format!("{} on {}{simulated}", preset.as_deref().unwrap_or("A run"), listed("and"))
 }
 
-/// All of a run.
+/// All of a run: the answer, the table, then the rest.
 pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup {
-    let document = run.document;
+    let keyed = Keyed::of(run.document);
+    let document = keyed.document();
     let all = chart::charts(document);
-    let layout = layout(document);
+    let is_lettered = place.is_one && keyed.is_lettered() && document.run.choice.is_some();
+    let title = if is_lettered { &self::title(document) } else { title };
     html! {
         section id={ "r" (place.number) } {
             (place.title(title))
-            (verdict(document, place))
+            (verdict(document, &all, place))
+            (keyed.lines())
             p class="when" { (when(run)) }
-            (place.heading("What was run where"))
-            ul class="where" { @for line in header::lines(document).lines() { (target(line)) } }
-            @if let Some(choice) = &document.run.choice {
-                (place.heading("Which is faster"))
-                (charts(&all, Subject::Choice))
-                (table("Which is faster", &choice::page_grid(document, choice)))
-                @for line in stages::reasons(choice) { p class="why" { (line) } }
-            }
-            @for (subject, heading) in &SUBJECTS {
-                @if all.iter().any(|chart| chart.subject == *subject) {
-                    (place.heading(heading))
-                    (charts(&all, *subject))
-                }
-            }
+            @if let Some(choice) = &document.run.choice { (compared(&keyed, choice, &all, place)) }
+            // The curves of a sweep say at a glance what its table says in many rows.
+            (subjects(&all, place, |subject| subject == Subject::Sweep))
+            @if document.run.choice.is_none() { (table_of(document, place)) }
+            (subjects(&all, place, |subject| subject != Subject::Sweep))
             @if !run.published.is_empty() {
                 (place.heading("Published beside simulated"))
                 (replicated::tables(run.published))
             }
-            @if !document.cells.is_empty() {
-                (place.heading("All figures"))
-                (figures::table(document, place))
-            }
-            @if let Some(layout) = layout {
+            @if document.run.choice.is_some() { (table_of(document, place)) }
+            @if let Some(layout) = layout(run.document) {
                 details {
                     summary { "As its source prints it" }
                     (wide("As its source prints it", html! { pre { (layout) } }))
@@ -85,38 +78,79 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             }
             (place.heading("Notes"))
             (figures::notes(document, place))
-            (place.heading("The same again"))
-            (commands(&document.run, !document.cells.is_empty()))
-            @if !document.cells.is_empty() { (raw::rounds(run, has_rates)) }
+            (place.heading("Repeat this run"))
+            (commands(&run.document.run, !document.cells.is_empty()))
+            @if !document.cells.is_empty() { (raw::rounds(&Run { document, ..*run }, has_rates)) }
         }
     }
 }
 
-/// What was found out, first of all; and what went wrong. Where nothing was concluded, the first figure of each kind.
-fn verdict(document: &Document, place: Place) -> Markup {
+/// The charts of some subjects, each under its title. Rates over time, of which there are many, are not printed.
+fn subjects(all: &[Chart], place: Place, is_meant: impl Fn(Subject) -> bool) -> Markup {
+    let is_there = |subject| is_meant(subject) && all.iter().any(|chart| chart.subject == subject);
+    html! {
+        div class="subjects" {
+            @for (subject, heading) in SUBJECTS.iter().filter(|(subject, _)| is_there(*subject)) {
+                div class=[(*subject == Subject::OverTime).then_some("screen")] {
+                    (place.heading(heading))
+                    (charts(all, *subject))
+                }
+            }
+        }
+    }
+}
+
+/// The table of all figures.
+fn table_of(document: &Document, place: Place) -> Markup {
+    html! {
+        @if !document.cells.is_empty() {
+            (place.heading("All figures"))
+            (figures::table(document, place))
+        }
+    }
+}
+
+/// What a comparison came to: of stages the table of 1983 and a chart of each step, else one table; then the reasons.
+fn compared(keyed: &Keyed, choice: &Choice, all: &[Chart], place: Place) -> Markup {
+    let document = keyed.document();
+    html! {
+        (place.heading("Comparison"))
+        @if choice.stages.is_empty() { (matrix(keyed, choice, place)) }
+        @else {
+            (table("Comparison", &choice::page_grid(document, choice)))
+            (charts(all, Subject::Choice))
+        }
+        (place.heading("Reasons"))
+        @for line in choice::verdict(document, choice).lines() {
+            @if line.starts_with(' ') { p class="why" { (line.trim_start()) } } @else { p { (line) } }
+        }
+        @for line in stages::reasons(choice) { p class="why" { (line) } }
+        p class="why" { (choice::not_asked(&document.run.targets)) }
+    }
+}
+
+/// The answer: of a choice a sentence, else the figures that most people ask for and the sentences of the preset. Above it
+/// whether the run was interrupted, below it what went wrong.
+fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
     let run = &document.run;
-    let said = match &run.choice {
-        Some(choice) => choice::verdict(document, choice),
-        None => run.findings.join("\n"),
-    };
+    let is_swept = all.iter().any(|chart| chart.subject == Subject::Sweep);
     let is_together = document.cells.iter().any(|cell| cell.together);
     html! {
         @if let Some(interrupted) = header::interrupted(document) {
-            p class="verdict" { b { (interrupted) } }
+            p class="lead" { b { (interrupted) } }
         }
-        @if !said.is_empty() {
-            div class="verdict" {
-                @for line in said.lines() {
-                    @if line.starts_with(' ') { p class="why" { (line.trim_start()) } } @else { p { (line) } }
-                }
-                @if run.choice.is_some() { p class="why" { (choice::not_asked(&run.targets)) } }
-            }
-        } @else if run.targets.len() > 1 {
-            p class="verdict" { @if is_together { "Measured alone and together." } @else { "Measured in turn." } " Which is faster, and how sure that is, was not asked: " code { "diskperf choose" } " says it." }
+        @if let Some(choice) = &run.choice {
+            (lead(document, choice))
         } @else if run.preset.as_deref() == Some("smoke") {
-            p class="verdict" { "Every program ran at its smallest: that shows that they work here, and not how fast anything is." }
+            p class="lead" { "Each test ran at its smallest size: they work here. How fast they are was not measured." }
         } @else {
-            (headlines(document, place))
+            @if run.targets.len() > 1 {
+                p class="lead" { @if is_together { "Measured alone and together." } @else { "Measured in turn." } " " code { "diskperf choose" } " tells which is faster." }
+            }
+            @if !is_swept { (cards(document, place)) }
+            @for line in run.findings.iter().flat_map(|finding| finding.lines()) {
+                p class=[line.starts_with(' ').then_some("why")] { (line.trim_start()) }
+            }
         }
         @if !document.errors.is_empty() {
             ul class="wrong" {
@@ -129,44 +163,6 @@ fn verdict(document: &Document, place: Place) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// So many figures are read at a glance.
-const HEADLINES: usize = 6;
-
-fn headlines(document: &Document, place: Place) -> Markup {
-    let is_own = |cell: &&Cell| cell.rate.is_some() && cell.provenance != Provenance::Published;
-    let groups = rows::groups(&document.cells);
-    let mut cells: Vec<&Cell> = match &groups[..] {
-        // All are of one kind: then of each program.
-        [(_, cells)] => cells.iter().copied().filter(is_own).collect(),
-        groups => groups.iter().filter_map(|(_, cells)| cells.iter().copied().find(is_own)).collect(),
-    };
-    cells.dedup_by_key(|cell| (&cell.program, &cell.phase));
-    cells.truncate(HEADLINES);
-    let names = CellNames::of(&document.cells);
-    html! {
-        @if !cells.is_empty() {
-            ul class="headlines" {
-                @for cell in cells {
-                    li { b { (rows::rate(cell).trim_end_matches('*')) (star(cell, place)) } (plus_minus(cell)) " " span { (names.name(cell)) ", " (rows::state(cell)) } }
-                }
-            }
-        }
-    }
-}
-
-/// Half the width of its interval, as the table has it.
-fn plus_minus(cell: &Cell) -> Markup {
-    let half = rows::interval(cell);
-    html! { @if !half.is_empty() { span { "± " (half) } } }
-}
-
-/// A line about a target, which begins with its name.
-fn target(line: &str) -> Markup {
-    html! {
-        li { @if let Some((name, rest)) = line.split_once("  ") { b { (name) } "  " (rest) } @else { (line) } }
     }
 }
 

@@ -1,0 +1,284 @@
+//! What a comparison came to, as one table: a row for each test, a column for each alternative, the ratio as a dot with
+//! its interval. Above the tests are the use, the requirements and the prices, below it the reasons.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, PreEscaped, html};
+use stats::choice::rows;
+use stats::{Cell, Choice, Comparison, Document, Need, Verdict};
+
+use super::figures::star;
+use super::key::Keyed;
+use super::parts::Place;
+use crate::chart::{Axis, colour};
+use crate::choice;
+use crate::names::{CellNames, different, grouped};
+use crate::rows::{groups, rate, state};
+
+/// All of the table.
+struct Matrix<'a> {
+    choice: &'a Choice,
+    names: Vec<&'a str>,
+    axis: Axis,
+    place: Place,
+}
+
+/// A test: its name, the group that it is in, its result on each alternative, and its comparisons.
+struct Test<'a> {
+    name: String,
+    group: String,
+    cells: Vec<Option<&'a Cell>>,
+    pairs: Vec<&'a Comparison>,
+}
+
+/// The table of a choice, without that of stages.
+pub fn matrix(keyed: &Keyed, choice: &Choice, place: Place) -> Markup {
+    let document = keyed.document();
+    let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
+    let of_use: Vec<&Comparison> = choice.purpose.iter().flat_map(|purpose| &purpose.comparisons).collect();
+    let all: Vec<&Comparison> = choice.comparisons.iter().chain(of_use.iter().copied()).collect();
+    let axis = Axis::of(&all, choice.margin);
+    let matrix = Matrix { choice, names, axis, place };
+    let tests = matrix.tests(document);
+    let prices = matrix.prices(&keyed.original().run.command, keyed.original());
+    let groups = grouped(tests.into_iter().map(|test| (test.group.clone(), test)));
+    html! {
+        div class="wide" role="region" aria-label="Comparison of all tests" tabindex="0" {
+            table class="matrix" {
+                (matrix.head())
+                @if let Some(purpose) = &choice.purpose {
+                    tbody { (matrix.use_row(&format!("For {}", purpose.name), &of_use)) }
+                }
+                @if !choice.needs.is_empty() || !prices.is_empty() {
+                    tbody {
+                        (matrix.group("Requirements and prices"))
+                        @for condition in different(choice.needs.iter().map(|need| need.condition.as_str())) {
+                            (matrix.need(condition))
+                        }
+                        @if !prices.is_empty() { (matrix.price(&prices)) }
+                    }
+                }
+                @for (group, tests) in &groups {
+                    tbody {
+                        @if groups.len() > 1 || !choice.needs.is_empty() { (matrix.group(group)) }
+                        @for test in tests { (matrix.test(test)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Matrix<'a> {
+    /// The tests in the order of the table of all figures.
+    fn tests(&self, document: &'a Document) -> Vec<Test<'a>> {
+        let cell_names = CellNames::of(&document.cells);
+        let mut of_tests: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
+        for pair in &self.choice.comparisons {
+            of_tests.entry(&pair.program).or_default().push(pair);
+        }
+        let groups = groups(&document.cells);
+        let titles: BTreeMap<String, (usize, &str)> = groups
+            .iter()
+            .enumerate()
+            .flat_map(|(place, (title, cells))| cells.iter().map(move |cell| (cell, (place, title.as_str()))))
+            .map(|(cell, title)| (cell_names.name(cell), title))
+            .collect();
+        let mut tests: Vec<(usize, Test)> = Vec::new();
+        for row in rows(&document.cells, &self.names) {
+            let Some(any) = row.cells.iter().flatten().next() else { continue };
+            let name = cell_names.name(any);
+            let (place, group) = titles.get(&name).copied().unwrap_or_default();
+            let pairs = of_tests.get(name.as_str()).cloned().unwrap_or_default();
+            tests.push((place, Test { name, group: group.to_owned(), cells: row.cells, pairs }));
+        }
+        tests.sort_by_key(|(place, _)| *place);
+        tests.into_iter().map(|(_, test)| test).collect()
+    }
+
+    fn head(&self) -> Markup {
+        let sides = match &self.names[..] {
+            [first, second] => [format!("◂ {first} faster"), format!("{second} faster ▸")],
+            [first, ..] => [format!("◂ slower than {first}"), "faster ▸".to_owned()],
+            [] => Default::default(),
+        };
+        html! {
+            thead {
+                tr {
+                    th scope="col" { "test" }
+                    @for (place, name) in self.names.iter().enumerate() {
+                        th scope="col" class={ "n " (colour(place)) } { b { (name) } }
+                    }
+                    th scope="col" class="plots" {
+                        span class="sides" { @for side in &sides { span { (side) } } }
+                        (PreEscaped(self.axis.labels()))
+                    }
+                    th scope="col" { "ratio, 95 % interval" }
+                    th scope="col" { "why" }
+                }
+            }
+        }
+    }
+
+    /// The title of a group of rows.
+    fn group(&self, title: &str) -> Markup {
+        html! { tr class="group" { th scope="rowgroup" colspan=(self.names.len() + 4) { (title) } } }
+    }
+
+    /// A cell of an alternative. A phone, which has no columns, shows the name in it.
+    fn cell(&self, place: usize, class: &str, inside: Markup) -> Markup {
+        html! { td class={ "n " (class) } data-name=(self.names[place]) { (inside) } }
+    }
+
+    fn test(&self, test: &Test) -> Markup {
+        let claimed = test.cells.iter().flatten().map(|cell| state(cell)).find(|state| !state.is_empty());
+        html! {
+            tr {
+                th scope="row" { (test.name) " " small { (claimed.unwrap_or_default()) } }
+                @for (place, cell) in test.cells.iter().enumerate() {
+                    (self.cell(place, if self.is_fastest(place, &test.pairs) { "best" } else { "" }, figure(*cell, self.place)))
+                }
+                (self.ratios(&test.pairs))
+                (reasons(&test.pairs))
+            }
+        }
+    }
+
+    /// The comparisons of a use. It has no rate of its own.
+    fn use_row(&self, name: &str, pairs: &[&Comparison]) -> Markup {
+        html! {
+            tr class="use" {
+                th scope="row" colspan=(self.names.len() + 1) { (name) }
+                @if pairs.is_empty() { td colspan="3" { "n.m." } } @else { (self.ratios(pairs)) td {} }
+            }
+        }
+    }
+
+    /// Whether an alternative is proven faster than each other in a test.
+    fn is_fastest(&self, place: usize, pairs: &[&Comparison]) -> bool {
+        is_fastest(self.names[place], pairs, self.names.len())
+    }
+
+    /// The dots and what they say. Of more than two alternatives each is drawn against the first one, and the others are
+    /// compared in words.
+    fn ratios(&self, pairs: &[&Comparison]) -> Markup {
+        let is_of_many = self.names.len() > 2;
+        let drawn: Vec<&&Comparison> = pairs.iter().filter(|pair| !is_of_many || pair.first == self.names[0]).collect();
+        let class = |pair: &Comparison| {
+            let whose = if is_of_many { Some(&pair.second) } else { pair.faster.as_ref() };
+            let place = whose.and_then(|whose| self.names.iter().position(|name| name == whose));
+            place.map_or_else(|| "neither".to_owned(), colour)
+        };
+        let winner = |pair: &Comparison| {
+            let place = pair.faster.as_ref().and_then(|faster| self.names.iter().position(|name| name == faster));
+            place.map_or_else(|| "neither".to_owned(), colour)
+        };
+        html! {
+            td class="plots" { @for pair in &drawn { (PreEscaped(self.axis.strip(pair, &class(pair)))) } }
+            td class="ratio" {
+                @if pairs.is_empty() { "n.m." }
+                @for pair in pairs {
+                    div class=(winner(pair)) { (choice::short(self.choice, pair, is_of_many)) }
+                }
+            }
+        }
+    }
+
+    /// A requirement: of each alternative whether it passes.
+    fn need(&self, condition: &str) -> Markup {
+        let of = |name: &str| self.choice.needs.iter().find(|need| need.condition == condition && need.target == name);
+        html! {
+            tr {
+                th scope="row" { (condition) }
+                @for (place, name) in self.names.iter().enumerate() {
+                    @let (class, words) = met(of(name));
+                    @let measured = of(name).and_then(|need| need.measured.as_deref()).unwrap_or("n.m.");
+                    (self.cell(place, class, html! { b { (words) } " " small { (measured) } }))
+                }
+                td colspan="3" {}
+            }
+        }
+    }
+
+    /// The prices as they were typed, in the order of the alternatives; none if none was given.
+    fn prices(&self, command: &[String], original: &Document) -> Vec<Option<String>> {
+        let given: Vec<(&str, &str)> = prices(command).collect();
+        let targets = original.run.targets.iter();
+        let price = |name: &str| given.iter().find(|(target, _)| *target == name).map(|(_, price)| (*price).to_owned());
+        let prices: Vec<Option<String>> = targets.map(|target| price(&target.name)).collect();
+        if prices.iter().any(Option::is_some) { prices } else { Vec::new() }
+    }
+
+    fn price(&self, prices: &[Option<String>]) -> Markup {
+        html! {
+            tr {
+                th scope="row" { "price" }
+                @for (place, price) in prices.iter().enumerate() {
+                    (self.cell(place, "", html! { (price.as_deref().unwrap_or("not given")) }))
+                }
+                td colspan="3" {}
+            }
+        }
+    }
+}
+
+/// Whether an alternative is proven faster than each of the others.
+pub fn is_fastest(name: &str, pairs: &[&Comparison], alternatives: usize) -> bool {
+    let won =
+        pairs.iter().filter(|pair| pair.verdict == Verdict::Faster && pair.faster.as_deref() == Some(name)).count();
+    won > 0 && won + 1 == alternatives
+}
+
+/// The rate of a result, or that it has none.
+fn figure(cell: Option<&Cell>, place: Place) -> Markup {
+    html! {
+        @match cell {
+            Some(cell) => { (rate(cell).trim_end_matches('*')) (star(cell, place)) },
+            None => "n.m.",
+        }
+    }
+}
+
+/// Why one is faster, each reason once.
+fn reasons(pairs: &[&Comparison]) -> Markup {
+    let reasons = different(pairs.iter().filter_map(|pair| pair.why.as_deref()));
+    html! { td class="why" { @for reason in reasons { div { (reason) } } } }
+}
+
+/// The class and the words of a requirement.
+fn met(need: Option<&Need>) -> (&'static str, &'static str) {
+    match need.and_then(|need| need.met) {
+        Some(true) => ("pass", "✓ pass"),
+        Some(false) => ("fail", "✗ fail"),
+        None => ("unknown", "? not known"),
+    }
+}
+
+/// The prices of a command: `--price NAME=AMOUNT/UNIT`, or with a `=` between.
+fn prices(command: &[String]) -> impl Iterator<Item = (&str, &str)> {
+    let apart = command.windows(2).filter(|words| words[0] == "--price").map(|words| words[1].as_str());
+    let joined = command.iter().filter_map(|word| word.strip_prefix("--price="));
+    apart.chain(joined).filter_map(|price| price.rsplit_once('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::tests::pair;
+
+    #[test]
+    fn prices_are_taken_from_the_command_in_both_forms() {
+        let words = ["diskperf", "choose", "a=.", "--price", "a=0.1/GiB-month", "--price=b=x=200", "--price"];
+        let command = words.map(str::to_owned);
+        assert_eq!(prices(&command).collect::<Vec<_>>(), [("a", "0.1/GiB-month"), ("b=x", "200")]);
+    }
+
+    #[test]
+    fn the_fastest_is_faster_than_each_other() {
+        let faster = pair(Verdict::Faster, Some("xfs"), [1.1, 1.2, 1.3]);
+        let open = pair(Verdict::Undecided, None, [0.9, 1.0, 1.1]);
+        assert!(is_fastest("xfs", &[&faster], 2) && !is_fastest("ext4", &[&faster], 2));
+        assert!(!is_fastest("xfs", &[&faster, &open], 3) && is_fastest("xfs", &[&faster, &faster, &open], 3));
+        assert!(!is_fastest("xfs", &[], 1));
+    }
+}
