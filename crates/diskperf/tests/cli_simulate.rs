@@ -228,7 +228,17 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("drew read_8192 on vax780-sc780-inadequate-lead, 8K/1K, 2 drives"), "{}", ended.err);
     let picture = std::fs::read_to_string(folder.path().join("lost.svg")).expect("a picture");
-    for words in ["CPU", "bus", "drive 2: platter", ">lost turn<", "<title>transfer, "] {
+    // The last three are in the legend.
+    for words in [
+        "CPU",
+        "bus",
+        "drive 2: platter",
+        ">lost turn<",
+        "<title>transfer, ",
+        ">transfer</text>",
+        ">other work<",
+        ">rotation<",
+    ] {
         assert!(picture.contains(words), "{words} is not in the picture");
     }
     assert_eq!(draw("lost.json", "1").status, Some(0));

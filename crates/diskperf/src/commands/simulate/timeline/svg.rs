@@ -18,6 +18,10 @@ const TOP: u64 = 56;
 const LANE: u64 = 30;
 const BAR: u64 = 22;
 
+/// The time axis below the lanes, and the legend below that.
+const AXIS: u64 = 34;
+const LEGEND: u64 = 26;
+
 /// What a letter takes of a bar, and what is left free beside a word.
 const LETTER: u64 = 7;
 const MARGIN: u64 = 8;
@@ -35,15 +39,16 @@ const COLOURS: [(&str, &str); 9] = [
     ("host", "#e2d6f8"),
 ];
 
-/// The colour of everything else that a part does, and of requests that are not done.
-const OTHER: &str = "#9ae6b4";
-const REQUESTS: &str = "#e2e8f0";
+/// Everything else that a part does, and requests that are not done.
+const OTHER: (&str, &str) = ("other work", "#9ae6b4");
+const REQUESTS: (&str, &str) = ("request in the queue", "#e2e8f0");
 
 /// The picture.
 pub fn svg(title: &str, lanes: &Lanes) -> String {
     let (from, turned) = window(lanes);
     let until = from + WINDOW;
-    let height = TOP + LANE * lanes.len() as u64 + 34;
+    let foot = TOP + LANE * lanes.len() as u64 + AXIS;
+    let height = foot + LEGEND;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n\
@@ -53,7 +58,8 @@ pub fn svg(title: &str, lanes: &Lanes) -> String {
         escaped(title),
         from.since_zero().as_secs_f64(),
     );
-    axis(&mut text, from, height);
+    axis(&mut text, from, foot);
+    let mut drawn: Vec<(&str, &str)> = Vec::new();
     for (row, ((_, lane), marks)) in lanes.iter().enumerate() {
         let top = TOP + LANE * row as u64;
         let middle = top + BAR / 2 + 4;
@@ -62,7 +68,11 @@ pub fn svg(title: &str, lanes: &Lanes) -> String {
             let (left, right) = (x(mark.began.max(from), from), x(mark.ended.min(until), from));
             let (width, length) = ((right - left).max(1), mark.ended.since(mark.began));
             let other = if matches!(lane, Lane::Queue(_)) { REQUESTS } else { OTHER };
-            let colour = COLOURS.iter().find(|(label, _)| *label == mark.label).map_or(other, |(_, colour)| colour);
+            let known = COLOURS.iter().find(|(label, _)| *label == mark.label);
+            let (meaning, colour) = known.copied().unwrap_or(other);
+            if !drawn.contains(&(meaning, colour)) {
+                drawn.push((meaning, colour));
+            }
             let _ = writeln!(
                 text,
                 "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BAR}\" fill=\"{colour}\"><title>{}, {length}\
@@ -75,7 +85,24 @@ pub fn svg(title: &str, lanes: &Lanes) -> String {
             }
         }
     }
+    legend(&mut text, &drawn, foot);
     text + "</svg>\n"
+}
+
+/// What each colour of the picture means, in the order in which they were drawn.
+fn legend(text: &mut String, drawn: &[(&str, &str)], top: u64) {
+    const SQUARE: u64 = 12;
+    let mut left = LEFT;
+    for (meaning, colour) in drawn {
+        let _ = writeln!(
+            text,
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{SQUARE}\" height=\"{SQUARE}\" fill=\"{colour}\"/>\
+             <text x=\"{}\" y=\"{}\">{meaning}</text>",
+            left + SQUARE + 6,
+            top + SQUARE - 1
+        );
+        left += SQUARE + 6 + LETTER * meaning.len() as u64 + 3 * MARGIN;
+    }
 }
 
 /// Where to look: around the longest wait of any platter for a sector, but for those at the very beginning, and
