@@ -20,6 +20,9 @@ const PICTURES: &str = "DISKPERF_PICTURES";
 const VIEWS: [(u32, Medium); 5] =
     [(320, Medium::Light), (320, Medium::Dark), (768, Medium::Light), (1440, Medium::Light), (1440, Medium::Dark)];
 
+/// The most bytes of a page, as `report::html::LARGEST`.
+const LARGEST: u64 = 300_000;
+
 /// How high a window is; pages are longer.
 const HEIGHT: u32 = 800;
 
@@ -196,6 +199,8 @@ fn every_page_can_be_read_on_every_screen_and_on_paper_by_eye_ear_and_keyboard()
 /// Everything that is asked of a page.
 fn looked_at(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(), String> {
     let name = page.name;
+    let bytes = fs::metadata(&page.file).map_err(|error| error.to_string())?.len();
+    faults.unless(bytes <= LARGEST, name, &format!("the page has {bytes} bytes"));
     browser.open(&page.file)?;
     faults.add(name, look::structure(browser)?);
     is_driven_by_keys(browser, name, faults)?;

@@ -173,7 +173,10 @@ fn a_choice_begins_with_a_sentence_and_a_row_for_each_test() {
     let document = tuned();
     let page = page_of(&[&document]);
     let lead = between(&page, "<p class=\"lead\">", "</p>");
-    assert!(lead.contains(">usual</b> is faster in 1 of 6 tests") && lead.contains("5 tests are not decided"), "{lead}");
+    assert!(
+        lead.contains(">usual</b> is faster in 1 of 6 tests") && lead.contains("5 tests are not decided"),
+        "{lead}"
+    );
     let matrix = between(&page, "<table class=\"matrix\">", "</table>");
     // A drawing for each test, and one for the axis.
     assert_eq!(matrix.matches("<svg class=\"chart strip\"").count(), 1 + 6);

@@ -37,10 +37,16 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
         .filter(|(_, dots)| dots.len() > 1)
         .collect();
     let all = rows.iter().map(|(_, dots)| dots.len()).sum::<usize>();
-    while rows.iter().map(|(_, dots)| dots.len()).sum::<usize>() > MOST_BARS && rows.len() > 1 {
-        rows.pop();
-    }
-    let shown = rows.iter().map(|(_, dots)| dots.len()).sum::<usize>();
+    // Whole tests, and the first one however many runs have it.
+    let mut shown = 0;
+    let fits = |(_, dots): &&(String, Vec<Dot>)| {
+        let with = shown + dots.len();
+        let fits = shown == 0 || with <= MOST_BARS;
+        shown = if fits { with } else { shown };
+        fits
+    };
+    let count = rows.iter().take_while(fits).count();
+    rows.truncate(count);
     if rows.is_empty() {
         return None;
     }

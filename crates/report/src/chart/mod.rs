@@ -12,10 +12,6 @@
 
 mod bars;
 mod budget;
-#[cfg(test)]
-mod checked;
-#[cfg(test)]
-mod example;
 mod figures;
 mod frame;
 mod history;

@@ -198,7 +198,7 @@ impl Axis {
 const MOST_BEYOND: f64 = 1.5;
 
 /// The narrowest strip of a table, in pixels.
-const NARROW_STRIP: f64 = 180.0;
+const NARROW_STRIP: f64 = 112.0;
 
 /// A drawing in a cell of a table, which says the same in words.
 fn strip_of(high: f64, draw: impl FnOnce(&mut Svg)) -> String {

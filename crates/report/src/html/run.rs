@@ -142,7 +142,9 @@ fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
         @if let Some(choice) = &run.choice {
             (lead(document, choice))
         } @else if run.preset.as_deref() == Some("smoke") {
-            p class="lead" { "Each test ran at its smallest size: they work here. How fast they are was not measured." }
+            @if document.errors.is_empty() && !run.interrupted {
+                p class="lead" { "Each test ran at its smallest size: they work here. How fast they are was not measured." }
+            }
         } @else {
             @if run.targets.len() > 1 {
                 p class="lead" { @if is_together { "Measured alone and together." } @else { "Measured in turn." } " " code { "diskperf choose" } " tells which is faster." }

@@ -1,14 +1,17 @@
 //! All charts together: that they are well-formed whatever names there are, how large they are, what stands in them.
 
+mod checked;
+mod example;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stats::replication::{self, Published, Simulated};
 use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, Verdict};
 
-use super::checked::{Checked, attribute, checked};
-use super::example::{cell, choice, comparison, document, mark, missing};
 use super::{Chart, Subject, charts, paper, standalone};
+use checked::{Checked, attribute, checked};
+use example::{cell, choice, comparison, document, mark, missing};
 
 fn read(chart: &Chart) -> Checked {
     checked(&standalone(chart)).unwrap_or_else(|error| panic!("{error}: {}", standalone(chart)));
@@ -530,4 +533,56 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn an_owner_of_time_has_one_colour_whatever_its_share() {
+    let class_of = |system: u64| {
+        let mut cell = cell("read", "here", &[800]);
+        let owners = [("system", system), ("device_service", 5_000), ("unheard_of", 1_000)];
+        cell.time = Some(owners.into_iter().map(|(owner, nanos)| (owner.to_owned(), nanos)).collect());
+        let (chart, checked) = only(&document(vec![cell]), Subject::Time);
+        let class = |name: &str| {
+            let place = chart.series.iter().position(|series| series == name).expect("it is drawn");
+            let group = checked.of_class("series").find(|group| attribute(group, "data-series") == name);
+            let classes = attribute(group.expect("it is drawn"), "class").to_owned();
+            assert!(classes.split(' ').any(|one| one == chart.class(place)), "{classes}: {}", chart.class(place));
+            chart.class(place)
+        };
+        ["system", "device service", "unheard of"].map(class)
+    };
+    let classes = class_of(100);
+    assert_eq!(classes, class_of(90_000));
+    assert!(classes[0] != classes[1] && classes[1] != classes[2], "{classes:?}");
+}
+
+#[test]
+fn runs_are_drawn_against_the_first_and_other_settings_are_said() {
+    let mut larger = cell("write", "second", &[1600]);
+    larger.parameters.insert("file_bytes".to_owned(), ParameterValue::Number(1 << 30));
+    let of_runs =
+        vec![cell("read", "first", &[800]), cell("read", "second", &[1600]), cell("write", "first", &[800]), larger];
+    let chart = super::runs(&document(of_runs)).expect("a chart");
+    let checked = read(&chart);
+    assert_eq!(chart.series, ["first", "second"]);
+    let at: Vec<f64> = checked.of_class("mark").map(|dot| percent(attribute(dot, "cx"))).collect();
+    assert!(at.len() == 4 && at[1] > at[0] && (at[0] - at[2]).abs() < 1e-9, "{at:?}");
+    let has = |text: &str| checked.texts.iter().any(|other| other == text);
+    assert!(has("read") && has("write (settings differ)"), "{:?}", checked.texts);
+    assert_eq!(super::runs(&document(vec![cell("read", "first", &[800])])), None);
+}
+
+#[test]
+fn the_strips_of_a_table_share_an_axis_with_1_in_its_middle() {
+    let pair = |ends| comparison("read", ["a", "b"], Verdict::Faster, ends);
+    let (faster, slower) = (pair([1.9, 2.0, 2.1]), pair([0.4, 0.5, 900.0]));
+    let axis = super::Axis::of(&[&faster, &slower], 0.05);
+    let at = |pair| {
+        let drawn = checked(&axis.strip(pair, "s1")).expect("well-formed");
+        let (_, shape) = drawn.elements.iter().rfind(|(name, _)| name == "svg").expect("a shape");
+        percent(attribute(shape, "x"))
+    };
+    assert!((at(&faster) + at(&slower) - 100.0).abs() < 0.1, "{} {}", at(&faster), at(&slower));
+    let labels = checked(&axis.labels()).expect("well-formed").texts;
+    assert!(labels.contains(&"1".to_owned()) && labels.contains(&"2×".to_owned()), "{labels:?}");
 }
