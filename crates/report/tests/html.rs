@@ -185,6 +185,24 @@ fn a_choice_begins_with_a_sentence_and_a_row_for_each_test() {
 }
 
 #[test]
+fn a_lead_says_no_more_than_the_comparisons() {
+    let lead = |change: fn(&mut stats::Comparison)| {
+        let mut document = tuned();
+        let choice = document.run.choice.as_mut().expect("a choice");
+        choice.comparisons.iter_mut().for_each(change);
+        between(&page_of(&[&document]), "<p class=\"lead\">", "</p>").to_owned()
+    };
+    let open = lead(|pair| (pair.verdict, pair.faster) = (stats::Verdict::Undecided, None));
+    assert!(open.contains("No alternative is proven faster") && !open.contains("is faster in"), "{open}");
+    let same = lead(|pair| (pair.verdict, pair.faster) = (stats::Verdict::Same, None));
+    assert!(same.contains("In 6 tests they are within 5 %") && !same.contains("not decided"), "{same}");
+    let mut document = tuned();
+    document.run.choice.as_mut().expect("a choice").comparisons.clear();
+    let none = between(&page_of(&[&document]), "<p class=\"lead\">", "</p>").to_owned();
+    assert!(none.contains("No test was measured"), "{none}");
+}
+
+#[test]
 fn requirements_pass_fail_or_are_not_known_and_prices_are_those_of_the_command() {
     let mut document = tuned();
     let choice = document.run.choice.as_mut().expect("a choice");

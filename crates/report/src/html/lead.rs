@@ -6,33 +6,50 @@ use stats::{Choice, Comparison, Document, Verdict};
 
 use super::matrix::is_fastest;
 use crate::chart::colour;
+use crate::choice;
 use crate::choice::{enough, figure, percent};
 use crate::names::grouped;
-use crate::{choice, stages};
 
 /// The sentence, and one more if anything is required.
 pub fn lead(document: &Document, choice: &Choice) -> Markup {
     let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
     html! {
         p class="lead" {
-            @if !choice.stages.is_empty() { (stages::verdict(choice).pop().unwrap_or_default()) }
-            @else { (fastest(choice, &names)) }
+            @if let (Some(purpose), [_, _]) = (&choice.purpose, &names[..]) {
+                @for pair in &purpose.comparisons { "For " (purpose.name) ": " (choice::short(choice, pair, false)) ". " }
+            }
+            @match &choice.stages[..] {
+                [first, .., last] => {
+                    @let is_meant = |pair: &&Comparison| pair.first == first.target && pair.second == last.target;
+                    "Last stage against the first: "
+                    (fastest(choice, choice.comparisons.iter().filter(is_meant), &names, &[&first.target, &last.target]))
+                },
+                _ => (fastest(choice, choice.comparisons.iter(), &names, &names)),
+            }
             @if !choice.needs.is_empty() { " " (required(choice, &names)) }
         }
     }
 }
 
-/// What the tests came to.
-fn fastest(choice: &Choice, names: &[&str]) -> Markup {
-    let tests = grouped(choice.comparisons.iter().map(|pair| (pair.program.as_str(), pair)));
+/// What the tests came to between some of the targets: between all, or between the first stage and the last.
+fn fastest<'a>(
+    choice: &'a Choice,
+    pairs: impl Iterator<Item = &'a Comparison>,
+    all_names: &[&str],
+    names: &[&str],
+) -> Markup {
+    let tests = grouped(pairs.map(|pair| (pair.program.as_str(), pair)));
     if let ([_, _], [(_, pairs)]) = (names, &tests[..])
         && let [pair] = pairs[..]
     {
         return html! { (choice::only(choice, pair)) };
     }
     let all = tests.len();
+    if all == 0 {
+        return html! { "No test was measured on two alternatives in the same round." };
+    }
     let mut won: Vec<(usize, Vec<&Comparison>)> = Vec::new();
-    for (place, name) in names.iter().enumerate() {
+    for (place, name) in all_names.iter().enumerate().filter(|(_, name)| names.contains(name)) {
         let own = tests.iter().filter(|(_, pairs)| is_fastest(name, pairs, names.len()));
         won.push((place, own.map(|(_, pairs)| least(name, pairs)).collect()));
     }
@@ -45,14 +62,18 @@ fn fastest(choice: &Choice, names: &[&str]) -> Markup {
     let comparative = if names.len() > 2 { "fastest" } else { "faster" };
     html! {
         @for (index, (place, pairs)) in won.iter().enumerate() {
-            b class=(colour(*place)) { (names[*place]) }
+            b class=(colour(*place)) { (all_names[*place]) }
             " is " (comparative) " in " (pairs.len())
             @if index == 0 { " of " (all) @if all == 1 { " test" } @else { " tests" } }
             (most(pairs)) ". "
         }
-        @if won.is_empty() { "No alternative is proven " (comparative) " in any of " (all) " tests. " }
-        @if same > 0 { (counted(same)) " within " (percent(choice.margin)) " of each other. " }
-        @if open > 0 && !won.is_empty() { (counted(open)) " not decided." }
+        @if won.is_empty() { "No alternative is proven " (comparative) " in any test. " }
+        @if same > 0 { "In " (counted(same)) " they are within " (percent(choice.margin)) " of each other. " }
+        @if open > 0 && !won.is_empty() {
+            // Two of several may share the lead: that is a result too.
+            @if names.len() > 2 { "None is proven fastest in " (counted(open)) "." }
+            @else { (counted(open)) @if open == 1 { " is" } @else { " are" } " not decided." }
+        }
     }
 }
 
@@ -77,7 +98,7 @@ fn most(pairs: &[&Comparison]) -> String {
 }
 
 fn counted(count: usize) -> String {
-    if count == 1 { "1 test is".to_owned() } else { format!("{count} tests are") }
+    if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
 }
 
 /// Which alternatives are known to meet all that is required.
