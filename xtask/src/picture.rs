@@ -10,7 +10,7 @@ use testkit::browser::{self, Browser, Medium, View};
 use crate::process::{self, root};
 
 /// The document that is shown where no other is named.
-pub const DOCUMENT: &str = "docs/tuned.json";
+pub const DOCUMENT: &str = "docs/choice.json";
 
 /// Where the picture goes.
 const PICTURE: &str = "docs/report.png";

@@ -1,19 +1,22 @@
-//! What the documents show is what the program prints: every block of a page that holds a command is run, and compared
-//! or written anew (`cargo xtask docs --write`).
+//! The documents show the output of the program: this test runs every command in a block of a page and compares its
+//! output, or updates the page (`cargo xtask docs --write`).
 //!
 //! Policy:
-//!   1. a block begins with ```` ```console ````; in it, lines after `$ ` are commands, and what follows is what they
-//!      print, on standard output and standard error together. All commands of a page run one after the other, in a
-//!      folder of their own, in which `docs` and `examples` lie; those of CONTRIBUTING.md, which only ask, in that of
-//!      the project;
-//!   2. what is computed is compared letter by letter;
-//!   3. what is measured (`<!-- measured -->` above the block) is compared by its shape: `tests/shape` says what that
-//!      is. `<!-- measured, checked with: COMMAND -->` runs a quicker command in the place of the first;
-//!   4. a picture of the page that its commands have drawn is compared too;
-//!   5. written anew is only what is no longer so; of what is measured all, where that is asked for.
+//!   1. a block begins with ```` ```console ````. Lines after `$ ` are commands; the lines below are their output, standard
+//!      output and standard error together. The commands of a page run in order, in a folder of their own that contains
+//!      `docs` and `examples`; those of CONTRIBUTING.md run in the root of the project;
+//!   2. computed output is compared character by character;
+//!   3. measured output (`<!-- measured -->` above the block) is compared by its shape, see `tests/shape`.
+//!      `<!-- measured, checked with: COMMAND -->` runs a quicker command instead of the first;
+//!   4. `<!-- recorded: FILE -->` shows the command of a recorded run with the output of `diskperf show FILE`;
+//!   5. pictures that the commands of a page draw are compared too;
+//!   6. `docs/reference/commands.md` and `words.md` are generated as a whole: `tests/reference`;
+//!   7. an update changes only differing blocks, and all measured blocks if that is asked for.
 
+mod reference;
 mod shape;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,12 +26,11 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// The variable that has pages written anew: what is no longer so where it says `write`, and besides all that is
-/// measured where it says `measure`.
+/// The variable that asks for an update: `write` updates differing blocks, `measure` all measured blocks too.
 const MODE: &str = "DISKPERF_DOCS";
 
 /// The pages outside of `docs`.
-const PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
+const PAGES: [&str; 4] = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root of the project")
@@ -40,8 +42,25 @@ fn is_asked_for(mode: &str) -> bool {
 
 /// The pages, by their paths from the root.
 fn pages() -> Vec<String> {
-    let names = testkit::names_in(&root().join("docs")).into_iter().filter(|name| name.ends_with(".md"));
-    PAGES.iter().map(|page| (*page).to_owned()).chain(names.map(|name| format!("docs/{name}"))).collect()
+    PAGES.iter().map(|page| (*page).to_owned()).chain(pages_in("docs")).collect()
+}
+
+/// The pages of a folder and of the folders in it.
+fn pages_in(folder: &str) -> Vec<String> {
+    let mut pages = Vec::new();
+    for name in testkit::names_in(&root().join(folder)) {
+        let path = format!("{folder}/{name}");
+        if root().join(&path).is_dir() {
+            pages.extend(pages_in(&path));
+        } else if name.ends_with(".md") {
+            pages.push(path);
+        }
+    }
+    pages
+}
+
+fn read(page: &str) -> String {
+    fs::read_to_string(root().join(page)).expect("the page")
 }
 
 /// A command of a block, and what it is said to print.
@@ -56,7 +75,7 @@ struct Call {
 enum Piece {
     /// Lines that are no block.
     Text(String),
-    /// A block: whether it is measured, by which other command its first is checked, and its calls.
+    /// A block: whether it is measured, the command that is run instead of the first, and its calls.
     Block { measured: bool, checked_with: Option<String>, calls: Vec<Call> },
 }
 
@@ -76,7 +95,8 @@ fn pieces(page: &str, text: &str) -> Vec<Piece> {
                 }
             }
             let said = comment.trim_start_matches("<!-- ").trim_end_matches(" -->");
-            let checked_with = said.strip_prefix("measured, checked with: ").map(str::to_owned);
+            let recorded = said.strip_prefix("recorded: ").map(|file| format!("diskperf show {file}"));
+            let checked_with = said.strip_prefix("measured, checked with: ").map(str::to_owned).or(recorded);
             pieces.push(Piece::Block { measured: said.starts_with("measured"), checked_with, calls });
             pieces.push(Piece::Text(String::new()));
         } else if let Some(Piece::Text(text)) = pieces.last_mut() {
@@ -148,7 +168,7 @@ fn pictures(text: &str) -> impl Iterator<Item = &str> {
     targets.filter(|target| target.ends_with(".svg"))
 }
 
-/// Runs a page. What differs, in words; where it is to be written anew, the new page and the new pictures.
+/// Runs a page and returns the differences in words. If `writes`, updates the page and its pictures.
 fn check(page: &str, writes: bool) -> Vec<String> {
     let path = root().join(page);
     let text = fs::read_to_string(&path).expect("the page");
@@ -167,7 +187,7 @@ fn check(page: &str, writes: bool) -> Vec<String> {
             let again = (*measured && is_asked_for("measure")).then(|| "  measured again".to_owned());
             let Some(difference) = difference.or(again) else { continue };
             wrong.push(format!("{page}: $ {}\n{difference}", call.command));
-            if writes && other.is_some() {
+            if writes && other.is_some() && *measured {
                 printed = ground.prints(&call.command);
             }
             call.prints = printed;
@@ -203,9 +223,13 @@ fn first_difference(said: &str, printed: &str) -> String {
     }
 }
 
-/// The runs that pages show: the files of their documents, and what they are of.
-const RECORDED: [(&str, &str); 2] = [
+/// Recorded runs: their files in `docs`, and their commands. Pages show the first two, tests use all.
+const RECORDED: [(&str, &str); 3] = [
     ("quick.json", "diskperf run quick ."),
+    (
+        "choice.json",
+        "diskperf choose image:ext4 image:btrfs --only randread --only write_8192 --only commit --only smallfb",
+    ),
     (
         "tuned.json",
         "diskperf choose usual=image:ext4 ahead=image:ext4,tune=read_ahead_kb:4096 --only read_8192 --only randread --only smallfb --rounds 12",
@@ -214,7 +238,7 @@ const RECORDED: [(&str, &str); 2] = [
 
 /// Measures the runs that pages show, and keeps them without what tells whose machine it was.
 fn record() {
-    let ground = Ground::of("docs/choose.md");
+    let ground = Ground::of("README.md");
     for (name, command) in RECORDED {
         println!("$ {command}\n{}", ground.prints(command));
         let document = ground.prints("diskperf export last --anonymous");
@@ -229,24 +253,25 @@ fn documents_show_what_is_printed() {
     if is_asked_for("measure") {
         record();
     }
-    let pages = pages();
-    let wrong: Vec<String> = if writes {
-        // One after the other: what is measured anew is not disturbed.
-        pages.iter().flat_map(|page| check(page, true)).collect()
+    let pages: Vec<String> = pages().into_iter().filter(|page| !reference::PAGES.contains(&page.as_str())).collect();
+    let mut wrong = reference::check(&Ground::of("README.md"), &root(), writes);
+    wrong.extend(if writes {
+        // One after the other, so that they do not disturb measurements.
+        pages.iter().flat_map(|page| check(page, true)).collect::<Vec<_>>()
     } else {
         thread::scope(|scope| {
             let checks: Vec<_> = pages.iter().map(|page| scope.spawn(|| check(page, false))).collect();
             checks.into_iter().flat_map(|check| check.join().expect("the page was read")).collect()
         })
-    };
+    });
     if writes {
         println!("{}", wrong.join("\n"));
     } else {
-        assert!(wrong.is_empty(), "{}\ncargo xtask docs --write writes them anew", wrong.join("\n"));
+        assert!(wrong.is_empty(), "{}\ncargo xtask docs --write updates them", wrong.join("\n"));
     }
 }
 
-/// A page says which command a recorded run is of.
+/// Recorded runs are of the commands in `RECORDED`, and pages show no other command for them.
 #[test]
 fn recorded_runs_are_of_the_commands_that_the_pages_name() {
     for (name, command) in RECORDED {
@@ -256,13 +281,20 @@ fn recorded_runs_are_of_the_commands_that_the_pages_name() {
         let words: Vec<&str> = words.map(|word| word.as_str().expect("a word")).collect();
         assert_eq!(words.join(" "), command, "{name}");
     }
+    for page in pages() {
+        for piece in pieces(&page, &read(&page)) {
+            let Piece::Block { measured: false, checked_with: Some(shown), calls } = piece else { continue };
+            let command = RECORDED.iter().find(|(name, _)| shown.ends_with(&format!(" docs/{name}"))).map(|run| run.1);
+            assert_eq!(Some(calls[0].command.trim_start_matches("sudo ")), command, "{page}");
+        }
+    }
 }
 
-/// A block that nobody runs would say what it likes.
+/// A block of another kind would not be checked.
 #[test]
 fn what_documents_show_is_in_blocks_that_are_run() {
     for page in pages() {
-        let text = fs::read_to_string(root().join(&page)).expect("the page");
+        let text = read(&page);
         let opened = text.lines().filter(|line| line.starts_with("```") && *line != "```");
         for line in opened {
             assert_eq!(line, "```console", "{page}");
@@ -279,20 +311,89 @@ fn what_documents_show_is_in_blocks_that_are_run() {
 #[test]
 fn a_page_in_pieces_is_the_page_again() {
     for page in pages() {
-        let text = fs::read_to_string(root().join(&page)).expect("the page");
+        let text = read(&page);
         assert_eq!(together(&pieces(&page, &text)), text, "{page}");
     }
 }
 
+/// The text of a page without its blocks.
+fn prose(page: &str) -> String {
+    let text = |piece| if let Piece::Text(text) = piece { text } else { String::new() };
+    pieces(page, &read(page)).into_iter().map(text).collect()
+}
+
+/// Commands in the text: in backquotes, and in indented lines.
+fn commands_in(text: &str) -> Vec<String> {
+    let mut commands: Vec<String> = text.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    commands.extend(text.lines().filter_map(|line| line.strip_prefix("    ")).map(|line| line.trim().to_owned()));
+    let parts = commands.iter().flat_map(|line| line.split(" && ")).flat_map(|line| line.split("; "));
+    let parts = parts.filter_map(|part| part.trim_start_matches("sudo ").strip_prefix("diskperf "));
+    parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Commands that the pages name exist, and so do their options.
 #[test]
-fn the_readme_names_every_command() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("the page");
-    let table: String = readme.lines().skip_while(|line| *line != "## What you can ask").collect();
-    let help = Ground::of("README.md").prints("diskperf help");
-    let commands = help.lines().take_while(|line| *line != "Targets");
-    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty());
-    for name in names {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        assert!(table.split(|c| !is_word(c)).any(|word| word == name), "the README says nothing of {name}");
+fn commands_on_the_pages_exist() {
+    let ground = Ground::of("README.md");
+    let helps: BTreeMap<String, String> = reference::commands(&ground)
+        .into_iter()
+        .map(|name| (name.clone(), ground.prints(&format!("diskperf help {name}"))))
+        .collect();
+    let mut options_seen = 0;
+    for page in pages().into_iter().filter(|page| !reference::PAGES.contains(&page.as_str())) {
+        for command in commands_in(&prose(&page)) {
+            let (name, rest) = command.split_once(' ').unwrap_or((&command, ""));
+            let help = helps.get(name).or_else(|| {
+                let is_command = name.starts_with(|c: char| c.is_ascii_lowercase());
+                assert!(!is_command, "{page}: diskperf {command}: there is no {name}");
+                helps.get("run")
+            });
+            let own = rest.split(" -- ").next().unwrap_or_default();
+            for option in own.split([' ', '=']).filter(|word| word.starts_with("--") && word.len() > 2) {
+                let is_known = help.is_some_and(|help| help.split([' ', '\n', ',']).any(|word| word == option));
+                assert!(is_known, "{page}: diskperf {command}: there is no {option}");
+                options_seen += 1;
+            }
+        }
+    }
+    assert!(options_seen > 20, "options were found: {options_seen}");
+}
+
+/// Targets of links, from the page's own folder, without those on other sites.
+fn links(page: &str) -> Vec<String> {
+    let text = prose(page);
+    let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+    targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
+}
+
+#[test]
+fn links_lead_to_files_and_the_index_to_every_page() {
+    for page in pages() {
+        for link in links(&page) {
+            let path = root().join(&page).with_file_name("").join(link.split('#').next().unwrap_or_default());
+            assert!(path.exists(), "{page}: the link {link} leads nowhere");
+        }
+    }
+    let index = links("docs/README.md");
+    for page in pages_in("docs").iter().filter(|page| *page != "docs/README.md") {
+        let name = page.trim_start_matches("docs/");
+        assert!(index.iter().any(|link| link == name), "docs/README.md has no link to {page}");
+    }
+}
+
+/// The README explains columns only if the table above has them.
+#[test]
+fn the_readme_explains_columns_that_are_printed() {
+    let readme = read("README.md");
+    let legend = readme.lines().skip_while(|line| *line != "| column | meaning |").skip(2);
+    let columns: Vec<&str> = legend
+        .take_while(|line| line.starts_with('|'))
+        .flat_map(|line| line.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2))
+        .collect();
+    assert!(columns.len() >= 5, "{columns:?}");
+    let table =
+        readme.split("$ diskperf . --only").nth(1).and_then(|rest| rest.split("```").next()).expect("the first table");
+    for column in columns {
+        assert!(table.contains(column), "the README explains {column}, which the table above does not have");
     }
 }
