@@ -10,6 +10,7 @@ mod licences;
 mod machines;
 mod manifests;
 mod places;
+mod prose;
 mod published;
 mod safety;
 mod sizes;
@@ -100,6 +101,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(sizes::check(&files));
     findings.extend(ignores::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
+    findings.extend(prose::check(&pages(&root)?));
 
     let mut skips = Vec::new();
     match bare::build()? {
@@ -110,28 +112,39 @@ pub fn check() -> Result<Report, String> {
     Ok(Report { findings, skips })
 }
 
+/// The pages that users read: those of `prose`, and all below `docs`.
+fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
+    let mut paths: Vec<String> = prose::PAGES.iter().map(|page| (*page).to_owned()).collect();
+    paths.extend(paths_below(root, "docs")?.into_iter().filter(|path| path.ends_with(".md")));
+    paths.into_iter().map(|path| read(&root.join(&path)).map(|text| (path, text))).collect()
+}
+
 /// Every file of Rust in the tree and every file under `machines`, in order. Hidden folders and those of
 /// build results are not part of the tree.
 fn source_files(root: &Path) -> Result<Vec<File>, String> {
-    let mut files = Vec::new();
-    let mut folders = vec![root.to_owned()];
+    let mut paths = paths_below(root, "")?;
+    paths.retain(|path| path.ends_with(".rs") || path.starts_with("machines/"));
+    paths.into_iter().map(|path| read(&root.join(&path)).map(|text| File::new(path, text))).collect()
+}
+
+/// The files below a folder, by their paths from the root, in order.
+fn paths_below(root: &Path, folder: &str) -> Result<Vec<String>, String> {
+    let mut paths = Vec::new();
+    let mut folders = vec![root.join(folder)];
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
         for entry in entries {
             let path = entry.map_err(|error| format!("cannot list {}: {error}", folder.display()))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-            if path.is_dir() {
-                if !name.starts_with('.') && name != "target" {
-                    folders.push(path);
-                }
-            } else if name.ends_with(".rs") || relative.starts_with("machines/") {
-                files.push(File::new(relative, read(&path)?));
+            if !path.is_dir() {
+                paths.push(path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned());
+            } else if !name.starts_with('.') && name != "target" {
+                folders.push(path);
             }
         }
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+    paths.sort();
+    Ok(paths)
 }
 
 fn read(path: &Path) -> Result<String, String> {
