@@ -1,9 +1,9 @@
-//! `cargo xtask docs`: whether the documents show what the program prints; with `--write`, they are made to. The test
-//! `docs` of the program knows how.
+//! `cargo xtask docs`: checks that the documents show the program's output; `--write` updates them. The work is done by the
+//! test `docs` of the program.
 
 use crate::process;
 
-/// Compares, or writes anew what is no longer so, or that and all that is measured.
+/// Compares the documents. `writes` updates differing blocks, `measures` all measured blocks too.
 pub fn run(writes: bool, measures: bool) -> Result<(), String> {
     let mut cargo = process::cargo(&["test", "--package", "diskperf", "--test", "docs", "--", "--nocapture"]);
     match (writes, measures) {
