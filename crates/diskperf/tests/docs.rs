@@ -8,7 +8,8 @@
 //!   2. computed output is compared character by character;
 //!   3. measured output (`<!-- measured -->` above the block) is compared by its shape, see `tests/shape`.
 //!      `<!-- measured, checked with: COMMAND -->` runs a quicker command instead of the first;
-//!   4. `<!-- recorded: FILE -->` shows the command of a recorded run with the output of `diskperf show FILE`;
+//!   4. `<!-- recorded: FILE -->` shows the command of a recorded run with the output of `diskperf show FILE`; a filter after
+//!      FILE shortens it (`<!-- recorded: FILE | head -->`);
 //!   5. pictures that the commands of a page draw are compared too;
 //!   6. `docs/reference/commands.md` and `words.md` are generated as a whole: `tests/reference`;
 //!   7. an update changes only differing blocks, and all measured blocks if that is asked for.
@@ -284,7 +285,7 @@ fn recorded_runs_are_of_the_commands_that_the_pages_name() {
     for page in pages() {
         for piece in pieces(&page, &read(&page)) {
             let Piece::Block { measured: false, checked_with: Some(shown), calls } = piece else { continue };
-            let command = RECORDED.iter().find(|(name, _)| shown.ends_with(&format!(" docs/{name}"))).map(|run| run.1);
+            let command = RECORDED.iter().find(|(name, _)| shown.contains(&format!(" docs/{name}"))).map(|run| run.1);
             assert_eq!(Some(calls[0].command.trim_start_matches("sudo ")), command, "{page}");
         }
     }
