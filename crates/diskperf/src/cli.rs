@@ -245,9 +245,9 @@ enum Command {
     /// `choose`, which measures them in turns.
     ///
     /// --fail-if slower:5% ends with exit status 5 if a result is slower: the interval excludes 1, and its middle is at least
-    /// 5 % lower. It also fails if a result is missing from the new run, and if a result cannot be checked: too few rounds,
-    /// an interrupted run, a warning that its rate is false, a different amount of work. Undecided results are listed and
-    /// do not fail.
+    /// 5 % lower. It also fails if a result is missing from the new run or cannot be checked. The reasons are: too few
+    /// rounds, an interrupted run, a warning that its rate is false, and a different amount of work. Undecided results are
+    /// listed and do not fail.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = COMPARE_EXAMPLES)]
@@ -324,9 +324,9 @@ enum Command {
     Paper(PaperArguments),
     /// Cut the power, and list the acknowledged records that are lost: missing, torn or stale.
     ///
-    /// Four writers at once make records durable, each in the way of real programs: new files (fsync of the file and of its
-    /// directory), records appended to a file (fdatasync), records overwritten in place (fdatasync), and files replaced by
-    /// rename (fsync, rename, fsync of the directory). At a random moment diskperf cuts the power and mounts the file system
+    /// Four writers at once make records durable, each as real programs do. One makes new files (fsync of the file and of
+    /// its directory). One appends records to a file (fdatasync). One overwrites records in place (fdatasync). One replaces
+    /// files by rename (fsync, rename, fsync of the directory). At a random moment diskperf cuts the power and mounts the file system
     /// again. Then it looks for every record whose calls had returned successfully. --seed repeats the same moments, though
     /// the writers may be further or less far by then.
     ///

@@ -149,7 +149,7 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
 
     // Targets of one run each are the same, whatever they are called.
     let table = printed(&folder, &["compare", "then.json", "now.json"], 0).out;
-    says(&table, &["Of 3 tests: 1 faster, 1 slower, 1 undecided; surely by more than 5 %.", "Linux 9.9", "no noatime"]);
+    says(&table, &["Of 3 tests: 1 faster, 1 slower, 1 undecided; clearly by more than 5 %.", "Linux 9.9", "no noatime"]);
     says(&table, &["* order: ", "began 10 days apart", "diskperf help order"]);
     assert_eq!(table.matches("order").count(), 2, "{table}");
     let page = printed(&folder, &["compare", "then.json", "now.json", "--format", "markdown"], 0).out;
@@ -186,7 +186,7 @@ fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
         printed(&folder, &["compare", "then.json", now, "--fail-if", condition], status)
     };
     let ended = fails("now.json", "slower:5%", 5);
-    says(&ended.err, &["slower:5%: surely slower: read_8192 0.80x (", "neither passes nor fails: commit 0."]);
+    says(&ended.err, &["slower:5%: clearly slower: read_8192 0.80x (", "neither passes nor fails: commit 0."]);
     assert!(!ended.err.contains("write_8192"), "{}", ended.err);
     says(&ended.out, &["fails if slower:5% [read_8192; write_8192; commit]: yes (slower: read_8192"]);
     fails("now.json", "slower:25%", 0);
@@ -290,7 +290,7 @@ fn what_does_nothing_any_more_is_slower() {
         (cell["rate"]["low"], cell["rate"]["high"]) = (json!(0.0), json!(0.0));
     });
     let ended = printed(&folder, &["compare", "then.json", "now.json", "--fail-if", "slower:5%"], 5);
-    says(&ended.err, &["surely slower: read_8192, which does nothing in new"]);
+    says(&ended.err, &["clearly slower: read_8192, which does nothing in new"]);
     says(&ended.out, &["no operation in 6 rounds", "undecided"]);
     assert!(!ended.out.contains("NaN"), "{}", ended.out);
 }

@@ -382,7 +382,7 @@ fn links_lead_to_files_and_the_index_to_every_page() {
     }
 }
 
-/// The README explains columns only if the table above has them.
+/// The README explains columns only if the table above has them. Warnings and n.m. depend on the machine.
 #[test]
 fn the_readme_explains_columns_that_are_printed() {
     let readme = read("README.md");
@@ -390,6 +390,7 @@ fn the_readme_explains_columns_that_are_printed() {
     let columns: Vec<&str> = legend
         .take_while(|line| line.starts_with('|'))
         .flat_map(|line| line.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2))
+        .filter(|column| !["*", "n.m."].contains(column))
         .collect();
     assert!(columns.len() >= 5, "{columns:?}");
     let table =

@@ -157,7 +157,7 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
         (_, 0) => "",
         (0, _) => &format!("; maybe by less than {margin}, so no reason to choose"),
         (all, count) if all == count => "",
-        (some, _) => &format!("; surely by more than {margin} in {some}"),
+        (some, _) => &format!("; clearly by more than {margin} in {some}"),
     };
     format!("Of {all} tests{targets}{}{reason}.", parts.join("; "))
 }
@@ -251,7 +251,7 @@ fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
     }
     let enough: Vec<&str> = enough(needs, names);
     lines.push(match enough.len() {
-        0 => "No target surely meets all needs.".to_owned(),
+        0 => "No target clearly meets all needs.".to_owned(),
         all if all == names.len() => if all == 2 { "Both meet all needs." } else { "All meet all needs." }.to_owned(),
         _ => format!("Meets all needs: {}.", enough.join(", ")),
     });
@@ -578,7 +578,7 @@ pub(crate) mod tests {
         };
         assert_eq!(last([Some(true), Some(true)]), "Both meet all needs.");
         assert_eq!(last([Some(false), Some(true)]), "Meets all needs: b.");
-        assert_eq!(last([Some(false), None]), "No target surely meets all needs.");
+        assert_eq!(last([Some(false), None]), "No target clearly meets all needs.");
         let first = &needs(&[need("a", Some(true)), need("b", None)], &["a", "b"])[0];
         assert_eq!(first, "Need read>=5MiB/s: a yes (7.00 MiB/s), b undecided (7.00 MiB/s)");
     }

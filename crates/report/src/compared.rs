@@ -137,9 +137,9 @@ fn verdict(compared: &Compared) -> String {
     let told = of(Finding::Faster) + of(Finding::Slower);
     let reason = match (surely, told) {
         (_, 0) => String::new(),
-        (all, told) if all == told => format!("; surely by more than {margin}"),
+        (all, told) if all == told => format!("; clearly by more than {margin}"),
         (0, _) => format!("; maybe by less than {margin}"),
-        (some, _) => format!("; surely by more than {margin} in {some}"),
+        (some, _) => format!("; clearly by more than {margin} in {some}"),
     };
     let of_all = if all == 1 { "Of 1 test".to_owned() } else { format!("Of {all} tests") };
     format!("{of_all}: {}{reason}.", parts.collect::<Vec<String>>().join(", "))

@@ -30,24 +30,9 @@ const PHRASES: [(&str, &str); 12] = [
 /// `is no` before these words negates nothing but them.
 const AFTER_IS_NO: [&str; 6] = ["longer", "more", "less", "faster", "slower", "larger"];
 
-/// Pages whose texts are being rewritten, and how many findings they may have until then.
-const OLD: [(&str, usize); 3] =
-    [("docs/reference/commands.md", 37), ("docs/reference/words.md", 36), ("docs/safety.md", 6)];
-
 /// What is wrong on these pages: their paths and texts.
 pub fn check(pages: &[(String, String)]) -> Vec<Finding> {
-    pages.iter().flat_map(|(path, text)| tolerated(path, findings(path, text), &OLD)).collect()
-}
-
-/// Leaves out the findings of a page that is on the list, if there are no more than the list says.
-fn tolerated(path: &str, findings: Vec<Finding>, old: &[(&str, usize)]) -> Vec<Finding> {
-    match old.iter().find(|(page, _)| *page == path) {
-        Some((_, most)) if *most > 0 && findings.is_empty() => {
-            vec![Finding::new(path, "has no finding any more: remove it from the list of old pages")]
-        }
-        Some((_, most)) if findings.len() <= *most => Vec::new(),
-        _ => findings,
-    }
+    pages.iter().flat_map(|(path, text)| findings(path, text)).collect()
 }
 
 fn findings(path: &str, text: &str) -> Vec<Finding> {
@@ -226,15 +211,5 @@ mod tests {
         assert_eq!(found(&format!("{}\nNobody knows.\n", block("diskperf list"))).len(), 1);
         assert_eq!(found("Text:\n\n    somebody --option\n"), [""; 0], "code is no prose");
         assert_eq!(found("- An item\n  that somebody wrote.\n").len(), 1);
-    }
-
-    #[test]
-    fn an_old_page_may_have_no_more_than_it_had() {
-        let findings = |count: usize| vec![Finding::new("a.md:1", "nobody"); count];
-        let old = [("a.md", 2)];
-        assert_eq!(tolerated("a.md", findings(2), &old), []);
-        assert_eq!(tolerated("a.md", findings(3), &old), findings(3));
-        assert_eq!(tolerated("b.md", findings(1), &old), findings(1));
-        assert!(tolerated("a.md", Vec::new(), &old)[0].message.contains("remove it"));
     }
 }

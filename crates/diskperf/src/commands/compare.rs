@@ -171,7 +171,7 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
 
 fn say(guarded: &Guarded) {
     for (words, cells) in [
-        ("surely slower", &guarded.slower),
+        ("clearly slower", &guarded.slower),
         ("measured in base and not in new", &guarded.missing),
         // 3
         ("undecided, so it neither passes nor fails", &guarded.undecided),
