@@ -149,7 +149,10 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
 
     // Targets of one run each are the same, whatever they are called.
     let table = printed(&folder, &["compare", "then.json", "now.json"], 0).out;
-    says(&table, &["Of 3 tests: 1 faster, 1 slower, 1 undecided; clearly by more than 5 %.", "Linux 9.9", "no noatime"]);
+    says(
+        &table,
+        &["Of 3 tests: 1 faster, 1 slower, 1 undecided; clearly by more than 5 %.", "Linux 9.9", "no noatime"],
+    );
     says(&table, &["* order: ", "began 10 days apart", "diskperf help order"]);
     assert_eq!(table.matches("order").count(), 2, "{table}");
     let page = printed(&folder, &["compare", "then.json", "now.json", "--format", "markdown"], 0).out;
