@@ -40,7 +40,7 @@ enum Program {
 /// The formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Exported {
-    /// JSON of the run; several runs are an array [default]
+    /// The default: JSON of the run; several runs are an array
     #[default]
     Json,
     /// CSV, one line per result of every run; an empty field means not measured
