@@ -1,6 +1,6 @@
 //! Tests whose result does not depend on rights: every program that they start only computes and prints.
 //!
-//! Such a test begins with [`computes!`](crate::computes). `cargo xtask test` runs the tests of the command line once
+//! Such a test begins with [`computes!`](crate::computes!). `cargo xtask test` runs the tests of the command line once
 //! more without rights, and there it skips itself. The first time it fails if it starts anything that measures.
 
 use std::cell::Cell;
