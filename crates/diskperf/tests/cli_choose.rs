@@ -145,7 +145,7 @@ fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
     }
     let short = diskperf(folder.path(), &[&quick[..], &["1ms"]].concat());
     assert_eq!(short.status, Some(2), "{}", short.err);
-    assert!(short.err.contains("which take about ") && short.err.contains("hint: --budget "), "{}", short.err);
+    assert!(short.err.contains("which take about ") && short.err.contains("--budget "), "{}", short.err);
     assert_eq!(names_in(folder.path()), Vec::<String>::new());
 }
 

@@ -111,8 +111,8 @@ fn what_is_wrong_is_shown_with_its_line() {
     );
     assert_eq!(
         refused("[[load]]\npattern = \"randread\"\nengine = \"posix\"\niodepth = 32\n"),
-        "error: bad.toml:4:1: iodepth: 32: plain calls (engine posix) come one after the other; engine is set in line 3\n\
-         \u{20}   iodepth = 32\n    ^^^^^^^^^^^^\nhint: leave out engine, or take engine uring\n"
+        "error: bad.toml:4:1: iodepth: 32: engine posix has one operation in flight; engine is set in line 3\n\
+         \u{20}   iodepth = 32\n    ^^^^^^^^^^^^\nhint: leave out engine, or use engine uring\n"
     );
     assert!(refused("").contains("bad.toml:1:1: [[load]] is missing"));
     let nowhere = refused("seed = 1\ntargets = ['nodir']\n[[load]]\npattern = 'randread'\n");

@@ -398,7 +398,7 @@ fn rights_that_are_missing_are_named() {
     let here = folder.path();
     file(here, "locked", 1);
     fs::set_permissions(here.join("locked"), fs::Permissions::from_mode(0o000)).expect("rights are taken");
-    refuses(here, &["bw", "-b", "locked", "1"], 3, &["cannot look at locked", "hint: "]);
+    refuses(here, &["bw", "-b", "locked", "1"], 3, &["locked: Permission denied (EACCES)", "hint: "]);
     let sealed = here.join("sealed");
     fs::create_dir(&sealed).expect("a folder");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).expect("rights are taken");

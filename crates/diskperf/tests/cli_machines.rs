@@ -155,7 +155,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("cpu.memory=100KiB", &["cpu.memory: ", "too few"]);
     set("controller.attention=lost", &["\"lost\" is not one of the choices", "held, polled"]);
     set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
-    set("drive.rpm=3600ms", &["drive.rpm cannot be told in ms", "turns/min"]);
+    set("drive.rpm=3600ms", &["drive.rpm cannot have the unit ms", "turns/min"]);
     set("drive.rpm=fast", &["\"fast\" is no number"]);
     set("bus.late_at_work=5", &["bus.late_at_work has no unit", "ppm"]);
     let late = ["vax780-sc780", "--parts", "--set", "bus.late_at_work=5ppm"];
@@ -236,7 +236,7 @@ fn a_file_is_held_to_units_and_sources() {
     );
     refuses_own(
         &line("{ value = 20, unit = \"heads\", source = \"published\" }"),
-        &["mine.toml:7: drive.heads does not say where it comes from"],
+        &["mine.toml:7: drive.heads does not name its origin"],
     );
     refuses_own(
         &line("{ value = 20, source = \"published\", from = \"x\" }"),
@@ -244,11 +244,11 @@ fn a_file_is_held_to_units_and_sources() {
     );
     refuses_own(
         &line("{ value = 20, unit = \"sectors\", source = \"published\", from = \"x\" }"),
-        &["mine.toml:7: drive.heads cannot be told in sectors"],
+        &["mine.toml:7: drive.heads cannot have the unit sectors"],
     );
     refuses_own(
         &line("{ value = -1, unit = \"heads\", source = \"published\", from = \"x\" }"),
-        &["mine.toml:7: drive.heads: -1 is no plain decimal number"],
+        &["mine.toml:7: drive.heads: -1 is not a plain decimal number"],
     );
     refuses_own(
         &line("{ value = 20, units = \"heads\", source = \"published\", from = \"x\" }"),

@@ -59,7 +59,7 @@ fn tables_stand_in_the_papers_layout_and_footnotes() {
         "predicted",
         "healthy",
         "* the operation of the hardware was suspect during these tests.",
-        "is printed in T4 too, the same",
+        "is also printed in T4",
         "Fujitsu 2351A Disk Drive Characteristics",
     ];
     for word in words {

@@ -290,7 +290,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
         refuses(&disk, 2, &device(&["--time", time]), &["--time"]);
     }
     refuses(&disk, 2, &device(&["--precondition", "2x"]), &["--write"]);
-    refuses(&disk, 2, &["run", "smoke", ".", "--write"], &["--write means nothing with smoke", "hint: "]);
+    refuses(&disk, 2, &["run", "smoke", ".", "--write"], &["--write does not apply to smoke", "hint: "]);
     refuses(&disk, 2, &["run", "device", "image:ext4", "--write"], &["is not a block device"]);
     refuses(&disk, 2, &["run", "quick", disk.text()], &["is a block device", "diskperf run device"]);
 }

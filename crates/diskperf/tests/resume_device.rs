@@ -353,7 +353,7 @@ fn killed_on_a_disk_that_cannot_discard() {
     let disk = Disk::attached(0, &[], |_| {
         // A loop device discards by a hole in its file, which ramfs cannot make.
         let there = ramfs.path().join("disk");
-        File::create_new(&there).and_then(|file| file.set_len(DISK)).expect("a file in memory");
+        File::create_new(&there).and_then(|file| file.set_len(2 * DISK)).expect("a file in memory");
         LoopDisk::attach_through_cache(&there)
     });
     assert_eq!(disk.device.attribute("queue/discard_max_bytes"), "0");
@@ -361,7 +361,7 @@ fn killed_on_a_disk_that_cannot_discard() {
     bench.killed(&[]);
     // A place that the guard takes a sample of, and that ext4 does not write.
     let device = File::options().write(true).open(bench.disk.node()).expect("the device");
-    device.write_all_at(&[7; 1 << 20], DISK - (1 << 20)).and_then(|()| device.sync_all()).expect("durable");
+    device.write_all_at(&[7; 1 << 20], 2 * DISK - (1 << 20)).and_then(|()| device.sync_all()).expect("durable");
     drop(device);
     let ended = bench.on_store(&["resume"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);

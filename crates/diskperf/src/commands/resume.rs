@@ -27,7 +27,7 @@ use crate::runs::{StoreArguments, is_alive};
 /// What `diskperf resume` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ResumeArguments {
-    /// The id of the run, the beginning of one, or last [default: the last run that is not finished].
+    /// Run id, the beginning of one, or last [default: the last run that is not finished].
     run: Option<String>,
     #[command(flatten)]
     store: StoreArguments,

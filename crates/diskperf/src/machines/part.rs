@@ -230,7 +230,7 @@ impl Field {
         };
         let value = match (digits, given.get_ref().as_str()) {
             (Some(digits), _) => {
-                let why = "is no plain decimal number of at most 19 digits, 0 or more";
+                let why = "is not a plain decimal number of at most 19 digits, 0 or more";
                 let number = Decimal::read(&digits).ok_or_else(|| {
                     let (place, field) = (place.clone(), field.clone());
                     MachineFault::Uncountable { place, field, given: digits, why }

@@ -154,7 +154,7 @@ fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
     assert_eq!(why(&then, &cell("a", "read", 2, &rates)), "file_bytes differs");
     let mut warm = then.clone();
     warm.state.cache = CacheState::Warm;
-    assert_eq!(why(&then, &warm), "the state of the cache differs");
+    assert_eq!(why(&then, &warm), "the cache state differs");
     let mut durable = then.clone();
     durable.state.clock = ClockKind::DataDurable;
     durable.rounds.iter_mut().for_each(|round| round.data_durable_s = Some(1.0));
