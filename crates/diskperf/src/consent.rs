@@ -76,7 +76,7 @@ pub struct ConsentArguments {
 pub struct Earlier {
     /// It came so far that it had overwritten the devices.
     pub has_overwritten: bool,
-    /// It was killed before the machine was restarted: its notes about the devices are gone.
+    /// It began before the machine was restarted: its notes about the devices are gone.
     pub is_restarted: bool,
     /// Devices on which the file system that it noted is no longer there.
     pub replaced: Vec<ReplacedVolume>,
@@ -98,9 +98,7 @@ impl fmt::Display for Doubt {
         f.write_str(match self {
             Doubt::Replaced => "it no longer holds the file system that the run made",
             Doubt::Unfinished => "the run was killed during mkfs, so diskperf cannot tell who wrote that",
-            Doubt::Restarted => {
-                "the machine was restarted since the run was killed, so diskperf cannot tell who wrote that"
-            }
+            Doubt::Restarted => "the machine was restarted since the run began, so diskperf cannot tell who wrote that",
         })
     }
 }
@@ -119,11 +117,13 @@ impl Earlier {
     /// Why this refusal cannot be lifted by the consent of the stored command.
     pub fn doubt_of(&self, refused: &GuardFault, targets: &[Target]) -> Option<Doubt> {
         let GuardFault::Refused { device, reasons, .. } = refused else { return None };
-        let inspected = targets.iter().find_map(|target| match &target.site {
-            Site::Volume(volume) if volume.inspected.described() == *device => Some(&volume.inspected),
+        let mut inspected = targets.iter().filter_map(|target| match &target.site {
+            Site::Volume(volume) => Some(&volume.inspected),
+            Site::Device(device) => device.overwriting.as_ref().map(|overwriting| &overwriting.inspected),
             _ => None,
         });
-        inspected.filter(|_| reasons.iter().all(Reason::can_be_lifted)).and_then(|inspected| self.doubt(inspected))
+        let inspected = inspected.find(|inspected| inspected.described() == *device)?;
+        if reasons.iter().all(Reason::can_be_lifted) { self.doubt(inspected) } else { None }
     }
 
     /// Whether the consent that the run was given does not cover what this device holds.
@@ -167,7 +167,7 @@ pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, earli
             Site::Device(device) => {
                 let Some(overwriting) = &mut device.overwriting else { continue };
                 let inspected = &overwriting.inspected;
-                if !said.destroy_data || earlier.is_formatted_since(inspected) || !inspected.asks() {
+                if !said.destroy_data || earlier.is_new(inspected) || !inspected.asks() {
                     inspected.check(&Leave::None)?;
                 }
                 if !said.destroy_data {

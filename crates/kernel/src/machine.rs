@@ -1,5 +1,7 @@
 //! What machine this is: what a number is worth nothing without.
 
+use std::time::Duration;
+
 use procfs::process::Process;
 use procfs::{Current, Meminfo};
 
@@ -43,4 +45,9 @@ impl Host {
 /// Bytes that this process has written, or has had written, to devices; nothing where nobody counts them.
 pub fn written_by_this_process() -> Option<u64> {
     Some(Process::myself().ok()?.io().ok()?.write_bytes)
+}
+
+/// How long the machine has been running, time asleep included; up to a second less.
+pub fn uptime() -> Duration {
+    Duration::from_secs(u64::try_from(rustix::system::sysinfo().uptime).unwrap_or(0))
 }

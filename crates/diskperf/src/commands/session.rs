@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
     pub fn claim(&mut self, Resumed { store, run, left }: Resumed, targets: &mut [Target]) -> Result<(), Error> {
         self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?);
         self.earlier.has_overwritten = !left.plan.is_empty() || !left.executions.is_empty();
-        self.earlier.is_restarted = was_killed_before_restart(&left);
+        self.earlier.is_restarted = began_before_restart(&left);
         self.left = Some(left);
         let directories = targets.iter().filter_map(|target| match &target.site {
             Site::Directory { path, .. } => Some(path.clone()),
@@ -250,10 +250,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Whether the machine was restarted since the process of this run was killed.
-fn was_killed_before_restart(left: &Left) -> bool {
-    let holder = left.holder.parse::<Incarnation>();
-    left.state == RunState::Running && holder.is_ok_and(|holder| !holder.is_of_this_boot())
+/// Whether the machine was restarted since this run began. The process that holds the run may be of this boot all the same:
+/// an earlier `resume` that did not get far.
+fn began_before_restart(left: &Left) -> bool {
+    let is_of_earlier_boot = left.holder.parse::<Incarnation>().is_ok_and(|holder| !holder.is_of_this_boot());
+    let boot = SystemTime::now().checked_sub(kernel::machine::uptime());
+    let boot = boot.and_then(|boot| boot.duration_since(UNIX_EPOCH).ok());
+    is_of_earlier_boot || boot.is_none_or(|boot| left.info.started_unix_s < boot.as_secs_f64())
 }
 
 /// By both clocks: when a run begins.
