@@ -287,11 +287,15 @@ pub fn of_run(rounds: &[(u32, Vec<Disturbance>)]) -> Option<Noise> {
     Some(Noise { text, value: worst.value, rounds: numbers })
 }
 
-/// `every round`, `round 2`, `rounds 2 and 4`.
+/// The most rounds that are listed by number. Five numbers are read at a glance; a choice.
+const LISTED: usize = 5;
+
+/// `every round`, `round 2`, `rounds 2 and 4`, `60 of 77 rounds`.
 fn named(rounds: &[u32], of: usize) -> String {
     match rounds {
         [one] => format!("round {one}"),
         all if all.len() == of => "every round".to_owned(),
+        many if many.len() > LISTED => format!("{} of {of} rounds", many.len()),
         [first @ .., last] => {
             let first: Vec<String> = first.iter().map(u32::to_string).collect();
             format!("rounds {} and {last}", first.join(", "))
@@ -431,6 +435,10 @@ mod tests {
         let noise = of_run(&[(1, drop), (2, others(760)), (3, Vec::new()), (4, others(400))]).expect("noise");
         assert_eq!(noise.text, "other programs took 38 % of the CPU in rounds 2 and 4");
         assert_eq!((noise.value, noise.rounds), (0.38, vec![2, 4]));
+        assert_eq!(
+            (named(&[1, 2, 4, 5, 6], 7).as_str(), named(&[1, 2, 4, 5, 6, 7], 7).as_str()),
+            ("rounds 1, 2, 4, 5 and 6", "6 of 7 rounds")
+        );
         assert_eq!(of_run(&[(1, Vec::new())]), None);
         let all = of_run(&[(1, others(400)), (2, others(600))]).expect("noise");
         assert!(all.text.ends_with("30 % of the CPU in every round"), "{}", all.text);

@@ -221,13 +221,13 @@ fn most_bottlenecks_are_named() {
 #[test]
 fn the_evidence_is_in_figures() {
     for (used, text) in [
-        (cpu_quota(), "59 % without CPU by quota, 20 % computing"),
-        (ops_throttle(), "102 % of what may be done on the device in a second"),
+        (cpu_quota(), "59 % throttled by the CPU quota, 20 % computing"),
+        (ops_throttle(), "102 % of the device's cgroup limit used"),
         (dirty_limit(), "95 % held back from writing"),
         (slow_flush(), "83 % waiting for flushes"),
-        (memory_group(), "82 % of what was read had been in memory, 50 % waiting"),
-        (tiny_read_ahead(), "75 % waiting for vda, at least 67 % busy, 4 KiB a request"),
-        (hidden_read_throttle(), "96 % unexplained, 3 % device service"),
+        (memory_group(), "82 % of the bytes read had been in the page cache, 50 % waiting"),
+        (tiny_read_ahead(), "75 % waiting for vda, at least 67 % busy, 4 KiB per request"),
+        (hidden_read_throttle(), "96 % unattributed, 3 % device service"),
     ] {
         assert_eq!(limited_by(&used).evidence, text);
     }
@@ -238,7 +238,7 @@ fn a_program_that_computes_is_limited_by_the_cpu() {
     let alone = Consumption { elapsed: ms(1000), user: ms(100), system: ms(860), ..reader() };
     assert_eq!((limited_by(&alone).what, limited_by(&alone).evidence), ("cpu".to_owned(), "96 % computing".to_owned()));
     let crowded = Consumption { system: ms(300), ready: Some(ms(550)), ..alone.clone() };
-    assert_eq!(limited_by(&crowded).evidence, "40 % computing, 55 % waiting to");
+    assert_eq!(limited_by(&crowded).evidence, "40 % computing, 55 % runnable");
     // 61 % of the CPU, and a device that never rests: the device.
     let both = Consumption { system: ms(510), device: disk(970, 5000, 2000, 232_325), ..alone.clone() };
     assert_eq!(limited_by(&both).what, "device");

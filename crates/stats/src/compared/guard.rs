@@ -15,7 +15,6 @@ use serde::Serialize;
 use super::{AMOUNTS, ComparedCell, Found};
 use crate::cell::Cell;
 use crate::comparison::{LEAST_APART, Series};
-use crate::marks::MarkCode;
 
 /// What was to fail, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -121,7 +120,7 @@ pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interr
         return Some("new was interrupted".to_owned());
     }
     for (when, cell) in [("base", then), ("new", now)] {
-        if let Some(mark) = cell.marks.iter().find(|mark| is_false(mark.code)) {
+        if let Some(mark) = cell.marks.iter().find(|mark| mark.code.decides_nothing()) {
             return Some(format!("its rate in {when} has the warning {}", mark.code.name()));
         }
     }
@@ -142,32 +141,6 @@ pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interr
     }
     let fewest = found.series.iter().map(Series::count).min().filter(|_| !found.is_exact)?;
     (fewest < LEAST_APART).then(|| format!("{} of {LEAST_APART} rounds missing", LEAST_APART - fewest))
-}
-
-/// Whether a mark says that the rate is one of something else. That it was noisy, or not in turn, does not.
-const fn is_false(code: MarkCode) -> bool {
-    match code {
-        MarkCode::Cache
-        | MarkCode::Lower
-        | MarkCode::Dirty
-        | MarkCode::Noflush
-        | MarkCode::Hole
-        | MarkCode::Compress
-        | MarkCode::Short
-        | MarkCode::Error
-        | MarkCode::Uneven
-        | MarkCode::Memory
-        | MarkCode::Untouched => true,
-        MarkCode::Amplify
-        | MarkCode::Unsteady
-        | MarkCode::Step
-        | MarkCode::Throttle
-        | MarkCode::Few
-        | MarkCode::Noise
-        | MarkCode::Env
-        | MarkCode::Nested
-        | MarkCode::Order => false,
-    }
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
     let mut durable = then.clone();
     durable.state.clock = ClockKind::DataDurable;
     durable.rounds.iter_mut().for_each(|round| round.data_durable_s = Some(1.0));
-    assert_eq!(why(&then, &durable), "the clock stopped at something else");
+    assert_eq!(why(&then, &durable), "the end point of the measurement differs");
     let found = found(&then, &then, true);
     assert_eq!(guard::obstacle(&then, &then, found.as_ref(), true).as_deref(), Some("new was interrupted"));
 }

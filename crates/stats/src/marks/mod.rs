@@ -27,49 +27,49 @@ pub struct Mark {
     pub text: String,
 }
 
-/// The reasons there are. Short and stable: they are printed under every table.
+/// Warnings. Their names are stable: tables print them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkCode {
-    /// Reads that are said to come from the device came from a cache that can be seen.
+    /// Reads labelled as reads from the device came from the page cache.
     Cache,
-    /// Reads that are said to come from the device came from a cache below the page cache.
+    /// Reads labelled as reads from the device came from a cache below the page cache.
     Lower,
-    /// The clock stopped with data in memory only, though durability is claimed.
+    /// A durable result: data were still only in memory when the clock stopped.
     Dirty,
-    /// The device was not asked to flush its own cache, though durability is claimed.
+    /// A durable result: the device was not asked to flush its cache.
     Noflush,
-    /// What was read had never been written.
+    /// The test read holes: bytes that were never written.
     Hole,
     /// The device moved far fewer bytes than the programs: the data were compressed.
     Compress,
     /// The device wrote far more bytes than the programs.
     Amplify,
-    /// The rate did not settle, though it is said to be a steady one.
+    /// A steady result: the rate did not become steady.
     Unsteady,
     /// The rate changed its level in the middle.
     Step,
-    /// Something held the device, or the program, below what it can do.
+    /// The device or the program was throttled.
     Throttle,
-    /// Too short a time for the clock.
+    /// The test was too short for the clock.
     Short,
-    /// Fewer rounds than the preset promises, or rounds that do not agree as it promises.
+    /// There are fewer rounds than the preset promises, or they agree less.
     Few,
-    /// More was at work besides the program than for the other cells.
+    /// More background load than during the other tests.
     Noise,
     /// An operation failed, or a file does not hold what was written; there is no rate.
     Error,
-    /// A setting that must stay was changed between the rounds.
+    /// A setting changed between the rounds.
     Env,
-    /// The file system lies on an image in another one.
+    /// The file system is on a loop image in another one.
     Nested,
-    /// Programs that were to run at once did so for less than nine tenths of the time.
+    /// Programs that should run together did so for less than nine tenths of the time.
     Uneven,
-    /// What is said to be on a device lies in memory only.
+    /// The data are only in memory, not on a device.
     Memory,
-    /// What is to be compared ran one after the other and not in turns.
+    /// The targets of a comparison ran one after the other, not in turns.
     Order,
-    /// What was measured never came to the device.
+    /// The test never reached the device.
     Untouched,
 }
 
@@ -101,19 +101,30 @@ impl MarkCode {
     }
 
     /// Whether the result is not the one that its label names, such as a disk's rate that came from a cache. Such a result
-    /// decides nothing in a choice. `noise` and `few` leave the label true: they widen the interval.
+    /// decides nothing, in a choice or between two runs. `noise` and `few` leave the label true: they widen the interval.
     pub const fn decides_nothing(self) -> bool {
-        matches!(
-            self,
+        match self {
             MarkCode::Cache
-                | MarkCode::Lower
-                | MarkCode::Dirty
-                | MarkCode::Noflush
-                | MarkCode::Memory
-                | MarkCode::Hole
-                | MarkCode::Compress
-                | MarkCode::Step
-        )
+            | MarkCode::Lower
+            | MarkCode::Dirty
+            | MarkCode::Noflush
+            | MarkCode::Hole
+            | MarkCode::Compress
+            | MarkCode::Short
+            | MarkCode::Error
+            | MarkCode::Uneven
+            | MarkCode::Memory
+            | MarkCode::Untouched
+            | MarkCode::Step => true,
+            MarkCode::Amplify
+            | MarkCode::Unsteady
+            | MarkCode::Throttle
+            | MarkCode::Few
+            | MarkCode::Noise
+            | MarkCode::Env
+            | MarkCode::Nested
+            | MarkCode::Order => false,
+        }
     }
 
     /// Whether the lower of two values says that the claim is further from true.
