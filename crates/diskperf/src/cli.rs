@@ -239,7 +239,7 @@ enum Command {
     /// Two results are matched if preset, test, phase and settings agree. If each run has one target, the targets are matched
     /// whatever their names; otherwise by name. Each result is faster, slower, the same within --margin, or undecided, for
     /// which five rounds of each run are needed. The intervals are Welch t intervals of the log rates, corrected for the
-    /// number of comparisons (Holm): at most 5 comparisons in 100 report any false difference.
+    /// number of comparisons (Holm): about 5 comparisons of runs in 100 report any false difference.
     ///
     /// Whatever changed on the machine between the two runs affects every ratio. If you can measure both setups now, use
     /// `choose`, which measures them in turns.

@@ -229,7 +229,7 @@ const RECORDED: [(&str, &str); 3] = [
     ("quick.json", "diskperf run quick ."),
     (
         "choice.json",
-        "diskperf choose image:ext4 image:btrfs --only randread --only write_8192 --only commit --only smallfb",
+        "diskperf choose ext4=image:ext4 btrfs=image:btrfs --only read_8192 --only write_8192 --only smallfb",
     ),
     (
         "tuned.json",

@@ -205,7 +205,7 @@ fn sentence(choice: &Choice, pair: &Comparison) -> String {
     match (pair.verdict, &pair.faster) {
         (Verdict::Faster, Some(faster)) => {
             let reason = if pair.matters {
-                "choose it, unless a line below speaks against it".to_owned()
+                "choose it, unless a requirement below fails".to_owned()
             } else {
                 format!("maybe by less than {}, so no reason to choose it", percent(choice.margin))
             };

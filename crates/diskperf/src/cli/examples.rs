@@ -111,8 +111,8 @@ pub const COMPARE_EXAMPLES: &str = "Examples: is it still as fast as last month?
   diskperf compare k3 last
 
 In CI: keep one run as the baseline, and fail if a test is slower:
-  diskperf run quick . --size 64MiB --rounds 8 --json -o base.json
-  diskperf run quick . --size 64MiB --rounds 8 --json -o now.json &&
+  diskperf run quick . --size 64MiB --rounds 8 --budget 5min --json -o base.json
+  diskperf run quick . --size 64MiB --rounds 8 --budget 5min --json -o now.json &&
     diskperf compare base.json now.json --fail-if slower:5%
 
 A larger tolerance for one test:

@@ -18,7 +18,7 @@ use crate::target::TargetArgument;
 pub struct IoArguments {
     #[command(flatten)]
     pub load: LoadSpec,
-    /// Targets, as in `diskperf run`; they run one after another [default: the current directory].
+    /// Targets, as in `diskperf run`; every round runs them in random order [default: the current directory].
     #[arg(value_name = "TARGET")]
     pub targets: Vec<TargetArgument>,
     /// Start no round that would end later than this, as in 2min [default: no limit].

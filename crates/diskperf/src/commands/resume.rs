@@ -68,7 +68,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         // 3
         env::set_current_dir(&folder).map_err(|_| Error::Missing(folder.clone()))?;
         cli::stored(&words, left.info.job.as_deref(), left.info.mix.as_deref())
-            .unwrap_or_else(|| Err(elsewhere("by a command that means something else now".to_owned())))
+            .unwrap_or_else(|| Err(elsewhere("with a command that this diskperf reads differently".to_owned())))
     };
     let arguments = read_again();
     let resumed = Resumed { store, run: run.clone(), left: left.clone() };

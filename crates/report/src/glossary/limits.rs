@@ -14,8 +14,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "device",
         also: &["disk"],
-        brief: "the device is saturated",
-        says: "The device was busy nine tenths of the time, or moved large requests one after another.",
+        brief: "waiting for the device",
+        says: "At least half of the time, the test waited for the device: in writes, in large requests or in overlapping ones. Or the device was busy nine tenths of the time.",
         when: "The counters of the device show it, and at most a fifth of its work was for other programs.",
         advice: "This is the speed of the device. Only a faster device, or less data, helps.",
     },

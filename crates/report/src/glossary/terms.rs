@@ -47,8 +47,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "*",
         also: &["star", "asterisk", "warning"],
         brief: "a warning: do not trust this figure as labelled",
-        says: "A label of this figure (cold, durable, number of rounds) is not true. The reason is below the table.",
-        when: "After a rate. A rate that is merely noisy has no star, but a wide interval.",
+        says: "A label of this figure (cold, durable, number of rounds) is not true, or its rounds were disturbed. The reason is below the table.",
+        when: "After a figure. Noise counts if it was higher than during the other tests.",
         advice: "diskperf help warnings lists all warnings.",
     },
     Entry {

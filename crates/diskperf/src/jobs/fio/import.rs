@@ -67,7 +67,8 @@ pub fn import(text: &Text) -> Result<Imported, Error> {
     }
     let waits = |section: &Section<'_>| section.is_on("stonewall") || section.is_on("wait_for_previous");
     if let Some((.., section, _)) = loads.iter().skip(1).find(|(.., section, _)| !waits(section)) {
-        let what = format!("[{}]: fio runs it beside the one before it; here loads take turns", section.name);
+        let what =
+            format!("[{}]: fio runs it in parallel with the section before; diskperf runs it after", section.name);
         reading.said.insert((section.span.start, what));
     }
     let Reading { seed, said, .. } = reading;
@@ -75,7 +76,7 @@ pub fn import(text: &Text) -> Result<Imported, Error> {
         said.into_iter().map(|(at, what)| format!("line {}: {what}", text.spot(at..at).line)).collect();
     let mut job = format!("# From {} by diskperf import.", text.name.replace(char::is_control, " "));
     if !said.is_empty() {
-        job += " What is not as it was there:";
+        job += " Differences from the fio job:";
     }
     job.push('\n');
     for line in &said {

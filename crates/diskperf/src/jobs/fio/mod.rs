@@ -72,7 +72,7 @@ mod tests {
             said,
             [
                 "line 2: ioengine=libaio: taken as io_uring",
-                "line 20: verify=crc32c: not taken: what was read is always held against what was written, by samples"
+                "line 20: verify=crc32c: not taken: diskperf always compares samples of the data that it reads"
             ]
         );
     }

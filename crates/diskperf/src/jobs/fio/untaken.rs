@@ -52,11 +52,11 @@ pub(super) const REASONS: [(&str, &str); 15] = [
     ("numa_cpu_nodes", "run it by numactl"),
     ("cpus_allowed", "run it by taskset"),
     ("nice", "run it by nice"),
-    ("ramp_time", "rounds are repeated, and said to be unsteady where they are"),
-    ("startdelay", "loads come one after the other"),
-    ("verify", "what was read is always held against what was written, by samples"),
-    ("zero_buffers", "say it where the job is run: diskperf run JOB.toml --data zeros"),
-    ("flow", "loads come one after the other"),
+    ("ramp_time", "every round counts; use --rounds N for a longer run"),
+    ("startdelay", "loads run one after the other"),
+    ("verify", "diskperf always compares samples of the data that it reads"),
+    ("zero_buffers", "name it when you run the job: diskperf run JOB.toml --data zeros"),
+    ("flow", "loads run one after the other"),
 ];
 
 /// Of all others.
