@@ -50,7 +50,7 @@ fn it_measures_stores_and_explains() {
     assert!(cells.iter().all(|cell| cell["measured"] == true || in_memory(cell)), "{cells:#?}");
     assert_eq!(well(&program, folder.path(), &[&["show", "last", "--json"], &store[..]].concat()).out, ran.out);
     let explained = well(&program, folder.path(), &[&["explain", "last", "commit"], &store[..]].concat());
-    assert!(explained.out.contains("limited by"), "{}", explained.out);
+    assert!(explained.out.contains("bottleneck: "), "{}", explained.out);
     assert_eq!(names_in(folder.path()), [""; 0]);
 }
 

@@ -100,5 +100,5 @@ fn an_open_loop_shows_the_stalls_that_a_closed_one_hides() {
     // schedule is ahead of the limit by a quarter of the time that has passed, so the median response time is an eighth of
     // the 1.5 s at any speed; a slice of the limit may come first.
     let (hidden, shown) = (nanos(&closed, "p50"), nanos(&open, "p50"));
-    assert!(shown > 80e6 && shown > 2.0 * hidden, "{shown} {hidden}");
+    assert!(shown > 5.0 * hidden, "{shown} {hidden}");
 }

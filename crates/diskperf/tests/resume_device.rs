@@ -3,6 +3,7 @@
 //! others have written since stay.
 
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -361,12 +362,14 @@ fn killed_on_a_disk_that_cannot_discard() {
     bench.killed(&[]);
     // A place that the guard takes a sample of, and that ext4 does not write.
     let device = File::options().write(true).open(bench.disk.node()).expect("the device");
-    device.write_all_at(&[7; 1 << 20], 2 * DISK - (1 << 20)).and_then(|()| device.sync_all()).expect("durable");
+    let mut data = vec![0; 1 << 20];
+    File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut data)).expect("random bytes");
+    device.write_all_at(&data, 2 * DISK - (1 << 20)).and_then(|()| device.sync_all()).expect("durable");
     drop(device);
     let ended = bench.on_store(&["resume"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
-    assert_eq!(bench.holds(), ["it holds data of no known format"]);
+    assert_eq!(bench.state(), "finished");
     drop(bench);
     drop(ramfs);
 }
@@ -500,7 +503,7 @@ fn after_a_restart_of_the_machine_a_device_is_refused_unless_it_is_blank() {
         if content.is_empty() {
             bench.is_complete(&bench.on_store(&["resume"]));
         } else {
-            bench.is_refused(&[&format!("it holds {content}"), "the machine was restarted since the run was killed"]);
+            bench.is_refused(&[&format!("it holds {content}"), "the machine was restarted since the run began"]);
         }
     }
 }
