@@ -15,7 +15,7 @@ const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
 /// The two sizes, and how many times the instructions of the first the second may take. It is four times as large, so that
 /// four is in proportion and sixteen is the square; five notices 70 instructions for each pair of results.
 const SIZES: [usize; 2] = [200, 800];
-const ALLOWED_RATIO: f64 = 8.0;
+const ALLOWED_RATIO: f64 = 5.0;
 
 /// Rounds of a result, where there are no more.
 const FEW: Option<usize> = Some(2);
@@ -66,7 +66,9 @@ fn many_sections_are_imported_in_proportion() {
         let sections = "[job]\nrw=randread\nruntime=1\nstonewall\n".repeat(sections);
         fs::write(&path, format!("[global]\nsize=1m\nbs=4k\ntime_based\n{sections}")).expect("it is written");
         let program = beside();
-        count(&[text(&program), "import", text(&path), "-o", text(&folder.path().join("job.toml"))], None)
+        // To standard output: before a file is written, every loop device of the machine is looked at, and other tests make
+        // some.
+        count(&[text(&program), "import", text(&path)], None)
     });
     println!("{{\"scale\": \"import\", \"instructions\": [{few}, {many}]}}");
     assert!(many as f64 <= ALLOWED_RATIO * few as f64, "{few} and {many} instructions");
