@@ -13,6 +13,9 @@ pub const REPEATED: &str = "DISKPERF_REPEATED";
 const COMPUTE: [&str; 11] =
     ["compare", "completions", "explain", "export", "help", "history", "import", "man", "paper", "schema", "simulate"];
 
+/// Options whose value is a file that is written.
+const TAKE_A_PATH: [&str; 3] = ["-o", "--output", "--store"];
+
 /// Options with which no command measures.
 const NOTHING_MEASURED: [&str; 3] = ["--dry-run", "--help", "--version"];
 
@@ -78,13 +81,17 @@ fn only_computes(program: &str, arguments: &[&str]) -> bool {
         Some(place) => &arguments[place + 1..],
         None => return false,
     };
+    // Targets are also allowed behind options.
+    let is_path = |word: &str| word == "." || word.contains('/') || word.contains("image:") || word.contains("new:");
     let is_simulated = |word: &&str| word.starts_with("sim:") || word.contains("=sim:");
     words.iter().any(|word| NOTHING_MEASURED.contains(word))
         || match words {
-            // Targets are before the first option.
-            ["run", _, targets @ ..] => {
-                let mut targets = targets.iter().take_while(|word| !word.starts_with('-')).peekable();
-                targets.peek().is_some() && targets.all(is_simulated)
+            ["run", _, rest @ ..] => {
+                let mut first = rest.iter().take_while(|word| !word.starts_with('-')).peekable();
+                let may_be_target = |[before, word]: [&str; 2]| is_path(word) && !TAKE_A_PATH.contains(&before);
+                first.peek().is_some()
+                    && first.all(is_simulated)
+                    && !rest.windows(2).any(|pair| may_be_target([pair[0], pair[1]]))
             }
             [command, ..] => COMPUTE.contains(command),
             [] => false,
@@ -102,6 +109,9 @@ mod tests {
         assert!(computes(&["run", "smoke", "sim:flat", "--rounds", "1"]) && computes(&["bw", "--help"]));
         assert!(computes(&["run", "classic1983", "a=sim:flat", "b=sim:flat"]));
         assert!(!computes(&["run", "smoke", "sim:flat", "."]) && !computes(&["run", "smoke", "--rounds", "1"]));
+        assert!(!computes(&["run", "smoke", "sim:flat", "--rounds", "1", "."]));
+        assert!(!computes(&["run", "smoke", "sim:flat", "--json", "/tmp"]));
+        assert!(computes(&["run", "smoke", "sim:flat", "--json", "-o", "/tmp/file"]));
         assert!(!computes(&["run", "quick"]) && !computes(&["smallfb", "2", "1KiB"]) && !computes(&[]));
         assert!(only_computes("prlimit", &["--as=1", "/a/diskperf", "paper"]));
         assert!(only_computes("taskset", &["-c", "0", "/a/diskperf", "paper"]));
