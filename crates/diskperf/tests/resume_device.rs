@@ -360,7 +360,7 @@ fn killed_on_a_disk_that_cannot_discard() {
     assert_eq!(disk.device.attribute("queue/discard_max_bytes"), "0");
     let bench = Bench { disk, ..Bench::new() };
     bench.killed(&[]);
-    // A place that the guard takes a sample of, and that ext4 does not write.
+    // Data at a place that ext4 does not write.
     let device = File::options().write(true).open(bench.disk.node()).expect("the device");
     let mut data = vec![0; 1 << 20];
     File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut data)).expect("random bytes");
@@ -370,6 +370,13 @@ fn killed_on_a_disk_that_cannot_discard() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
     assert_eq!(bench.state(), "finished");
+    // They are still there: mkfs writes zeros to the last 64 KiB only.
+    let mut after = vec![0; data.len()];
+    let device = File::open(bench.disk.node()).expect("the device");
+    device.read_exact_at(&mut after, 2 * DISK - (1 << 20)).expect("its bytes");
+    let half = data.len() / 2;
+    assert!(after[..half] == data[..half], "data between the blocks of ext4 have changed");
+    drop(device);
     drop(bench);
     drop(ramfs);
 }

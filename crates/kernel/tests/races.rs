@@ -64,6 +64,14 @@ impl Drop for Ending<'_> {
 fn race(what: &str, disk: &Disk, decoy: &Disk, name: &Path, other: &Path) {
     let leave = Leave::Destroy(inspect(disk.node()).expect("a device").identity());
     let before = fs::read(&decoy.file).expect("its bytes");
+    // Without a race, the disk is overwritten and the decoy is refused: a guard that refuses all would pass below.
+    for _ in 0..2 {
+        let leads_to_disk = inspect(name).expect("a device").node() == disk.node();
+        let outcome = inspect(name).and_then(|inspected| RawDevice::over(&inspected, &leave));
+        assert_eq!(outcome.is_ok(), leads_to_disk, "{outcome:?}");
+        drop(outcome);
+        rustix::fs::renameat_with(CWD, name, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
+    }
     let is_over = AtomicBool::new(false);
     let mut tally = Tally::default();
     thread::scope(|scope| {
