@@ -202,10 +202,8 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
     need_devices!();
     let disk = Disk::new();
     // As where the whole group was killed: a note of a mkfs that has not ended, of a process that is no more.
-    disk.working("").kill();
-    disk.is_let_go();
-    let note = disk.note();
-    let text = fs::read_to_string(&note).expect("a note").replace("end\n", "making\nend\n");
+    let (note, text) = disk.killed();
+    let text = text.replace("end\n", "making\nend\n");
     fs::write(&note, text).expect("a note");
     disk.write(&[(0, &[0; 1 << 17]), (8192, &[7; 100])]);
     let ended = disk.clean();
@@ -238,11 +236,8 @@ fn a_partition_table_next_to_what_may_be_ours_stays() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
-    disk.working("").kill();
-    disk.is_let_go();
-    let note = disk.note();
     // As of a file system without a number, which may be any later one of that format.
-    let text = fs::read_to_string(&note).expect("a note");
+    let (note, text) = disk.killed();
     let text: String =
         text.lines().filter(|line| !line.starts_with("made\t")).map(|line| format!("{line}\n")).collect();
     fs::write(&note, text).expect("a note");
@@ -381,6 +376,15 @@ impl Disk {
         run
     }
 
+    /// Kills a run on the disk: the path of its note, and the text.
+    fn killed(&self) -> (String, String) {
+        self.working("").kill();
+        self.is_let_go();
+        let note = self.note();
+        let text = fs::read_to_string(&note).expect("a note");
+        (note, text)
+    }
+
     /// The kernel takes the mounts of a dead process away a moment after its end.
     fn is_let_go(&self) {
         soon("nobody uses it", || {
@@ -472,7 +476,7 @@ fn a_file_system_that_was_kept_goes_only_where_its_device_is_named() {
 }
 
 #[test]
-fn what_somebody_else_has_put_on_the_device_since_stays() {
+fn data_that_another_program_has_put_on_the_device_since_stay() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();

@@ -116,7 +116,7 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
     let document: Value = serde_json::from_str(&ended.out).expect("a document");
     assert!(document["errors"][0]["message"].as_str().is_some_and(|message| message.contains("it holds ext4")));
     assert!(document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("--destroy-data")));
-    // Nobody can type here, so you have not named the device.
+    // There is no terminal to type on, so the device is not confirmed.
     refuses(
         &disk,
         3,

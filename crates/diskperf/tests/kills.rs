@@ -14,13 +14,13 @@ use tempfile::TempDir;
 use testkit::names_in;
 use units::Prng;
 
-/// The environment variable that says how often.
+/// The environment variable with the number of kills.
 const KILLS: &str = "DISKPERF_KILLS";
 
-/// How often, if nobody says.
+/// The number of kills without the variable.
 const USUAL: u64 = 8;
 
-/// One of so many kills is of a run on a disk.
+/// One kill in this many is of a run on a disk.
 const ON_DISK: u64 = 4;
 
 /// Rounds of the preset `smoke`.
@@ -57,8 +57,8 @@ impl Scratch {
     }
 }
 
-/// Kills a run once so many executions are stored, or it has ended; resumes it, and adds up what became of it. Returns how
-/// many files and folders it left.
+/// Kills a run once it has stored `executions`, or has ended. Then resumes it, and adds the outcome to the tally. Returns
+/// the number of files and folders that the killed run left.
 fn kill(parent: &Path, executions: usize, random: &mut Prng, tally: &mut Tally) -> u64 {
     let scratch = Scratch::inside(parent);
     let mut run = scratch.diskperf().command(&RUN);

@@ -122,7 +122,7 @@ fn options_that_nobody_takes_cost_no_data() {
 }
 
 #[test]
-fn a_file_system_that_somebody_else_made_meanwhile_is_left_alone() {
+fn a_file_system_that_another_program_made_meanwhile_is_left_alone() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let mut volume = make(&disk, "ext4", &[], &Leave::None).expect("a file system");

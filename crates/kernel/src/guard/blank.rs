@@ -21,7 +21,7 @@ use crate::stack;
 /// Bytes of one read. Guess: as much as any disk needs to be read at its full rate.
 const PIECE: usize = 1 << 20;
 
-/// Is told how many bytes of how many were read, and may end the reading.
+/// A callback for progress, with the bytes read so far and in all. It may end the reading.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 /// The result of reading a device.

@@ -194,7 +194,7 @@ impl Axis {
     }
 }
 
-/// An interval lengthens the axis of a table by so much at most, in logarithms. Ours.
+/// The most that an interval lengthens the axis of a table, in natural logarithms. A choice.
 const MOST_BEYOND: f64 = 1.5;
 
 /// The narrowest strip of a table, in pixels.

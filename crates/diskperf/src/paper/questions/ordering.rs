@@ -17,7 +17,7 @@ pub const QUESTION: Question = Question {
 
 /// How the driver hands requests over, how the controller serves them.
 const CASES: [(&str, &str, &str); 5] = [
-    ("nobody", "fifo", "fifo"),
+    ("neither", "fifo", "fifo"),
     ("UNIX", "disksort", "fifo"),
     ("controller, as under VMS", "fifo", "disksort"),
     ("both", "disksort", "disksort"),
@@ -48,13 +48,13 @@ fn experiment() -> Result<Answer, MachineFault> {
     let rows = rows.collect();
     let pair = [setup(CASES[0], Test::RandomWrites, 1), setup(CASES[1], Test::RandomWrites, 1)];
     let effect = spread(&pair, |figures| figures[1].rate() / figures[0].rate())?;
-    let over_nobody =
+    let over_neither =
         |case: usize, column: usize| figures[case * columns.len() + column].rate() / figures[column].rate();
-    let by_controller = over_nobody(2, 6);
+    let by_controller = over_neither(2, 6);
     // Files from end to end, whoever orders: the columns before the random ones.
     let most = (1..CASES.len())
         .flat_map(|case| (0..4).map(move |column| (case, column)))
-        .map(|(case, column)| (over_nobody(case, column) - 1.0).abs())
+        .map(|(case, column)| (over_neither(case, column) - 1.0).abs())
         .fold(0.0, f64::max);
     Ok(Answer {
         headings,
