@@ -162,7 +162,7 @@ fn a_run_begins_with_a_card_for_each_figure_that_most_people_ask_for() {
     let cards = between(&page, "<ul class=\"cards\">", "</ul>");
     assert_eq!(cards.matches("<li>").count(), 6);
     let titles = ["Sequential read", "Sequential write", "queue depth 1<", "queue depth 32", "Commit", "Small files"];
-    for words in [&titles[..], &["p99 1.19 ms", "± 15 %", "limited by <b>device</b>"]].concat() {
+    for words in [&titles[..], &["p99 1.19 ms", "± 15 %", "bottleneck <b>device</b>"]].concat() {
         assert!(cards.contains(words), "{words}: {cards}");
     }
     assert!(between(&page, "</ul>", "id=\"r1-figures\"").len() < page.len(), "the table follows");

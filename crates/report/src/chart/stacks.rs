@@ -34,14 +34,14 @@ const KINDS: [(&str, &[&str]); 6] = [
     ("transfer", &["waiting_transfer", "waiting_path"]),
     ("controller", &["waiting_controller", "waiting_host", "waiting_idle"]),
 ];
-/// The colour of each owner and each kind, the same in all charts. What a simulated machine calls otherwise has the
-/// colour of what it is on a real one.
+/// The colour of each owner, in the words of tables, and of each kind, the same in all charts. A kind of a simulated
+/// machine has the colour of the owner that it corresponds to on a real one.
 const COLOURS: [(&str, &str); 16] = [
     ("user", "t0"),
     ("copying", "t0"),
     ("system", "t1"),
     ("calls and blocks", "t1"),
-    ("kernel workers", "t2"),
+    ("kernel threads", "t2"),
     ("device service", "t3"),
     ("arm and platter", "t3"),
     ("device queue", "t4"),
@@ -49,10 +49,10 @@ const COLOURS: [(&str, &str); 16] = [
     ("flush", "t5"),
     ("controller", "t5"),
     ("dirty throttling", "t6"),
-    ("ready", "t7"),
+    ("runnable", "t7"),
     ("processor taken", "t7"),
-    ("quota", "t8"),
-    ("rest", "t9"),
+    ("cgroup limit", "t8"),
+    ("unattributed", "t9"),
 ];
 
 /// The class of the colour of an owner; that of all others if it has none of its own.
@@ -94,7 +94,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
 }
 
 fn spoken(owner: &str) -> String {
-    crate::plain::line(owner).replace('_', " ")
+    crate::plain::line(&crate::words::owner(owner)).into_owned()
 }
 
 fn kind(owner: &str) -> String {

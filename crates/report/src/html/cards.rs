@@ -11,7 +11,7 @@ use super::figures::star;
 use super::parts::Place;
 use crate::chart::colour;
 use crate::names::{CellNames, different, grouped};
-use crate::rows;
+use crate::{rows, words};
 
 /// A card: its title, and the results in it.
 struct Card<'a> {
@@ -89,7 +89,7 @@ impl Card<'_> {
         }
     }
 
-    /// The rate with its interval, and what it was limited by.
+    /// The rate with its interval, and the bottleneck.
     fn figure(&self, cell: &Cell, names: &[&str], place: Place) -> Markup {
         let whose = names.iter().position(|name| names.len() > 1 && *name == cell.target);
         let times = cell.latency_ns.filter(|_| cell.rate.as_ref().is_some_and(|rate| rate.base == RateBase::Ops));
@@ -103,7 +103,7 @@ impl Card<'_> {
             p { (half(cell)) }
             @if let Some(times) = times { p { (percentiles(times)) } }
             @if let Some(limit) = &cell.limited_by {
-                p { "limited by " b { (limit.what) } " (" (limit.evidence) ")" }
+                p { "bottleneck " b { (words::limit(&limit.what)) } " (" (limit.evidence) ")" }
             }
         }
     }
