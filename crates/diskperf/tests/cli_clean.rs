@@ -370,8 +370,8 @@ impl Disk {
         let target = self.target() + tune;
         let run = Run::start(self.folder.path(), &["run", "smoke", &target, "--rounds", "1000"]);
         soon("the file system is mounted", || {
-            let mounts = fs::read_to_string(format!("/proc/{}/mountinfo", run.0.id()));
-            mounts.is_ok_and(|mounts| mounts.lines().any(|line| line.contains(&format!(" ext4 {} ", self.node()))))
+            let mounts = testkit::mounts(&run.0.id().to_string());
+            mounts.is_some_and(|mounts| mounts.lines().any(|line| line.contains(&format!(" ext4 {} ", self.node()))))
         });
         run
     }

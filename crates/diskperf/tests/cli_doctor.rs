@@ -50,7 +50,7 @@ fn a_table_says_what_can_be_had_and_how_to_get_the_rest() {
 #[test]
 fn nothing_of_its_trials_is_left() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let mounts = || fs::read_to_string("/proc/self/mountinfo").expect("the mounts");
+    let mounts = || testkit::mounts("self").expect("the mounts");
     let before = mounts();
     let checkup = checkup(folder.path());
     assert_eq!(checkup["schema"], "diskperf-doctor/1");

@@ -46,7 +46,7 @@ fn loops_on(directory: &Path) -> Vec<PathBuf> {
 fn nothing_is_left(folder: &Path) {
     assert_eq!(names_in(folder), Vec::<String>::new());
     soon("the loop devices are gone", || loops_on(folder).is_empty());
-    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    let mounts = testkit::mounts("self").expect("mounts");
     assert!(!mounts.contains("/proc/driver"), "{mounts}");
 }
 

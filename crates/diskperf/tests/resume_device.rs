@@ -179,8 +179,8 @@ impl Bench {
     }
 
     fn is_mounted_by(&self, run: &Run) -> bool {
-        let mounts = fs::read_to_string(format!("/proc/{}/mountinfo", run.0.id()));
-        mounts.is_ok_and(|mounts| mounts.lines().any(|line| line.contains(&format!(" ext4 {} ", self.disk.text()))))
+        let mounts = testkit::mounts(&run.0.id().to_string());
+        mounts.is_some_and(|mounts| mounts.lines().any(|line| line.contains(&format!(" ext4 {} ", self.disk.text()))))
     }
 
     /// What the device holds, in words.
@@ -266,7 +266,7 @@ impl Bench {
             let note = format!("/run/diskperf/{note}-{}", self.disk.name());
             assert!(!Path::new(&note).exists(), "{note}");
         }
-        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+        let mounts = testkit::mounts("self").expect("mounts");
         assert!(!mounts.contains(self.disk.text()), "{mounts}");
     }
 

@@ -84,10 +84,10 @@ fn nobody_else_sees_the_mount() {
     let scratch = scratch();
     let image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
     let path = image.path().to_owned();
-    let ours = fs::read_to_string("/proc/thread-self/mountinfo").expect("mounts");
+    let ours = testkit::mounts("thread-self").expect("mounts");
     assert!(ours.contains(&path.display().to_string()));
     // The first thread of this process has not entered, and a thread of it is not ours.
-    let others = fs::read_to_string(format!("/proc/{}/mountinfo", std::process::id())).expect("mounts");
+    let others = testkit::mounts(&std::process::id().to_string()).expect("mounts");
     assert!(!others.contains(&path.display().to_string()));
     assert!(thread::scope(|scope| scope.spawn(|| path.is_dir()).join()).expect("a thread"), "our own threads see it");
 }

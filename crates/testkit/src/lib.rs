@@ -161,6 +161,13 @@ pub fn has_signal_handlers(process: u32) -> bool {
     caught.is_some_and(|bits| bits >> (SIGCONT - 1) & 1 == 1)
 }
 
+/// The mounts that a process sees (`self`, `thread-self` or a number); none once it is gone. Other tests mount folders
+/// whose names are not UTF-8.
+pub fn mounts(process: &str) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{process}/mountinfo")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Copies a program that is to be run as that copy. Another process writes it: what a test has open for writing is open
 /// in every child that another test starts in that moment too, and the kernel runs no file that somebody may write
 /// (ETXTBSY).
