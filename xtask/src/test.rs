@@ -44,9 +44,10 @@ const STEPS: [Step; 7] = [
 
 /// Tests that need the machine for themselves (2), and why: they change what all have, or look at what all use. To
 /// measure is no reason, as a test must pass on a busy machine (`cargo xtask steady-tests busy`).
-const ALONE: [(&str, &str); 6] = [
+const ALONE: [(&str, &str); 7] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
+    ("cli_clean", "leaves a queue tuned, which any run restores before `clean` does"),
     ("guard", "refuses its disks if an image of another test that it cannot see has their size"),
     ("unseen", "its loop devices could show any disk of their size"),
     ("volumes", "other tests that look at all mounts delay the end of its mount namespaces"),
