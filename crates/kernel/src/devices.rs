@@ -8,6 +8,7 @@ use units::Nanos;
 use workload::{DeviceBytes, DeviceUse, WriteCache};
 
 use crate::bounded;
+use crate::stack;
 use crate::tuning::chosen;
 
 /// The kernel counts in sectors of this size, whatever the device's own is.
@@ -61,8 +62,24 @@ impl Device {
 
     /// Whether the kernel knows partitions of it.
     pub(crate) fn has_partitions(&self) -> bool {
+        !self.partitions().is_empty()
+    }
+
+    /// The partitions that the kernel knows of it, by name.
+    pub(crate) fn partitions(&self) -> Vec<Device> {
         let below = fs::read_dir(&self.sys).into_iter().flatten().flatten();
-        below.map(|entry| entry.path().join("partition")).any(|file| file.exists())
+        let device =
+            |entry: fs::DirEntry| Some(Device { name: entry.file_name().into_string().ok()?, sys: entry.path() });
+        let mut partitions: Vec<Device> = below.filter_map(device).filter(Device::is_partition).collect();
+        partitions.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        partitions
+    }
+
+    /// The disk that it is a partition of.
+    pub(crate) fn disk(&self) -> Option<Device> {
+        let (major, minor) = self.is_partition().then(|| stack::number_in(&self.sys.join("..")))??;
+        // Below the root are dev, block and the number.
+        Device::in_sys(self.sys.ancestors().nth(3)?, major, minor)
     }
 
     /// Where on its disk it lies, in the kernel's sectors; nothing where it is no partition.

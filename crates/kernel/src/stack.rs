@@ -75,6 +75,17 @@ pub(crate) fn backing_file(device: &Device) -> Option<PathBuf> {
     bounded::of_the_kernel(device.sys.join("loop/backing_file")).ok().map(|text| backing(&text))
 }
 
+/// The file of a loop device; nothing if it has no name, and of other devices.
+pub(crate) fn named_file(device: &Device) -> Option<PathBuf> {
+    named(&bounded::of_the_kernel(device.sys.join("loop/backing_file")).ok()?)
+}
+
+/// A name may end as the kernel marks a file without one: then it is one if there is such a file.
+fn named(text: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(original(text.trim_end_matches('\n')));
+    (!text.trim_end_matches('\n').ends_with(NAMELESS) || path.exists()).then_some(path)
+}
+
 fn backing(text: &str) -> PathBuf {
     let path = text.trim_end_matches('\n');
     match path.strip_suffix(NAMELESS) {
@@ -139,6 +150,17 @@ mod tests {
         assert_eq!(backing("/tmp/#1234 (deleted)\n"), Path::new("/tmp"));
         assert_eq!(backing("/#1234 (deleted)\n"), Path::new("/"));
         assert_eq!(backing("/images/a\n"), Path::new("/images/a"));
+    }
+
+    #[test]
+    fn a_file_whose_name_ends_as_that_of_a_deleted_one_has_a_name() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("a (deleted)");
+        let text = format!("{}\n", path.display());
+        assert_eq!(named(&text), None);
+        fs::write(&path, "").expect("a file");
+        assert_eq!(named(&text), Some(path));
+        assert_eq!(named("/images/a\n"), Some(PathBuf::from("/images/a")));
     }
 
     #[test]

@@ -4,12 +4,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use kernel::guard::{GuardFault, Leave, Reason, inspect};
 use kernel::{Cleared, RawDevice};
 use rustix::fs::FallocateFlags;
 use testkit::disk::{Disk, LoopDisk};
-use testkit::{need_disk, skip, use_tool};
+use testkit::{need_disk, skip, soon, use_tool};
 
 const MIB: u64 = 1 << 20;
 
@@ -42,10 +43,16 @@ fn is_refused(disk: &Disk, why: &str) {
 /// A disk whose file has no name any more, so that no hole of it can be asked for: all of it is read.
 fn nameless(bytes: u64, pieces: &[(u64, &[u8])]) -> (Disk, File) {
     let disk = Disk::holding(bytes, pieces);
+    let file = without_name(&disk);
+    (disk, file)
+}
+
+/// Gives the name of a disk's file to another file.
+fn without_name(disk: &Disk) -> File {
     let file = OpenOptions::new().read(true).open(&disk.file).expect("its file");
     let other = disk.folder.path().join("other");
     fs::write(&other, "other").and_then(|()| fs::rename(&other, &disk.file)).expect("it has no name any more");
-    (disk, file)
+    file
 }
 
 #[test]
@@ -257,4 +264,78 @@ fn what_is_written_behind_the_reading_is_noticed() {
         file.read_exact_at(&mut read, MIB).expect("its bytes");
         assert_eq!(read, bytes);
     }
+}
+
+/// Asks for leave without a person's; another program writes after 2 MiB were read.
+fn ask_while(node: &Path, write: &dyn Fn()) -> Result<Cleared, GuardFault> {
+    let inspected = inspect(node).expect("it can be looked at");
+    let mut count = 0;
+    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |done, _| {
+        if done == 2 * MIB {
+            write();
+            count += 1;
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(count, 1, "nothing was written");
+    outcome
+}
+
+/// Writes one block to a device or file, and closes it.
+fn write_block(path: &Path, byte: u8, at: u64) {
+    let file = OpenOptions::new().write(true).open(path).expect("it is there");
+    file.write_all_at(&[byte; 4096], at).expect("written");
+}
+
+/// The device is not written to, only the file that it shows; zeros are a write too.
+#[test]
+fn what_is_written_to_the_file_of_a_device_behind_the_reading_is_noticed() {
+    need_disk!();
+    let zeros = vec![0; 4 * MIB as usize];
+    for attach in [LoopDisk::attach, LoopDisk::attach_through_cache] {
+        for byte in [1, 0] {
+            let disk = Disk::attached(4 * MIB, &[(0, &zeros)], attach);
+            let outcome = ask_while(disk.node(), &|| write_block(&disk.file, byte, MIB));
+            assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{byte}: {outcome:?}");
+        }
+        let disk = Disk::attached(4 * MIB, &[(0, &zeros)], attach);
+        ask_while(disk.node(), &|| drop(fs::read(&disk.file).expect("its bytes"))).expect("it was only read");
+    }
+}
+
+/// A partition has the bytes of its disk. Those of its neighbours are others.
+#[test]
+fn what_is_written_through_the_disk_of_a_partition_is_noticed() {
+    need_disk!("losetup", "addpart");
+    let disk = Disk::attached(8 * MIB, &[], |file| {
+        let arguments = ["--find", "--show", "--partscan", file.to_str().expect("a plain path")];
+        let ended = testkit::run(&testkit::tool("losetup").expect("it is installed"), "/".as_ref(), &arguments);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        Ok(LoopDisk::adopt(ended.out.trim().into()))
+    });
+    // So that only the kernel's counts can tell.
+    let _file = without_name(&disk);
+    for (number, sectors) in [("1", ["2048", "8192"]), ("2", ["10240", "4096"])] {
+        use_tool("addpart", &[&[disk.text(), number], &sectors[..]].concat());
+    }
+    let partition = |number| PathBuf::from(format!("{}p{number}", disk.text()));
+    soon("the partitions have nodes", || [1, 2].into_iter().all(|number| partition(number).exists()));
+    ask_while(&partition(1), &|| write_block(&partition(2), 1, MIB)).expect("its neighbour was written to");
+    // Inside of the first partition, which begins at 1 MiB.
+    let outcome = ask_while(&partition(1), &|| write_block(disk.node(), 0, 2 * MIB));
+    assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
+    let outcome = ask_while(&partition(1), &|| write_block(&partition(1), 0, MIB));
+    assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
+    ask_while(&partition(1), &|| ()).expect("it is blank");
+}
+
+/// The device below a loop device has its bytes too.
+#[test]
+fn what_is_written_to_the_device_below_a_loop_device_is_noticed() {
+    need_disk!();
+    let (below, _file) = nameless(8 * MIB, &[]);
+    let disk = LoopDisk::attach(below.node()).expect("a loop device");
+    let outcome = ask_while(disk.node(), &|| write_block(below.node(), 0, MIB));
+    assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
+    ask_while(disk.node(), &|| ()).expect("it is blank");
 }

@@ -4,19 +4,16 @@
 use std::fs::File;
 use std::io;
 use std::ops::{ControlFlow, Range};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 
-use rustix::fs::{OFlags, SeekFrom};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 
+use super::behind::{self, Behind};
+use super::meanwhile::{Look, Since};
 use super::signatures::Signature;
-use super::{again, file_systems, forget};
-use crate::bounded;
+use super::{again, forget};
 use crate::data::Pages;
 use crate::devices::Device;
-use crate::loops::{self, Backing};
-use crate::place;
-use crate::stack;
 
 /// Bytes of one read. Guess: as much as any disk needs to be read at its full rate.
 const PIECE: usize = 1 << 20;
@@ -35,87 +32,56 @@ pub(super) enum Found {
     Changing,
     /// The kernel does not count writes to it, so a write by another program would not be noticed.
     Uncounted,
+    /// Writes by this way cannot be seen: through its disk, or to the file behind it.
+    Unseen(String),
     /// The caller ended it.
     Stopped,
 }
 
 /// Looks for data on a device that is held exclusively:
-///   1. what the page cache has not written yet is written, and the kernel's count of written sectors is noted. If that
-///      count is off, or a read of ours is not in the count of reads, the rest is not read;
+///   1. what the page cache has not written yet is written, and the ways by which other programs can write to the
+///      device are looked at. If one of them cannot be seen, or a read of ours is not in the kernel's count of reads,
+///      the rest is not read;
 ///   2. of a loop device on an ordinary file system only the data of its file are read, by SEEK_DATA; of any other
 ///      device everything;
 ///   3. reads go past the page cache, which may be stale and is needed by others, from the first byte to the last; the
 ///      first byte that is not zero ends it;
-///   4. the count of written sectors must be the same: no program wrote behind the reading.
+///   4. a second look must find no difference: no program wrote behind the reading.
 pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io::Result<Found> {
-    let written = || {
+    let seen = || {
         held.sync_all()?;
-        Ok::<_, io::Error>(device.counted_writes())
+        Ok::<_, io::Error>(Look::at(device))
     };
     // 1.
-    let Some(before) = written()? else { return Ok(Found::Uncounted) };
+    let before = seen()?;
+    if let Some(unknown) = changed(before.until(&before)) {
+        return Ok(unknown);
+    }
     let mut reader = Reader::of(held)?;
     if bytes > 0 && !reader.is_counted(device, bytes)? {
         return Ok(Found::Uncounted);
     }
     // 2.
-    let ranges = match file_behind(device)? {
-        Some(file) => file.data(bytes)?,
-        None => std::iter::once(0..bytes).collect(),
+    let ranges = match Behind::of(device) {
+        Behind::File { file, offset: Some(offset) } => behind::data(&file, offset, bytes)?,
+        _ => std::iter::once(0..bytes).collect(),
     };
     // 3.
     let found = read(&mut reader, bytes, &ranges, told)?;
     // 4.
-    Ok(match (found, written()?) {
-        (Found::Nothing, None) => Found::Uncounted,
-        (Found::Nothing, Some(after)) if after != before => Found::Changing,
-        (found, _) => found,
-    })
-}
-
-/// The file behind a loop device.
-struct FileBehind {
-    file: File,
-    offset: u64,
-}
-
-/// The file behind a loop device, if its file system reports holes and the file can be opened by its name.
-fn file_behind(device: &Device) -> io::Result<Option<FileBehind>> {
-    let Some(path) = stack::backing_file(device) else { return Ok(None) };
-    let Some(shown) = loops::attached_to(device).filter(|shown| !shown.is_encrypted) else { return Ok(None) };
-    let Backing::File { device, inode } = shown.backing else { return Ok(None) };
-    // Other files are not opened: opening a file on a network may wait for ever.
-    if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
-        return Ok(None);
+    match found {
+        Found::Nothing => Ok(changed(before.until(&seen()?)).unwrap_or(Found::Nothing)),
+        found => Ok(found),
     }
-    let Ok(file) = bounded::open(&path) else { return Ok(None) };
-    let metadata = file.metadata()?;
-    let is_it = metadata.is_file() && (metadata.dev(), metadata.ino()) == (device, inode);
-    let tells = is_it && file_systems::with_magic_tells_holes(rustix::fs::fstatfs(&file)?.f_type);
-    Ok(tells.then_some(FileBehind { file, offset: shown.window.offset }))
 }
 
-impl FileBehind {
-    /// The parts of the device that have data, after the file was flushed. `bytes` is the size of the device.
-    fn data(&self, bytes: u64) -> io::Result<Vec<Range<u64>>> {
-        self.file.sync_all()?;
-        let end = self.offset.saturating_add(bytes);
-        let next = |from| match rustix::fs::seek(&self.file, from) {
-            // There is no more data, or no more hole.
-            Err(Errno::NXIO) => Ok(end),
-            found => found.map(|at| at.min(end)),
-        };
-        let mut ranges = Vec::new();
-        let mut at = next(SeekFrom::Data(self.offset))?;
-        while at < end {
-            let hole = next(SeekFrom::Hole(at))?;
-            if hole <= at {
-                return Err(io::Error::other("the file system reports a hole where the file has data"));
-            }
-            ranges.push(at - self.offset..hole - self.offset);
-            at = next(SeekFrom::Data(hole))?;
-        }
-        Ok(ranges)
+/// Why the time between two looks leaves it open whether the device is blank.
+fn changed(since: Since) -> Option<Found> {
+    match since {
+        Since::Nothing => None,
+        Since::Written => Some(Found::Changing),
+        Since::Uncounted => Some(Found::Uncounted),
+        Since::Unseen(way) => Some(Found::Unseen(way)),
     }
 }
 
@@ -220,28 +186,5 @@ mod tests {
             assert_eq!(first_set(&bytes), Some(at));
         }
         assert_eq!(first_set(&[7; 3]), Some(0));
-    }
-
-    /// Data that are in the page cache only, and blocks that were reserved and never written.
-    #[test]
-    fn data_of_a_file_are_found_before_they_are_on_a_disk() {
-        let scratch = tempfile::tempdir().expect("a scratch folder");
-        let path = scratch.path().join("file");
-        let file = File::create_new(&path).expect("a file");
-        file.set_len(8 << 20).expect("its size");
-        if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
-            return testkit::skip!("temporary files are on a file system that does not tell its holes");
-        }
-        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 4 << 20, 2 << 20).expect("reserved");
-        let behind = |offset| FileBehind { file: File::open(&path).expect("the file"), offset };
-        assert_eq!(behind(0).data(8 << 20).expect("ranges"), []);
-        file.write_all_at(&[1; 4096], 1 << 20).and_then(|()| file.write_all_at(&[1], 5 << 20)).expect("written");
-        let holds = |offset: u64, bytes: u64, at: u64| {
-            let ranges = behind(offset).data(bytes).expect("ranges");
-            ranges.iter().any(|range| range.contains(&at))
-        };
-        assert!(holds(0, 8 << 20, 1 << 20) && holds(0, 8 << 20, 5 << 20));
-        assert!(holds(1 << 20, 1 << 20, 0), "the window begins with the data");
-        assert_eq!(behind(2 << 20).data(1 << 20).expect("ranges"), [], "the window is between the data");
     }
 }

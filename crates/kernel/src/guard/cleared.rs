@@ -94,8 +94,8 @@ impl Cleared {
     ///   4. without a leave, read all of it; every byte must be zero. The device is held before it is read, so that no
     ///      program can write in between. `told` hears the progress, and may end it;
     ///   5. inspect it for the last time: reading may take hours, and a program may have opened it for writing
-    ///      meanwhile. If a program wrote through this device and closed it again, the kernel has counted that, and 4.
-    ///      fails. Not counted: writes through the disk of a partition, and to the file of a loop device.
+    ///      meanwhile. If a program wrote to it and closed it again, the counts of the device and of its disk, or the times
+    ///      of the file behind it, have changed, and 4. fails.
     pub fn over_watched(inspected: &Inspected, leave: &Leave, told: Watch) -> Result<Cleared, GuardFault> {
         let (path, node) = (&inspected.path, inspected.node());
         let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };
@@ -133,6 +133,7 @@ impl Cleared {
                 Found::Nothing => {}
                 Found::Data(signature) => return refused(Reason::Holds(signature)),
                 Found::Uncounted => return refused(Reason::Uncounted(now.device.switch_of_counting())),
+                Found::Unseen(way) => return refused(Reason::UnseenWrites(way)),
                 Found::Changing => {
                     return Err(GuardFault::Changed(node, "another program wrote to it while it was read"));
                 }

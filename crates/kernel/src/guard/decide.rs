@@ -67,6 +67,8 @@ pub enum Reason {
     Partitions(Vec<String>),
     /// The kernel does not count writes to it; the file that switches the count on, if there is one.
     Uncounted(Option<PathBuf>),
+    /// It cannot be seen whether another program writes to this: its disk, or the file behind it.
+    UnseenWrites(String),
 }
 
 /// A device that shares bytes with the one that is to be overwritten.
@@ -144,7 +146,7 @@ impl fmt::Display for Program {
 impl Reason {
     /// Whether `--destroy-data` overrides it. Nothing overrides a use.
     pub fn can_be_lifted(&self) -> bool {
-        matches!(self, Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(_))
+        matches!(self, Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(_) | Reason::UnseenWrites(_))
     }
 
     /// Whether it may be gone in a moment.
@@ -196,7 +198,7 @@ impl Reason {
                 "a program, ZFS or a mount that is hidden from this user or container uses it".to_owned()
             }
             Reason::Unseen => "run it as root and outside of containers, with all of /proc, /sys and /dev".to_owned(),
-            Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(None) => {
+            Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(None) | Reason::UnseenWrites(_) => {
                 "check the device: lsblk --fs".to_owned()
             }
             Reason::Uncounted(Some(switch)) => format!("switch the count on: echo 1 > {}", plain(switch)),
@@ -257,6 +259,10 @@ impl fmt::Display for Reason {
             Reason::Partitions(names) => write!(f, "it has partitions ({})", names.join(", ")),
             Reason::Uncounted(_) => {
                 write!(f, "the kernel does not count writes to it, so diskperf cannot check that it is blank")
+            }
+            Reason::UnseenWrites(what) => {
+                let what = plain_text(what);
+                write!(f, "diskperf cannot see whether another program writes to {what}, or check that it is blank")
             }
         }
     }

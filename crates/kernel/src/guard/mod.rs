@@ -10,6 +10,7 @@
 //! A device in use is never overwritten. A device that holds data is, if you say so ([`Leave`]) and name the device by
 //! its model, serial number and size. Any other device must be blank: every byte of it is zero.
 
+mod behind;
 mod blank;
 mod cleared;
 mod decide;
@@ -17,6 +18,7 @@ mod fault;
 mod file;
 mod file_systems;
 mod machine;
+mod meanwhile;
 pub(crate) mod processes;
 mod signatures;
 mod unseen;

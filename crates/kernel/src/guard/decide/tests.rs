@@ -326,6 +326,7 @@ fn only_what_is_held_can_be_lifted_and_every_reason_has_a_hint() {
         Reason::Partitions(vec!["sda1".to_owned()]),
         Reason::Uncounted(None),
         Reason::Uncounted(Some("/sys/block/a\n/queue/iostats".into())),
+        Reason::UnseenWrites("its disk a\n".to_owned()),
     ];
     assert!(never.iter().all(|reason| !reason.can_be_lifted()) && asked.iter().all(Reason::can_be_lifted));
     for reason in never.iter().chain(&asked) {

@@ -1,0 +1,107 @@
+//! The file behind a loop device, opened by its name.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+
+use super::file_systems;
+use crate::bounded;
+use crate::devices::Device;
+use crate::loops::{self, Backing};
+use crate::place;
+use crate::stack;
+
+/// The file behind a loop device.
+pub(super) enum Behind {
+    /// It is open.
+    File {
+        file: File,
+        /// Where in the file the device begins; none if the holes of the file prove nothing: its file system does not
+        /// report all data, or the device decrypts what it reads.
+        offset: Option<u64>,
+    },
+    /// It has no name any more.
+    Nameless,
+    /// Its name leads to no file here, or to another one, or to a file system of another machine.
+    Hidden,
+}
+
+impl Behind {
+    /// Opens the file behind a loop device. Of other devices it is hidden.
+    pub(super) fn of(device: &Device) -> Behind {
+        let Some(path) = stack::named_file(device) else {
+            return if device.is_file() { Behind::Nameless } else { Behind::Hidden };
+        };
+        let Some(shown) = loops::attached_to(device) else { return Behind::Hidden };
+        let Backing::File { device, inode } = shown.backing else { return Behind::Hidden };
+        // Other files are not opened: opening a file on a network may wait for ever.
+        if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+            return Behind::Hidden;
+        }
+        let opened = bounded::open(&path).and_then(|file| Ok((file.metadata()?, file)));
+        let Ok((metadata, file)) = opened else { return Behind::Hidden };
+        if !metadata.is_file() || (metadata.dev(), metadata.ino()) != (device, inode) {
+            return Behind::Hidden;
+        }
+        let tells = rustix::fs::fstatfs(&file).is_ok_and(|stat| file_systems::with_magic_tells_holes(stat.f_type));
+        let offset = (tells && !shown.is_encrypted).then_some(shown.window.offset);
+        Behind::File { file, offset }
+    }
+}
+
+/// The parts of a device that have data in the file behind it, after the file was flushed. The device has this many
+/// bytes, from there on.
+pub(super) fn data(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<Range<u64>>> {
+    file.sync_all()?;
+    let end = offset.saturating_add(bytes);
+    let next = |from| match rustix::fs::seek(file, from) {
+        // There is no more data, or no more hole.
+        Err(Errno::NXIO) => Ok(end),
+        found => found.map(|at| at.min(end)),
+    };
+    let mut ranges = Vec::new();
+    let mut at = next(SeekFrom::Data(offset))?;
+    while at < end {
+        let hole = next(SeekFrom::Hole(at))?;
+        if hole <= at {
+            return Err(io::Error::other("the file system reports a hole where the file has data"));
+        }
+        ranges.push(at - offset..hole - offset);
+        at = next(SeekFrom::Data(hole))?;
+    }
+    Ok(ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    /// Data that are in the page cache only, and blocks that were reserved and never written.
+    #[test]
+    fn data_of_a_file_are_found_before_they_are_on_a_disk() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = scratch.path().join("file");
+        let file = File::create_new(&path).expect("a file");
+        file.set_len(8 << 20).expect("its size");
+        if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+            return testkit::skip!("temporary files are on a file system that does not tell its holes");
+        }
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 4 << 20, 2 << 20).expect("reserved");
+        let behind = |offset, bytes| data(&File::open(&path).expect("the file"), offset, bytes).expect("ranges");
+        assert_eq!(behind(0, 8 << 20), []);
+        file.write_all_at(&[1; 4096], 1 << 20).and_then(|()| file.write_all_at(&[1], 5 << 20)).expect("written");
+        let holds = |offset: u64, bytes: u64, at: u64| {
+            let ranges = behind(offset, bytes);
+            ranges.iter().any(|range| range.contains(&at))
+        };
+        assert!(holds(0, 8 << 20, 1 << 20) && holds(0, 8 << 20, 5 << 20));
+        assert!(holds(1 << 20, 1 << 20, 0), "the window begins with the data");
+        assert_eq!(behind(2 << 20, 1 << 20), [], "the window is between the data");
+    }
+}

@@ -1,0 +1,341 @@
+//! Whether another program wrote to a device between two looks at it: through the device itself, through the disk of a
+//! partition, or to the file or device behind a loop device.
+//!
+//! Not seen: writes to the disk below the file system of a file; writes through a mapping of a file on tmpfs or ramfs,
+//! which keep no time for them; writes through another name of a file whose name in /sys was removed. A program that
+//! has such a file open for writing is seen by `writers`.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::behind::Behind;
+use crate::bounded;
+use crate::devices::Device;
+use crate::loops::{self, Backing};
+
+/// How often the counts of a disk and of its partitions are read until two samples are the same. They are in several
+/// files, so a write to another partition between two reads spoils a sample. Guess: a tenth of a second of trying.
+const SAMPLES: usize = 100;
+
+/// Pause between two samples.
+const BETWEEN: Duration = Duration::from_millis(1);
+
+/// How often a file is looked at until its times are old enough. Guess; one wait is enough for a file that no program
+/// writes to.
+const LOOKS: usize = 5;
+
+/// File times are those of the last tick of the kernel's clock, at most 10 ms ago (`CONFIG_HZ=100`); exFAT rounds them
+/// to 10 ms. Twice that.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Times without a fraction are those of a file system that rounds them: FAT to 2 s, others to less. A tick is added.
+const ROUNDED: Duration = Duration::from_millis(2020);
+
+/// One way by which the bytes of a device can be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Way {
+    /// Through a device: the bytes written to it; none if the kernel does not count them.
+    Device { name: String, written: Option<u64> },
+    /// Through the whole disk of a partition: the bytes written to it and not to a partition, and its partitions. None
+    /// if the counts never stood still.
+    Disk { name: String, written: Option<(u64, Vec<String>)> },
+    /// To the file behind a loop device; none if it cannot be looked at.
+    File(Option<FileState>),
+    /// The same, of a file without a name: no program can open it any more.
+    NamelessFile,
+}
+
+/// What a write to a file changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileState {
+    bytes: u64,
+    blocks: u64,
+    /// Seconds and nanoseconds of the last write.
+    modified: (i64, i64),
+    /// The same of the last change of its attributes. No program can set it.
+    changed: (i64, i64),
+}
+
+/// A look at all ways to a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Look(Vec<Way>);
+
+/// What two looks say about the time between them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    /// No program wrote to the device.
+    Nothing,
+    /// A program wrote to it.
+    Written,
+    /// The kernel does not count writes to it.
+    Uncounted,
+    /// Writes by this way cannot be seen.
+    Unseen(String),
+}
+
+impl Look {
+    /// Looks at a device whose page cache was flushed, at what is below it, and at the file behind it.
+    pub(super) fn at(device: &Device) -> Look {
+        Look::with(device, &is_flushed)
+    }
+
+    /// The same; `is_flushed` writes the page cache of a device below. What another program has written there is in no
+    /// count before.
+    fn with(device: &Device, is_flushed: &dyn Fn(&Device) -> bool) -> Look {
+        let mut ways = vec![Way::Device { name: device.name.clone(), written: device.counted_writes() }];
+        let mut next = Some(device.clone());
+        while let Some(mut device) = next.take() {
+            if let Some(disk) = device.disk() {
+                let written = is_flushed(&disk).then(|| written_past_partitions(&disk)).flatten();
+                ways.push(Way::Disk { name: disk.name.clone(), written });
+                device = disk;
+            }
+            if !device.is_file() {
+                continue;
+            }
+            let below = match loops::attached_to(&device).map(|shown| shown.backing) {
+                Some(Backing::Device((major, minor))) => Device::numbered(major, minor),
+                _ => None,
+            };
+            match below {
+                Some(below) => {
+                    let written = is_flushed(&below).then(|| below.counted_writes()).flatten();
+                    ways.push(Way::Device { name: below.name.clone(), written });
+                    next = Some(below);
+                }
+                None => ways.push(file_way(&device)),
+            }
+        }
+        Look(ways)
+    }
+
+    /// What happened from this look to a later one:
+    ///   1. a way that cannot be seen in one of them proves nothing;
+    ///   2. any difference is a write.
+    pub(super) fn until(&self, later: &Look) -> Since {
+        // 1.
+        if let Some(unknown) = self.0.iter().chain(&later.0).find_map(Way::unknown) {
+            return unknown;
+        }
+        // 2.
+        if self == later { Since::Nothing } else { Since::Written }
+    }
+}
+
+impl Way {
+    fn unknown(&self) -> Option<Since> {
+        match self {
+            Way::Device { written: None, .. } => Some(Since::Uncounted),
+            Way::Disk { name, written: None } => Some(Since::Unseen(format!("its disk {name}"))),
+            Way::File(None) => Some(Since::Unseen("the file behind it".to_owned())),
+            Way::Device { .. } | Way::Disk { .. } | Way::File(Some(_)) | Way::NamelessFile => None,
+        }
+    }
+}
+
+/// Writes the page cache of a device; false if its node is not there or is another device's.
+fn is_flushed(device: &Device) -> bool {
+    let flush = |node: File| {
+        let number = node.metadata()?.rdev();
+        let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+        node.sync_all().map(|()| device.number() == Some(&number))
+    };
+    bounded::open(&device.node()).and_then(flush).unwrap_or(false)
+}
+
+/// Bytes that were written to a disk and to none of its partitions, and the names of these.
+fn written_past_partitions(disk: &Device) -> Option<(u64, Vec<String>)> {
+    let sample = || {
+        let partitions = disk.partitions().into_iter();
+        let partitions = partitions.map(|one| Some((one.counters()?.written, one.name))).collect::<Option<Vec<_>>>()?;
+        Some((disk.counted_writes()?, partitions))
+    };
+    let mut before = sample()?;
+    for _ in 0..SAMPLES {
+        let now = sample()?;
+        if now == before {
+            let (written, partitions) = now;
+            let (of_partitions, names): (Vec<u64>, Vec<String>) = partitions.into_iter().unzip();
+            return Some((past(written, &of_partitions)?, names));
+        }
+        before = now;
+        thread::sleep(BETWEEN);
+    }
+    None
+}
+
+/// The kernel counts a write to a partition for its disk too (`part_stat_add` in linux/part_stat.h). None if these
+/// counts are not so.
+fn past(written: u64, of_partitions: &[u64]) -> Option<u64> {
+    of_partitions.iter().try_fold(written, |rest, partition| rest.checked_sub(*partition))
+}
+
+fn file_way(device: &Device) -> Way {
+    match Behind::of(device) {
+        Behind::File { file, .. } => Way::File(FileState::settled(&file).ok().flatten()),
+        Behind::Nameless => Way::NamelessFile,
+        Behind::Hidden => Way::File(None),
+    }
+}
+
+impl FileState {
+    fn of(metadata: &Metadata) -> FileState {
+        FileState {
+            bytes: metadata.size(),
+            blocks: metadata.blocks(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// The state of a file after it was flushed, once its times are so old that any later write changes them. None if
+    /// other programs write to it all the time.
+    fn settled(file: &File) -> io::Result<Option<FileState>> {
+        for _ in 0..LOOKS {
+            // Blocks of delayed allocation are allocated by this, and pages that a program has mapped become read-only,
+            // so that its next write through the mapping is seen.
+            file.sync_all()?;
+            let state = FileState::of(&file.metadata()?);
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
+            match state.unsettled(now) {
+                None => return Ok(Some(state)),
+                Some(wait) => thread::sleep(wait),
+            }
+        }
+        Ok(None)
+    }
+
+    /// How long to wait until a write would get another time than the last one; none if it would now. So does a write
+    /// after a time in the future.
+    fn unsettled(&self, now: Duration) -> Option<Duration> {
+        let (seconds, nanos) = self.modified.max(self.changed);
+        let last = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
+        let step = if nanos == 0 { ROUNDED } else { TICK };
+        step.checked_sub(now.checked_sub(last)?).filter(|wait| !wait.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+    use crate::recorded::Recorded;
+
+    const STATE: FileState = FileState { bytes: 4096, blocks: 8, modified: (100, 5), changed: (100, 5) };
+
+    fn device(written: Option<u64>) -> Way {
+        Way::Device { name: "sda1".to_owned(), written }
+    }
+
+    fn disk(written: u64, partitions: &[&str]) -> Way {
+        let partitions = partitions.iter().map(|&name| name.to_owned()).collect();
+        Way::Disk { name: "sda".to_owned(), written: Some((written, partitions)) }
+    }
+
+    #[test]
+    fn any_difference_is_a_write() {
+        let before = Look(vec![device(Some(512)), disk(1024, &["sda1"]), Way::File(Some(STATE)), Way::NamelessFile]);
+        assert_eq!(before.until(&before.clone()), Since::Nothing);
+        let changed = [
+            (0, device(Some(1024))),
+            (0, device(Some(0))),
+            (1, disk(1536, &["sda1"])),
+            (1, disk(1024, &["sda1", "sda2"])),
+            (2, Way::File(Some(FileState { bytes: 8192, ..STATE }))),
+            (2, Way::File(Some(FileState { blocks: 16, ..STATE }))),
+            (2, Way::File(Some(FileState { modified: (100, 6), ..STATE }))),
+            (2, Way::File(Some(FileState { changed: (99, 5), ..STATE }))),
+            (2, Way::NamelessFile),
+        ];
+        for (place, way) in changed {
+            let mut after = before.clone();
+            after.0[place] = way;
+            assert_eq!(before.until(&after), Since::Written, "{after:?}");
+        }
+        assert_eq!(before.until(&Look(before.0[..3].to_vec())), Since::Written);
+    }
+
+    #[test]
+    fn a_way_that_cannot_be_seen_proves_nothing() {
+        let seen = Look(vec![device(Some(512))]);
+        let of_disk = Way::Disk { name: "sda".to_owned(), written: None };
+        for (way, said) in [
+            (device(None), Since::Uncounted),
+            (of_disk, Since::Unseen("its disk sda".to_owned())),
+            (Way::File(None), Since::Unseen("the file behind it".to_owned())),
+        ] {
+            let unseen = Look(vec![way]);
+            for (before, after) in [(&seen, &unseen), (&unseen, &seen), (&unseen, &unseen)] {
+                assert_eq!(before.until(after), said);
+            }
+        }
+    }
+
+    #[test]
+    fn writes_to_a_partition_are_not_those_to_the_disk_past_it() {
+        assert_eq!(past(300, &[100, 150]), Some(50));
+        assert_eq!(past(300, &[]), Some(300));
+        assert_eq!(past(300, &[200, 101]), None);
+    }
+
+    /// A disk with two partitions; one is looked at while other sectors are written.
+    #[test]
+    fn writes_through_the_disk_of_a_partition_are_seen_and_those_to_its_neighbour_are_not_taken_for_them() {
+        let recorded = Recorded::new();
+        let stat = |sectors: u64| format!("0 0 0 0 1 0 {sectors} 0 0 0 0\n");
+        recorded.add("pci/sda", "8:0", &[("stat", &stat(100)), ("queue/iostats", "1\n")]);
+        let own = recorded.add("pci/sda/sda1", "8:1", &[("stat", &stat(10)), ("partition", "1\n")]);
+        recorded.add("pci/sda/sda2", "8:2", &[("stat", &stat(20)), ("partition", "2\n")]);
+        let write = |device: &str, sectors| recorded.write(&format!("devices/pci/{device}/stat"), &stat(sectors));
+        let look = || Look::with(&own, &|disk| disk.name == "sda");
+        let before = look();
+        let partitions = vec!["sda1".to_owned(), "sda2".to_owned()];
+        let expected = [
+            Way::Device { name: "sda1".to_owned(), written: Some(10 * 512) },
+            Way::Disk { name: "sda".to_owned(), written: Some((70 * 512, partitions)) },
+        ];
+        assert_eq!(before.0, expected);
+        write("sda", 108);
+        write("sda/sda2", 28);
+        assert_eq!(before.until(&look()), Since::Nothing, "eight sectors of the neighbour");
+        write("sda", 109);
+        assert_eq!(before.until(&look()), Since::Written, "a sector of no partition");
+        write("sda/sda1", 11);
+        assert_eq!(before.until(&look()), Since::Written, "a sector of its own");
+        let unflushed = Look::with(&own, &|_| false);
+        assert_eq!(before.until(&unflushed), Since::Unseen("its disk sda".to_owned()));
+        recorded.write("devices/pci/sda/queue/iostats", "0\n");
+        assert_eq!(before.until(&look()), Since::Uncounted);
+    }
+
+    #[test]
+    fn times_are_settled_once_a_write_must_change_them() {
+        let at = |seconds, nanos| Duration::new(seconds, nanos);
+        assert_eq!(STATE.unsettled(at(100, 5)), Some(TICK));
+        assert_eq!(STATE.unsettled(at(100, 5) + TICK / 2), Some(TICK / 2));
+        assert_eq!(STATE.unsettled(at(100, 5) + TICK), None);
+        assert_eq!(STATE.unsettled(at(99, 0)), None, "the clock was set back");
+        let rounded = FileState { modified: (100, 0), changed: (98, 0), ..STATE };
+        assert_eq!(rounded.unsettled(at(101, 0)), Some(ROUNDED - Duration::from_secs(1)));
+        assert_eq!(rounded.unsettled(at(103, 0)), None);
+        assert_eq!(FileState { changed: (101, 7), ..rounded }.unsettled(at(102, 0)), None);
+    }
+
+    /// The same size, the same blocks, the same bytes: only the times tell.
+    #[test]
+    fn a_write_to_a_file_changes_its_state_and_a_read_does_not() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let writer = file.reopen().expect("the file");
+        writer.write_all_at(&[0; 8192], 0).expect("written");
+        let state = || FileState::settled(file.as_file()).expect("a state").expect("no program writes");
+        let before = state();
+        file.as_file().read_exact_at(&mut [0; 4096], 0).expect("read");
+        assert_eq!(state(), before);
+        writer.write_all_at(&[0; 4096], 4096).expect("written");
+        assert_ne!(state(), before);
+    }
+}
