@@ -29,6 +29,15 @@ impl Scope {
     }
 }
 
+/// One run of some tests.
+#[derive(Clone, Debug)]
+pub enum Run {
+    /// It has ended, and these skipped themselves.
+    Ended(Scope, Skips),
+    /// It never began, for this reason.
+    Never(Scope, String),
+}
+
 /// What tests have left in a file; nothing where none has skipped itself.
 pub fn read(path: &Path) -> Result<String, String> {
     match fs::read_to_string(path) {
@@ -42,11 +51,33 @@ pub fn parse(text: &str) -> Skips {
     text.lines().filter_map(|line| line.split_once('\t')).map(|(test, why)| (test.to_owned(), why.to_owned())).collect()
 }
 
-/// The tests that ran nowhere.
-pub fn never_run(runs: &[(Scope, Skips)]) -> Skips {
-    let all = runs.iter().flat_map(|(_, skips)| skips);
-    let ran = |test: &str| runs.iter().any(|(scope, skips)| scope.contains(test) && !skips.contains_key(test));
-    all.filter(|(test, _)| !ran(test)).map(|(test, reason)| (test.clone(), reason.clone())).collect()
+/// The tests that ran nowhere:
+///   1. a test runs in a run that has ended, unless it skips itself there;
+///   2. if a run of it never began, the reason for that counts more than its own: there it would have run.
+pub fn never_run(runs: &[Run]) -> Skips {
+    let mut all = Skips::new();
+    for run in runs {
+        if let Run::Ended(_, skips) = run {
+            all.extend(skips.clone());
+        }
+    }
+    // 1
+    let ran = |test: &str| {
+        runs.iter()
+            .any(|run| matches!(run, Run::Ended(scope, skips) if scope.contains(test) && !skips.contains_key(test)))
+    };
+    all.retain(|test, _| !ran(test));
+    // 2
+    for (test, reason) in &mut all {
+        let never = runs.iter().find_map(|run| match run {
+            Run::Never(scope, why) if scope.contains(test) => Some(why),
+            _ => None,
+        });
+        if let Some(why) = never {
+            reason.clone_from(why);
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -57,7 +88,8 @@ mod tests {
     fn a_test_that_ran_once_is_not_skipped() {
         let first = parse("cli::refuses_without_rights\tneeds a user without rights\ncli::mounts\tno mkfs.xfs\n");
         let second = parse("cli::mounts\tneeds root\ncli::drops_caches\tneeds root\n");
-        let runs = [(Scope::Everything, first.clone()), (Scope::Files(vec!["cli".to_owned()]), second)];
+        let runs =
+            [Run::Ended(Scope::Everything, first.clone()), Run::Ended(Scope::Files(vec!["cli".to_owned()]), second)];
         assert_eq!(never_run(&runs).into_keys().collect::<Vec<_>>(), ["cli::mounts"]);
         assert_eq!(never_run(&runs[..1]), first);
     }
@@ -65,7 +97,22 @@ mod tests {
     #[test]
     fn a_run_of_other_files_excuses_nothing() {
         let first = parse("cli::mounts\tno mkfs.xfs\n");
-        let runs = [(Scope::Everything, first), (Scope::Files(vec!["cl".to_owned()]), Skips::new())];
+        let runs =
+            [Run::Ended(Scope::Everything, first), Run::Ended(Scope::Files(vec!["cl".to_owned()]), Skips::new())];
         assert_eq!(never_run(&runs).len(), 1);
+    }
+
+    /// Tests that run in a release build only, and that build fails.
+    #[test]
+    fn a_run_that_never_began_is_the_reason_why_its_tests_did_not_run() {
+        let first = parse("instructions::reads\tcounted in the release build only\ncli::mounts\tno mkfs.xfs\n");
+        let of_release = || Scope::Files(vec!["instructions".to_owned()]);
+        let never = Run::Never(of_release(), "the release build failed".to_owned());
+        let skips = never_run(&[Run::Ended(Scope::Everything, first.clone()), never]);
+        let expected = [("cli::mounts", "no mkfs.xfs"), ("instructions::reads", "the release build failed")];
+        assert_eq!(skips.iter().map(|(test, why)| (test.as_str(), why.as_str())).collect::<Vec<_>>(), expected);
+        let ended = Run::Ended(of_release(), Skips::new());
+        let skips = never_run(&[Run::Ended(Scope::Everything, first), ended]);
+        assert_eq!(skips.into_keys().collect::<Vec<_>>(), ["cli::mounts"]);
     }
 }

@@ -10,7 +10,6 @@
 use std::cmp::Reverse;
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ use crate::built::{self, Built, TestFile};
 use crate::dist::Made;
 use crate::jobs::{self, Build, Done, Job};
 use crate::libtest::Totals;
-use crate::skips::{self, Scope, Skips};
+use crate::skips::{self, Run, Scope};
 use crate::unprivileged::Repetition;
 use crate::{dist, packages, process, tidy};
 
@@ -105,7 +104,7 @@ struct Results {
     /// All tests, once they are built.
     built: Option<Built>,
     totals: Totals,
-    runs: Vec<(Scope, Skips)>,
+    runs: Vec<Run>,
     took: Vec<(Duration, Option<f64>, String)>,
 }
 
@@ -140,7 +139,7 @@ impl Results {
     fn skipped(&mut self, scope: Scope, skips: &str) {
         let skips = skips::parse(skips);
         self.totals.passed = self.totals.passed.saturating_sub(skips.len() as u64);
-        self.runs.push((scope, skips));
+        self.runs.push(Run::Ended(scope, skips));
     }
 
     /// The same, of a file.
@@ -202,47 +201,85 @@ fn tests(results: &mut Results) -> Result<(), String> {
     longest_first(&mut jobs, |job| &job.name);
     // Their tests skip themselves in the build for tests: a test of what could not be built counts as skipped.
     let of_dist = results.jobs(&dist, |test| test.name == DIST);
-    let (failed, dist_was_made) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let unbuilt = Mutex::new(Vec::new());
     let builds: Vec<Build<Job>> = vec![
-        Box::new(|| {
-            jobs_of(&failed, || Ok(build_instructions()?.iter().map(|test| Job::of(test, &optimised)).collect()))
-        }),
-        Box::new(|| jobs_of(&failed, || jobs_of_dist(of_dist, &dist_was_made))),
+        Box::new(|| jobs_of(INSTRUCTIONS, &unbuilt, || jobs_of_instructions(&optimised))),
+        Box::new(|| jobs_of(DIST, &unbuilt, || jobs_of_dist(of_dist))),
     ];
     // 1
     let beside = results.run(jobs, builds, at_once());
     // 2
     let alone = results.run(results.jobs(&all, is_alone), Vec::new(), 1);
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
-    skipped.push(results.skipped_in(Scope::Files(vec![INSTRUCTIONS.to_owned()]), &optimised));
-    if dist_was_made.into_inner() {
-        skipped.push(results.skipped_in(Scope::Files(vec![DIST.to_owned()]), &dist));
+    let unbuilt = unbuilt.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (file, skips) in [(INSTRUCTIONS, &optimised), (DIST, &dist)] {
+        let scope = Scope::Files(vec![file.to_owned()]);
+        match unbuilt.iter().find(|unbuilt| unbuilt.0 == file) {
+            Some((_, why)) => results.runs.push(Run::Never(scope, why.reason().to_owned())),
+            None => skipped.push(results.skipped_in(scope, skips)),
+        }
     }
     if let Some(repetition) = repetition {
         results.skipped(Scope::Files(repetition.files()), &repetition.skips()?);
     }
     // 3
-    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut failed: Vec<String> = unbuilt.into_iter().filter_map(|(_, why)| why.failure()).collect();
     failed.extend([beside, alone].into_iter().chain(skipped).filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
-/// The jobs that a build makes in the gaps; none if it fails, and then the reason is added to the list.
-fn jobs_of(failed: &Mutex<Vec<String>>, build: impl FnOnce() -> Result<Vec<Job>, String>) -> Vec<Job> {
-    in_the_gaps(build).unwrap_or_else(|message| {
-        failed.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+/// Why a build makes no jobs.
+#[derive(Debug)]
+enum Unbuilt {
+    /// It cannot be made here.
+    Impossible(String),
+    /// It failed.
+    Failed(String),
+}
+
+impl Unbuilt {
+    /// In one line.
+    fn reason(&self) -> &str {
+        let (Unbuilt::Impossible(reason) | Unbuilt::Failed(reason)) = self;
+        reason.lines().next().unwrap_or_default()
+    }
+
+    fn failure(self) -> Option<String> {
+        match self {
+            Unbuilt::Impossible(_) => None,
+            Unbuilt::Failed(message) => Some(message),
+        }
+    }
+}
+
+/// The jobs of a test file that a build makes in the gaps; none if there is no build, and then the reason is added to
+/// the list.
+fn jobs_of(
+    file: &'static str,
+    unbuilt: &Mutex<Vec<(&'static str, Unbuilt)>>,
+    build: impl FnOnce() -> Result<Vec<Job>, Unbuilt>,
+) -> Vec<Job> {
+    in_the_gaps(build).unwrap_or_else(|why| {
+        unbuilt.lock().unwrap_or_else(PoisonError::into_inner).push((file, why));
         Vec::new()
     })
 }
 
+/// Makes the release build, and the jobs that count its instructions.
+fn jobs_of_instructions(skips: &Path) -> Result<Vec<Job>, Unbuilt> {
+    let failed = |message| Unbuilt::Failed(format!("the release build failed: {message}"));
+    Ok(build_instructions().map_err(failed)?.iter().map(|test| Job::of(test, skips)).collect())
+}
+
 /// Makes the program that is handed out, and the jobs that test it.
-fn jobs_of_dist(mut jobs: Vec<Job>, was_made: &AtomicBool) -> Result<Vec<Job>, String> {
-    let Some(made) = make_dist()? else { return Ok(Vec::new()) };
+fn jobs_of_dist(mut jobs: Vec<Job>) -> Result<Vec<Job>, Unbuilt> {
+    dist::possible().map_err(Unbuilt::Impossible)?;
+    let failed = |message| Unbuilt::Failed(format!("the static build failed: {message}"));
+    let made = dist::make().map_err(failed)?;
     let folder = made.program.parent().expect("a folder");
     jobs.iter_mut().for_each(|job| {
         job.command.env(testkit::DIST, folder);
     });
-    was_made.store(true, Ordering::Relaxed);
     Ok(jobs)
 }
 
@@ -315,6 +352,18 @@ pub fn make_dist() -> Result<Option<Made>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_that_fails_makes_no_job_and_says_why() {
+        let unbuilt = Mutex::new(Vec::new());
+        assert!(jobs_of(INSTRUCTIONS, &unbuilt, || Err(Unbuilt::Failed("no linker\nmore".to_owned()))).is_empty());
+        assert!(jobs_of(DIST, &unbuilt, || Err(Unbuilt::Impossible("no musl".to_owned()))).is_empty());
+        let unbuilt = unbuilt.into_inner().expect("no panic");
+        let reasons: Vec<(&str, &str)> = unbuilt.iter().map(|(file, why)| (*file, why.reason())).collect();
+        assert_eq!(reasons, [(INSTRUCTIONS, "no linker"), (DIST, "no musl")]);
+        let failures: Vec<String> = unbuilt.into_iter().filter_map(|(_, why)| why.failure()).collect();
+        assert_eq!(failures, ["no linker\nmore"], "what cannot be made here is no failure");
+    }
 
     #[test]
     fn long_test_files_begin_first_with_and_without_rights() {
