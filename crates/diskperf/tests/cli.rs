@@ -446,3 +446,32 @@ fn a_file_that_may_not_be_opened_is_refused() {
     refuses(folder.path(), &["run", "smoke", "sealed"], 3, &["cannot make a folder in sealed", "hint: "]);
     refuses(folder.path(), &["write_8192", "sealed/tst2"], 3, &["permission denied", "hint: "]);
 }
+
+/// A file whose folder takes no new file is written in place, and then its old bytes are kept in memory. If they cannot
+/// be read, that is known before anything is measured; a folder that takes a new file needs no old bytes.
+#[test]
+fn a_file_whose_old_results_cannot_be_kept_is_refused_before_anything_is_measured() {
+    if testkit::is_root() {
+        return testkit::skip!("root may read anything; the repetition without rights runs it");
+    }
+    let folder = scratch();
+    let place = folder.path().join("place");
+    fs::create_dir(&place).expect("a folder");
+    fs::write(place.join("out"), "old\n").expect("a file");
+    let may = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("rights");
+    may(&place.join("out"), 0o222);
+    may(&place, 0o555);
+    let ended = diskperf(folder.path(), &["run", ".", "-o", "place/out", "--", "touch", "measured"]);
+    may(&place, 0o755);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    for words in ["cannot write place/out: Permission denied", "\nhint: "] {
+        assert!(ended.err.contains(words), "{words}: {}", ended.err);
+    }
+    assert_eq!(names_in(folder.path()), ["place"]);
+    let ended = diskperf(folder.path(), &["run", "smoke", "sim:flat", "-o", "place/out"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(fs::metadata(place.join("out")).expect("the file").permissions().mode() & 0o777, 0o222);
+    may(&place.join("out"), 0o644);
+    assert_ne!(fs::read_to_string(place.join("out")).expect("the file"), "old\n");
+    assert_eq!(names_in(&place), ["out"]);
+}

@@ -235,7 +235,7 @@ fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
     let copy = folder.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
     let path = |name: &str| folder.path().join(name);
-    for (name, rights) in [("out", 0o666), ("long", 0o666), ("locked", 0o644)] {
+    for (name, rights) in [("out", 0o666), ("long", 0o666), ("locked", 0o644), ("unreadable", 0o222)] {
         fs::write(path(name), OLD).expect("a file");
         fs::set_permissions(path(name), PermissionsExt::from_mode(rights)).expect("rights");
     }
@@ -260,14 +260,16 @@ fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
         assert_whole(&path(name), true);
         assert_eq!(fs::metadata(path(name)).expect("the file").ino(), before);
     }
-    for name in ["locked", "new"] {
+    for name in ["locked", "unreadable", "new"] {
         let ended = run(name);
         assert_eq!(ended.status, Some(1), "{}", ended.err);
         assert!(ended.err.contains("Permission denied"), "{}", ended.err);
         assert!(ended.err.contains("hint: name a file that you may write to"), "{}", ended.err);
     }
-    assert_eq!(fs::read_to_string(path("locked")).expect("the file"), OLD);
-    assert_eq!(names_in(folder.path()), ["diskperf", "locked", "long", "out"]);
+    for name in ["locked", "unreadable"] {
+        assert_eq!(fs::read_to_string(path(name)).expect("the file"), OLD);
+    }
+    assert_eq!(names_in(folder.path()), ["diskperf", "locked", "long", "out", "unreadable"]);
 }
 
 #[test]

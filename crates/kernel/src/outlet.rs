@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC};
+use rustix::fs::{Access, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, StatxFlags};
 use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, getrlimit};
 use tempfile::Builder;
@@ -147,14 +147,20 @@ impl Outlet {
         Err(Errno::LOOP.into())
     }
 
-    /// Refuses what this user may not write.
+    /// Refuses what this user may not write, and what must be written in place and may not be read.
     pub fn check(&self) -> Result<(), OutletFault> {
-        let path = match &self.way {
+        let (path, is_in_place) = match &self.way {
             Way::Descriptor(_) => return Ok(()),
-            Way::Stream(found) | Way::Nameless(found) | Way::Name { old: Some(found), .. } => found.path(),
-            Way::Name { folder, old: None, .. } => through(folder),
+            Way::Stream(found) => (found.path(), false),
+            Way::Name { folder, old: None, .. } => (through(folder), false),
+            Way::Name { folder, old: Some(found), .. } => (found.path(), !is_replaceable(folder, found)?),
+            Way::Nameless(found) => (found.path(), true),
         };
-        Ok(may_write(&path)?)
+        may_write(&path)?;
+        if is_in_place {
+            rustix::fs::access(&path, Access::READ_OK)?;
+        }
+        Ok(())
     }
 
     /// Writes all of it. Waits for a reader of a FIFO, unless it is to stop. A reader who closes it has seen enough.
@@ -359,6 +365,29 @@ fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Res
     Ok(true)
 }
 
+/// Whether a new file may take the place of an old one. Makes a file and removes it again if the old one cannot be read:
+/// else it does not matter.
+fn is_replaceable(folder: &File, old: &Found) -> io::Result<bool> {
+    if rustix::fs::access(old.path(), Access::READ_OK).is_ok() {
+        return Ok(true);
+    }
+    let is_mounted = mount(folder).zip(mount(old)).is_some_and(|(folder, file)| folder != file);
+    if is_mounted || has_access_list(old) {
+        return Ok(false);
+    }
+    let kept = old.metadata()?;
+    match Temporary::in_folder(folder, true).and_then(|temporary| keep_rights(temporary.file(), &kept)) {
+        Err(error) if is_denied(&error) => Ok(false),
+        made => made.map(|()| true),
+    }
+}
+
+/// The number of the mount that an open file is in; kernels before 5.8 do not say it.
+fn mount(file: impl AsFd) -> Option<u64> {
+    let stat = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+    (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
+}
+
 /// A file that does not have its name yet. It is gone when it is dropped.
 enum Temporary {
     /// Without any name, so that it is gone too if the process is killed.
@@ -451,7 +480,7 @@ fn is_denied(error: &io::Error) -> bool {
 }
 
 /// Writes over an old file. A full disk or a limit leaves the old file whole:
-///   1. the bytes that will be overwritten are kept in memory;
+///   1. the bytes that will be overwritten are kept in memory, so that the file must be readable;
 ///   2. room for the new bytes is reserved, and behind them room for the old ones: a file system that copies on write
 ///      needs new blocks to put them back. If there is not enough room, nothing has been written yet;
 ///   3. some file systems cannot reserve, or do not use what is reserved. If writing fails, the reserved room is given
