@@ -1,7 +1,7 @@
 //! Where other programs are run, where things are deleted, where devices are had exclusively, and where files are read
 //! whatever their size. A tool that people run as root on disks they care for does all of this in few places, each known.
 //! So is where the clock on the wall is read, which somebody may set while something is measured: nothing that is
-//! measured, and no wait, goes by it. It runs a shell nowhere.
+//! measured goes by it, and no wait but for the times of a file. It runs a shell nowhere.
 
 use super::Finding;
 use super::source::{File, has_word};
@@ -61,7 +61,7 @@ const PRODUCT: [&str; 9] =
     ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
-const PLACES: [(&str, &[Deed], &str); 44] = [
+const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -82,6 +82,7 @@ const PLACES: [(&str, &[Deed], &str); 44] = [
     ("crates/kernel/src/command.rs", &[Run], "the command that a person gave as the load"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
     ("crates/kernel/src/guard/file.rs", &[Hold], "a new file, so that one that is there is not emptied"),
+    ("crates/kernel/src/guard/meanwhile.rs", &[Date], "the age of a file, whose times are of that clock"),
     ("crates/kernel/src/guard/mod.rs", &[Hold], "whether somebody else holds a device; for reading, let go at once"),
     ("crates/kernel/src/bounded.rs", &[Read], "so much of a file and no more"),
     ("crates/kernel/src/image/file.rs", &[Read], "its unit tests, what they have made"),
