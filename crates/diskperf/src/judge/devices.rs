@@ -97,10 +97,9 @@ fn unwritten(case: &Case) -> Option<Mark> {
         return None;
     }
     let own = |run: &PhaseRun| run.unwritten.and_then(|left| durability::dirty(left.pages, left.of));
-    let below = |run: &PhaseRun| durability::dirty_below(run.grown? * PAGE, run.tally().bytes_written);
-    // What the whole machine writes may grow by chance, but not in every round.
-    let always = || case.runs.iter().all(|run| below(run).is_some());
-    highest(case, own).or_else(|| if always() { lowest(case, below) } else { None })
+    let below = |run: &&PhaseRun| (run.grown.map(|pages| pages * PAGE), run.tally().bytes_written);
+    let below = || durability::dirty_below_always(&case.runs.iter().map(below).collect::<Vec<_>>());
+    highest(case, own).or_else(below)
 }
 
 fn unflushed(case: &Case) -> Option<Mark> {

@@ -40,6 +40,13 @@ pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
     })
 }
 
+/// The same of all rounds, each with what the machine had more to write and what was written; none where that is not
+/// known. What the whole machine has to write may grow by chance, but not in every round: the least of them speaks.
+pub fn dirty_below_always(rounds: &[(Option<u64>, u64)]) -> Option<Mark> {
+    let marks: Option<Vec<Mark>> = rounds.iter().map(|(grown, written)| dirty_below((*grown)?, *written)).collect();
+    marks?.into_iter().min_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))
+}
+
 /// Of two calls that wait for durability, at least one must have brought a flush: file systems do one for each
 /// that comes alone, and several programs may share one.
 const CALLS_PER_FLUSH: u64 = 2;
@@ -101,6 +108,20 @@ mod tests {
         assert_eq!(dirty_below(3 << 20, 3 << 20), None);
         assert_eq!(dirty_below(32 << 20, 64 << 20), None);
         assert_eq!(dirty_below(60 << 20, 64 << 20).map(|mark| mark.code), Some(MarkCode::Dirty));
+    }
+
+    /// A disk that keeps what it was told to write, and an honest one beside a program that writes in some rounds.
+    #[test]
+    fn only_what_grew_in_every_round_was_not_written() {
+        let written = 64 << 20;
+        let value = |grown: &[Option<u64>]| {
+            let rounds: Vec<(Option<u64>, u64)> = grown.iter().map(|grown| (*grown, written)).collect();
+            dirty_below_always(&rounds).and_then(|mark| mark.value)
+        };
+        assert_eq!(value(&[Some(64 << 20), Some(48 << 20)]), Some(0.75));
+        assert_eq!(value(&[Some(64 << 20), Some(1 << 20), Some(64 << 20)]), None);
+        assert_eq!(value(&[Some(64 << 20), None]), None);
+        assert_eq!(value(&[]), None);
     }
 
     #[test]
