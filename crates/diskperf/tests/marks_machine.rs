@@ -18,6 +18,7 @@ use common::document::document;
 use common::ground::ground;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use stats::marks::rounds::OVERLAP;
 use tempfile::TempDir;
 use testkit::{Ended, names_in, need_disk, skip, soon};
 use units::Bytes;
@@ -128,32 +129,33 @@ fn busy_neighbours_are_noise() {
     assert!(said["text"].as_str().expect("it is said").contains("other programs took"), "{said}");
     assert_eq!(said["rounds"], Value::from([1, 2]));
     assert!(said["value"].as_f64() > Some(0.1), "{said}");
-    let noisy = cells(&document).iter().filter(|cell| cell["state"]["environment"] == "noisy").count();
-    assert!(2 * noisy > cells(&document).len(), "{noisy}");
-    let rounds = cells(&document).iter().flat_map(|cell| cell["rounds"].as_array().expect("rounds"));
-    assert!(rounds.filter(|round| mark(round, "noise").is_some()).count() > 0);
-}
-
-/// How often a situation is made that others on this machine can spoil: who disturbs the one target may disturb the
-/// rest as well. On a busy machine most attempts are spoilt.
-const ATTEMPTS: usize = 20;
-
-/// Where the neighbours are at work only while one of three targets is measured, its cells stand out.
-#[test]
-fn what_is_disturbed_more_than_the_rest_is_starred() {
-    let mut seen = Vec::new();
-    for _ in 0..ATTEMPTS {
-        let counts = starred_where_the_third_is_disturbed();
-        if counts[2] > 0 && counts[..2].iter().all(|count| *count < counts[2]) {
-            return;
-        }
-        seen.push(counts);
+    // In a second, each processor has run the neighbours. A shorter time has too few ticks to tell.
+    let is_long = |seconds: f64| seconds >= 1.0;
+    for cell in cells(&document) {
+        let rounds = cell["rounds"].as_array().expect("rounds");
+        let seconds: Vec<f64> = rounds.iter().filter_map(|round| round["returned_s"].as_f64()).collect();
+        let is_noisy = cell["state"]["environment"] == "noisy";
+        assert!(is_noisy || !is_long(seconds.iter().sum()), "{cell:#}");
+        let is_marked = |round: &Value| mark(round, "noise").is_some();
+        let long = rounds.iter().zip(&seconds).filter(|(_, seconds)| is_long(**seconds));
+        assert!(long.map(|(round, _)| round).all(is_marked), "{cell:#}");
     }
-    panic!("{seen:?}");
 }
 
-/// The starred cells of three targets, of which the last is disturbed.
-fn starred_where_the_third_is_disturbed() -> [usize; 3] {
+/// Neighbours are at work while one of three targets is measured. Which cells stand out is a matter of the figures, and
+/// `stats::noise` tests it with recorded ones; here nothing is starred without a noisy state, and never most of all.
+#[test]
+fn only_noisy_cells_are_starred_and_never_most_of_them() {
+    let document = run_while_the_third_is_disturbed();
+    let measured = || cells(&document).iter().filter(|cell| cell["measured"] == true);
+    let starred: Vec<&Value> = measured().filter(|cell| mark(cell, "noise").is_some()).collect();
+    // Above twice the median is less than half.
+    assert!(2 * starred.len() <= measured().count(), "{starred:#?}");
+    assert!(starred.iter().all(|cell| cell["state"]["environment"] == "noisy"), "{starred:#?}");
+}
+
+/// A run on three targets, of which the last is disturbed.
+fn run_while_the_third_is_disturbed() -> Value {
     let folder = quick_scratch();
     let targets = ["a", "b", "c"];
     targets.iter().for_each(|target| fs::create_dir(folder.path().join(target)).expect("a folder"));
@@ -161,7 +163,7 @@ fn starred_where_the_third_is_disturbed() -> [usize; 3] {
     let neighbours = Neighbours::of_each_processor(3);
     neighbours.signal(Signal::STOP);
     let is_over = AtomicBool::new(false);
-    let document = thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(|| {
             let mut was_busy = false;
             while !is_over.load(Ordering::Relaxed) {
@@ -178,32 +180,25 @@ fn starred_where_the_third_is_disturbed() -> [usize; 3] {
         let document = run(folder.path(), &[&["--rounds", "2", "--size", "1MiB"], &targets[..]].concat());
         is_over.store(true, Ordering::Relaxed);
         document
-    });
-    let starred = |target: &str| {
-        let here = cells(&document).iter().filter(|cell| cell["target"] == target);
-        here.filter(|cell| mark(cell, "noise").is_some()).count()
-    };
-    targets.map(starred)
+    })
 }
 
 /// valgrind has its programs ask the kernel for the time, call by call: a bad clock.
 #[test]
-fn a_time_that_the_clock_cannot_tell_is_short() {
+fn a_time_is_short_if_the_clock_cannot_tell_it() {
     let Some(valgrind) = testkit::tool("valgrind") else { return skip!("valgrind is not installed") };
     let folder = quick_scratch();
     let binary = program();
     let binary = binary.to_str().expect("a path in UTF-8");
     let smoke = ["--tool=none", "-q", binary, "run", "smoke", "--size", "8192", "--warm", "--json"];
-    // Each phase may have been held up by other programs, and then none is short.
-    let mut documents = (0..ATTEMPTS).map(|_| ended_with(&testkit::run(&valgrind, folder.path(), &smoke), 0));
-    assert!(documents.any(|document| short_cells(&document) > 0), "no cell is short");
+    has_marks_where_short(&ended_with(&testkit::run(&valgrind, folder.path(), &smoke), 0));
 }
 
-/// The cells that have the mark, which are those whose shortest round is below what the clock can tell.
-fn short_cells(document: &Value) -> usize {
+/// The cells whose shortest round is below what the clock can tell have the mark, and no others.
+fn has_marks_where_short(document: &Value) {
     let clock = document["run"]["calibration"]["clock_ns"].as_u64().expect("what the clock shows");
     assert!(clock > 0);
-    let mut short = 0;
+    let mut count = 0;
     for cell in cells(document).iter().filter(|cell| cell["measured"] == true) {
         let rounds = cell["rounds"].as_array().expect("rounds").iter();
         let seconds = |round: &Value| {
@@ -213,10 +208,10 @@ fn short_cells(document: &Value) -> usize {
         let least = rounds.filter_map(seconds).fold(f64::INFINITY, f64::min);
         if cell["state"]["clock"] != "data_durable" {
             assert_eq!(mark(cell, "short").is_some(), least < 100.0 * clock as f64 / 1e9, "{cell}");
+            count += 1;
         }
-        short += usize::from(mark(cell, "short").is_some());
     }
-    short
+    assert!(count > 0, "{document:#}");
 }
 
 /// Another program writes zeros to the file that is read, again and again. The run ends with the first round in which it
@@ -354,22 +349,21 @@ fn programs_that_end_far_apart_are_uneven() {
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let disk = tempfile::tempdir_in(".").expect("a folder on a disk");
     let targets = [memory.path(), disk.path()].map(|path| path.to_str().expect("a plain name"));
-    // The one in memory may be kept from the processor as long as the other waits for its disk.
-    let is_uneven = (0..ATTEMPTS).any(|_| {
-        let document = run(disk.path(), &[&["--rounds", "2", "--size", "1MiB", "--together"], &targets[..]].concat());
-        let (together, alone): (Vec<&Value>, Vec<&Value>) =
-            cells(&document).iter().partition(|cell| cell["together"] == true);
-        assert!(alone.iter().all(|cell| mark(cell, "uneven").is_none()));
-        let commit = together.iter().find(|cell| cell["program"] == "commit").expect("a cell");
-        let text = mark(commit, "uneven");
-        assert!(text.is_none_or(|text| text.contains("of the longest one's time")), "{commit}");
-        let is_of_one = |cell: &&&Value| mark(cell, "uneven").is_some();
-        for cell in together.iter().filter(is_of_one) {
+    let document = run(disk.path(), &[&["--rounds", "2", "--size", "1MiB", "--together"], &targets[..]].concat());
+    let (together, alone): (Vec<&Value>, Vec<&Value>) =
+        cells(&document).iter().partition(|cell| cell["together"] == true);
+    assert!(alone.iter().all(|cell| mark(cell, "uneven").is_none()));
+    assert!(together.iter().any(|cell| cell["program"] == "commit" && cell["overlap"].is_number()), "{document:#}");
+    // The one in memory may be kept from the processor as long as the other waits for its disk. The figure tells.
+    for cell in &together {
+        let overlap = cell["overlap"].as_f64();
+        let text = mark(cell, "uneven");
+        assert_eq!(text.is_some(), overlap.is_some_and(|overlap| overlap < OVERLAP), "{cell}");
+        assert!(text.is_none_or(|text| text.contains("of the longest one's time")), "{cell}");
+        if text.is_some() {
             assert!(mark(cell, "compress").is_none() && mark(cell, "amplify").is_none(), "{cell}");
         }
-        text.is_some()
-    });
-    assert!(is_uneven, "no commit is uneven");
+    }
 }
 
 #[test]
