@@ -34,7 +34,7 @@ fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
 /// The same, which ends whatever it reads: 124 is the status of a program that was ended.
 fn in_time(folder: &Path, arguments: &[&str]) -> Ended {
     let program = program();
-    let words = [&["60", program.to_str().expect("a plain path")], arguments].concat();
+    let words = [&["300", program.to_str().expect("a plain path")], arguments].concat();
     let ended = testkit::run(Path::new("timeout"), folder, &words);
     assert_ne!(ended.status, Some(124), "{arguments:?} reads for ever");
     ended
@@ -386,7 +386,7 @@ fn notes_of_what_to_restore_are_read_as_files_only() {
     let copy = folder.path().join("program");
     testkit::copy_of_program(&program(), &copy);
     let run = [copy.to_str().expect("a plain path"), "run", "smoke", ".", "--rounds", "1"];
-    let words = [&[&*runtime, "timeout", "60"], &run[..]].concat();
+    let words = [&[&*runtime, "timeout", "300"], &run[..]].concat();
     // Those of root lie in a folder of the machine, so this is another user's.
     let ended = if is_root() {
         if !testkit::has_tool("setpriv") {

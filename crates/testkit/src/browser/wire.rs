@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long an answer may take: a page is opened within a second, on a busy machine in a few.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an answer may take, so that a hang is found: a page is opened within a second, on a busy machine in a few.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Posts to the driver at this port, and gives back the `value` of its answer; what it refuses is an error.
 pub fn ask(port: u16, path: &str, body: &Value) -> Result<Value, String> {
