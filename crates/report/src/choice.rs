@@ -220,7 +220,13 @@ fn sentence(choice: &Choice, pair: &Comparison) -> String {
                 interval(pair)
             )
         }
-        _ => format!("{} and {}: {}", pair.first, pair.second, open(choice, pair)),
+        _ => match &pair.why {
+            Some(why) => {
+                let ends = ends(pair.low, pair.high);
+                format!("not decided between {} and {}{ends}: {why}", pair.first, pair.second)
+            }
+            None => format!("{} and {}: {}", pair.first, pair.second, open(choice, pair)),
+        },
     }
 }
 
@@ -487,6 +493,17 @@ pub(crate) mod tests {
             [0.0, 0.004_83, 0.1, 0.995, 9.99, 206.4].map(figure),
             ["0", "0.0048", "0.10", "0.99", "9.99", "206"]
         );
+    }
+
+    #[test]
+    fn a_use_without_a_verdict_gives_the_reason_and_recommends_no_target() {
+        let why = Some("tests with 80 % of the weight are missing (commit, randread)".to_owned());
+        let open = Comparison { why, more_rounds: None, ..pair(Verdict::Undecided, None, [1.9, 2.0, 2.1]) };
+        let said = sentence(&choice(Vec::new()), &open);
+        for words in ["not decided", "ext4", "xfs", "80 %", "commit, randread"] {
+            assert!(said.contains(words), "{said}");
+        }
+        assert!(!said.contains("choose"), "{said}");
     }
 
     #[test]

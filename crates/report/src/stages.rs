@@ -35,7 +35,11 @@ pub fn verdict(choice: &Choice) -> Vec<String> {
 pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
     let part = |(step, pair)| {
         let pair = *of_pair(choice, &purpose.comparisons, pair).first()?;
-        let more = if pair.verdict == Verdict::Undecided { more(choice, pair) } else { String::new() };
+        let more = match (pair.verdict, &pair.why) {
+            (Verdict::Undecided, Some(why)) => format!(", {why}"),
+            (Verdict::Undecided, None) => more(choice, pair),
+            _ => String::new(),
+        };
         let label = match step {
             Step::At(place) => changed(choice, place),
             Step::All => TOGETHER.to_owned(),

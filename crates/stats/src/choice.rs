@@ -9,7 +9,8 @@
 //!   3. a result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its program
 //!      nor for a use in which it weighs;
 //!   4. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh. So
-//!      it has pairs and an interval of its own, and is no score.
+//!      it has pairs and an interval of its own, and is no score;
+//!   5. a use is undecided if tests with more than half of its weight are missing or undecided (`majority`).
 
 use std::collections::BTreeMap;
 
@@ -22,8 +23,10 @@ use crate::marks::MarkCode;
 use crate::name::Name;
 use crate::stages::Stage;
 
+mod majority;
 mod why;
 
+use majority::ask_majority;
 pub(crate) use why::{idle, why_of};
 use why::{warned, why};
 
@@ -142,6 +145,14 @@ pub struct Row<'a> {
     pub cells: Vec<Option<&'a Cell>>,
 }
 
+impl Row<'_> {
+    /// `commit` or `smallfb.creat`
+    fn name(&self) -> String {
+        let (program, phase, _) = self.key;
+        if program == phase { program.to_owned() } else { format!("{program}.{phase}") }
+    }
+}
+
 /// The cells that are compared: of one target at a time, and not of a publication.
 pub fn rows<'a>(cells: &'a [Cell], targets: &[&str]) -> Vec<Row<'a>> {
     let mut rows: Vec<Row> = Vec::new();
@@ -190,8 +201,10 @@ fn logs(first: &Cell, second: &Cell) -> BTreeMap<u32, f64> {
 pub struct Weighed {
     /// Its name.
     pub name: String,
-    /// The weight of each row, in the order of the rows; 0 where it plays no part.
+    /// The weight of each row, in the order of the rows; 0 for the rows of other tests.
     pub weights: Vec<f64>,
+    /// Tests that were not measured on all targets, and their weights.
+    pub missing: Vec<(String, f64)>,
 }
 
 /// All comparisons of a run: of each row and, last, of the use. Each with the places of the two targets, and of the row,
@@ -207,6 +220,8 @@ pub struct Compared {
     pub judged: Judged,
     /// Targets whose results decide nothing, each with the warning.
     untrusted: Vec<(usize, MarkCode)>,
+    /// The reason why a use is undecided, although its own interval may decide.
+    no_majority: Option<String>,
 }
 
 /// Compares these targets, two at a time, in every row, and for the use where one is stated.
@@ -243,9 +258,17 @@ pub fn compare(
         let is_trusted = untrusted.is_empty();
         let verdict = if is_trusted { judged.verdict } else { Decision::Undecided };
         let judged = Judged { verdict, matters: judged.matters && is_trusted, ..judged };
-        Compared { targets: (first, second), row, pairs, judged, untrusted }
+        Compared { targets: (first, second), row, pairs, judged, untrusted, no_majority: None }
     };
-    all.into_iter().zip(judged).map(|((targets, row, pairs), judged)| compared(targets, row, pairs, judged)).collect()
+    let mut all: Vec<Compared> = all
+        .into_iter()
+        .zip(judged)
+        .map(|((targets, row, pairs), judged)| compared(targets, row, pairs, judged))
+        .collect();
+    if let Some(purpose) = purpose {
+        ask_majority(&mut all, rows, purpose);
+    }
+    all
 }
 
 /// The warnings by which a row decides nothing between two targets that both measured it, each with its target.
@@ -280,7 +303,7 @@ fn weighed(logs: &[Option<BTreeMap<u32, f64>>], weights: &[f64]) -> Pairs {
 impl Compared {
     /// The same, as a document has it: under the name of the row.
     pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
-        let Compared { targets: (first, second), row, pairs, judged, untrusted } = self;
+        let Compared { targets: (first, second), row, pairs, judged, untrusted, no_majority } = self;
         let cells = row.and_then(|row| Some((rows[row].cells[*first]?, rows[row].cells[*second]?)));
         let (verdict, faster) = match judged.verdict {
             Decision::FirstFaster => (Verdict::Faster, Some(*first)),
@@ -297,6 +320,7 @@ impl Compared {
             .collect();
         marks.sort_unstable();
         marks.dedup();
+        let is_open = verdict == Verdict::Undecided && untrusted.is_empty() && no_majority.is_none();
         Comparison {
             program: name,
             first: names[*first].to_owned(),
@@ -309,11 +333,15 @@ impl Compared {
             verdict,
             faster: faster.map(|place| names[place].to_owned()),
             matters: judged.matters,
-            // More rounds do not make a result trusted.
-            more_rounds: if verdict == Verdict::Undecided && untrusted.is_empty() { needed() } else { None },
+            // More rounds do not make a result trusted, nor measure a missing test.
+            more_rounds: if is_open { needed() } else { None },
             why: match verdict {
                 Verdict::Faster => cells.and_then(|(first, second)| why(first, second)),
-                _ => warned(untrusted, names).or_else(|| idle(pairs.idle())),
+                _ => {
+                    let reasons = [warned(untrusted, names), no_majority.clone(), idle(pairs.idle())];
+                    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+                    (!reasons.is_empty()).then(|| reasons.join("; "))
+                }
             },
             marks,
         }
@@ -321,7 +349,7 @@ impl Compared {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::cell::{Io, LimitedBy, Rate, RateBase};
     use crate::marks::Mark;
@@ -329,7 +357,7 @@ mod tests {
     use crate::stages::steps;
 
     /// A cell whose rounds did so many units, each round in one second.
-    fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
+    pub(crate) fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
         let round = |(place, ops): (usize, &u64)| Round {
             round: place as u32 + 1,
             position: 1,
@@ -430,7 +458,7 @@ mod tests {
             cell("b", "copy", &[50; 6]),
         ];
         let rows = rows(&cells, &["a", "b"]);
-        let purpose = Weighed { name: "x".to_owned(), weights: vec![0.75, 0.25] };
+        let purpose = Weighed { name: "x".to_owned(), weights: vec![0.75, 0.25], missing: Vec::new() };
         let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
         let last = all.last().expect("the use");
         assert!(
@@ -446,13 +474,13 @@ mod tests {
         let mut cells = [cell("a", "commit", &[100; 7]), cell("b", "commit", &[100, 100, 0, 100, 100, 100, 100])];
         let said = |cells: &[Cell]| {
             let rows = rows(cells, &["a", "b"]);
-            let purpose = Weighed { name: "x".to_owned(), weights: vec![1.0] };
+            let purpose = Weighed { name: "x".to_owned(), weights: vec![1.0], missing: Vec::new() };
             let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
             all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
         };
         for one in said(&cells) {
             assert_eq!((one.verdict, one.pairs, one.ratio), (Verdict::Undecided, 7, None));
-            assert_eq!(one.why.as_deref(), Some("no operation in 1 round"));
+            assert!(one.why.is_some_and(|why| why.ends_with("no operation in 1 round")));
         }
         cells[1] = cell("b", "commit", &[0; 7]);
         assert_eq!(said(&cells)[0].why.as_deref(), Some("no operation in 7 rounds"));
@@ -467,7 +495,7 @@ mod tests {
             let cells =
                 [cell("a", "commit", &[100; 6]), cell("a", "copy", &[100; 6]), marked, cell("b", "copy", &[200; 6])];
             let rows = rows(&cells, &["a", "b"]);
-            let purpose = Weighed { name: "x".to_owned(), weights: vec![0.5, 0.5] };
+            let purpose = Weighed { name: "x".to_owned(), weights: vec![0.5, 0.5], missing: Vec::new() };
             let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
             all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
         };

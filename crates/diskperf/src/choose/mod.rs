@@ -94,7 +94,7 @@ impl Goal {
         let purpose = self.purpose.as_ref().map(|purpose| Purpose {
             name: purpose.name.clone(),
             weights: purpose.weights.iter().cloned().collect(),
-            missing: purpose.missing(&rows),
+            missing: purpose.missing(&rows).into_iter().map(|(word, _)| word).collect(),
             comparisons: all
                 .iter()
                 .filter(|one| one.row.is_none())

@@ -64,13 +64,12 @@ impl Use {
                 weights[*place] += weight / meant.len() as f64;
             }
         }
-        Weighed { name: self.name.clone(), weights }
+        Weighed { name: self.name.clone(), weights, missing: self.missing(rows) }
     }
 
-    /// Words for programs of which nothing was measured on every target.
-    pub fn missing(&self, rows: &[Row]) -> Vec<String> {
-        let missing = self.weights.iter().filter(|(word, _)| meant(word, rows).is_empty());
-        missing.map(|(word, _)| word.clone()).collect()
+    /// Tests that were not measured on every target, and their weights.
+    pub fn missing(&self, rows: &[Row]) -> Vec<(String, f64)> {
+        self.weights.iter().filter(|(word, _)| meant(word, rows).is_empty()).cloned().collect()
     }
 }
 
