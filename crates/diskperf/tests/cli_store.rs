@@ -113,6 +113,25 @@ fn a_run_is_shown_as_it_was_printed() {
 }
 
 #[test]
+fn without_a_run_the_last_one_is_read() {
+    let scratch = Scratch::new();
+    for words in [&["show"][..], &["explain"], &["report"]] {
+        scratch.refuses(words, 2, &["store.sqlite"]);
+    }
+    scratch.well(&SMALL);
+    scratch.well(&["run", "smoke", "quiet=sim:flat", "--rounds", "1", "--size", "1MiB"]);
+    let last = scratch.runs()[1].clone();
+    for words in [&["show", "--json"][..], &["explain", "--json"]] {
+        assert_eq!(scratch.json(words)["run"]["store"]["run"], last.as_str(), "{words:?}");
+    }
+    for command in ["show", "explain", "report"] {
+        assert_eq!(scratch.well(&[command]), scratch.well(&[command, "last"]), "{command}");
+        let help = scratch.well(&[command, "--help"]);
+        assert!(help.contains("[RUN|FILE]") && help.contains("[default: last]"), "{help}");
+    }
+}
+
+#[test]
 fn the_list_has_a_line_per_run_the_latest_last() {
     let scratch = Scratch::new();
     let none = scratch.run(&["list", "--store", "other.sqlite"]);

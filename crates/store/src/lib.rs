@@ -27,7 +27,7 @@ pub use delete::Doomed;
 pub use error::StoreError;
 pub use open::Store;
 pub use place::{Owner, Surroundings, default_place};
-pub use read::{Left, Listed, StoredCell};
+pub use read::{LAST, Left, Listed, StoredCell};
 pub use write::{Ending, Execution, NewRun, Progress};
 
 /// How far a run has come.

@@ -65,7 +65,7 @@ pub struct Left {
 }
 
 /// The name that stands for the run that began last.
-const LAST: &str = "last";
+pub const LAST: &str = "last";
 
 impl Store {
     /// All runs, in the order in which they began.

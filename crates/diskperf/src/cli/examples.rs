@@ -79,7 +79,7 @@ pub const COPY_EXAMPLES: &str = "Examples: the cost of one-byte calls, against 6
 
 /// Of `explain`.
 pub const EXPLAIN_EXAMPLES: &str = "Examples:
-  diskperf explain last
+  diskperf explain        the last stored run
   diskperf explain last smallfb.read commit    only these tests
   diskperf run quick --json -o run.json; diskperf explain run.json
   diskperf run smoke sim:flat --json | diskperf explain - --format csv";
@@ -91,7 +91,7 @@ pub const LIST_EXAMPLES: &str = "Examples:
 
 /// Of `show`.
 pub const SHOW_EXAMPLES: &str = "Examples:
-  diskperf show last
+  diskperf show               the last stored run
   diskperf show k3 --json     the run whose id begins with k3
   diskperf show run.json      a result file";
 

@@ -1,4 +1,4 @@
-//! `diskperf explain RUN|FILE [CELL]...`: where each millisecond of a run went, and what limited it.
+//! `diskperf explain [RUN|FILE] [CELL]...`: where each millisecond of a run went, and what limited it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use kernel::name::Shown;
 use report::explain;
 use report::plain::line;
 use stats::{Cell, Document};
+use store::LAST;
 
 use crate::commands::simulate::again;
 use crate::document::{self, DocumentFault};
@@ -21,7 +22,7 @@ use crate::runs::StoreArguments;
 pub struct ExplainArguments {
     /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); - means
     /// standard input
-    #[arg(value_name = "RUN|FILE")]
+    #[arg(value_name = "RUN|FILE", default_value = LAST)]
     run: PathBuf,
     /// Tests (smallfb), phases (smallfb.read) or targets to show [default: all]
     #[arg(value_name = "CELL")]

@@ -13,6 +13,7 @@ use report::html::{self, Detail};
 use report::plain::line;
 use stats::Document;
 use stats::replication::PaperDocument;
+use store::LAST;
 use units::Bytes;
 
 use crate::commands::{given, paper};
@@ -80,7 +81,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     if is_page && is_printed && arguments.format == ReportFormat::Html && output::page().columns.is_some() {
         return Err(Error::PageOnTerminal);
     }
-    let latest = [PathBuf::from("last")];
+    let latest = [PathBuf::from(LAST)];
     let named = if arguments.runs.is_empty() && !arguments.paper { &latest[..] } else { &arguments.runs };
     let mut runs = Vec::new();
     for typed in named {

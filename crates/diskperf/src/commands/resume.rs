@@ -15,7 +15,7 @@ use std::env;
 use clap::Args;
 use kernel::Incarnation;
 use kernel::machine::Host;
-use store::{Left, RunState, Store, StoreError};
+use store::{LAST, Left, RunState, Store, StoreError};
 
 use crate::cli;
 use crate::commands::run;
@@ -36,7 +36,7 @@ pub struct ResumeArguments {
 /// Runs the command.
 pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     let typed = arguments.run.as_deref();
-    let unknown = || StoreError::UnknownRun { typed: typed.unwrap_or("last").to_owned(), near: Vec::new() };
+    let unknown = || StoreError::UnknownRun { typed: typed.unwrap_or(LAST).to_owned(), near: Vec::new() };
     // A database that does not exist is not created.
     drop(arguments.store.to_read()?.ok_or_else(unknown)?);
     let store = arguments.store.to_write()?.ok_or_else(unknown)?;

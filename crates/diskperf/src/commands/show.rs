@@ -1,8 +1,9 @@
-//! `diskperf show RUN|FILE`: a run as it was printed when it was measured.
+//! `diskperf show [RUN|FILE]`: a run as it was printed when it was measured.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use store::LAST;
 
 use crate::document;
 use crate::error::Error;
@@ -15,7 +16,7 @@ use crate::runs::StoreArguments;
 pub struct ShowArguments {
     /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); - means
     /// standard input
-    #[arg(value_name = "RUN|FILE")]
+    #[arg(value_name = "RUN|FILE", default_value = LAST)]
     run: PathBuf,
     #[command(flatten)]
     output: OutputArguments<RunFormat>,
