@@ -14,7 +14,9 @@ pub fn exit(fault: &DocumentFault) -> Exit {
 
 /// What to try.
 pub fn hint(fault: &DocumentFault) -> Option<String> {
-    let by = |version: &Option<String>| version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+    // Builds of one version may differ, but naming that version twice explains nothing.
+    let ours = env!("CARGO_PKG_VERSION");
+    let other = |written_by: &Option<String>| written_by.clone().filter(|version| version != ours);
     Some(match fault {
         DocumentFault::Empty(_) | DocumentFault::NotOurs(_) | DocumentFault::TooLarge(_) => {
             "create one: diskperf run quick --json -o run.json".to_owned()
@@ -23,13 +25,14 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
             "use the JSON of a run, not its table: diskperf run quick --json -o run.json".to_owned()
         }
         DocumentFault::CutShort { .. } => "run it again, or copy the file again".to_owned(),
-        DocumentFault::OtherVersion { written_by, .. } => {
-            format!("read it with the diskperf that wrote it{}", by(written_by))
-        }
-        DocumentFault::Unfit { written_by, .. } => {
-            let ours = env!("CARGO_PKG_VERSION");
-            format!("it was changed, or diskperf{} wrote it; this is {ours}", by(written_by))
-        }
+        DocumentFault::OtherVersion { written_by, .. } => match other(written_by) {
+            Some(version) => format!("diskperf {version} wrote it and can read it; this is {ours}"),
+            None => "use the build of diskperf that wrote it".to_owned(),
+        },
+        DocumentFault::Unfit { written_by, .. } => match other(written_by) {
+            Some(version) => format!("use diskperf {version}, which wrote it; this is {ours}"),
+            None => "the file was changed after diskperf wrote it: copy the original again".to_owned(),
+        },
         DocumentFault::NoSuchCell { near, .. } => format!("known results: {}", near.join(", ")),
         DocumentFault::Overwrites(_) => "name another file with -o, or another folder with --svg".to_owned(),
         DocumentFault::NoFolder(_) => "name a folder, as in --svg charts".to_owned(),
@@ -42,4 +45,30 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
         }
         DocumentFault::NoCells { .. } => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_named_only_if_they_differ() {
+        let ours = env!("CARGO_PKG_VERSION");
+        let (name, schema, why) = ("x".to_owned(), "diskperf/2".to_owned(), "why".to_owned());
+        for (version, is_named) in [(None, false), (Some(ours), false), (Some("99.0.0"), true)] {
+            let written_by = version.map(str::to_owned);
+            let faults = [
+                DocumentFault::OtherVersion {
+                    name: name.clone(),
+                    schema: schema.clone(),
+                    written_by: written_by.clone(),
+                },
+                DocumentFault::Unfit { name: name.clone(), why: why.clone(), written_by },
+            ];
+            for fault in faults {
+                let hint = hint(&fault).expect("a hint");
+                assert_eq!((hint.contains("99.0.0"), hint.contains(ours)), (is_named, is_named), "{hint}");
+            }
+        }
+    }
 }
