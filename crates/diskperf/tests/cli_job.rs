@@ -97,6 +97,45 @@ fn what_goes_past_memory_is_not_said_to_be_warm() {
 }
 
 #[test]
+fn a_fio_job_is_refused_with_the_command_that_converts_it() {
+    let folder = scratch();
+    let fio = "[global]\nioengine=psync\n[db]\nrw=randread\nbs=4k\nsize=1m\nruntime=1\n";
+    for name in ["db.fio", "db job", "fio.toml"] {
+        fs::write(folder.path().join(name), fio).expect("a fio job");
+    }
+    let refused = |words: &[&str]| {
+        let ended = testkit::run(&program(), folder.path(), words);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{words:?}: {}", ended.err);
+        ended.err
+    };
+    for words in
+        [&["run", "db.fio"][..], &["run", "./db.fio", "."], &["run", "--rounds", "3", "db.fio"], &["io", "db.fio", "."]]
+    {
+        let said = refused(words);
+        assert!(said.contains("hint: ") && said.contains("diskperf import "), "{words:?}: {said}");
+        assert!(said.contains("db.fio -o db.toml\n"), "{words:?}: {said}");
+    }
+    // By its content alone.
+    for (words, hint) in [
+        (["run", "db job"], "diskperf import 'db job' -o 'db job.toml'\n"),
+        (["run", "fio.toml"], "diskperf import fio.toml -o fio.toml.toml\n"),
+        (["export", "fio.toml"], "diskperf import fio.toml -o fio.toml.toml\n"),
+    ] {
+        let words = if words[0] == "export" { vec!["export", "--to", "fio", words[1]] } else { words.to_vec() };
+        let said = refused(&words);
+        assert!(said.contains(hint), "{words:?}: {said}");
+    }
+    // The hint works.
+    let imported = diskperf(folder.path(), "import db.fio -o db.toml");
+    assert_eq!(imported.status, Some(0), "{}", imported.err);
+    assert_eq!(diskperf(folder.path(), "run db.toml --dry-run").status, Some(0));
+    // Other files and missing ones are no fio jobs.
+    for words in [&["run", "none.fio"][..], &["io", "x.toml"], &["run", "x"]] {
+        assert!(!refused(words).contains("import"), "{words:?}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_shown_with_its_line() {
     let folder = scratch();
     let refused = |text: &str| {
@@ -181,8 +220,8 @@ fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
     let imported = diskperf(folder.path(), &format!("import {} -o db.toml", of_fio("database")));
     assert_eq!((imported.status, imported.out.as_str()), (Some(0), ""), "{}", imported.err);
     for line in [
-        "line 3: ioengine=libaio: taken as io_uring",
-        "line 18: verify=crc32c: not taken: ",
+        "line 3: ioengine=libaio: converted to io_uring",
+        "line 18: verify=crc32c: not converted: ",
         "line 20: [log]: time_based: a round ends with the file, too",
     ] {
         assert!(imported.err.contains(line), "{line}: {}", imported.err);
@@ -216,7 +255,7 @@ fn a_run_gives_its_loads_to_fio() {
     let body = |ended: &Ended| ended.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!((of_run.status, body(&of_run)), (Some(0), body(&of_file)), "{}", of_run.err);
     assert!(of_run.out.contains("[log]\nstonewall\nrw=write\nbs=4096\n"), "{}", of_run.out);
-    assert!(of_run.err.contains("rounds = 4: not taken"), "{}", of_run.err);
+    assert!(of_run.err.contains("rounds = 4: not converted"), "{}", of_run.err);
     diskperf(folder.path(), "run smoke sim:flat --rounds 1 --store runs.sqlite");
     let refused = diskperf(folder.path(), "export --to fio last --store runs.sqlite");
     assert_eq!(refused.status, Some(2), "{}", refused.err);

@@ -1,12 +1,14 @@
 //! `diskperf PATH...`, without a command: `run quick PATH...`, and with `-- COMMAND` `run PATH... -- COMMAND`.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::{ContextKind, ErrorKind};
 
 use super::{Command, CommandLine, parse};
 use crate::commands::help;
 use crate::error::Error;
+use crate::jobs::{JobFault, fio};
 use crate::presets;
 use crate::target::TargetKind;
 
@@ -19,7 +21,7 @@ pub enum Misread {
 }
 
 /// Reads the words: the line, and the words that mean the same with a command.
-///   1. where the first word is a command, nothing else is meant;
+///   1. if the first word is a command, nothing else is meant; a fio job instead of a preset or pattern is refused;
 ///   2. a word that is the name of a command is not a path, also behind options;
 ///   3. a word that is neither a target nor the path of anything was to be a command.
 pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misread> {
@@ -27,7 +29,10 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         Ok(line) => return Ok((line, words)),
         // 1
         Err(error) if !error.use_stderr() || words.get(1).is_some_and(|word| is_command(&word.to_string_lossy())) => {
-            return Err(Misread::Words(Box::new(error)));
+            return Err(match fio_job(&words).filter(|_| error.use_stderr()) {
+                Some(fault) => Misread::Meaning(Box::new(fault.into())),
+                None => Misread::Words(Box::new(error)),
+            });
         }
         Err(error) => error,
     };
@@ -57,6 +62,13 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         }
     }
     Ok((line, longer))
+}
+
+/// The fio job that `run` or `io` was told to run.
+fn fio_job(words: &[OsString]) -> Option<JobFault> {
+    let is_run = words.get(1).is_some_and(|word| word == "run" || word == "io");
+    let paths = words.iter().skip(2).take_while(|word| *word != "--").filter(|_| is_run);
+    paths.filter(|word| !word.as_encoded_bytes().starts_with(b"-")).find_map(|path| fio::fault(Path::new(path)))
 }
 
 fn is_command(word: &str) -> bool {

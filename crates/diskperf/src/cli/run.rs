@@ -199,7 +199,7 @@ impl RunArguments {
         let What::Job(path) = &self.what else { return Ok(self) };
         let text = match stored {
             Some(text) => Text::new(path.shown().to_string(), text),
-            None => jobs::open(path)?,
+            None => jobs::open_own(path)?,
         };
         let mut job = Job::read(&text)?;
         if self.targets.is_empty() {

@@ -72,7 +72,7 @@ fn to_fio(arguments: &ExportArguments) -> Result<Exit, Error> {
     let mut jobs = Vec::new();
     for typed in &arguments.runs {
         let text = if typed.ends_with(".toml") {
-            jobs::open(typed.as_ref())?
+            jobs::open_own(typed.as_ref())?
         } else {
             let (name, document) = arguments.store.load(typed)?;
             match document.run.job {

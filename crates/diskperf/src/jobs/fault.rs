@@ -1,6 +1,11 @@
 //! What can be wrong with a job file, of ours or of fio: at which place, and what to try.
 
+use std::path::PathBuf;
+
+use kernel::name::Shown;
+
 use super::text::Spot;
+use crate::shell;
 
 /// Why a job file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +14,8 @@ pub enum JobFault {
     TooLarge { name: String, most: units::Bytes },
     #[error("{0} is not UTF-8 text")]
     NoText(String),
+    #[error("{} is a fio job, not a job file of diskperf", .0.shown())]
+    OfFio(PathBuf),
     #[error("{at}: {what}")]
     Syntax { at: Spot, what: String },
     #[error("{at}: {table} has no key {key}")]
@@ -37,7 +44,7 @@ impl JobFault {
     /// Where in the file.
     pub fn spot(&self) -> Option<&Spot> {
         match self {
-            JobFault::TooLarge { .. } | JobFault::NoText(_) => None,
+            JobFault::TooLarge { .. } | JobFault::NoText(_) | JobFault::OfFio(_) => None,
             JobFault::Syntax { at, .. }
             | JobFault::UnknownKey { at, .. }
             | JobFault::BadValue { at, .. }
@@ -57,6 +64,13 @@ impl JobFault {
         match self {
             JobFault::TooLarge { .. } | JobFault::NoText(_) => {
                 "name a job file; diskperf import makes one of a job of fio".to_owned()
+            }
+            JobFault::OfFio(path) => {
+                let is_named_so = path.extension().is_some_and(|extension| extension == "fio");
+                let name = if is_named_so { path.file_stem() } else { path.file_name() };
+                let mut to = name.unwrap_or_default().to_owned();
+                to.push(".toml");
+                format!("convert it: diskperf import {} -o {}", shell::word(path), shell::word(to))
             }
             JobFault::Syntax { .. } => {
                 "the file is TOML: KEY = VALUE, words in quotes, a [[load]] for each load".to_owned()

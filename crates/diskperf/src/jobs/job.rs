@@ -24,6 +24,7 @@ use workload::Parameter;
 use workload::programs::load::Load;
 
 use super::fault::JobFault;
+use super::fio;
 use super::text::{Spot, Text};
 use crate::cli::values::MOST_ROUNDS;
 use crate::commands::given;
@@ -72,20 +73,19 @@ pub struct NamedLoad {
     pub load: Load,
 }
 
-/// A job file: what holds for the whole run, and the loads.
+/// A job file: settings of the run, and the workloads.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Head {
-    /// Where to run, as `diskperf run` takes it; the directory one stands in where nothing is named. What the command
-    /// line names goes before.
+    /// Targets, as in `diskperf run` [default: the current directory]. Targets on the command line override these.
     #[serde(default)]
     targets: Vec<Name>,
-    /// How many rounds: each runs every load once, in an order shuffled anew; five where not given.
+    /// Number of rounds [default: 5]. Each round runs every workload once, in random order.
     rounds: Option<u32>,
-    /// Begin no round that would probably end later than this, as in "2min".
+    /// Start no round that would end later than this, as in "2min" [default: no limit].
     #[schemars(with = "Option<String>")]
     budget: Option<Time>,
-    /// The seed of every random order; 1 where not given.
+    /// Seed of every random order [default: 1].
     seed: Option<u64>,
 }
 
@@ -112,6 +112,13 @@ pub fn open(path: &Path) -> Result<Text, Error> {
     let bytes = given::bytes(path, LARGEST)?.ok_or(JobFault::TooLarge { name: name.clone(), most: LARGEST })?;
     let text = String::from_utf8(bytes).map_err(|_| JobFault::NoText(name.clone()))?;
     Ok(Text::new(name, text))
+}
+
+/// The text of a job file of diskperf. A fio job is refused.
+pub fn open_own(path: &Path) -> Result<Text, Error> {
+    let text = open(path)?;
+    fio::refuse(path, &text.text)?;
+    Ok(text)
 }
 
 impl Job {
@@ -158,7 +165,7 @@ impl Job {
         }
         let targets: Option<Vec<String>> = targets.iter().map(Name::text).collect();
         let targets = targets.ok_or_else(|| {
-            head.bad("targets", "bytes are no pairs of hexadecimal digits", "write { bytes = \"61ff\" }")
+            head.bad("targets", "bytes are not pairs of hexadecimal digits", "write { bytes = \"61ff\" }")
         })?;
         let targets = targets.iter().map(|target| {
             let Ok(target) = target.parse();
@@ -251,7 +258,7 @@ impl Sheet<'_> {
             let what = error.message().replace('\n', ", ");
             if let Some(key) = what.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
                 let (at, key) = (self.text.spot(self.span.clone()), key.to_owned());
-                return JobFault::Missing { at, key, hint: "say what is done: pattern = \"randread\"" };
+                return JobFault::Missing { at, key, hint: "add a pattern, as in pattern = \"randread\"" };
             }
             let place = error.span().unwrap_or(self.span.clone());
             let holds = |span: Range<usize>| span.start <= place.start && place.end <= span.end;
@@ -260,7 +267,7 @@ impl Sheet<'_> {
             let hint = if what.ends_with("expected a string") {
                 "write it in quotes, a size or a time with its unit, as in \"4KiB\" or \"10s\"".to_owned()
             } else {
-                format!("diskperf help io says what {key} takes")
+                format!("`diskperf help io` explains {key}")
             };
             JobFault::BadValue { at: self.text.spot(place), key: key.to_owned(), why: what, hint }
         })
@@ -342,7 +349,7 @@ pub fn schema() -> Schema {
     let name = serde_json::json!({
         "type": "string",
         "pattern": format!("^[A-Za-z0-9_][A-Za-z0-9_-]{{0,{}}}$", LONGEST_NAME - 1),
-        "description": "How it is called in the table; its pattern where not given."
+        "description": "Name of the test in the tables [default: its pattern]."
     });
     keys.insert(NAME.to_owned(), name);
     let definitions = load.ensure_object().remove("$defs");
@@ -354,8 +361,10 @@ pub fn schema() -> Schema {
     schema.insert("properties".to_owned(), Value::Object(head));
     schema.insert("required".to_owned(), serde_json::json!([LOADS]));
     schema.insert("title".to_owned(), "Job".into());
-    schema
-        .insert("description".to_owned(), "A job file of diskperf, which is TOML: loads that are run in turn.".into());
+    schema.insert(
+        "description".to_owned(),
+        "A job file of diskperf (TOML): workloads that run one after another.".into(),
+    );
     if let Some(Value::Object(definitions)) = definitions {
         match schema.ensure_object().get_mut("$defs") {
             Some(Value::Object(of_head)) => of_head.extend(definitions),

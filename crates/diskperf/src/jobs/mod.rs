@@ -12,5 +12,5 @@ mod job;
 mod text;
 
 pub use fault::JobFault;
-pub use job::{Job, open, schema};
+pub use job::{Job, open, open_own, schema};
 pub use text::{Spot, Text};

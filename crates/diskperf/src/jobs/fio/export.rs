@@ -22,15 +22,15 @@ pub struct Exported {
 pub fn export(job: &Job) -> Exported {
     let mut said = Vec::new();
     if let Some(rounds) = job.rounds {
-        said.push(format!("rounds = {rounds}: not taken: fio has no rounds; run it as often"));
+        said.push(format!("rounds = {rounds}: not converted: fio has no rounds; run the fio job {rounds} times"));
     }
     if job.budget.is_some() {
-        said.push("budget: not taken: fio knows only how long each job runs".to_owned());
+        said.push("budget: not converted: fio limits only the time of each job".to_owned());
     }
     if !job.targets.is_empty() {
-        said.push("targets: not taken: say where it runs, fio --directory=PATH JOB.fio".to_owned());
+        said.push("targets: not converted: name a directory: fio --directory=PATH JOB.fio".to_owned());
     }
-    let mut text = format!("; From {} by diskperf export. The folder: fio --directory=PATH JOB.fio\n", job.text.name);
+    let mut text = format!("; From {} by diskperf export. Run it: fio --directory=PATH JOB.fio\n", job.text.name);
     text = text.replace(|c: char| c.is_control() && c != '\n', " ");
     if let Some(seed) = job.seed {
         let _ = write!(text, "\n[global]\nrandseed={seed}\n");
@@ -125,7 +125,7 @@ fn settings(named: &str, load: &LoadSpec, said: &mut Vec<String>) -> Vec<(&'stat
     if let Some(rate) = rate {
         // There each job has it.
         if !rate.is_multiple_of(jobs) {
-            said.push(format!("{named}: rate = {rate}: rounded, as fio has a rate for each of the {jobs} jobs"));
+            said.push(format!("{named}: rate = {rate}: rounded, because fio sets the rate of each of the {jobs} jobs"));
         }
         let each = rate.div_ceil(jobs);
         put(
@@ -177,7 +177,7 @@ fn settings(named: &str, load: &LoadSpec, said: &mut Vec<String>) -> Vec<(&'stat
         put("pre_read", &1);
     }
     for time in [time, think].into_iter().flatten().filter(|Time(Nanos(span))| !span.is_multiple_of(1_000)) {
-        said.push(format!("{named}: {time}: rounded to the microseconds that fio has"));
+        said.push(format!("{named}: {time}: rounded to microseconds, the smallest unit of fio"));
     }
     set
 }

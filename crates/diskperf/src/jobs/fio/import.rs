@@ -61,14 +61,16 @@ pub fn import(text: &Text) -> Result<Imported, Error> {
         let nothing = JobFault::Missing {
             at: text.spot(0..0),
             key: "a section".to_owned(),
-            hint: "a job of fio is [global] and a [NAME] for each job",
+            hint: "a fio job has a section [NAME] for each workload",
         };
         return Err(refused.unwrap_or(nothing).into());
     }
     let waits = |section: &Section<'_>| section.is_on("stonewall") || section.is_on("wait_for_previous");
     if let Some((.., section, _)) = loads.iter().skip(1).find(|(.., section, _)| !waits(section)) {
-        let what =
-            format!("[{}]: fio runs it in parallel with the section before; diskperf runs it after", section.name);
+        let what = format!(
+            "[{}]: fio runs it together with the section before it; diskperf runs one after the other",
+            section.name
+        );
         reading.said.insert((section.span.start, what));
     }
     let Reading { seed, said, .. } = reading;
@@ -183,15 +185,15 @@ impl Reading<'_> {
         let pre_read = left.0.iter().rfind(|setting| setting.name == "pre_read").cloned();
         load.warm = self.switch(&mut left, "pre_read")?.unwrap_or(false);
         if let Some(setting) = pre_read.filter(|_| load.warm && !load.has_file()) {
-            self.say(&setting, "there is no file yet");
+            self.say(&setting, "this workload creates its file");
             load.warm = false;
         }
         load.size = Some(self.size(section, &mut left)?);
         load.time = Some(self.time(section, is_random, &mut left)?);
         if let Some(seed) = left.take(&["randseed"]) {
-            let given = self.value(&seed, whole, "is no whole number")?;
+            let given = self.value(&seed, whole, "is not a whole number")?;
             if self.seed.is_some_and(|seed| seed != given) {
-                self.say(&seed, "one seed holds for all loads");
+                self.say(&seed, "a job file has one seed; the first one is used");
             } else {
                 self.seed = Some(given);
             }
@@ -204,7 +206,7 @@ impl Reading<'_> {
             Err(Error::Load(fault)) => {
                 let at = self.text.spot(section.span.clone());
                 let what = format!("{} {}: {}", fault.key, fault.given, fault.why).replace("--", "");
-                Err(JobFault::NoMeaning { at, what, hint: "change it there, or leave the section out" })
+                Err(JobFault::NoMeaning { at, what, hint: "change it in the fio job, or remove the section" })
             }
             Err(_) => Ok(load),
         }
@@ -225,22 +227,32 @@ impl Reading<'_> {
             "randwrite" => PatternName::Randwrite,
             "randrw" => PatternName::Randrw,
             "rw" | "readwrite" => {
-                let hint = "take randrw, or a section that reads and one that writes";
-                return Err(self.meaningless(&setting, "nothing here reads and writes in order in one load", hint));
+                let hint = "use randrw, or one section that reads and one that writes";
+                return Err(self.meaningless(
+                    &setting,
+                    "diskperf cannot mix sequential reads and writes in one workload",
+                    hint,
+                ));
             }
             "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
-                let what = format!("[{}] trims, and nothing here does", section.name);
-                return Err(self.meaningless(&setting, &what, "leave the section out"));
+                let what = format!("[{}] trims; diskperf has no trim workload", section.name);
+                return Err(self.meaningless(&setting, &what, "remove the section"));
             }
-            _ => return Err(self.bad(&setting, "is nothing that fio does", "write read, write, randread, ...")),
+            _ => {
+                return Err(self.bad(
+                    &setting,
+                    "is not a pattern of fio",
+                    "use read, write, randread, randwrite or randrw",
+                ));
+            }
         };
         let Some(modifier) = modifier else { return Ok((pattern, None)) };
         if matches!(pattern, PatternName::Read | PatternName::Write) {
             let hole = bytes(modifier, self.base);
-            let hole = hole.ok_or_else(|| self.bad(&setting, "has no size behind the colon", "as in rw=read:4k"))?;
+            let hole = hole.ok_or_else(|| self.bad(&setting, "has no size after the colon", "as in rw=read:4k"))?;
             return Ok((pattern, Some(hole).filter(|hole| *hole > 0)));
         }
-        self.say(&setting, "each block has a place of its own");
+        self.say(&setting, "diskperf draws a new random position for each block");
         Ok((pattern, None))
     }
 
@@ -250,7 +262,7 @@ impl Reading<'_> {
         let one = left.take(&["bs", "blocksize"]);
         let base = self.base;
         if let Some(setting) = split {
-            let (why, hint) = ("is no list of sizes with percentages", "as in bssplit=4k/60:64k/40");
+            let (why, hint) = ("is not a list of sizes with percentages", "as in bssplit=4k/60:64k/40");
             let blocks = self.directed(&setting, pattern, |text| shares(text, base), (why, hint))?;
             return Ok(Blocks(blocks));
         }
@@ -260,19 +272,19 @@ impl Reading<'_> {
                 &setting,
                 pattern,
                 |text| range(text, base).filter(|(low, _)| *low > 0),
-                ("has no two sizes", "as in 4k-16k"),
+                ("is not a range of two sizes", "as in 4k-16k"),
             )?;
             if low == high {
                 return Ok(Blocks(vec![(Size(Bytes(low)), None)]));
             }
             let hint = "write bssplit=4k/50:16k/50";
-            return Err(self.meaningless(&setting, "sizes between two bounds are not drawn here", hint));
+            return Err(self.meaningless(&setting, "diskperf cannot draw block sizes from a range", hint));
         }
         let size = match one {
             // What fio takes where nothing is said.
             None => 4096,
             Some(setting) => {
-                self.directed(&setting, pattern, |text| block(text, base), ("is no size", "as in bs=4k"))?
+                self.directed(&setting, pattern, |text| block(text, base), ("is not a size", "as in bs=4k"))?
             }
         };
         Ok(Blocks(vec![(Size(Bytes(size)), None)]))
@@ -295,7 +307,7 @@ impl Reading<'_> {
         match pattern {
             PatternName::Write | PatternName::Randwrite | PatternName::Commit => Ok(writes),
             PatternName::Randrw if reads != writes => {
-                self.say(setting, "reads and writes are alike here: what is said of reads is taken");
+                self.say(setting, "diskperf uses the value of the reads for reads and writes");
                 Ok(reads)
             }
             _ => Ok(reads),
@@ -306,7 +318,7 @@ impl Reading<'_> {
     fn queue(&mut self, load: &mut LoadSpec, left: &mut Left<'_>) -> Result<(), JobFault> {
         let deep = left.take(&["iodepth"]);
         let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
-        let depth = deep.as_ref().map(|setting| self.value(setting, read, "is no whole number")).transpose()?;
+        let depth = deep.as_ref().map(|setting| self.value(setting, read, "is not a whole number")).transpose()?;
         let depth = depth.filter(|depth| *depth != 1);
         let engine = left.take(&["ioengine"]);
         let polls = self.switch(left, "sqthread_poll")?.unwrap_or(false);
@@ -319,19 +331,19 @@ impl Reading<'_> {
             "null" => Engine::Null,
             "libaio" | "posixaio" => {
                 let other = engine.iter().map(|setting| (setting.span.start, setting.value.unwrap_or_default()));
-                self.said.extend(other.map(|(at, other)| (at, format!("ioengine={other}: taken as io_uring"))));
+                self.said.extend(other.map(|(at, other)| (at, format!("ioengine={other}: converted to io_uring"))));
                 Engine::Uring
             }
             _ => {
                 let Some(setting) = engine else { return Ok(()) };
-                let hint = "take psync, io_uring or null";
-                return Err(self.meaningless(&setting, "no engine here does it like that", hint));
+                let hint = "use psync, io_uring, mmap or null";
+                return Err(self.meaningless(&setting, "diskperf has no such engine", hint));
             }
         });
         if matches!(load.engine, Some(Engine::Uring | Engine::Sqpoll)) {
             load.iodepth = depth;
         } else if depth.is_some() {
-            deep.iter().for_each(|setting| self.say(setting, "its engine has one under way at a time"));
+            deep.iter().for_each(|setting| self.say(setting, "this engine has a queue depth of 1"));
         }
         Ok(())
     }
@@ -346,7 +358,7 @@ impl Reading<'_> {
                 let base = self.base;
                 let bytes = self.both_ways(&setting, load.pattern, |text| bytes(text, base))?;
                 if !bytes.is_multiple_of(block.max(1)) || load.bs.as_ref().is_some_and(|Blocks(all)| all.len() > 1) {
-                    self.say(&setting, "a rate is of operations here, and this is no whole number of them");
+                    self.say(&setting, "diskperf needs operations per second, and this is not a whole number of them");
                     None
                 } else {
                     Some(bytes / block.max(1))
@@ -358,7 +370,9 @@ impl Reading<'_> {
         let rate = rate.filter(|rate| *rate > 0).map(|rate| rate.saturating_mul(jobs));
         load.rate = rate.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
         match process.as_ref().and_then(|setting| setting.value) {
-            _ if load.rate.is_none() => process.iter().for_each(|setting| self.say(setting, "there is no rate")),
+            _ if load.rate.is_none() => {
+                process.iter().for_each(|setting| self.say(setting, "it needs rate or rate_iops"))
+            }
             Some("poisson") => load.arrivals = Some(ArrivalsName::Poisson),
             word => {
                 load.arrivals = Some(ArrivalsName::Constant);
@@ -376,7 +390,7 @@ impl Reading<'_> {
         pattern: PatternName,
         read: impl Fn(&str) -> Option<u64>,
     ) -> Result<u64, JobFault> {
-        let hint = ("is no rate", "as in rate_iops=1000");
+        let hint = ("is not a rate", "as in rate_iops=1000");
         let both = [PatternName::Randread, PatternName::Randwrite];
         let ways = if pattern == PatternName::Randrw { &both[..] } else { &[pattern] };
         ways.iter().try_fold(0u64, |sum, way| Ok(sum.saturating_add(self.directed(setting, *way, &read, hint)?)))
@@ -395,8 +409,9 @@ impl Reading<'_> {
         }
         if value.starts_with("zipf:") {
             let order = value.parse::<Order>();
-            let order =
-                order.map_err(|_| self.bad(&setting, "is no such law", "write three decimals at most: zipf:1.2"))?;
+            let order = order.map_err(|_| {
+                self.bad(&setting, "is not a Zipf distribution", "use at most three decimals, as in zipf:1.2")
+            })?;
             return Ok(Some(order));
         }
         self.say(&setting, NOT_HERE);
@@ -420,7 +435,7 @@ impl Reading<'_> {
         match (every, data) {
             (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
             (Some(every), Some(setting)) => {
-                self.said.insert((setting.span.start, format!("fdatasync={every}: taken as fsync={every}")));
+                self.said.insert((setting.span.start, format!("fdatasync={every}: converted to fsync={every}")));
                 load.fsync = load.fsync.or(Some(every));
             }
             _ => {}
@@ -431,7 +446,7 @@ impl Reading<'_> {
             Some("dsync") => Some(SyncName::Dsync),
             Some(_) => {
                 let setting = sync.as_ref().expect("it has a value");
-                return Err(self.bad(setting, "is nothing to wait for", "write 0, sync or dsync"));
+                return Err(self.bad(setting, "is not a value of sync", "use 0, sync or dsync"));
             }
         };
         Ok(())
@@ -439,22 +454,22 @@ impl Reading<'_> {
 
     fn think(&mut self, left: &mut Left<'_>) -> Result<Option<Time>, JobFault> {
         let Some(setting) = left.take(&["thinktime"]) else { return Ok(None) };
-        let span = self.value(&setting, |text| nanos(text, MICROSECOND), "is no time")?;
+        let span = self.value(&setting, |text| nanos(text, MICROSECOND), "is not a time")?;
         Ok(Some(Time(Nanos(span))).filter(|_| span > 0))
     }
 
     fn size(&mut self, section: &Section<'_>, left: &mut Left<'_>) -> Result<Size, JobFault> {
         let (size, file) = (left.take(&["size"]), left.take(&["filesize"]));
         let Some(setting) = size.or(file) else {
-            self.said.insert((section.span.start, format!("[{}]: no size: {SIZE} are taken", section.name)));
+            self.said.insert((section.span.start, format!("[{}]: no size: the file gets {SIZE}", section.name)));
             return Ok(Size(SIZE));
         };
         if setting.value.is_some_and(|value| value.ends_with('%')) {
-            self.say(&setting, &format!("a file of {SIZE} is taken; say size = \"...\" in the load"));
+            self.say(&setting, &format!("the file gets {SIZE}; set size = \"...\" in the job file"));
             return Ok(Size(SIZE));
         }
         let base = self.base;
-        Ok(Size(Bytes(self.value(&setting, |text| bytes(text, base).filter(|size| *size > 0), "is no size")?)))
+        Ok(Size(Bytes(self.value(&setting, |text| bytes(text, base).filter(|size| *size > 0), "is not a size")?)))
     }
 
     /// How long a round is. fio ends with its size where nothing is said: so do we where the file is gone through in order.
@@ -463,18 +478,21 @@ impl Reading<'_> {
         let is_timed = self.switch(left, "time_based")?.unwrap_or(false);
         let time = match &setting {
             None => None,
-            Some(setting) => Some(self.value(setting, |text| nanos(text, SECOND), "is no time")?),
+            Some(setting) => Some(self.value(setting, |text| nanos(text, SECOND), "is not a time")?),
         };
         let Some(time) = time.filter(|time| *time > 0) else {
             if !is_random {
                 return Ok(TO_THE_END);
             }
-            let what = format!("[{}]: no runtime: a round has {TIME}, however much of the file that is", section.name);
+            let what = format!(
+                "[{}]: no runtime: each round takes {TIME}, even if it does not reach the whole file",
+                section.name
+            );
             self.said.insert((section.span.start, what));
             return Ok(Time(TIME));
         };
         if is_timed && !is_random {
-            let what = format!("[{}]: time_based: a round ends with the file, too", section.name);
+            let what = format!("[{}]: time_based: a round also ends at the end of the file", section.name);
             self.said.insert((section.span.start, what));
         }
         Ok(Time(Nanos(time)))
@@ -484,7 +502,7 @@ impl Reading<'_> {
     fn count(&mut self, left: &mut Left<'_>, names: &[&str]) -> Result<Option<u32>, JobFault> {
         let Some(setting) = left.take(names) else { return Ok(None) };
         let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
-        self.value(&setting, read, "is no whole number").map(Some)
+        self.value(&setting, read, "is not a whole number").map(Some)
     }
 
     /// Whether something is on. Some are by being there.
@@ -493,7 +511,7 @@ impl Reading<'_> {
         match setting.value {
             None | Some("1") => Ok(Some(true)),
             Some("0") => Ok(Some(false)),
-            Some(_) => Err(self.bad(&setting, "is neither on nor off", "write 1 or 0")),
+            Some(_) => Err(self.bad(&setting, "is not a switch", "use 1 or 0")),
         }
     }
 
@@ -503,7 +521,8 @@ impl Reading<'_> {
         read: impl Fn(&str) -> Option<T>,
         what: &'static str,
     ) -> Result<T, JobFault> {
-        read(setting.value.unwrap_or_default()).ok_or_else(|| self.bad(setting, what, "write it without a fraction"))
+        read(setting.value.unwrap_or_default())
+            .ok_or_else(|| self.bad(setting, what, "use a whole number, as in 4k or 30"))
     }
 
     /// Passes over what is not taken, and says so where it means anything.
@@ -520,7 +539,7 @@ impl Reading<'_> {
 
     fn say(&mut self, setting: &Setting<'_>, reason: &str) {
         let value = setting.value.map_or_else(String::new, |value| format!("={value}"));
-        self.said.insert((setting.span.start, format!("{}{value}: not taken: {reason}", setting.name)));
+        self.said.insert((setting.span.start, format!("{}{value}: not converted: {reason}", setting.name)));
     }
 
     fn bad(&self, setting: &Setting<'_>, why: &str, hint: &str) -> JobFault {

@@ -1,11 +1,13 @@
 //! Jobs of fio: what stands in one, what of it can be had here, and what it is of ours.
 
+mod detect;
 mod export;
 mod import;
 mod sections;
 mod units;
 mod untaken;
 
+pub use detect::{fault, refuse};
 pub use export::export;
 pub use import::import;
 
@@ -71,8 +73,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "line 2: ioengine=libaio: taken as io_uring",
-                "line 20: verify=crc32c: not taken: diskperf always compares samples of the data that it reads"
+                "line 2: ioengine=libaio: converted to io_uring",
+                "line 20: verify=crc32c: not converted: diskperf always checks samples of the data that it reads"
             ]
         );
     }
@@ -86,10 +88,10 @@ mod tests {
         assert_eq!(job.loads, Job::read(&text("y", expected)).expect("a job").loads);
         let said = said.join("\n");
         for words in [
-            "line 3: [y]: no runtime: a round has 2.00 s",
-            "line 3: [y]: no size: 256 MiB are taken",
-            "line 6: iodepth=4: not taken: its engine has one under way",
-            "line 7: filename=/dev/sdz: not taken: name where it is run",
+            "line 3: [y]: no runtime: each round takes 2.00 s",
+            "line 3: [y]: no size: the file gets 256 MiB",
+            "line 6: iodepth=4: not converted: this engine has a queue depth of 1",
+            "line 7: filename=/dev/sdz: not converted: name a target",
         ] {
             assert!(said.contains(words), "{said}");
         }
@@ -108,7 +110,10 @@ mod tests {
                         [[load]]\nname = 'hot'\npattern = 'write'\nbs = '4KiB:50,64KiB:50'\ntime = '3600s'\n\
                         think = '1500us'\nfsync = 8\nengine = 'posix'\nsize = '8MiB'\n";
         assert_eq!(job.loads, Job::read(&text("y", expected)).expect("a job").loads);
-        assert!(said.iter().any(|line| line.contains("pre_read=1: not taken: there is no file yet")), "{said:?}");
+        assert!(
+            said.iter().any(|line| line.contains("pre_read=1: not converted: this workload creates its file")),
+            "{said:?}"
+        );
     }
 
     /// There a rate is of reads, and another of writes.
@@ -148,18 +153,18 @@ reads = 70
         assert_eq!(job.loads.iter().map(|load| load.name).collect::<Vec<_>>(), ["b"]);
         let words = |at: usize, word: &str| assert!(said[at].contains(word), "{said:?}");
         words(0, "line 1: [a]: left out: x.fio:2:1: [a] trims");
-        words(1, "line 8: [c]: left out: x.fio:9:1: no engine");
+        words(1, "line 8: [c]: left out: x.fio:9:1: diskperf has no such engine");
         for (fio, what, hint) in [
-            ("[a]\nrw=trim\n", "x.fio:2:1: [a] trims", "leave the section out"),
-            ("[a]\nrw=rw\nsize=1m", "x.fio:2:1: nothing here reads and writes in order", "take randrw"),
-            ("[a]\nrw=sideways\n", "x.fio:2:1: rw: \"sideways\" is nothing that fio does", "randread"),
-            ("[a]\nbs=1.5k\n", "x.fio:2:1: bs: \"1.5k\" is no size", "bs=4k"),
-            ("[a]\ndirect=yes\n", "x.fio:2:1: direct: \"yes\" is neither on nor off", "1 or 0"),
-            ("[a]\nruntime=soon\n", "x.fio:2:1: runtime: \"soon\" is no time", ""),
+            ("[a]\nrw=trim\n", "x.fio:2:1: [a] trims", "remove the section"),
+            ("[a]\nrw=rw\nsize=1m", "x.fio:2:1: diskperf cannot mix sequential", "randrw"),
+            ("[a]\nrw=sideways\n", "x.fio:2:1: rw: \"sideways\" is not a pattern of fio", "randread"),
+            ("[a]\nbs=1.5k\n", "x.fio:2:1: bs: \"1.5k\" is not a size", "bs=4k"),
+            ("[a]\ndirect=yes\n", "x.fio:2:1: direct: \"yes\" is not a switch", "1 or 0"),
+            ("[a]\nruntime=soon\n", "x.fio:2:1: runtime: \"soon\" is not a time", ""),
             ("[global]\nbs=4k\n", "x.fio:1:1: a section is missing", "[NAME]"),
-            ("[a]\nbs=4k-8k\n", "x.fio:2:1: bs: \"4k-8k\" is no size", ""),
-            ("[a]\nbsrange=4k-8k\n", "x.fio:2:1: sizes between two bounds", "bssplit"),
-            ("[a]\nbs=4g\nsize=8g\n", "x.fio:1:1: bs 4GiB: a block has at most", "leave the section out"),
+            ("[a]\nbs=4k-8k\n", "x.fio:2:1: bs: \"4k-8k\" is not a size", ""),
+            ("[a]\nbsrange=4k-8k\n", "x.fio:2:1: diskperf cannot draw block sizes", "bssplit"),
+            ("[a]\nbs=4g\nsize=8g\n", "x.fio:1:1: bs 4GiB: a block has at most", "remove the section"),
             ("include b.fio\n", "x.fio:1:1: include", "lines of that file"),
         ] {
             let (said, tried) = refused(fio);
@@ -173,7 +178,9 @@ reads = 70
                    time = '1500ns'\nrate = 100\njobs = 3\n";
         let exported = export(&Job::read(&text("x.toml", job)).expect("a job"));
         let said = exported.said.join("\n");
-        for word in ["rounds = 3: not taken", "budget", "--directory=PATH", "rate = 100: rounded", "1500ns: rounded"] {
+        for word in
+            ["rounds = 3: not converted", "budget", "--directory=PATH", "rate = 100: rounded", "1500ns: rounded"]
+        {
             assert!(said.contains(word), "{said}");
         }
         assert!(exported.job.contains("[global]\nrandseed=5\n\n[global-]\n"), "{}", exported.job);

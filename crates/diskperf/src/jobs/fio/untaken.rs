@@ -42,22 +42,22 @@ pub(super) const NEEDLESS: [&str; 35] = [
 
 /// Why others are not taken.
 pub(super) const REASONS: [(&str, &str); 15] = [
-    ("directory", "name it where the job is run: diskperf run JOB.toml DIRECTORY"),
-    ("filename", "name where it is run: a folder, file:PATH to read a file, or new:FSTYPE@DEVICE for a device"),
-    ("invalidate", "what is read through the page cache begins with nothing of it there; warm = true has it there"),
-    ("io_size", "a round ends by its time, or with the file"),
-    ("loops", "every load is run in each round: diskperf run JOB.toml --rounds N"),
+    ("directory", "name the directory on the command line: diskperf run JOB.toml DIRECTORY"),
+    ("filename", "name a target on the command line: a directory, file:PATH (only reads) or new:FSTYPE@DEVICE"),
+    ("invalidate", "reads always start with a cold page cache; warm = true fills it first"),
+    ("io_size", "a round ends after its time, or at the end of the file"),
+    ("loops", "set the number of rounds: diskperf run JOB.toml --rounds N"),
     ("nrfiles", "each job has one file"),
-    ("number_ios", "a round ends by its time, or with the file"),
-    ("numa_cpu_nodes", "run it by numactl"),
-    ("cpus_allowed", "run it by taskset"),
-    ("nice", "run it by nice"),
-    ("ramp_time", "every round counts; use --rounds N for a longer run"),
-    ("startdelay", "loads run one after the other"),
-    ("verify", "diskperf always compares samples of the data that it reads"),
-    ("zero_buffers", "name it when you run the job: diskperf run JOB.toml --data zeros"),
-    ("flow", "loads run one after the other"),
+    ("number_ios", "a round ends after its time, or at the end of the file"),
+    ("numa_cpu_nodes", "use numactl"),
+    ("cpus_allowed", "use taskset"),
+    ("nice", "use nice"),
+    ("ramp_time", "diskperf has no warm-up; every round counts"),
+    ("startdelay", "workloads run one after another"),
+    ("verify", "diskperf always checks samples of the data that it reads"),
+    ("zero_buffers", "set it on the command line: diskperf run JOB.toml --data zeros"),
+    ("flow", "workloads run one after another"),
 ];
 
 /// Of all others.
-pub(super) const NOT_HERE: &str = "nothing here does that";
+pub(super) const NOT_HERE: &str = "diskperf has no such option";
