@@ -44,7 +44,7 @@ impl LoadSpec {
         let head = [
             ("targets", (!targets.is_empty()).then(|| format!("[{}]", targets.join(", "))), ""),
             ("rounds", explicit.rounds.map(|rounds| rounds.to_string()), ""),
-            ("budget", budget.map(|budget| quoted(Time(budget))), "no round begins that would end later"),
+            ("budget", budget.map(|budget| quoted(Time(budget))), "start no round that would end later"),
             ("seed", explicit.seed.map(|seed| seed.to_string()), ""),
         ];
         let mut text = "# diskperf run JOB.toml; `diskperf help io` explains the keys.\n".to_owned();
@@ -79,24 +79,24 @@ impl LoadSpec {
         let yes = |flag: bool| flag.then(|| "true".to_owned());
         let number = |number: Option<u32>| number.map(|number| number.to_string());
         let load = [
-            ("name", named.map(quoted), "of its row"),
+            ("name", named.map(quoted), "name of the test in the tables"),
             ("pattern", name(Some(pattern)), "randread, randwrite, randrw, read, write or commit"),
-            ("bs", bs.map(quoted), "bytes of each, or several sizes: 4KiB:60,64KiB:40"),
-            ("iodepth", number(iodepth), "under way at once"),
-            ("jobs", number(jobs), "programs at once, each with a file"),
-            ("direct", yes(direct), "past the page cache"),
-            ("time", time.map(quoted), "of a round"),
-            ("rate", number(rate), "begin in a second, of all jobs together"),
-            ("arrivals", name(arrivals), "constant or poisson"),
-            ("reads", number(reads), "in a hundred"),
-            ("order", order.map(quoted), "replacement, permutation or zipf:0.99"),
-            ("stride", stride.map(quoted), "from the start of a block to that of the next"),
-            ("think", think.map(quoted), "between two operations"),
-            ("fsync", number(fsync), "writes before each"),
-            ("sync", name(sync), "dsync or sync: what each write waits for"),
+            ("bs", bs.map(quoted), "block size, or sizes with percentages: 4KiB:60,64KiB:40"),
+            ("iodepth", number(iodepth), "queue depth"),
+            ("jobs", number(jobs), "number of threads, each with its own file"),
+            ("direct", yes(direct), "bypass the page cache (O_DIRECT)"),
+            ("time", time.map(quoted), "time of a round"),
+            ("rate", number(rate), "operations per second, by all threads together"),
+            ("arrivals", name(arrivals), "time between operations: constant or poisson"),
+            ("reads", number(reads), "percentage of reads"),
+            ("order", order.map(quoted), "order of random blocks: replacement, permutation or zipf:0.99"),
+            ("stride", stride.map(quoted), "distance between the starts of blocks"),
+            ("think", think.map(quoted), "pause between two operations"),
+            ("fsync", number(fsync), "call fsync after this many writes"),
+            ("sync", name(sync), "each write waits: dsync for its data, sync also for metadata"),
             ("engine", name(engine), "auto, posix, uring, sqpoll, mmap or null"),
-            ("size", size.map(quoted), "of the file of each job"),
-            ("warm", yes(warm), "all of the file in memory at first"),
+            ("size", size.map(quoted), "file size of each thread"),
+            ("warm", yes(warm), "start with the whole file in the page cache"),
         ];
         let mut text = "[[load]]\n".to_owned();
         lines(&mut text, &load);
