@@ -67,7 +67,8 @@ pub struct ChooseArguments {
     pub cold: bool,
     #[command(flatten)]
     pub command: CommandArguments,
-    /// Print the plan of the run, its order and about how long it takes, and write nothing.
+    /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known, also
+    /// the time limit or a rough duration.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]

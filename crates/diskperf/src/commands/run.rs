@@ -319,7 +319,7 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
         if !targets.iter().all(Target::is_simulated) {
-            remark!("(a guess: --dry-run writes nothing and so times nothing)");
+            remark!("(a guess: --dry-run does not measure the storage)");
         }
     }
     for index in plan.order(1) {
