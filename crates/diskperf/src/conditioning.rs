@@ -68,8 +68,8 @@ pub fn announcement(overwriting: &Overwriting) -> String {
     let holds = if holds.is_empty() { String::new() } else { format!(" ({})", holds.join("; ")) };
     let before = match overwriting.conditioning.map(|times| times.bytes(overwriting.inspected.bytes())) {
         None => "was conditioned before".to_owned(),
-        Some(0) => "is discarded where it can be".to_owned(),
-        Some(bytes) => format!("is discarded where it can be, and {} are written to it in order", Bytes(bytes)),
+        Some(0) => "is discarded if possible".to_owned(),
+        Some(bytes) => format!("is discarded if possible, then {} are written to it sequentially", Bytes(bytes)),
     };
     format!("overwrites all of {device}{holds}: it {before}, and is then written to in every round")
 }

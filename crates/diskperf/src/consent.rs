@@ -222,7 +222,7 @@ fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> 
     }
     let is_boot = |folder: &Path| ["/boot", "/efi"].iter().any(|boot| is_same(folder, Path::new(boot)));
     if path.ancestors().any(is_boot) {
-        return Some("holds what this machine boots from");
+        return Some("holds the boot files of this machine");
     }
     let file_system = file_system?;
     if NETWORK.contains(&file_system) {

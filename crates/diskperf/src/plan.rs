@@ -244,7 +244,7 @@ impl Plan {
     /// The same in words: `up to 1.5 GiB`, or until when it writes as much as it can.
     pub fn writes_in_words(&self, target: usize) -> String {
         if !self.commands.is_empty() {
-            return "what the command writes".to_owned();
+            return "the files of the command".to_owned();
         }
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         let mut endless = here.flat_map(|alternative| &alternative.row.program.phases).filter(|phase| {

@@ -396,10 +396,10 @@ impl Target {
     }
 }
 
-const IN_MEMORY_ONLY: &str = "what lies in memory only has no way past the page cache";
+const IN_MEMORY_ONLY: &str = "a file system in memory cannot bypass the page cache";
 
 fn takes_no_direct(place: &Place) -> String {
-    format!("{} takes no O_DIRECT", place.file_system.as_deref().unwrap_or("this file system"))
+    format!("{} does not support O_DIRECT", place.file_system.as_deref().unwrap_or("this file system"))
 }
 
 /// Whether a block device is to be seen at the path.

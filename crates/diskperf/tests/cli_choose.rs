@@ -88,7 +88,7 @@ fn what_is_needed_is_met_by_both_by_one_or_by_none() {
             [&TWO_DRIVES[..], &["read_8192", "--need", need, "--price", "fast=2/GiB", "--price", "slow=1024/TiB"]];
         let ended = diskperf(scratch().path(), &words.concat());
         assert_eq!(ended.status, Some(status), "{need}: {}{}", ended.out, ended.err);
-        assert!(ended.out.contains("fast costs 2.00x what slow does (2/GiB against 1024/TiB)."), "{}", ended.out);
+        assert!(ended.out.contains("fast costs 2.00x as much as slow (2/GiB against 1024/TiB)."), "{}", ended.out);
         ended.out
     };
     assert!(needed("read>=1KiB/s", 0).contains("Both meet all needs."));

@@ -92,7 +92,7 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
     for words in [" dd ", "s/run", "a run until durable (", " rounds); each took", "of CPU time"] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    assert!(ended.err.contains("writes what the command writes in ."), "{}", ended.err);
+    assert!(ended.err.contains("writes the files of the command in ."), "{}", ended.err);
 }
 
 /// Has a shell compute until the kernel has charged it this much CPU time, in clock ticks (USER_HZ, 100 per second), then

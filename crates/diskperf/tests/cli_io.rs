@@ -496,7 +496,7 @@ fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
         ("randread --stride 1MiB", "randread is not sequential"),
         ("read --bs 64KiB --stride 4KiB", "blocks of 64 KiB (--bs) would overlap"),
         ("read --bs 64KiB --stride 100KiB", "not a multiple of the block size (--bs), 64 KiB"),
-        ("read --size 1MiB --stride 2MiB", "nothing would lie a stride apart"),
+        ("read --size 1MiB --stride 2MiB", "too short for this stride"),
         ("randread --think 2s", "--time 2s"),
         ("randread --think 1h --time 200ms", "not shorter than a round (--time 200ms)"),
         ("randread --rate 1 --time 100h", "with --rate, a round takes at most "),

@@ -68,7 +68,7 @@ fn lfs_answers_the_four_questions_beside_what_was_published() {
     for (finding, words) in findings.iter().zip([
         "(a) file system over raw: ",
         "(b) limiting phase: smallfb: ",
-        "(c) what a log-structured file system would change: n.m.: no log-structured",
+        "(c) effect of a log-structured file system: n.m.: no log-structured",
         "(d) on the device when the calls returned: ",
     ]) {
         assert!(finding.starts_with(words), "{finding}");

@@ -156,7 +156,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("controller.attention=lost", &["\"lost\" is not one of the choices", "held, polled"]);
     set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
     set("drive.rpm=3600ms", &["drive.rpm cannot have the unit ms", "turns/min"]);
-    set("drive.rpm=fast", &["\"fast\" is no number"]);
+    set("drive.rpm=fast", &["\"fast\" is not a number"]);
     set("bus.late_at_work=5", &["bus.late_at_work has no unit", "ppm"]);
     let late = ["vax780-sc780", "--parts", "--set", "bus.late_at_work=5ppm"];
     refuses(here, &late, &["machines/bus/sbi.toml:1: bus.late_from_memory is missing"]);

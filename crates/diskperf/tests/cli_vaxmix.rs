@@ -167,7 +167,7 @@ fn what_makes_no_sense_is_refused_with_its_reason() {
         ("run job.toml . --mix reads=50", 2, "job does not use a mix"),
         ("run job.toml . --from-trace none", 2, "job does not use a mix"),
         ("simulate vax780-sc780 --from-trace bad", 2, "classic1983 does not use a mix"),
-        ("run vaxmix . --mix sizes=8KiB:0", 2, "is no size with a weight"),
+        ("run vaxmix . --mix sizes=8KiB:0", 2, "is not a size with a weight"),
         ("run vaxmix . --mix hot=60/10,near=41", 2, "more than 100 % together"),
         ("run vaxmix . --mix sizes=1MiB:1 --size 512KiB", 2, "the mix has accesses of 1 MiB"),
         ("run vaxmix . --mix reads=50 --from-trace bad", 2, "cannot be used with"),

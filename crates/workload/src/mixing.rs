@@ -77,7 +77,7 @@ impl fmt::Display for BadMix {
             BadMix::Twice(text) => write!(f, "{text:?} is said twice"),
             BadMix::Size(text) => write!(
                 f,
-                "{text:?} is no size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are whole \
+                "{text:?} is not a size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are whole \
                  numbers from 1"
             ),
             BadMix::TooManySizes => write!(f, "more than {MOST_MIXED} sizes"),

@@ -86,7 +86,7 @@ pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> V
         let (one, other) = if one.ratio(other)? < 1.0 { (other, one) } else { (one, other) };
         let ratio = one.ratio(other)?;
         let said = format!(
-            "{} costs {}x what {} does ({} against {})",
+            "{} costs {}x as much as {} ({} against {})",
             other.target,
             significant(ratio, 3),
             one.target,
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn the_dearer_one_is_told_of() {
         let prices = [parse_price("a=2/GiB").expect("a price"), parse_price("b=1/GiB").expect("a price")];
-        assert_eq!(remarks(&prices, &["a", "b"], None), ["a costs 2.00x what b does (2/GiB against 1/GiB)"]);
+        assert_eq!(remarks(&prices, &["a", "b"], None), ["a costs 2.00x as much as b (2/GiB against 1/GiB)"]);
         assert_eq!(remarks(&prices[..1], &["a", "b"], None), Vec::<String>::new());
         let apart = [prices[0].clone(), parse_price("b=1/month").expect("a price")];
         assert_eq!(

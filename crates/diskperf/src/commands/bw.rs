@@ -158,7 +158,7 @@ fn state(path: &Path, storage: &Storage) -> Option<String> {
     if storage.in_memory {
         return Some(format!("{path} is in memory (tmpfs): these are not figures of a device"));
     }
-    (!storage.direct).then(|| format!("{path} takes no O_DIRECT: the page cache is read, and may serve all of it"))
+    (!storage.direct).then(|| format!("{path} does not support O_DIRECT: reads go through the page cache"))
 }
 
 /// Times one after the other, and draws the sum.

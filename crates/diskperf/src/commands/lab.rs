@@ -222,8 +222,8 @@ fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
 /// What is known of a phase that read: what was in memory before, and what the device read.
 pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
     let before = match run.cache {
-        CacheState::Cold => "nothing of it was in memory before; ".to_owned(),
-        CacheState::Warm => "all of it was in memory before; ".to_owned(),
+        CacheState::Cold => "the file was not in the page cache before; ".to_owned(),
+        CacheState::Warm => "the whole file was in the page cache before; ".to_owned(),
         CacheState::Unknown(Unproven::NotAsked) => String::new(),
         CacheState::Unknown(why) => format!("may come from memory: {why}; "),
     };
@@ -311,7 +311,7 @@ mod tests {
             |cache, read| reading_remark("read", &PhaseRun { cache, ..phase((1 << 20, 0), Some((read, 0)), false) });
         assert_eq!(
             read(CacheState::Cold, 1 << 20),
-            "read: nothing of it was in memory before; the device read 1 MiB for these 1 MiB"
+            "read: the file was not in the page cache before; the device read 1 MiB for these 1 MiB"
         );
         assert!(read(CacheState::Cold, 0).ends_with("(0 %): the rest was never written, or shrunk"));
         let blind = read(CacheState::Unknown(Unproven::Blind), 0);

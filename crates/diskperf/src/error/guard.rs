@@ -52,7 +52,7 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
             let mut hints = of_reasons(reasons);
             if reasons.iter().all(Reason::can_be_lifted) {
                 let identity = shell::word(identity);
-                hints.push(format!("to destroy what it holds: --destroy-data --confirm {identity}"));
+                hints.push(format!("to overwrite its data: --destroy-data --confirm {identity}"));
             }
             hints.join("; ")
         }
@@ -63,7 +63,7 @@ pub fn hint(fault: &GuardFault) -> Option<String> {
         GuardFault::Failed { device, .. } => {
             // Without --yes: the device may hold a file system that was kept and that you have used since.
             let device = shell::word(device);
-            format!("read dmesg; when the device works again, see what a run left there: diskperf clean {device}")
+            format!("read dmesg; when the device works again, look for leftovers: diskperf clean {device}")
         }
         GuardFault::Unreadable { .. } | GuardFault::Stopped(_) => return None,
     })
@@ -124,7 +124,7 @@ pub fn hint_on_resuming(
         let agreed = ["--destroy-data", "--confirm", identity].map(OsString::from);
         let agreed = if own.iter().any(|word| word == "--destroy-data") { &[][..] } else { &agreed[..] };
         let (folder, line) = (shell::word(folder), shell::line(own.iter().chain(agreed).chain(rest)));
-        hints.push(format!("to destroy what it holds and start again: cd {folder} && {line}"));
+        hints.push(format!("to overwrite its data and start again: cd {folder} && {line}"));
     }
     Some(hints.join("; "))
 }
@@ -163,7 +163,7 @@ mod tests {
     fn names_of_devices_and_folders_are_quoted_for_a_shell() {
         for called in ["it's a; disk $(reboot)", "`reboot`", "plain"] {
             let said = refused(Reason::Partitions(vec!["sdb1".to_owned()]), called);
-            let (_, command) = said.split_once("what it holds: ").expect("a command");
+            let (_, command) = said.split_once("its data: ").expect("a command");
             assert_eq!(shlex::split(command), Some(vec!["--destroy-data".into(), "--confirm".into(), called.into()]));
             let said = refused(mounted(called), "");
             let command = said.strip_prefix("unmount it: ").expect("a command");

@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
             self.fail(match value {
                 Value::Number(_) => MachineFault::NoUnit { place, field, units: quantity.units() },
                 Value::Word(word) => {
-                    MachineFault::Uncountable { place, field, given: format!("{word:?}"), why: "is no number" }
+                    MachineFault::Uncountable { place, field, given: format!("{word:?}"), why: "is not a number" }
                 }
             });
             return 0;

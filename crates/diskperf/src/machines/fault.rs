@@ -94,11 +94,10 @@ impl MachineFault {
                 format!("its units are: {}", units.join(", "))
             }
             MachineFault::NoSource { .. } | MachineFault::UnknownSource { .. } => {
-                "write source = \"published\", \"inferred\" or \"fitted\", and from = where, why or by what".to_owned()
+                "write source = \"published\", \"inferred\" or \"fitted\", and the publication, reason or fit as from"
+                    .to_owned()
             }
-            MachineFault::NoOrigin { .. } => {
-                "add from = where it was published, why, or by what it was fitted".to_owned()
-            }
+            MachineFault::NoOrigin { .. } => "add the publication, reason or fit of the number as from".to_owned(),
             MachineFault::Uncountable { .. } => "write a plain decimal number, 0 or more".to_owned(),
             MachineFault::WrongWord { words, .. } => format!("choose from: {}", words.join(", ")),
             MachineFault::Impossible { hint, .. } => (*hint).to_owned(),

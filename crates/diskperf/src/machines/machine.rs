@@ -65,7 +65,7 @@ impl Machine {
     pub fn set(&mut self, typed: &str) -> Result<(), MachineFault> {
         let bad = |why| MachineFault::BadSetting { typed: typed.to_owned(), why };
         let place = Place::Typed(typed.to_owned());
-        let (key, value) = typed.split_once('=').ok_or_else(|| bad("is no FIELD=VALUE"))?;
+        let (key, value) = typed.split_once('=').ok_or_else(|| bad("is not FIELD=VALUE"))?;
         let (key, value) = (key.trim(), value.trim());
         if value.is_empty() {
             return Err(bad("has no value"));
@@ -275,7 +275,7 @@ fn settings_of(machine: &mut Machine, sheet: &Sheet, settings: &Spanned<DeValue>
     let form = |value: &Spanned<DeValue>, field: &str| MachineFault::BadForm {
         place: sheet.place(value.span()),
         field: field.to_owned(),
-        what: "is no table of fields",
+        what: "is not a table of fields",
     };
     let settings = settings.get_ref().as_table().ok_or_else(|| form(settings, "settings"))?;
     for (key, fields) in settings {

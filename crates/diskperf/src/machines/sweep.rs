@@ -20,7 +20,7 @@ const MOST: usize = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSweep {
     #[error(
-        "is no FIELD=VALUES; write controller.buffer_sectors=1..256*2, file_system.rotational_delay=0..8+1ms or \
+        "is not FIELD=VALUES; write controller.buffer_sectors=1..256*2, file_system.rotational_delay=0..8+1ms or \
              controller.queue=fifo,disksort"
     )]
     NoValues,

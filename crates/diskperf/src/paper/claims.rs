@@ -346,8 +346,8 @@ fn contention_needed_it() -> Result<Claim, MachineFault> {
         "Contention for memory slowed down the processor.",
         String::new(),
         format!(
-            "blocks of 4 Kbytes 2 ms apart, mean of the tests: slowed down for {:.1} % of the time before the bus came in \
-             time and {:.1} % since; without any contention {}, where 4 ms bring {}",
+            "mean of the tests with blocks of 4 Kbytes, 2 ms apart: slowed down for {:.1} % of the time with late bus \
+             requests, and {:.1} % with early ones. Without any contention {}; 4 ms bring {}",
             slowed(&before),
             slowed(&own),
             arrow(mean(&own), mean(&free)),
@@ -481,8 +481,8 @@ fn reads_go_first() -> Result<Claim, MachineFault> {
         "UNIX has separate queues for reads and writes, and serves reads first.",
         "the distributed system has one queue (4.2BSD ufs_disksubr.c 6.1)".to_owned(),
         format!(
-            "new files on the SC780: two queues change {differ} of {} cells; {error_one:.1} % off what was measured with \
-             one queue, {error_two:.1} % with two",
+            "new files on the SC780: two queues change {differ} of {} cells; the mean error is {error_one:.1} % with one queue and \
+             {error_two:.1} % with two",
             cells.len()
         ),
         match error_two - error_one {

@@ -309,7 +309,7 @@ fn conclusion(disks: usize, ratios: &Ratios) -> String {
         }
     };
     format!(
-        "{}: the UDA50 gives {} of what the SC780 gives by the direct approach, and {least:.2} to {most:.2} by the indirect \
+        "{}: the ratio of the UDA50 to the SC780 is {} by the direct approach, and {least:.2} to {most:.2} by the indirect \
          one; {verdict}",
         DISKS[disks],
         directly.join(" and "),
@@ -330,9 +330,8 @@ fn reasons(ratios: &Ratios) -> String {
     let programs = mean(&|row| Row { streams: STREAMS, ..row });
     let unordered = mean(&|row| if row.streams == 1 { row } else { Row { driver_orders: false, ..row } });
     format!(
-        "What the UDA50 gives of what the SC780 gives changes by {locality:+.0} % with locality, by {programs:+.0} % with \
-         {STREAMS} programs on a drive, and by {unordered:+.0} % where no driver orders requests, as under VMS (means of the \
-         rows, as they were sold)."
+        "The ratio changes by {locality:+.0} % with locality, by {programs:+.0} % with {STREAMS} programs on a drive, and by \
+         {unordered:+.0} % if no driver orders requests, as under VMS (means of the rows, as they were sold)."
     )
 }
 

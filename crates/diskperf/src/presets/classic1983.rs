@@ -15,7 +15,7 @@ use crate::target::Target;
 pub const PRESET: Preset = Preset {
     name: "classic1983",
     about: "The four programs of Kridle & McKusick 1983: memory limited to 64 MiB if possible, a file 20 times that size, \
-            three rounds (first discarded), each target alone and all together; --size 8MiB uses the original file size",
+            three rounds (first discarded), each target alone and all together. --size 8MiB uses the original file size",
     rounds: 3,
     discard_first: true,
     must_agree: true,

@@ -55,7 +55,7 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     };
     let omitted = match &storage {
         Err(reason) => Some(reason.clone()),
-        Ok(storage) if !storage.direct => Some(format!("{target} takes no O_DIRECT")),
+        Ok(storage) if !storage.direct => Some(format!("{target} does not support O_DIRECT")),
         Ok(storage) if storage.block_bytes > BLOCK => {
             Some(format!("blocks of {} are larger than those of the programs", Bytes(storage.block_bytes.into())))
         }

@@ -56,7 +56,7 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
         }
     };
     if let Some(stride) = load.stride.filter(|stride| *stride >= bytes) {
-        let why = format!("the file has {}, so that nothing would lie a stride apart", Bytes(bytes));
+        let why = format!("the file has {}, too short for this stride", Bytes(bytes));
         return Err(refused("stride", Bytes(stride), &why, "take a smaller one, or a larger --size"));
     }
     let omitted = omitted.or_else(|| target.refuses_direct().filter(|_| load.direct));

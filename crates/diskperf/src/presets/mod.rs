@@ -188,7 +188,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
     let under = format!("{}, the device under {},", node.shown(), path.shown());
     match Storage::at(&node) {
         Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
-        Ok(None) => Err(format!("{under} is no block device")),
+        Ok(None) => Err(format!("{under} is not a block device")),
         Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {}", said(&error))),
     }
 }

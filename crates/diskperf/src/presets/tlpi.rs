@@ -23,7 +23,7 @@ use crate::target::Target;
 pub const PRESET: Preset = Preset {
     name: "tlpi",
     about: "Tables 13-1 and 13-3 of Kerrisk, The Linux Programming Interface, 2010: 100 million bytes copied through \
-            buffers of 1 byte to 64 KiB, with and without fsync; 1 million bytes written, plain, with O_SYNC and with \
+            buffers of 1 byte to 64 KiB, with and without fsync. Also 1 million bytes written, plain, with O_SYNC and with \
             O_DSYNC. Its 20 rounds take hours: see --rounds, --size and --budget",
     rounds: 20,
     discard_first: false,
@@ -145,7 +145,7 @@ fn disk(cells: &[&Cell]) -> Option<String> {
             significant(100.0 * share, 2)
         ),
         DiskRate::Unseen => {
-            "disk rate n.m.: the copy waited, and what a disk moved meanwhile cannot be seen here".to_owned()
+            "disk rate n.m.: the copy waited, but diskperf cannot see the counters of the disk here".to_owned()
         }
     })
 }

@@ -225,7 +225,7 @@ fn line(text: &str) -> Result<Line<'_>, &'static str> {
         "D" => Stage::Issued,
         _ => return Ok(Line::Passed),
     };
-    let kind = fields.next().ok_or("it does not say what the request does")?;
+    let kind = fields.next().ok_or("it does not name the operation of the request")?;
     let event = |what| Ok(Line::Event(device, stage, what));
     let (sector, plus) = (fields.next(), fields.next());
     let size = match plus {

@@ -65,7 +65,7 @@ pub fn throttle_by_group(limits: &[GroupLimit]) -> Option<Mark> {
 
 /// What is wrong with the rate of a device that was too hot in some rounds: it slows down then.
 pub fn throttle_by_heat(device: &str, rounds: usize) -> Mark {
-    let text = format!("{device} was as hot as it may be, in {rounds} readings: it slows itself down then");
+    let text = format!("{device} was at its temperature limit in {rounds} readings, and slows down there");
     Mark { code: MarkCode::Throttle, value: Some(rounds as f64), text }
 }
 

@@ -60,7 +60,7 @@ fn experiment() -> Result<Answer, MachineFault> {
         rows,
         sentence: format!(
             "To read blocks of 16 sectors within 3 % of the rate with {} sectors of buffer, the UNIBUS needs {} sectors and \
-             the SBI {}; they need {} and {} if other devices use {} % and {} % of the bus.",
+             the SBI {}. They need {} and {} if other devices use {} % and {} % of the bus.",
             SECTORS[SECTORS.len() - 1],
             enough(0),
             enough(4),

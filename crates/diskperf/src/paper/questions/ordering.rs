@@ -11,7 +11,7 @@ pub const QUESTION: Question = Question {
     id: "Q4",
     asks: "Who should order requests, the system or the controller - in files read and written from end to end, in \
            blocks at random places, and for a system that orders nothing, as VMS? (Section 6 blames the UDA50 for \
-           ordering what UNIX had ordered.)",
+           ordering requests again that UNIX had ordered.)",
     experiment,
 };
 

@@ -24,7 +24,7 @@ pub fn answers(cells: &[Cell]) -> Vec<String> {
             format!("(a) file system over raw{name}: {}", here.over_raw()),
             format!("(b) limiting phase{name}: {}", here.limiting()),
             format!(
-                "(c) what a log-structured file system would change{name}: \
+                "(c) effect of a log-structured file system{name}: \
                  n.m.: no log-structured file system here yet"
             ),
             format!("(d) on the device when the calls returned{name}: {}", here.on_the_device()),
@@ -54,7 +54,7 @@ impl<'a> Here<'a> {
         let latency = self.phases("bw -l").next().map_or_else(|| "n.m.".to_owned(), latency);
         let phases: Vec<String> =
             self.files().map(|cell| format!("{} {}", name(cell), share(cell, rate.per_second))).collect();
-        format!("of {} {} raw, where one read takes {latency}: {}", digits(rate.value), rate.unit, phases.join(", "))
+        format!("of {} {} raw, with {latency} for one read: {}", digits(rate.value), rate.unit, phases.join(", "))
     }
 
     /// The slowest phase of each benchmark, per file or byte.
@@ -218,7 +218,7 @@ mod tests {
              read sequential 140 % (memory served it: the device moved 10.0 % of it), write random 4.00 %, \
              read random 20.0 %, read sequential again 150 % (more than raw: memory served it)",
             "(b) limiting phase: smallfb: creat, 5.00 msec per file; largefb: write random, 9.77 msec per 4096 bytes",
-            "(c) what a log-structured file system would change: n.m.: no log-structured file system here yet",
+            "(c) effect of a log-structured file system: n.m.: no log-structured file system here yet",
             "(d) on the device when the calls returned: at most, for everybody on the device: \
              small-file creat 5.00 % (400 % when durable), small-file delete 0 B (64 KiB when durable), \
              write sequential 100 % (200 % when durable), write random 0 % (100 % when durable)",
