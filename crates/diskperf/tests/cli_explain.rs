@@ -257,7 +257,7 @@ fn what_is_no_document_is_refused_with_the_way_on() {
     let names = names_in(path);
     for (file, status, words) in [
         ("cut.json", 2, &["truncated", "at line"][..]),
-        ("other.json", 2, &["diskperf/2", "diskperf/1", "that wrote it 0."]),
+        ("other.json", 2, &["diskperf/2", "diskperf/1", "that wrote it\n"]),
         ("unfit.json", 2, &["not valid diskperf/1", "seeds"]),
         ("fio.json", 2, &["not a results file of diskperf", "--json -o"]),
         ("table.txt", 2, &["not JSON", "the JSON of a run"]),

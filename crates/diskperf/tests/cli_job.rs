@@ -222,7 +222,7 @@ fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
     for line in [
         "line 3: ioengine=libaio: converted to io_uring",
         "line 18: verify=crc32c: not converted: ",
-        "line 20: [log]: time_based: a round ends with the file, too",
+        "line 20: [log]: time_based: a round also ends at the end of the file",
     ] {
         assert!(imported.err.contains(line), "{line}: {}", imported.err);
     }

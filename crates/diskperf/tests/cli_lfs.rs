@@ -121,7 +121,7 @@ fn lfs_measures_the_device_under_its_target() {
         assert!(!read || cell["state"]["cache"] == if raw { "unknown" } else { "warm" }, "{cell}");
     }
     let findings = findings(&document);
-    assert!(findings[0].contains(" MB/sec raw, where one read takes "), "{findings:?}");
+    assert!(findings[0].contains(" MB/sec raw (one read: "), "{findings:?}");
     assert!(findings[0].contains("write sequential "), "{findings:?}");
     assert!(findings[3].contains("% when durable)"), "{findings:?}");
 }

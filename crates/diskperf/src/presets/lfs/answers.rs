@@ -54,7 +54,7 @@ impl<'a> Here<'a> {
         let latency = self.phases("bw -l").next().map_or_else(|| "n.m.".to_owned(), latency);
         let phases: Vec<String> =
             self.files().map(|cell| format!("{} {}", name(cell), share(cell, rate.per_second))).collect();
-        format!("of {} {} raw, with {latency} for one read: {}", digits(rate.value), rate.unit, phases.join(", "))
+        format!("of {} {} raw (one read: {latency}): {}", digits(rate.value), rate.unit, phases.join(", "))
     }
 
     /// The slowest phase of each benchmark, per file or byte.
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn the_four_answers_are_computed() {
         let expected = [
-            "(a) file system over raw: of 10.0 MB/sec raw, where one read takes 12.5 msec of 512 B: \
+            "(a) file system over raw: of 10.0 MB/sec raw (one read: 12.5 msec of 512 B): \
              small-file creat 1.95 %, small-file read 14.6 %, small-file delete n.m. (it moves no bytes), \
              write sequential 120 % (more than raw, and the device moved it: bw waits for each of its calls), \
              read sequential 140 % (memory served it: the device moved 10.0 % of it), write random 4.00 %, \
