@@ -21,8 +21,8 @@ use crate::runs::StoreArguments;
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArguments {
     /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); - means
-    /// standard input
-    #[arg(value_name = "RUN|FILE", default_value = LAST)]
+    /// standard input [default: last]
+    #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
     /// Tests (smallfb), phases (smallfb.read) or targets to show [default: all]
     #[arg(value_name = "CELL")]
