@@ -201,7 +201,8 @@ pub(crate) fn only(choice: &Choice, pair: &Comparison) -> String {
 
 /// `xfs 1.17x (1.12-1.23) as fast as ext4`, of a pair.
 fn sentence(choice: &Choice, pair: &Comparison) -> String {
-    let other = if pair.faster.as_ref() == Some(&pair.first) { &pair.second } else { &pair.first };
+    let Comparison { first, second, .. } = pair;
+    let other = if pair.faster.as_ref() == Some(first) { second } else { first };
     match (pair.verdict, &pair.faster) {
         (Verdict::Faster, Some(faster)) => {
             let reason = if pair.matters {
@@ -212,20 +213,13 @@ fn sentence(choice: &Choice, pair: &Comparison) -> String {
             format!("{faster} is {} as fast as {other}; {reason}", ratio(pair))
         }
         (Verdict::Same, _) => {
-            format!(
-                "{} and {} are the same within {} {}",
-                pair.first,
-                pair.second,
-                percent(choice.margin),
-                interval(pair)
-            )
+            format!("{first} and {second} are the same within {} {}", percent(choice.margin), interval(pair))
         }
         _ => match &pair.why {
             Some(why) => {
-                let ends = ends(pair.low, pair.high);
-                format!("not decided between {} and {}{ends}: {why}", pair.first, pair.second)
+                format!("not decided between {first} and {second}{}: {why}", ends(pair.low, pair.high))
             }
-            None => format!("{} and {}: {}", pair.first, pair.second, open(choice, pair)),
+            None => format!("{first} and {second}: {}", open(choice, pair)),
         },
     }
 }
