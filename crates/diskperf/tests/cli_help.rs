@@ -58,7 +58,7 @@ fn the_first_screen_has_about_twelve_commands_and_is_the_same_for_each_option() 
 fn listed(text: &str) -> BTreeSet<String> {
     let lines = text.lines().take_while(|line| *line != "Targets");
     let names = lines.filter_map(|line| Some(line.strip_prefix("  ")?.split(' ').next()?.to_owned()));
-    names.filter(|name| !name.is_empty() && name != "diskperf").collect()
+    names.filter(|name| name.starts_with(char::is_lowercase) && name != "diskperf").collect()
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn every_command_is_in_one_list() {
 fn a_word_is_explained_in_any_spelling() {
     for (words, expected) in [
         (&["noise"][..], &["noise: warning", "means", "when", "do"][..]),
-        (&["memory"], &["memory: warning", "memory: bottleneck"]),
+        (&["memory"], &["memory: warning", "memory (also memory-bound): bottleneck"]),
         (&["DURABLE"], &["durable (also until durable): end point"]),
         (&["dirty", "throttle"], &["dirty throttle", ": bottleneck"]),
         (&["dirty_throttling"], &["part of the time breakdown"]),
@@ -99,90 +99,6 @@ fn a_word_is_explained_in_any_spelling() {
     }
 }
 
-/// Whether `diskperf help` explains this word.
-fn is_explained(word: &str) -> bool {
-    let words: Vec<&str> = word.split_whitespace().collect();
-    diskperf(Path::new("/"), &[&["help"], &words[..]].concat()).status == Some(0)
-}
-
-/// The tables in Markdown: headings, then rows.
-fn tables(markdown: &str) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
-    let cells = |line: &str| -> Vec<String> {
-        let line = line.replace('\\', "");
-        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
-    };
-    let mut tables: Vec<(Vec<String>, Vec<Vec<String>>)> = Vec::new();
-    let mut lines = markdown.lines().filter(|line| line.starts_with('|')).peekable();
-    while let Some(line) = lines.next() {
-        if lines.next_if(|line| line.starts_with("| --- |")).is_some() {
-            tables.push((cells(line), Vec::new()));
-        } else if let Some((_, rows)) = tables.last_mut() {
-            rows.push(cells(line));
-        }
-    }
-    tables
-}
-
-/// The words of a table that `help` must know: headings, units, conditions, bottlenecks and verdicts.
-fn words_of(headings: &[String], rows: &[Vec<String>]) -> BTreeSet<String> {
-    let mut words: BTreeSet<String> = headings.iter().filter(|heading| !heading.is_empty()).cloned().collect();
-    for (heading, cell) in rows.iter().flat_map(|row| headings.iter().zip(row)) {
-        let cell = cell.trim_end_matches('*');
-        let word = match heading.as_str() {
-            "condition" | "state" | "bottleneck" | "limited by" => {
-                let word =
-                    ["limited by: ", "limited by ", "bottleneck: "].iter().find_map(|label| cell.strip_prefix(label));
-                word.unwrap_or(cell).split(':').next().unwrap_or(cell)
-            }
-            "rate" | "then" | "now" | "base" | "new" => cell.rsplit(' ').next().unwrap_or(cell),
-            "verdict" => cell.split(|c: char| c == ',' || c.is_ascii_digit()).next().unwrap_or(cell),
-            _ => continue,
-        };
-        words.insert(word.split(" (").next().unwrap_or(word).trim().to_owned());
-    }
-    words.remove("");
-    words
-}
-
-#[test]
-fn every_word_of_a_printed_table_is_explained() {
-    let folder = scratch();
-    let shown = |words: &str| {
-        let ended = diskperf(folder.path(), &words.split(' ').collect::<Vec<&str>>());
-        assert_eq!(ended.status, Some(0), "{words}: {}", ended.err);
-        ended.out
-    };
-    let mut words = BTreeSet::new();
-    shown("run smoke . sim:flat --rounds 2 --no-store --json -o base.json");
-    for call in [
-        "run smoke . sim:flat --rounds 2 --store s.sqlite --format markdown",
-        "io randread . --size 1MiB --time 50ms --rounds 2 --iodepth 4 --rate 100 --no-store --format markdown",
-        "choose a=sim:flat b=sim:flat --preset smoke --no-store --format markdown",
-        "compare base.json last --store s.sqlite --format markdown",
-        "history read --store s.sqlite --format markdown",
-        "explain last --store s.sqlite --format markdown",
-    ] {
-        let tables = tables(&shown(call));
-        assert!(!tables.is_empty(), "{call}");
-        words.extend(tables.iter().flat_map(|(headings, rows)| words_of(headings, rows)));
-    }
-    let list = shown("list --store s.sqlite");
-    words.extend(list.lines().take(1).flat_map(|line| line.split("  ")).map(|cell| cell.trim().to_owned()));
-    words.extend(["finished".to_owned()].into_iter().filter(|word| list.contains(word.as_str())));
-    // Two targets are columns of their own, and an empty cell says nothing.
-    for name in ["", "a", "b"] {
-        words.remove(name);
-    }
-    assert!(words.len() > 25, "{words:?}");
-    let unknown: Vec<&String> = words.iter().filter(|word| !is_explained(word)).collect();
-    assert!(unknown.is_empty(), "diskperf help does not know {unknown:?} of {words:?}");
-    let table = "| | rate | nonsense |\n| --- | ---: | --- |\n| a | 5 furlongs\\* | b |\n";
-    let (headings, rows) = &tables(table)[0];
-    let found = words_of(headings, rows);
-    assert_eq!(found, ["furlongs", "nonsense", "rate"].map(str::to_owned).into());
-    assert!(!is_explained("nonsense") && !is_explained("furlongs"));
-}
-
 #[test]
 fn an_unknown_word_has_near_matches() {
     for (word, near) in [("nosie", "noise"), ("durabel", "durable"), ("expalin", "explain"), ("xyzzy", "diskperf help")]
@@ -197,7 +113,8 @@ fn an_unknown_word_has_near_matches() {
 #[test]
 fn help_of_a_command_is_its_own_help() {
     for command in commands() {
-        assert_eq!(printed(&["help", &command]).trim_end(), printed(&[&command, "--help"]).trim_end(), "{command}");
+        // Another meaning of the word may follow.
+        assert!(printed(&["help", &command]).starts_with(printed(&[&command, "--help"]).trim_end()), "{command}");
     }
 }
 

@@ -111,7 +111,10 @@ fn lines_are_short_and_lose_no_word() {
     for topic in Topic::ALL {
         for entry in topic.entries() {
             let text = glossary::text(topic, entry, Page::ENDLESS);
-            assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
+            assert!(
+                text.lines().skip_while(|line| !line.starts_with("  means")).all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
             let flowed: Vec<&str> = text.split_whitespace().collect();
             let flowed = flowed.join(" ");
             for part in [entry.says, entry.when, entry.advice] {

@@ -13,9 +13,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "device",
-        also: &["disk"],
+        also: &["disk", "device-bound", "both device-bound"],
         brief: "waiting for the device",
-        says: "At least half of the time, the test waited for the device: in writes, in large requests or in overlapping ones. Or the device was busy nine tenths of the time.",
+        says: "At least half of the time, the test waited for the device: in writes, in large requests or in overlapping ones. \
+               Or the device was busy nine tenths of the time.",
         when: "The counters of the device show it, and at most a fifth of its work was for other programs.",
         advice: "This is the speed of the device. Only a faster device, or less data, helps.",
     },
@@ -29,7 +30,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "flush",
-        also: &[],
+        also: &["flush-bound", "flushes per commit", "flushes per call", "flushes per file"],
         brief: "flushing the write cache of the device",
         says: "Most of the time, the test waited for the device to flush its write cache.",
         when: "Half of the elapsed time.",
@@ -54,7 +55,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "memory",
-        also: &[],
+        also: &["memory-bound"],
         brief: "too little page cache: data were read again",
         says: "Pages were evicted from the page cache and read again. More memory would help, a faster disk less so.",
         when: "Half of the bytes that the device read had been in the page cache shortly before, and the test waited for them.",

@@ -62,7 +62,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "amplify",
-        also: &["amplification"],
+        also: &["amplification", "bytes written per byte"],
         brief: "the device wrote far more bytes than the test",
         says: "The device wrote much more than the test: a data journal, copies, a RAID, or other programs.",
         when: "More than 1.5 times the bytes, in a write of 16 MiB or more in calls of 4096 bytes or more.",

@@ -4,7 +4,9 @@
 //!
 //! A word can have several meanings (`memory` is a warning and a bottleneck): then each is an entry.
 
+mod checks;
 mod clocks;
+mod costs;
 mod exits;
 mod keys;
 mod limits;
@@ -60,6 +62,10 @@ pub enum Topic {
     Key,
     /// A part of a simulated machine, or the source of a number.
     MachinePart,
+    /// A part of the time on a simulated machine, or a word of the tables of 1983.
+    Cost,
+    /// A row or an answer of `diskperf doctor`.
+    Check,
     /// An exit status.
     Exit,
     /// Another word of the tables.
@@ -68,7 +74,7 @@ pub enum Topic {
 
 impl Topic {
     /// All topics, in the order of usefulness.
-    pub const ALL: [Topic; 12] = [
+    pub const ALL: [Topic; 14] = [
         Topic::Mark,
         Topic::Unit,
         Topic::Clock,
@@ -80,6 +86,8 @@ impl Topic {
         Topic::Target,
         Topic::Key,
         Topic::MachinePart,
+        Topic::Cost,
+        Topic::Check,
         Topic::Exit,
     ];
 
@@ -96,6 +104,8 @@ impl Topic {
             Topic::Target => "targets",
             Topic::Key => "keys",
             Topic::MachinePart => "parts",
+            Topic::Cost => "costs",
+            Topic::Check => "checks",
             Topic::Exit => "exit",
             Topic::Term => "terms",
         }
@@ -114,6 +124,8 @@ impl Topic {
             Topic::Target => "target",
             Topic::Key => "key of a target",
             Topic::MachinePart => "part of a simulated machine",
+            Topic::Cost => "word of a simulated result",
+            Topic::Check => "word of diskperf doctor",
             Topic::Exit => "exit status",
             Topic::Term => "word of the tables",
         }
@@ -132,6 +144,8 @@ impl Topic {
             Topic::Target => "targets: the storage to test",
             Topic::Key => "keys after a target, as in image:ext4,size=1GiB",
             Topic::MachinePart => "parts of a simulated machine",
+            Topic::Cost => "costs: the parts of the time on a simulated machine, and words of 1983",
+            Topic::Check => "checks: the rows of diskperf doctor",
             Topic::Exit => "exit statuses, for scripts",
             Topic::Term => "other words of the tables",
         }
@@ -150,6 +164,8 @@ impl Topic {
             Topic::Target => targets::ENTRIES,
             Topic::Key => keys::ENTRIES,
             Topic::MachinePart => machine_parts::ENTRIES,
+            Topic::Cost => costs::ENTRIES,
+            Topic::Check => checks::ENTRIES,
             Topic::Exit => exits::ENTRIES,
             Topic::Term => terms::ENTRIES,
         }
