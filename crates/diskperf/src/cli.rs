@@ -47,6 +47,7 @@ use crate::runs::KeepArguments;
 
 use alone::Misread;
 use examples::*;
+pub use examples::{TASKS, Task};
 use run::RunArguments;
 use simulate::SimulateArguments;
 use values::DocumentKind;

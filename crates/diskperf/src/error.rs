@@ -117,7 +117,7 @@ pub enum Error {
     #[error("a budget of {} s is too short for {pairs} rounds, which take about {}", budget.as_secs_f64(), about(*needs))]
     ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
     #[error("{word} is neither a command nor a help topic")]
-    UnknownWord { word: String, near: Vec<String> },
+    UnknownWord { word: String, near: Vec<String>, mentions: Vec<String> },
     #[error("{word} is not a command, and no directory or device here has that name")]
     NoCommand { word: String, near: Vec<String> },
     #[error("{0} is a command; put its options after it")]
@@ -433,10 +433,7 @@ impl Error {
             Error::NoSuchPart(_) => {
                 "the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims and vaxmix".to_owned()
             }
-            Error::UnknownWord { near, .. } if near.is_empty() => {
-                "diskperf help lists the commands and topics".to_owned()
-            }
-            Error::UnknownWord { near, .. } => format!("did you mean: {}", near.join(", ")),
+            Error::UnknownWord { near, mentions, .. } => unknown_word(near, mentions),
             Error::NoCommand { near, .. } if near.is_empty() => {
                 "diskperf help lists the commands; diskperf PATH measures a directory".to_owned()
             }
@@ -559,4 +556,13 @@ fn is_refusal(reason: Reason) -> bool {
 
 fn lacks_rights(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Similar words and the first place that mentions the word; without similar words, all places.
+fn unknown_word(near: &[String], mentions: &[String]) -> String {
+    let near = (!near.is_empty()).then(|| format!("did you mean: {}", near.join(", ")));
+    let most = if near.is_some() { 1 } else { mentions.len() };
+    let mentions = (!mentions.is_empty()).then(|| format!("see {}", mentions[..most.min(mentions.len())].join(", ")));
+    let hints: Vec<String> = near.into_iter().chain(mentions).collect();
+    if hints.is_empty() { "diskperf help lists the commands and topics".to_owned() } else { hints.join("; ") }
 }

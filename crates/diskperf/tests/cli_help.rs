@@ -39,13 +39,22 @@ fn the_first_screen_has_about_twelve_commands_and_is_the_same_for_each_option() 
     let screen = printed(&["help"]);
     assert_eq!(printed(&["--help"]), screen);
     assert_eq!(printed(&["-h"]), screen);
-    let groups = ["Measure", "Results", "More", "Targets", "Words", "Exit status", "Options"];
+    let groups = ["Tasks", "Measure", "Results", "More", "Targets", "Words", "Exit status", "Options"];
     let places: Vec<usize> = groups.iter().map(|group| screen.find(group).expect(group)).collect();
     assert!(places.is_sorted(), "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     let listed = listed(&screen);
     assert!(listed.is_subset(&commands()) && (10..=14).contains(&listed.len()), "{listed:?}");
     let flowed = screen.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for task in [
+        "choose /mnt/a /mnt/b --use database",
+        "choose image:ext4 image:ext4,mount=noatime --use build",
+        "import db.fio -o db.toml",
+        "explain last",
+        "compare base.json now.json --fail-if slower:5%",
+    ] {
+        assert!(flowed.contains(&format!("diskperf {task}")), "{task}: {screen}");
+    }
     for list in ["help commands", "help programs", "help WORD", "help LIST"] {
         assert!(flowed.contains(list), "{screen}");
     }
@@ -107,6 +116,24 @@ fn an_unknown_word_has_near_matches() {
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
         assert!(ended.err.contains(&format!("error: {word} is neither a command nor a help topic")), "{}", ended.err);
         assert!(ended.err.contains("hint: ") && ended.err.contains(near), "{}", ended.err);
+    }
+}
+
+#[test]
+fn a_word_that_is_no_topic_is_found_in_texts() {
+    for (word, found, absent) in [
+        ("noatime", &["mount=noatime", "docs/guides/choose.md", "diskperf help mount"][..], "noise"),
+        ("fio", &["diskperf import db.fio", "diskperf help import"], "did you mean"),
+        ("baseline", &["diskperf help compare"], "explain"),
+        ("slow", &["diskperf explain last"], "diskperf help bus"),
+        ("btrfs-progs", &["diskperf help lists"], "did you mean"),
+    ] {
+        let ended = diskperf(Path::new("/"), &["help", word]);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
+        for place in found {
+            assert!(ended.err.contains(place), "{word}: {}", ended.err);
+        }
+        assert!(!ended.err.contains(absent), "{word}: {}", ended.err);
     }
 }
 

@@ -1,5 +1,46 @@
 //! Examples below the help of the commands. A test reads each as the program would.
 
+/// A question of a new user.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// The question.
+    pub question: &'static str,
+    /// The command that answers it.
+    pub command: &'static str,
+    /// The page that explains it.
+    pub page: &'static str,
+}
+
+/// The tasks of the first screen.
+pub const TASKS: [Task; 5] = [
+    Task {
+        question: "Which of two directories is faster for a database?",
+        command: "diskperf choose /mnt/a /mnt/b --use database",
+        page: "docs/guides/choose.md",
+    },
+    Task {
+        question: "Does the mount option noatime make a build faster?",
+        command: "sudo diskperf choose image:ext4 image:ext4,mount=noatime --use build",
+        page: "docs/guides/choose.md",
+    },
+    Task {
+        question: "How does an existing fio job run here?",
+        command: "diskperf import db.fio -o db.toml; diskperf run db.toml /mnt/a",
+        page: "docs/guides/workloads.md",
+    },
+    Task {
+        question: "Why was the last run slow?",
+        command: "diskperf explain last",
+        page: "docs/guides/read-the-table.md",
+    },
+    Task {
+        question: "Did a commit make a test slower? In CI, save base.json once, then:",
+        command: "diskperf run quick . --rounds 10 --budget 5min --json -o now.json && diskperf compare base.json now.json \
+                  --fail-if slower:5%",
+        page: "docs/guides/ci.md",
+    },
+];
+
 /// Of `run`.
 pub const RUN_EXAMPLES: &str = "Examples:
   diskperf run quick /mnt/disk
@@ -247,6 +288,19 @@ mod tests {
         // A wrong example would be found.
         let wrong = calls("Example:\n  sudo diskperf run quick . --bogus   a comment");
         assert!(wrong.len() == 1 && cli::refusal(&wrong[0]).is_some(), "{wrong:?}");
+    }
+
+    #[test]
+    fn every_task_is_a_command_line_and_has_a_page() {
+        for task in super::TASKS {
+            let typed = calls(&format!("Example:\n  {}", task.command));
+            assert!(!typed.is_empty(), "{}", task.command);
+            for words in typed {
+                assert_eq!(cli::refusal(&words), None, "{words:?}");
+            }
+            let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(task.page);
+            assert!(page.is_file(), "{}", task.page);
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@ use report::Page;
 use report::glossary::{self, Topic};
 use report::wrap::{hanging, wrapped};
 
-use crate::cli;
+use crate::cli::{self, TASKS};
+use crate::commands::mentions;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output;
@@ -14,7 +15,7 @@ type Group = (&'static str, &'static [&'static str]);
 
 /// The commands of the first screen.
 const FIRST: [Group; 3] = [
-    ("Measure", &["run", "io", "choose", "verify", "simulate"]),
+    ("Measure", &["run", "io", "import", "choose", "verify", "simulate"]),
     ("Results", &["list", "show", "explain", "compare", "history", "report"]),
     ("More", &["doctor", "help"]),
 ];
@@ -55,7 +56,7 @@ fn explained(words: &[String], word: &str) -> Result<String, Error> {
     texts.extend(Topic::named(word).map(|topic| glossary::list(topic, page)));
     texts.extend(glossary::find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry, page)));
     if texts.is_empty() {
-        return Err(Error::UnknownWord { word: word.to_owned(), near: near(word) });
+        return Err(Error::UnknownWord { word: word.to_owned(), near: near(word), mentions: mentions::of(word) });
     }
     Ok(texts.join("\n"))
 }
@@ -112,11 +113,11 @@ fn near(word: &str) -> Vec<String> {
     near
 }
 
-/// Commands with a similar spelling, by the rule of clap.
+/// Commands with a similar spelling.
 pub fn near_commands(word: &str) -> Vec<String> {
     let command = cli::command();
     let commands = command.get_subcommands().map(clap::Command::get_name);
-    commands.filter(|name| strsim::jaro(name, word) > 0.7).map(str::to_owned).collect()
+    commands.filter(|name| glossary::is_close(name, word)).map(str::to_owned).collect()
 }
 
 /// The output of `diskperf --help` and `diskperf help`.
@@ -126,11 +127,15 @@ pub fn first_screen(page: Page) -> String {
     let mut text = wrapped(&format!("{about}\n"), page) + "\nUsage: diskperf [TARGET]... | COMMAND\n\n";
     text += &hanging(page, "  diskperf", INDENT, "measure the current directory: diskperf run quick .");
     text += &hanging(page, "  diskperf PATH", INDENT, "measure that directory: diskperf run quick PATH");
+    text += "\nTasks\n";
+    for task in TASKS {
+        text += &hanging(page, "", 2, task.question);
+        text += &hanging(page, "", 4, task.command);
+    }
     for (heading, names) in FIRST {
         text += &format!("\n{}", group(heading, names, &command, page));
     }
-    text +=
-        &hanging(page, "  help commands", INDENT, "all commands, also: export, import, resume, delete, clean, paper");
+    text += &hanging(page, "  help commands", INDENT, "all commands, also: export, resume, delete, clean, paper");
     text +=
         &hanging(page, "  help programs", INDENT, &format!("{}: {}", PROGRAMS.0.to_lowercase(), PROGRAMS.1.join(", ")));
     text += "\nTargets\n";

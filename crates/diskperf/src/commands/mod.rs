@@ -24,6 +24,7 @@ pub mod largefb;
 pub mod list;
 pub mod man;
 mod memory;
+mod mentions;
 pub mod mix;
 pub mod paper;
 pub mod report;

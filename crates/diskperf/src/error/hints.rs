@@ -84,7 +84,7 @@ fn errors() -> Vec<Error> {
         },
         Error::NoJob(run()),
         Error::NoHistory { word: "x".to_owned(), known: Vec::new() },
-        Error::UnknownWord { word: "x".to_owned(), near: Vec::new() },
+        Error::UnknownWord { word: "x".to_owned(), near: Vec::new(), mentions: Vec::new() },
         Error::TwoSteps(path()),
         Error::LogIsLost(path()),
         Error::BadLog { path: path(), fault: crate::verify::LedgerFault::NotALog },

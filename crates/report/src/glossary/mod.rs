@@ -205,21 +205,34 @@ pub fn find(word: &str) -> Vec<(Topic, &'static Entry)> {
 
 /// The words that are spelled most like this one, the nearest first.
 pub fn near(word: &str) -> Vec<&'static str> {
-    let wanted = plain(word);
-    let mut near: Vec<(f64, &'static str)> = all()
-        .map(|(_, entry)| {
-            let alike = spellings(entry).map(|spelling| strsim::jaro_winkler(&plain(spelling), &wanted));
-            (alike.fold(0.0, f64::max), entry.word)
+    let mut near: Vec<(usize, &'static str)> = all()
+        .filter_map(|(_, entry)| {
+            let close = spellings(entry).filter(|spelling| is_close(spelling, word));
+            Some((close.map(|spelling| distance(spelling, word)).min()?, entry.word))
         })
-        .filter(|(alike, _)| *alike >= ALIKE)
         .collect();
-    near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
+    near.sort_unstable();
     near.dedup_by_key(|(_, word)| *word);
     near.into_iter().map(|(_, word)| word).take(NEAR).collect()
 }
 
-/// From here on two words are alike (Jaro-Winkler; a letter too much in a word of five is 0.9). Chosen by trying.
-const ALIKE: f64 = 0.8;
+/// Whether a typed word can be a misspelling of a known one: it begins with the same letter and has at most one wrong
+/// letter in three (a swap counts as one), or the known word begins with it.
+pub fn is_close(known: &str, typed: &str) -> bool {
+    let letters = plain(typed).chars().count();
+    if letters < LEAST || plain(known).chars().next() != plain(typed).chars().next() {
+        return false;
+    }
+    plain(known).starts_with(&plain(typed)) || distance(known, typed) <= letters / LEAST
+}
+
+/// The wrong letters between two words in their plain spelling.
+fn distance(known: &str, typed: &str) -> usize {
+    strsim::damerau_levenshtein(&plain(known), &plain(typed))
+}
+
+/// A word has at least this many letters for each wrong one. A guess: 2 would take `noise` for `noatime`.
+const LEAST: usize = 3;
 
 /// How many words are offered.
 const NEAR: usize = 4;

@@ -1,0 +1,70 @@
+//! Where help mentions a word that is not a topic: tasks, commands, and words of the glossary.
+
+use report::glossary::{Entry, Topic};
+
+use crate::cli::{self, TASKS, Task};
+
+/// The most tasks, commands and words that are named.
+const MOST: [usize; 3] = [1, 3, 3];
+
+/// The tasks, commands and topics whose text has these words, in this order. Each is a phrase of its own.
+pub fn of(words: &str) -> Vec<String> {
+    let wanted = spaced(words);
+    if wanted.trim().is_empty() {
+        return Vec::new();
+    }
+    let has = |text: &str| spaced(text).contains(&wanted);
+    let tasks = TASKS.iter().filter(|task| has(task.question) || has(task.command)).map(told);
+    let command = cli::command();
+    let commands = command.get_subcommands().filter(|known| has(&helped(known)));
+    let commands = commands.map(|known| format!("diskperf help {}", known.get_name()));
+    let entries = Topic::ALL.into_iter().flat_map(Topic::entries).filter(|entry| has(&explained(entry)));
+    let entries = entries.map(|entry| format!("diskperf help {}", entry.word));
+    tasks.take(MOST[0]).chain(commands.take(MOST[1])).chain(entries.take(MOST[2])).collect()
+}
+
+/// The command of a task, and its page.
+fn told(task: &Task) -> String {
+    format!("`{}` ({})", task.command, task.page)
+}
+
+/// The text that `help` prints for a command, without its options.
+fn helped(command: &clap::Command) -> String {
+    let texts = [command.get_about(), command.get_long_about(), command.get_after_help()];
+    texts.into_iter().flatten().map(|text| text.to_string() + "\n").collect()
+}
+
+fn explained(entry: &Entry) -> String {
+    [entry.word, entry.brief, entry.says, entry.when, entry.advice].join("\n")
+}
+
+/// The words of a text in lower case, with a space before and after each, so that only whole words are found.
+fn spaced(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(" ".to_owned(), |all, word| all + word + " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_words_are_found_in_tasks_commands_and_words() {
+        let noatime = of("noatime");
+        assert!(noatime[0].contains("choose image:ext4 image:ext4,mount=noatime"), "{noatime:?}");
+        assert!(noatime[0].contains("docs/guides/choose.md"), "{noatime:?}");
+        assert!(noatime.contains(&"diskperf help mount".to_owned()), "{noatime:?}");
+        assert!(of("fio").iter().any(|found| found.contains("diskperf import ")), "{:?}", of("fio"));
+        assert!(of("power-loss protection").contains(&"diskperf help noflush".to_owned()));
+        // A part of a word, other words, and none.
+        for word in ["noatim", "xyzzy", "loss power", "", "?"] {
+            assert_eq!(of(word), [""; 0], "{word}");
+        }
+    }
+
+    #[test]
+    fn lists_are_short() {
+        assert_eq!(of("the").len(), MOST.iter().sum::<usize>());
+    }
+}
