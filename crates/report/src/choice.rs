@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::choice::{Row, every_two};
+use stats::choice::{Price, Row, every_two};
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 use units::Nanos;
 
@@ -108,6 +108,10 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
     }
     lines.extend(needs(&choice.needs, &names));
     lines.extend(choice.remarks.iter().map(|remark| format!("{remark}.")));
+    if !choice.prices.is_empty() {
+        let prices: Vec<String> = names.iter().map(|name| format!("{name} {}", price(choice, name))).collect();
+        lines.push(format!("Price: {}.", prices.join(", ")));
+    }
     lines.join("\n")
 }
 
@@ -259,6 +263,12 @@ fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
 }
 
 /// The targets that meet all needs.
+/// What a target costs, as it was typed.
+pub(crate) fn price(choice: &Choice, name: &str) -> String {
+    let price = choice.prices.iter().find(|price| price.target == name);
+    price.map_or_else(|| "not given".to_owned(), Price::words)
+}
+
 pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
     let meets = |name: &&&str| needs.iter().filter(|need| need.target == **name).all(|need| need.met == Some(true));
     names.iter().filter(meets).copied().collect()
@@ -469,7 +479,17 @@ pub(crate) mod tests {
     /// All of these.
     pub(crate) fn choice(comparisons: Vec<Comparison>) -> Choice {
         let (round_s, stages, needs, remarks) = (Some(10.0), Vec::new(), Vec::new(), Vec::new());
-        Choice { margin: 0.05, decided: true, round_s, comparisons, stages, purpose: None, needs, remarks }
+        Choice {
+            margin: 0.05,
+            decided: true,
+            round_s,
+            comparisons,
+            stages,
+            purpose: None,
+            needs,
+            prices: Vec::new(),
+            remarks,
+        }
     }
 
     #[test]

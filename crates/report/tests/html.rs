@@ -203,7 +203,7 @@ fn a_lead_says_no_more_than_the_comparisons() {
 }
 
 #[test]
-fn requirements_pass_fail_or_are_not_known_and_prices_are_those_of_the_command() {
+fn requirements_pass_fail_or_are_not_known_and_prices_are_those_stored() {
     let mut document = tuned();
     let choice = document.run.choice.as_mut().expect("a choice");
     for (target, met) in [("usual", Some(true)), ("ahead", None)] {
@@ -214,7 +214,10 @@ fn requirements_pass_fail_or_are_not_known_and_prices_are_those_of_the_command()
             met,
         });
     }
-    document.run.command.extend(["--price", "ahead=0.5/GiB"].map(str::to_owned));
+    let price = stats::choice::Price { target: "ahead".to_owned(), amount: 0.5, per: "GiB".to_owned() };
+    choice.prices.push(price);
+    // Older documents have prices in the command only: those are not read.
+    document.run.command.extend(["--price", "usual=7/GiB"].map(str::to_owned));
     let page = page_of(&[&document]);
     let matrix = between(&page, "<table class=\"matrix\">", "</table>");
     for words in ["✓ pass", "? not known", "12 MiB/s", "0.5/GiB", "not given"] {

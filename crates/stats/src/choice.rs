@@ -51,6 +51,9 @@ pub struct Choice {
     /// What was needed, of each target.
     pub needs: Vec<Need>,
     /// Sentences on prices, and on what the targets have in common.
+    /// What targets cost, as it was typed; missing where no price was given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<Price>,
     pub remarks: Vec<String>,
 }
 
@@ -137,6 +140,27 @@ pub struct Need {
 }
 
 /// The cells of every target that are the same cell, in the order of the targets: nothing where one has no such cell.
+/// What a target costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Of which target.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
+    pub target: String,
+    /// How much.
+    pub amount: f64,
+    /// For what, as in `GiB-month`; empty for all of it.
+    pub per: String,
+}
+
+impl Price {
+    /// `0.08/GiB-month`
+    pub fn words(&self) -> String {
+        if self.per.is_empty() { self.amount.to_string() } else { format!("{}/{}", self.amount, self.per) }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
     /// Program and phase, and which of that name, from 0.

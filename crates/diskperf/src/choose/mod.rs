@@ -111,6 +111,7 @@ impl Goal {
             stages: stages.to_vec(),
             purpose,
             needs: self.needs.iter().flat_map(|need| need.judge(&rows, &names)).collect(),
+            prices: self.prices.iter().map(Price::stored).collect(),
             remarks,
         }
     }

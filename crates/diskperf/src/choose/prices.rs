@@ -67,9 +67,13 @@ impl Price {
         Some((other.amount / other.scale?) / (self.amount / self.scale?)).filter(|_| is_alike)
     }
 
+    /// As a document has it.
+    pub fn stored(&self) -> stats::choice::Price {
+        stats::choice::Price { target: self.target.clone(), amount: self.amount, per: self.per.clone() }
+    }
+
     fn words(&self) -> String {
-        let per = if self.per.is_empty() { String::new() } else { format!("/{}", self.per) };
-        format!("{}{per}", self.amount)
+        self.stored().words()
     }
 }
 

@@ -37,11 +37,6 @@ impl<'a> Keyed<'a> {
         &self.shown
     }
 
-    /// The document with the names that were typed.
-    pub fn original(&self) -> &Document {
-        self.original
-    }
-
     /// Whether letters replace the names.
     pub fn is_lettered(&self) -> bool {
         matches!(self.shown, Cow::Owned(_))
@@ -100,6 +95,7 @@ fn lettered(original: &Document, names: &[&str]) -> Document {
         choice.comparisons.iter_mut().chain(of_use).for_each(|pair| new.comparison(pair));
         choice.stages.iter_mut().for_each(|stage| new.name(&mut stage.target));
         choice.needs.iter_mut().for_each(|need| new.name(&mut need.target));
+        choice.prices.iter_mut().for_each(|price| new.name(&mut price.target));
         choice.remarks.iter_mut().for_each(|remark| new.sentence(remark));
     }
     document.errors.iter_mut().filter_map(|problem| problem.target.as_mut()).for_each(|name| new.name(name));

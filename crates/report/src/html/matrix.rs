@@ -40,7 +40,6 @@ pub fn matrix(keyed: &Keyed, choice: &Choice, place: Place) -> Markup {
     let axis = Axis::of(&all, choice.margin);
     let matrix = Matrix { choice, names, axis, place };
     let tests = matrix.tests(document);
-    let prices = matrix.prices(&keyed.original().run.command, keyed.original());
     let groups = grouped(tests.into_iter().map(|test| (test.group.clone(), test)));
     html! {
         div class="wide" role="region" aria-label="Comparison of all tests" tabindex="0" {
@@ -49,13 +48,13 @@ pub fn matrix(keyed: &Keyed, choice: &Choice, place: Place) -> Markup {
                 @if let Some(purpose) = &choice.purpose {
                     tbody { (matrix.use_row(&format!("For {}", purpose.name), &of_use)) }
                 }
-                @if !choice.needs.is_empty() || !prices.is_empty() {
+                @if !choice.needs.is_empty() || !choice.prices.is_empty() {
                     tbody {
                         (matrix.group("Requirements and prices"))
                         @for condition in different(choice.needs.iter().map(|need| need.condition.as_str())) {
                             (matrix.need(condition))
                         }
-                        @if !prices.is_empty() { (matrix.price(&prices)) }
+                        @if !choice.prices.is_empty() { (matrix.price()) }
                     }
                 }
                 @for (group, tests) in &groups {
@@ -200,21 +199,13 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// The prices as they were typed, in the order of the alternatives; none if none was given.
-    fn prices(&self, command: &[String], original: &Document) -> Vec<Option<String>> {
-        let given: Vec<(&str, &str)> = prices(command).collect();
-        let targets = original.run.targets.iter();
-        let price = |name: &str| given.iter().find(|(target, _)| *target == name).map(|(_, price)| (*price).to_owned());
-        let prices: Vec<Option<String>> = targets.map(|target| price(&target.name)).collect();
-        if prices.iter().any(Option::is_some) { prices } else { Vec::new() }
-    }
-
-    fn price(&self, prices: &[Option<String>]) -> Markup {
+    /// What each alternative costs, as it was typed.
+    fn price(&self) -> Markup {
         html! {
             tr {
                 th scope="row" { "price" }
-                @for (place, price) in prices.iter().enumerate() {
-                    (self.cell(place, "", html! { (price.as_deref().unwrap_or("not given")) }))
+                @for (place, name) in self.names.iter().enumerate() {
+                    (self.cell(place, "", html! { (choice::price(self.choice, name)) }))
                 }
                 td colspan="3" {}
             }
@@ -254,24 +245,10 @@ fn met(need: Option<&Need>) -> (&'static str, &'static str) {
     }
 }
 
-/// The prices of a command: `--price NAME=AMOUNT/UNIT`, or with a `=` between.
-fn prices(command: &[String]) -> impl Iterator<Item = (&str, &str)> {
-    let apart = command.windows(2).filter(|words| words[0] == "--price").map(|words| words[1].as_str());
-    let joined = command.iter().filter_map(|word| word.strip_prefix("--price="));
-    apart.chain(joined).filter_map(|price| price.rsplit_once('='))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::choice::tests::pair;
-
-    #[test]
-    fn prices_are_taken_from_the_command_in_both_forms() {
-        let words = ["diskperf", "choose", "a=.", "--price", "a=0.1/GiB-month", "--price=b=x=200", "--price"];
-        let command = words.map(str::to_owned);
-        assert_eq!(prices(&command).collect::<Vec<_>>(), [("a", "0.1/GiB-month"), ("b=x", "200")]);
-    }
 
     #[test]
     fn the_fastest_is_faster_than_each_other() {

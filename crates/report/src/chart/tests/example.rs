@@ -136,6 +136,7 @@ pub(super) fn choice(comparisons: Vec<Comparison>) -> Choice {
         stages: Vec::new(),
         purpose: None,
         needs: Vec::new(),
+        prices: Vec::new(),
         remarks: Vec::new(),
     }
 }
