@@ -6,7 +6,9 @@
 //!      the same place in it, and targets can be compared;
 //!   2. of a preset that goes on until a rate is steady, the rounds before that are drawn too, on shaded ground;
 //!   3. programs that were over before anything could be seen have no chart: fewer than so many quarters of a second;
-//!   4. of the others, those with marks of that kind come before those that merely took long.
+//!   4. of the others, those with marks of that kind come before those that merely took long;
+//!   5. in many rounds the lines of several targets would cover each other: each target has a small chart then, with the
+//!      axes and the colours that one chart would have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +26,10 @@ use crate::numbers::{RUNS, significant, time_each};
 
 /// The most charts of a document: a page is to stay small.
 const MOST_CHARTS: usize = 6;
+/// The most small charts, each of one target, but for those of the first program.
+const MOST_SMALL: usize = 12;
+/// More rounds than this give each target a chart of its own.
+const MANY_ROUNDS: usize = 8;
 /// The most points of a line: more than half as many as a telephone has pixels for it.
 const MOST_POINTS: usize = 120;
 /// The most lines of a chart: as many as there are colours.
@@ -76,8 +82,16 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         (std::cmp::Reverse((is_marked, program.longest())), *place)
     });
     order.truncate(MOST_CHARTS);
+    // 5.
+    let mut small = 0;
+    order.retain(|place| {
+        let own = if programs[*place].is_split() { programs[*place].cells().len() } else { 0 };
+        let fits = small == 0 || small + own <= MOST_SMALL;
+        small += if fits { own } else { 0 };
+        fits
+    });
     order.sort_unstable();
-    order.into_iter().map(|place| programs[place].chart(&names)).collect()
+    order.into_iter().flat_map(|place| programs[place].charts(&names)).collect()
 }
 
 /// Whether a mark tells of a rate over time.
@@ -106,13 +120,40 @@ impl Program<'_> {
         cell.rounds.iter().filter(move |round| has_all || !round.discarded)
     }
 
-    fn chart(&self, names: &Names) -> Chart {
-        let cells = &self.cells[..self.cells.len().min(MOST_LINES)];
-        let numbers: BTreeSet<u32> = cells.iter().flat_map(|cell| self.rounds(cell)).map(|round| round.round).collect();
-        let slots = Slots { numbers: numbers.into_iter().collect(), longest: self.longest() };
-        let lines: Vec<Vec<Vec<(f64, f64)>>> = cells.iter().map(|cell| self.line(cell, &slots)).collect();
-        let values = lines.iter().flatten().flatten().map(|(_, value)| *value);
-        let scale = Scale::round(values, 4);
+    /// The results that are drawn.
+    fn cells(&self) -> &[&Cell] {
+        &self.cells[..self.cells.len().min(MOST_LINES)]
+    }
+
+    /// Along the axis all rounds of all results.
+    fn slots(&self) -> Slots {
+        let rounds = self.cells().iter().flat_map(|cell| self.rounds(cell));
+        let numbers: BTreeSet<u32> = rounds.map(|round| round.round).collect();
+        Slots { numbers: numbers.into_iter().collect(), longest: self.longest() }
+    }
+
+    /// 5. Whether each target has a chart of its own.
+    fn is_split(&self) -> bool {
+        self.cells().len() > 1 && self.slots().numbers.len() > MANY_ROUNDS
+    }
+
+    /// One chart, or one for each target.
+    fn charts(&self, names: &Names) -> Vec<Chart> {
+        let (cells, slots) = (self.cells(), self.slots());
+        let lines = cells.iter().flat_map(|cell| self.line(cell, &slots)).flatten();
+        let scale = Scale::round(lines.map(|(_, value)| value), 4);
+        if !self.is_split() {
+            return vec![self.chart(cells, &slots, &scale, (&self.name, names))];
+        }
+        let alone = |cell: &&Cell| {
+            let title = format!("{} on {}", self.name, cell.target);
+            Chart { series: Vec::new(), ..self.chart(&[cell], &slots, &scale, (&title, names)) }
+        };
+        cells.iter().map(alone).collect()
+    }
+
+    /// The chart of some targets, under this title.
+    fn chart(&self, cells: &[&Cell], slots: &Slots, scale: &Scale, (title, names): (&str, &Names)) -> Chart {
         let happened = self.happened(cells);
         let mut rows: BTreeMap<MarkCode, BTreeMap<u32, Vec<String>>> = BTreeMap::new();
         for ((code, target), happening) in &happened {
@@ -127,7 +168,7 @@ impl Program<'_> {
 
         let mut svg = Svg::default();
         svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));
-        self.shade(&mut svg, &slots, top, foot);
+        self.shade(&mut svg, slots, top, foot);
         let ticks = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
         upright(&mut svg, ticks, top, foot);
         slots.axis(&mut svg, top, foot);
@@ -135,19 +176,20 @@ impl Program<'_> {
             let y = LINE + MARKS * (row as f64 + 0.5);
             for (round, tips) in rounds.iter().take(MOST_TIPS) {
                 let tip = tips.join("; ");
-                let at = self.place(cells, *code, *round, &slots);
+                let at = self.place(cells, *code, *round, slots);
                 svg.upright("happened", at, y, foot);
                 svg.shape("event", shape(*code), Along::Share(at), y, &tip);
             }
         }
-        for (cell, line) in cells.iter().zip(&lines) {
+        for cell in cells {
+            let line = self.line(cell, slots);
             svg.open_series(&names.class(&cell.target), &names.series(&cell.target), "");
-            let curve = line.iter().fold(Path::default(), |path, segment| curve(path, segment, &scale));
-            let points = line.iter().fold(Path::default(), |path, segment| point(path, segment, &scale));
+            let curve = line.iter().fold(Path::default(), |path, segment| curve(path, segment, scale));
+            let points = line.iter().fold(Path::default(), |path, segment| point(path, segment, scale));
             svg.stretched(top, GROUND, &[("line", curve), ("points", points)]);
             svg.close("g");
         }
-        self.tips(&mut svg, cells, &slots, top);
+        self.tips(&mut svg, cells, slots, top);
         svg.text("tick", Along::Share(1.0), foot + AXIS + 10.0, Anchor::End, &slots.title());
         let mut y = foot + AXIS + LINE + 4.0;
         let note = |svg: &mut Svg, left: f64, y: f64, words: &str| {
@@ -178,7 +220,7 @@ impl Program<'_> {
         let figures: Vec<String> = cells.iter().map(|cell| self.told(cell)).collect();
         let frame = Frame {
             subject: Subject::OverTime,
-            title: format!("{}: {unit} in each quarter of a second", self.name),
+            title: format!("{title}: {unit} in each quarter of a second"),
             series: names.all(),
             told: figures::told("Lines over the rounds", &figures),
         };
