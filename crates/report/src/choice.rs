@@ -9,6 +9,7 @@ use units::Nanos;
 use crate::grid::{Column, Grid, Page};
 use crate::names::CellNames;
 use crate::numbers::{figure as figure_of, significant};
+use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
 use crate::{header, rows, stages};
 
@@ -107,11 +108,11 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
         lines.extend(stages::verdict(choice));
     }
     lines.extend(needs(&choice.needs, &names));
-    lines.extend(choice.remarks.iter().map(|remark| format!("{remark}.")));
     if !choice.prices.is_empty() {
         let prices: Vec<String> = names.iter().map(|name| format!("{name} {}", price(choice, name))).collect();
         lines.push(format!("Price: {}.", prices.join(", ")));
     }
+    lines.extend(choice.remarks.iter().map(|remark| format!("{remark}.")));
     lines.join("\n")
 }
 
@@ -262,13 +263,13 @@ fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
     lines
 }
 
-/// The targets that meet all needs.
 /// What a target costs, as it was typed.
 pub(crate) fn price(choice: &Choice, name: &str) -> String {
     let price = choice.prices.iter().find(|price| price.target == name);
     price.map_or_else(|| "not given".to_owned(), Price::words)
 }
 
+/// The targets that meet all needs.
 pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
     let meets = |name: &&&str| needs.iter().filter(|need| need.target == **name).all(|need| need.met == Some(true));
     names.iter().filter(meets).copied().collect()
@@ -322,7 +323,8 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
             if place > 0 {
                 leading.iter_mut().for_each(String::clear);
             }
-            let pair = labelled(pair, &names, labels);
+            let why = reason(pair, &names, &cells);
+            let pair = labelled(&Comparison { why, ..(*pair).clone() }, &names, labels);
             let why = pair.why.clone().unwrap_or_default();
             let rounds = if are_alike { String::new() } else { pair.pairs.to_string() };
             let figures = [short(choice, &pair, names.len() > 2), rounds, why];
@@ -330,26 +332,6 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
         }
     }
     grid
-}
-
-/// The same comparison with labels for its targets.
-fn labelled(pair: &Comparison, names: &[&str], labels: &[impl AsRef<str>]) -> Comparison {
-    let label = |name: &str| match names.iter().position(|other| *other == name) {
-        Some(place) => labels[place].as_ref().to_owned(),
-        None => name.to_owned(),
-    };
-    let (first, second) = (label(&pair.first), label(&pair.second));
-    let why = pair.why.as_ref().map(|why| {
-        let why = why.replacen(&format!("{}: ", pair.first), &format!("{first}: "), 1);
-        let why = why.replacen(&format!(", {}: ", pair.second), &format!(", {second}: "), 1);
-        let listed = |why: String, name: &str, label: &str| {
-            why.replace(&format!("({name})"), &format!("({label})"))
-                .replace(&format!("({name}, "), &format!("({label}, "))
-                .replace(&format!(", {name})"), &format!(", {label})"))
-        };
-        listed(listed(why, &pair.first, &first), &pair.second, &second)
-    });
-    Comparison { faster: pair.faster.as_deref().map(label), first, second, why, ..pair.clone() }
 }
 
 /// `1,240 MiB/s` and `38%`.

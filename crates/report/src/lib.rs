@@ -26,6 +26,7 @@ pub mod runs;
 mod simulated;
 mod stages;
 pub mod verification;
+mod why;
 mod words;
 pub mod wrap;
 

@@ -27,7 +27,8 @@ mod majority;
 mod why;
 
 use majority::ask_majority;
-pub(crate) use why::{idle, why_of};
+pub(crate) use why::idle;
+pub use why::why_of;
 use why::{warned, why};
 
 /// What a comparison of targets came to.
@@ -50,10 +51,10 @@ pub struct Choice {
     pub purpose: Option<Purpose>,
     /// What was needed, of each target.
     pub needs: Vec<Need>,
-    /// Sentences on prices, and on what the targets have in common.
     /// What targets cost, as it was typed; missing where no price was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
+    /// Sentences on prices, and on what the targets have in common.
     pub remarks: Vec<String>,
 }
 
@@ -139,7 +140,6 @@ pub struct Need {
     pub met: Option<bool>,
 }
 
-/// The cells of every target that are the same cell, in the order of the targets: nothing where one has no such cell.
 /// What a target costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -161,6 +161,7 @@ impl Price {
     }
 }
 
+/// The cells of every target that are the same cell, in the order of the targets: nothing where one has no such cell.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
     /// Program and phase, and which of that name, from 0.
@@ -561,6 +562,17 @@ pub(crate) mod tests {
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
         let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: device-bound"));
+        // Both are CPU-bound, and the slower one uses more CPU time. 600 calls each.
+        let [one, mut other] = [limited(a.clone(), "cpu", 0, 0), limited(b.clone(), "cpu", 0, 0)];
+        other.rate.iter_mut().for_each(|rate| rate.per_second /= 2.0);
+        let timed = |cell: Cell, nanos: u64| Cell {
+            time: Some(BTreeMap::from([("system".to_owned(), nanos), ("device_service".to_owned(), 7)])),
+            ..cell
+        };
+        let [few, many] = [timed(one.clone(), 600_000), timed(other.clone(), 1_200_000)];
+        assert_eq!(why(&few, &many).as_deref(), Some("ext4: 1.00 us CPU per commit, xfs: 2.00 us"));
+        // The faster one uses more: that is no reason.
+        assert_eq!(why(&timed(one.clone(), 1_200_000), &timed(other, 600_000)), None);
         // What both have is no reason.
         assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)), None);
         assert_eq!(why(&a, &b), None);

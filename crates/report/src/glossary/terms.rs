@@ -12,6 +12,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "If it is far from the steady rate, a short test of this device shows the wrong one.",
     },
     Entry {
+        word: "no single cause found",
+        also: &["no cause"],
+        brief: "one target is faster, and the counters do not show why",
+        says: "The bottlenecks of both targets are the same or not measured, and so are flushes, bytes written and CPU time per \
+               unit of work. Several small causes may add up.",
+        when: "The column why of choose, in a test that one target wins.",
+        advice: "Compare the time breakdown of both targets: diskperf explain last.",
+    },
+    Entry {
         word: "sizes",
         also: &[],
         brief: "how to type a size: 4k, 4KiB, 4kB",

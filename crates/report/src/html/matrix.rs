@@ -14,6 +14,7 @@ use crate::chart::{Axis, colour};
 use crate::choice;
 use crate::names::{CellNames, different, grouped};
 use crate::rows::{groups, rate, state};
+use crate::why::{NO_CAUSE, reason};
 
 /// All of the table.
 struct Matrix<'a> {
@@ -29,6 +30,7 @@ struct Test<'a> {
     group: String,
     cells: Vec<Option<&'a Cell>>,
     pairs: Vec<&'a Comparison>,
+    reasons: Vec<String>,
 }
 
 /// The table of a choice, without that of stages.
@@ -89,10 +91,18 @@ impl<'a> Matrix<'a> {
             let name = cell_names.name(any);
             let (place, group) = titles.get(&name).copied().unwrap_or_default();
             let pairs = of_tests.get(name.as_str()).cloned().unwrap_or_default();
-            tests.push((place, Test { name, group: group.to_owned(), cells: row.cells, pairs }));
+            let reasons = different(pairs.iter().filter_map(|pair| self.reason(pair, &row.cells)));
+            tests.push((place, Test { name, group: group.to_owned(), cells: row.cells, pairs, reasons }));
         }
         tests.sort_by_key(|(place, _)| *place);
         tests.into_iter().map(|(_, test)| test).collect()
+    }
+
+    /// Why one is faster. Most reasons name both alternatives; of several, one that does not has to say which two it means.
+    fn reason(&self, pair: &Comparison, cells: &[Option<&Cell>]) -> Option<String> {
+        let reason = reason(pair, &self.names, cells)?;
+        let is_plain = self.names.len() > 2 && reason == NO_CAUSE;
+        Some(if is_plain { format!("{}, {}: {reason}", pair.first, pair.second) } else { reason })
     }
 
     fn head(&self) -> Markup {
@@ -138,7 +148,7 @@ impl<'a> Matrix<'a> {
                     (self.cell(place, if self.is_fastest(place, &test.pairs) { "best" } else { "" }, figure(*cell, self.place)))
                 }
                 (self.ratios(&test.pairs))
-                (reasons(&test.pairs))
+                td class="why" { @for reason in &test.reasons { div { (reason) } } }
             }
         }
     }
@@ -228,12 +238,6 @@ fn figure(cell: Option<&Cell>, place: Place) -> Markup {
             None => "n.m.",
         }
     }
-}
-
-/// Why one is faster, each reason once.
-fn reasons(pairs: &[&Comparison]) -> Markup {
-    let reasons = different(pairs.iter().filter_map(|pair| pair.why.as_deref()));
-    html! { td class="why" { @for reason in reasons { div { (reason) } } } }
 }
 
 /// The class and the words of a requirement.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use units::Nanos;
+
 use crate::cell::Cell;
 use crate::marks::MarkCode;
 
@@ -25,7 +27,8 @@ const TELLS: f64 = 0.8;
 
 /// The reason why one is faster, from the bottlenecks and the devices' work for each unit of work:
 ///   1. if they wait for the device: flushes, then bytes written, if those differ;
-///   2. the bottlenecks, if they differ.
+///   2. the bottlenecks, if they differ;
+///   3. if both are CPU-bound: the CPU time, if the slower one uses more.
 pub(super) fn why(first: &Cell, second: &Cell) -> Option<String> {
     why_of([&first.target, &second.target], first, second)
 }
@@ -36,7 +39,7 @@ pub(crate) fn idle(rounds: usize) -> Option<String> {
 }
 
 /// The same of two that are called so.
-pub(crate) fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
+pub fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
     let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what.as_str()));
     let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
     // 1
@@ -55,6 +58,9 @@ pub(crate) fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<St
     }
     // 2
     match limits {
+        // 3
+        [Some("cpu"), Some("cpu")] => cpu_times(first, second)
+            .map(|[one, other]| said(format!("{} CPU per {}", Nanos(one), unit(first)), Nanos(other).to_string())),
         // What both have tells nothing of why one is faster.
         [Some(one), Some(other)] if one == other => None,
         [Some(one), Some(other)] => Some(said(bound(one).to_owned(), bound(other).to_owned())),
@@ -74,6 +80,22 @@ fn bound(limit: &str) -> &str {
         "quota" => "cgroup limit",
         other => other,
     }
+}
+
+/// The CPU time of a unit of work, if the slower one uses clearly more.
+fn cpu_times(first: &Cell, second: &Cell) -> Option<[u64; 2]> {
+    let [one, other] = [cpu_per_unit(first)?, cpu_per_unit(second)?];
+    let rate = |cell: &Cell| cell.rate.as_ref().map(|rate| rate.per_second);
+    let is_first_faster = rate(first)? > rate(second)?;
+    (differ(one, other) && (one < other) == is_first_faster).then(|| [one, other].map(|nanos| nanos.round() as u64))
+}
+
+/// Nanoseconds of CPU time, in the program and in its system calls.
+fn cpu_per_unit(cell: &Cell) -> Option<f64> {
+    let time = cell.time.as_ref()?;
+    let nanos: u64 = ["user", "system"].iter().filter_map(|owner| time.get(*owner)).sum();
+    let units = cell.kept().map(|round| round.ops).fold(0, u64::saturating_add);
+    (units > 0 && nanos > 0).then(|| nanos as f64 / units as f64)
 }
 
 fn differ(one: f64, other: f64) -> bool {
