@@ -9,9 +9,11 @@ use std::{fs, io};
 use kernel::name::Shown;
 use report::plain::{escape, is_command, line};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
-use stats::{Document, Name, SCHEMA};
+use stats::history::{HISTORY_SCHEMA, History};
+use stats::{Document, Name, SCHEMA, VERIFICATION_SCHEMA, Verification};
 use units::{Bytes, name};
 
 use crate::commands::given;
@@ -37,8 +39,8 @@ pub enum DocumentFault {
     NotOurs(String),
     #[error("{name} has the version {schema}; this build reads {SCHEMA}")]
     OtherVersion { name: String, schema: String, written_by: Option<String> },
-    #[error("{name} is not valid {SCHEMA}: {why}")]
-    Unfit { name: String, why: String, written_by: Option<String> },
+    #[error("{name} is not valid {schema}: {why}")]
+    Unfit { name: String, schema: &'static str, why: String, written_by: Option<String> },
     #[error("{name} has nothing to explain: {why}")]
     NoCells { name: String, why: String },
     #[error("{name} has no result for {words}")]
@@ -62,6 +64,63 @@ pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
         None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => read(run),
         Some(loaded) => Ok(loaded?.1),
     }
+}
+
+/// A result file that a report takes.
+pub enum Readable {
+    /// A run.
+    Run(Box<Document>),
+    /// Tests over all stored runs.
+    History(Both<History>),
+    /// The records that power cuts left.
+    Verification(Box<Both<Verification>>),
+}
+
+/// A document as it was read, and the same without what a terminal would obey.
+pub struct Both<T> {
+    pub original: T,
+    pub plain: T,
+}
+
+/// A stored run, or the run, history or verification in a file.
+pub fn readable(run: &Path, store: &StoreArguments) -> Result<Readable, Error> {
+    match stored_name(run).map(|name| store.load(name)) {
+        None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => {}
+        Some(loaded) => return Ok(Readable::Run(Box::new(loaded?.1))),
+    }
+    let (name, bytes) = (name_of(run), given::bytes(run, LARGEST)?);
+    Ok(match schema_of(bytes.as_deref().unwrap_or_default()).as_deref() {
+        Some(HISTORY_SCHEMA) => Readable::History(other(name, HISTORY_SCHEMA, &bytes.unwrap_or_default())?),
+        Some(VERIFICATION_SCHEMA) => {
+            let both = other(name, VERIFICATION_SCHEMA, &bytes.unwrap_or_default())?;
+            Readable::Verification(Box::new(both))
+        }
+        _ => Readable::Run(Box::new(parse(&name, bytes.as_deref())?)),
+    })
+}
+
+/// The name and version of the format; nothing if this is not a document.
+fn schema_of(bytes: &[u8]) -> Option<String> {
+    /// The part that all documents have.
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    serde_json::from_slice::<Head>(bytes).ok().map(|head| head.schema)
+}
+
+/// A document that is not a run.
+fn other<T: DeserializeOwned>(name: String, schema: &'static str, bytes: &[u8]) -> Result<Both<T>, DocumentFault> {
+    let read = |bytes: &[u8]| {
+        serde_json::from_slice(bytes).map_err(|error| {
+            let (name, why) = (name.clone(), error.to_string());
+            DocumentFault::Unfit { name, schema, why, written_by: None }
+        })
+    };
+    let original = read(bytes)?;
+    let mut value: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    make_plain(&mut value);
+    Ok(Both { original, plain: read(value.to_string().as_bytes())? })
 }
 
 /// What a document is called that was named so: a run by its id, else as it was typed.
@@ -90,8 +149,11 @@ fn stored_name(run: &Path) -> Option<&str> {
 
 /// Reads the document; `-` is standard input.
 fn read(path: &Path) -> Result<Document, Error> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() };
-    Ok(parse(&name, given::bytes(path, LARGEST)?.as_deref())?)
+    Ok(parse(&name_of(path), given::bytes(path, LARGEST)?.as_deref())?)
+}
+
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() }
 }
 
 /// The same document for people: without what a terminal would obey, in any of its words.
@@ -195,7 +257,7 @@ fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
     let family = SCHEMA.split_once('/').map_or(SCHEMA, |(family, _)| family);
     match value["schema"].as_str() {
         // 4
-        Some(SCHEMA) => Err(DocumentFault::Unfit { name, why, written_by }),
+        Some(SCHEMA) => Err(DocumentFault::Unfit { name, schema: SCHEMA, why, written_by }),
         Some(schema) if schema.split('/').next() == Some(family) => {
             Err(DocumentFault::OtherVersion { name, schema: schema.to_owned(), written_by })
         }
@@ -227,6 +289,8 @@ mod tests {
         ] {
             assert_eq!(said(text), expected);
         }
+        let unfit = other::<History>("x".to_owned(), HISTORY_SCHEMA, b"{\"schema\": \"diskperf-history/1\"}");
+        assert!(matches!(unfit, Err(DocumentFault::Unfit { schema: HISTORY_SCHEMA, .. })));
         assert!(matches!(parse("x", None), Err(DocumentFault::TooLarge(_))));
     }
 

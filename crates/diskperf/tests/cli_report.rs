@@ -225,6 +225,43 @@ fn a_comment_for_a_pull_request_begins_with_the_verdict() {
     assert_eq!(rows.lines().count(), 1 + 4, "{rows}");
 }
 
+/// Two runs of one disk, in one file of history; and two power cuts.
+#[test]
+fn a_history_and_power_cuts_are_pages_like_a_run() {
+    let folder = measured();
+    well(folder.path(), &["run", "smoke", "sim:flat"]);
+    well(folder.path(), &["history", "read_8192", "sim:flat", "--json", "-o", "history.json"]);
+    let cut = |lost: u32| {
+        let kinds = serde_json::json!([
+            {"kind": "append", "acknowledged": 9, "intact": 9 - lost, "missing": lost, "torn": 0, "stale": 0}
+        ]);
+        serde_json::json!({"round": 1, "unflushed_bytes": null, "unmountable": null, "kinds": kinds})
+    };
+    let verified = serde_json::json!({
+        "schema": "diskperf-verify/1", "version": "0", "kernel": "Linux", "target": "image:ext4", "seed": 1,
+        "cuts": [cut(0), cut(4)], "control": null, "interrupted": false, "errors": []
+    });
+    fs::write(folder.path().join("verify.json"), verified.to_string()).expect("it is written");
+    well(folder.path(), &["report", "history.json", "verify.json", "last", "-o", "all.html"]);
+    let page = read(folder.path(), "all.html");
+    let schemas: Vec<Value> = documents(&page).into_iter().map(|document| document["schema"].clone()).collect();
+    assert_eq!(schemas, ["diskperf/1", "diskperf-history/1", "diskperf-verify/1"]);
+    for words in ["Rate over 2 runs", "acknowledged records are intact", "4 of 18 lost", "fail"] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(page.find("4 of 18 lost") < page.find("the file system can be mounted"), "losses come first");
+    let markdown = well(folder.path(), &["report", "history.json", "verify.json", "--format", "markdown"]).out;
+    assert!(
+        markdown.contains("## read\\_8192 of smoke on sim:flat") && markdown.contains("## image:ext4"),
+        "{markdown}"
+    );
+    well(folder.path(), &["report", "history.json", "--svg", "charts"]);
+    assert_eq!(names_in(&folder.path().join("charts")), ["rates-1.svg"]);
+    fs::write(folder.path().join("bad.json"), "{\"schema\": \"diskperf-verify/1\"}").expect("it is written");
+    let bad = diskperf(folder.path(), &["report", "bad.json", "-o", "bad.html"]);
+    assert!(bad.status == Some(2) && bad.err.contains("diskperf-verify/1"), "{:?} {}", bad.status, bad.err);
+}
+
 #[test]
 fn what_cannot_be_reported_is_said() {
     let folder = measured();

@@ -126,7 +126,14 @@ fn pages(folder: &Path) -> Vec<Page> {
     }]);
     fs::write(folder.join("failed.json"), failed.to_string()).expect("it is written");
 
-    let reports: [(&'static str, &[&str]); 15] = [
+    write_others(folder);
+
+    let reports: [(&'static str, &[&str]); 20] = [
+        ("history", &["history.json"]),
+        ("histories", &["histories.json"]),
+        ("lost", &["lost.json"]),
+        ("kept", &["kept.json"]),
+        ("rounds", &["rounds.json"]),
         ("needs", &["needs.json"]),
         ("sweep", &["sweep.json"]),
         ("simulate", &["simulate.json"]),
@@ -141,9 +148,60 @@ fn pages(folder: &Path) -> Vec<Page> {
         ("choose", &["choose.json"]),
         ("quick", &["quick.json"]),
         ("tuned", &["tuned.json"]),
-        ("hostile", &["hostile-tuned.json", "hostile-choose.json"]),
+        ("hostile", &["hostile-tuned.json", "hostile-choose.json", "hostile-histories.json", "hostile-lost.json"]),
     ];
     reports.map(|(name, documents)| page(folder, name, documents)).into()
+}
+
+/// Histories of simulated disks that change, power cuts, and a run of many rounds.
+fn write_others(folder: &Path) {
+    let write = |name: &str, value: &Value| fs::write(folder.join(name), value.to_string()).expect("it is written");
+    let store = ["--store", "runs.sqlite"];
+    for rpm in [3600, 3600, 1800, 1800, 3000] {
+        let [one, other] =
+            [("one", rpm), ("other", 3600)].map(|(name, rpm)| format!("{name}=sim:vax780-sc780,drive.rpm={rpm}"));
+        diskperf(
+            folder,
+            &[&["run", "smoke", &one, &other, "--only", "read_8192", "--rounds", "6"], &store[..]].concat(),
+        );
+    }
+    diskperf(folder, &[&["history", "read_8192", "one", "--json", "-o", "history.json"], &store[..]].concat());
+    diskperf(folder, &[&["history", "read_8192", "--json", "-o", "histories.json"], &store[..]].concat());
+    let histories = fs::read_to_string(folder.join("histories.json")).expect("it was written");
+    let histories: Value = serde_json::from_str(&histories).expect("a document");
+    write("hostile-histories.json", &renamed(histories, &[("one", HOSTILE[0]), ("other", HOSTILE[1])]));
+
+    let cut = |round: u32, lost: u32| {
+        let kept = |kind: &str, lost: u32| serde_json::json!({"kind": kind, "acknowledged": 40, "intact": 40 - lost, "missing": lost, "torn": 0, "stale": 0});
+        let kinds = [kept("create", 0), kept("append", lost), kept("overwrite", 0), kept("replace", lost / 2)];
+        serde_json::json!({"round": round, "unflushed_bytes": 5_242_880, "unmountable": null, "kinds": kinds})
+    };
+    let verified = |cuts: Vec<Value>, control: Value| {
+        serde_json::json!({
+            "schema": "diskperf-verify/1", "version": "0.1.0", "kernel": "Linux 6.17", "target": "image:ext4,mount=barrier=0",
+            "seed": 1, "cuts": cuts, "control": control, "interrupted": false, "errors": []
+        })
+    };
+    let lost = verified((1..=20).map(|round| cut(round, round % 3 * 4)).collect(), Value::Null);
+    write("hostile-lost.json", &renamed(lost.clone(), &[("image:ext4,mount=barrier=0", HOSTILE[1])]));
+    write("lost.json", &lost);
+    write("kept.json", &verified((1..=20).map(|round| cut(round, 0)).collect(), cut(21, 10)));
+
+    ["one", "other"].into_iter().for_each(|name| fs::create_dir(folder.join(name)).expect("it is new"));
+    let io = ["io", "randwrite", "one=one", "other=other", "--time", "1s", "--rounds", "2", "--size", "8MiB"];
+    diskperf(folder, &[&io[..], &["--json", "-o", "two.json"]].concat());
+    let two = fs::read_to_string(folder.join("two.json")).expect("it was written");
+    let mut two: Value = serde_json::from_str(&two).expect("a document");
+    for cell in two["cells"].as_array_mut().expect("cells") {
+        let first = cell["rounds"].as_array().expect("rounds").clone();
+        let rounds = (1..=24).zip(first.iter().cycle()).map(|(number, round)| {
+            let mut round = round.clone();
+            round["round"] = number.into();
+            round
+        });
+        cell["rounds"] = rounds.collect();
+    }
+    write("rounds.json", &two);
 }
 
 /// The page of these documents, as `report` takes them.

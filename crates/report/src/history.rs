@@ -1,5 +1,7 @@
 //! A test in all stored runs: a line for each, the oldest first.
 
+use std::collections::BTreeSet;
+
 use stats::compared::Finding;
 use stats::environment::Change;
 use stats::history::{History, Past, Step, Time};
@@ -102,13 +104,33 @@ pub fn csv(history: &History) -> String {
     text
 }
 
-fn heading(past: &Past) -> String {
+/// How each test is called among the others: by what differs.
+pub(crate) fn tests(history: &History) -> Vec<String> {
+    let forms: [fn(&Past) -> String; 3] =
+        [|past| past.name.clone(), |past| past.target.clone(), |past| format!("{} on {}", past.name, past.target)];
+    let named = |form: &fn(&Past) -> String| history.series.iter().map(form).collect::<Vec<String>>();
+    let is_told_apart = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    let names = forms.iter().map(named).find(is_told_apart);
+    names.unwrap_or_else(|| history.series.iter().map(heading).collect())
+}
+
+pub(crate) fn heading(past: &Past) -> String {
     format!("{} of {} on {}", past.name, past.preset, past.target)
 }
 
 /// A row per run, with a bar for its rate.
 fn grid(past: &Past) -> Grid {
-    let mut grid = Grid::new(vec![
+    grid_of(past, [0, 1, 2, 3, 4, 5, 6, 7, 8])
+}
+
+/// The same for a page, which has a chart instead of the bars, and shows a phone the first columns only.
+pub(crate) fn page_grid(past: &Past) -> Grid {
+    grid_of(past, [0, 2, 3, 6, 8, 7, 4, 1])
+}
+
+/// The columns of these places.
+fn grid_of<const N: usize>(past: &Past, places: [usize; N]) -> Grid {
+    let columns = [
         Column::words("run"),
         Column::words("began (UTC)").left_out(0),
         Column::figures("rate"),
@@ -118,32 +140,36 @@ fn grid(past: &Past) -> Grid {
         Column::words("since the run before"),
         Column::words("warnings").left_out(2),
         Column::words("changed"),
-    ]);
+    ];
+    let mut grid = Grid::new(places.map(|place| columns[place].clone()).into());
     let highest = past.runs.iter().filter_map(per_second).fold(0.0, f64::max);
     for time in &past.runs {
-        let bar = per_second(time).map(|rate| "#".repeat((BAR * rate / highest).round() as usize));
-        let marks: Vec<&str> =
-            time.marks.iter().filter(|mark| **mark != MarkCode::Nested).map(|mark| mark.name()).collect();
-        grid.row([
-            time.run.clone(),
-            Civil::from_unix(time.started_unix_s).to_string(),
-            time.rate.as_ref().map_or_else(
-                || "n.m.".to_owned(),
-                |rate| numbers::figure(rate) + if marks.is_empty() { "" } else { "*" },
-            ),
-            time.rate.as_ref().and_then(half).unwrap_or_default(),
-            time.cpu.map_or_else(String::new, |cpu| format!("{cpu:.0}%")),
-            bar.unwrap_or_default(),
-            time.step.as_ref().map_or_else(String::new, step),
-            marks.join(" "),
-            match (time.interrupted, changes(time)) {
-                (false, changes) => changes,
-                (true, changes) if changes.is_empty() => INTERRUPTED.to_owned(),
-                (true, changes) => format!("{INTERRUPTED}; {changes}"),
-            },
-        ]);
+        let row = row(time, highest);
+        grid.row(places.map(|place| row[place].clone()));
     }
     grid
+}
+
+fn row(time: &Time, highest: f64) -> [String; 9] {
+    let bar = per_second(time).map(|rate| "#".repeat((BAR * rate / highest).round() as usize));
+    let marks: Vec<&str> =
+        time.marks.iter().filter(|mark| **mark != MarkCode::Nested).map(|mark| mark.name()).collect();
+    let star = if marks.is_empty() { "" } else { "*" };
+    [
+        time.run.clone(),
+        Civil::from_unix(time.started_unix_s).to_string(),
+        time.rate.as_ref().map_or_else(|| "n.m.".to_owned(), |rate| numbers::figure(rate) + star),
+        time.rate.as_ref().and_then(half).unwrap_or_default(),
+        time.cpu.map_or_else(String::new, |cpu| format!("{cpu:.0}%")),
+        bar.unwrap_or_default(),
+        time.step.as_ref().map_or_else(String::new, step),
+        marks.join(" "),
+        match (time.interrupted, changes(time)) {
+            (false, changes) => changes,
+            (true, changes) if changes.is_empty() => INTERRUPTED.to_owned(),
+            (true, changes) => format!("{INTERRUPTED}; {changes}"),
+        },
+    ]
 }
 
 fn per_second(time: &Time) -> Option<f64> {
@@ -161,7 +187,7 @@ fn half(rate: &Rate) -> Option<String> {
 }
 
 /// The finding of a change: `faster 1.17x (1.12-1.23)`.
-fn step(step: &Step) -> String {
+pub(crate) fn step(step: &Step) -> String {
     let interval = if step.confidence < 1.0 { step.low.zip(step.high) } else { None };
     let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
     match step.finding {
@@ -183,7 +209,7 @@ fn changes(time: &Time) -> String {
 }
 
 /// The legend, and the reasons why something was not measured.
-fn below(history: &History) -> Vec<String> {
+pub(crate) fn below(history: &History) -> Vec<String> {
     let mut lines = Vec::new();
     let times = || history.series.iter().flat_map(|past| &past.runs);
     let mut steps = times().filter_map(|time| time.step);

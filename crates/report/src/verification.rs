@@ -4,35 +4,141 @@ use stats::{Kept, PowerCut, Verification};
 use units::Bytes;
 
 use crate::grid::{Column, Grid, Page};
+use crate::markdown::escaped;
 use crate::wrap::wrapped;
 
 /// The most power cuts with losses that are listed one by one.
 const TOLD: usize = 5;
 
-/// A row for each kind of record, and the conclusions.
-pub fn table(verification: &Verification, page: Page) -> String {
+/// What became of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// The test cannot tell.
+    NotKnown,
+}
+
+/// A check, and what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What should hold.
+    pub name: String,
+    /// Whether it does.
+    pub outcome: Outcome,
+    /// In numbers.
+    pub found: String,
+}
+
+/// The checks in this order:
+///   1. acknowledged records are intact; not known if there were none, or if a control shows that losses cannot be found;
+///   2. the same for each kind of record, kinds with losses first;
+///   3. the file system can be mounted after each power cut;
+///   4. losses would be found: power cuts that lost records show it, or else the control.
+pub fn checks(verification: &Verification) -> Vec<Check> {
+    let Verification { cuts, control, .. } = verification;
+    let (acknowledged, lost) = verification.totals();
+    let is_blind = control.as_ref().is_some_and(|control| control.lost() == 0) && lost == 0;
+    let records = |name: String, acknowledged: u64, lost: u64| {
+        let outcome = match (acknowledged, lost) {
+            (_, 1..) => Outcome::Fail,
+            (0, _) => Outcome::NotKnown,
+            _ if is_blind => Outcome::NotKnown,
+            _ => Outcome::Pass,
+        };
+        Check { name, outcome, found: format!("{lost} of {acknowledged} lost") }
+    };
+    // 1
+    let mut checks = vec![records("acknowledged records are intact".to_owned(), acknowledged, lost)];
+    // 2
+    let mut kinds = verification.kinds();
+    kinds.sort_by_key(|kept| std::cmp::Reverse(kept.lost()));
+    checks
+        .extend(kinds.iter().map(|kept| records(format!("records of {}", kept.kind), kept.acknowledged, kept.lost())));
+    // 3
+    let dead = cuts.iter().filter(|cut| cut.unmountable.is_some()).count();
+    let outcome = match (cuts.len(), dead) {
+        (0, _) => Outcome::NotKnown,
+        (_, 0) => Outcome::Pass,
+        _ => Outcome::Fail,
+    };
+    let found = format!("{} of {} mounted", cuts.len() - dead, counted_in_figures(cuts));
+    checks.push(Check { name: "the file system can be mounted".to_owned(), outcome, found });
+    // 4
+    let (outcome, found) = match control {
+        _ if lost > 0 => (Outcome::Pass, "the power cuts show it".to_owned()),
+        None => (Outcome::NotKnown, "no control was run".to_owned()),
+        Some(control) => {
+            let outcome = if control.lost() > 0 { Outcome::Pass } else { Outcome::Fail };
+            (outcome, format!("control: {} of {} lost", control.lost(), control.acknowledged()))
+        }
+    };
+    checks.push(Check { name: "losses would be found".to_owned(), outcome, found });
+    checks
+}
+
+fn counted_in_figures(cuts: &[PowerCut]) -> String {
+    if let [_] = cuts { "1 power cut".to_owned() } else { format!("{} power cuts", cuts.len()) }
+}
+
+/// A row for each kind of record, under this heading.
+pub(crate) fn grid(verification: &Verification, heading: &str) -> Grid {
     let mut grid = Grid::new(vec![
-        Column::words(""),
+        Column::words(heading),
         Column::figures("acknowledged"),
         Column::figures("intact"),
         Column::figures("missing"),
         Column::figures("torn"),
         Column::figures("stale"),
     ]);
-    let kinds = verification.kinds();
-    for Kept { kind, acknowledged, intact, missing, torn, stale } in &kinds {
-        let counts = [acknowledged, intact, missing, torn, stale].map(ToString::to_string);
-        grid.row([kind.clone()].into_iter().chain(counts));
+    for Kept { kind, acknowledged, intact, missing, torn, stale } in verification.kinds() {
+        let counts = [acknowledged, intact, missing, torn, stale].map(|count| count.to_string());
+        grid.row([kind].into_iter().chain(counts));
     }
+    grid
+}
+
+/// A row for each power cut that lost records; nothing if none did.
+pub(crate) fn cuts_grid(verification: &Verification) -> Option<Grid> {
+    let mut grid = Grid::new(vec![
+        Column::figures("power cut"),
+        Column::figures("lost"),
+        Column::figures("acknowledged"),
+        Column::words("records"),
+        Column::words("cannot be mounted"),
+    ]);
+    let bad: Vec<&PowerCut> = verification.cuts.iter().filter(|cut| cut.lost() > 0).collect();
+    for cut in &bad {
+        let counts = [u64::from(cut.round), cut.lost(), cut.acknowledged()].map(|count| count.to_string());
+        let unmountable = cut.unmountable.clone().unwrap_or_default();
+        grid.row(counts.into_iter().chain([lost_kinds(cut), unmountable]));
+    }
+    (!bad.is_empty()).then_some(grid)
+}
+
+/// A row for each kind of record, and the conclusions.
+pub fn table(verification: &Verification, page: Page) -> String {
     let mut text = format!("{}  {}\n\n", verification.target, verification.kernel);
-    if !kinds.is_empty() {
-        text += &(grid.lines(page).join("\n") + "\n\n");
+    if verification.cuts.iter().any(|cut| !cut.kinds.is_empty()) {
+        text += &(grid(verification, "").lines(page).join("\n") + "\n\n");
     }
     text + &wrapped(&(sentences(verification).join("\n") + "\n"), page)
 }
 
+/// The same for a page that others read.
+pub fn markdown(verification: &Verification) -> String {
+    let mut text = format!("## {}\n\n", escaped(&verification.target));
+    for (place, line) in sentences(verification).iter().enumerate() {
+        let words = escaped(line.trim_start());
+        text += &if place == 0 { format!("**{words}**\n\n") } else { format!("- {words}\n") };
+    }
+    text + "\n" + &grid(verification, "records").markdown()
+}
+
 /// The conclusions.
-fn sentences(verification: &Verification) -> Vec<String> {
+pub(crate) fn sentences(verification: &Verification) -> Vec<String> {
     let Verification { cuts, control, .. } = verification;
     let (acknowledged, lost) = verification.totals();
     let bad: Vec<&PowerCut> = cuts.iter().filter(|cut| cut.lost() > 0).collect();
@@ -80,15 +186,19 @@ fn unflushed(cuts: &[PowerCut]) -> Option<String> {
 
 /// A power cut that lost records.
 fn told(cut: &PowerCut) -> String {
+    let why = cut.unmountable.as_ref().map_or_else(String::new, |why| format!("; cannot be mounted: {why}"));
+    format!("  cut {}: {}{why}", cut.round, lost_kinds(cut))
+}
+
+/// `create 2 missing of 40; append 1 torn of 12`
+fn lost_kinds(cut: &PowerCut) -> String {
     let counts = cut.kinds.iter().filter(|kept| kept.lost() > 0).map(|kept| {
         let parts = [(kept.missing, "missing"), (kept.torn, "torn"), (kept.stale, "stale")];
         let parts: Vec<String> =
             parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
         format!("{} {} of {}", kept.kind, parts.join(", "), kept.acknowledged)
     });
-    let counts: Vec<String> = counts.collect();
-    let why = cut.unmountable.as_ref().map_or_else(String::new, |why| format!("; cannot be mounted: {why}"));
-    format!("  cut {}: {}{why}", cut.round, counts.join("; "))
+    counts.collect::<Vec<String>>().join("; ")
 }
 
 #[cfg(test)]
@@ -108,7 +218,11 @@ mod tests {
     }
 
     fn printed(cuts: Vec<PowerCut>, control: Option<PowerCut>) -> String {
-        let verification = Verification {
+        table(&found(cuts, control), Page::ENDLESS)
+    }
+
+    fn found(cuts: Vec<PowerCut>, control: Option<PowerCut>) -> Verification {
+        Verification {
             schema: String::new(),
             version: String::new(),
             kernel: "Linux 6".to_owned(),
@@ -118,8 +232,7 @@ mod tests {
             control,
             interrupted: false,
             errors: Vec::new(),
-        };
-        table(&verification, Page::ENDLESS)
+        }
     }
 
     #[test]
@@ -134,6 +247,25 @@ mod tests {
         }
         assert!(printed(vec![cut(1, 0)], Some(cut(2, 0))).contains("proves nothing"));
         assert!(printed(Vec::new(), None).contains("No record was acknowledged"));
+    }
+
+    #[test]
+    fn a_check_passes_fails_or_is_not_known() {
+        use Outcome::{Fail, NotKnown, Pass};
+        let outcomes = |cuts: Vec<PowerCut>, control: Option<PowerCut>| {
+            let all = checks(&found(cuts, control));
+            all.into_iter().map(|check| (check.name, check.outcome)).collect::<Vec<_>>()
+        };
+        let of = |all: &[(String, Outcome)]| all.iter().map(|(_, outcome)| *outcome).collect::<Vec<_>>();
+        let lost = outcomes(vec![cut(1, 0), cut(2, 3)], None);
+        assert_eq!(of(&lost), [Fail, Fail, Pass, Pass, Pass]);
+        assert_eq!((lost[1].0.as_str(), lost[2].0.as_str()), ("records of append", "records of create"));
+        assert_eq!(of(&outcomes(vec![cut(1, 0)], Some(cut(2, 4)))), [Pass; 5]);
+        assert_eq!(of(&outcomes(vec![cut(1, 0)], Some(cut(2, 0)))), [NotKnown, NotKnown, NotKnown, Pass, Fail]);
+        assert_eq!(of(&outcomes(vec![cut(1, 0)], None)), [Pass, Pass, Pass, Pass, NotKnown]);
+        assert_eq!(of(&outcomes(Vec::new(), None)), [NotKnown; 3]);
+        let dead = PowerCut { unmountable: Some("bad superblock".to_owned()), ..cut(1, 10) };
+        assert_eq!(of(&outcomes(vec![dead], None))[3], Fail);
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
 use crate::choice::{idle, why_of};
@@ -144,7 +144,7 @@ pub struct ComparedCell {
 }
 
 /// What is to be said of a cell in the second run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
     /// It is faster.

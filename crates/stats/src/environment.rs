@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::cell::{CacheState, Cell, ClockKind, ParameterValue};
@@ -19,13 +19,13 @@ use crate::marks::{Mark, MarkCode};
 use crate::name::Name;
 
 /// Something that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// What: `kernel`, `mount options`, `file_bytes`, ...
     pub what: String,
     /// Of which target, or of which programs; null where it is of the whole run.
-    #[serde(with = "crate::name")]
+    #[serde(with = "crate::name", default)]
     #[schemars(with = "Option<Name>")]
     pub of: Option<String>,
     /// In the first run; null where that was not recorded.

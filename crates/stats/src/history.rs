@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, Rate};
 use crate::compared::{Finding, Likeness, Naming, finding, found, identity, is_simulated, judge_found};
@@ -25,7 +25,7 @@ use crate::name::Name;
 pub const HISTORY_SCHEMA: &str = "diskperf-history/1";
 
 /// A program in all runs.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct History {
     /// `diskperf-history/1`.
@@ -37,7 +37,7 @@ pub struct History {
 }
 
 /// One phase of a program on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Past {
     /// Program and phase, and what tells it from others of that name.
@@ -59,7 +59,7 @@ pub struct Past {
 }
 
 /// One run of it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Time {
     /// The run's id.
@@ -83,7 +83,7 @@ pub struct Time {
 }
 
 /// From one time to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The rate divided by the one before; null where one of both did nothing in a round.

@@ -145,7 +145,11 @@ Two runs and the tables of 1983 on one page:
 
 A comment for a pull request; the charts as files:
   diskperf report last --format markdown
-  diskperf report last --svg charts";
+  diskperf report last --svg charts
+
+All stored runs of a test:
+  diskperf history read /data --json -o read.json
+  diskperf report read.json -o read.html";
 
 /// Of `compare`.
 pub const COMPARE_EXAMPLES: &str = "Examples: is it still as fast as last month?

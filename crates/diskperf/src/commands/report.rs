@@ -1,5 +1,5 @@
-//! `diskperf report [RUN|FILE]... -o report.html`: runs as a page for a browser, as Markdown for a pull request, and their
-//! charts as files.
+//! `diskperf report [RUN|FILE]... -o report.html`: runs, histories and verifications as a page for a browser, as Markdown for
+//! a pull request, and their charts as files.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -9,15 +9,17 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kernel::name::Shown;
 use report::chart::{self, Chart, Subject};
-use report::html::{self, Detail};
+use report::html::{self, Detail, Found};
 use report::plain::line;
-use stats::Document;
+use serde::Serialize;
+use stats::history::History;
 use stats::replication::PaperDocument;
+use stats::{Document, Verification};
 use store::LAST;
 use units::Bytes;
 
 use crate::commands::{given, paper};
-use crate::document::{self, DocumentFault};
+use crate::document::{self, Both, DocumentFault, Readable};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::layout::dense;
@@ -28,8 +30,8 @@ use crate::runs::StoreArguments;
 /// What `diskperf report` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArguments {
-    /// Stored runs (their ids, the beginnings of ids, or last), or result files (of `diskperf run ... --json -o FILE`); -
-    /// means standard input [default: last]
+    /// Stored runs (their ids, the beginnings of ids, or last), or result files (of `diskperf run ... --json -o FILE`; also
+    /// of `history` and `verify`); - means standard input [default: last]
     #[arg(value_name = "RUN|FILE")]
     runs: Vec<PathBuf>,
     /// Add the tables of Kridle & McKusick 1983, with the simulated figures below the printed ones.
@@ -67,8 +69,93 @@ struct Reported {
 }
 
 impl Reported {
+    fn of(typed: &Path, document: Document) -> Reported {
+        let plain = match document::plain(&document) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(plain) => Some(plain),
+        };
+        Reported { name: name(typed, &document), plain, document }
+    }
+
     fn shown(&self) -> &Document {
         self.plain.as_ref().unwrap_or(&self.document)
+    }
+}
+
+/// A result file that is not a run.
+struct Other {
+    name: String,
+    found: OtherFound,
+    json: String,
+}
+
+/// What it has, as people read it.
+enum OtherFound {
+    History(History),
+    Verification(Box<Verification>),
+}
+
+impl Other {
+    fn of<T: Serialize>(typed: &Path, both: Both<T>, found: impl Fn(T) -> OtherFound) -> Other {
+        let json = dense(&both.original);
+        Other { name: line(&called(typed)).into_owned(), found: found(both.plain), json }
+    }
+
+    fn markdown(&self) -> String {
+        match &self.found {
+            OtherFound::History(history) => report::history::markdown(history),
+            OtherFound::Verification(verification) => report::verification::markdown(verification),
+        }
+    }
+
+    fn charts(&self) -> Vec<Chart> {
+        match &self.found {
+            OtherFound::History(history) => chart::past(history),
+            OtherFound::Verification(_) => Vec::new(),
+        }
+    }
+
+    fn on_page(&self) -> html::Other<'_> {
+        let found = match &self.found {
+            OtherFound::History(history) => Found::History(history),
+            OtherFound::Verification(verification) => Found::Verification(verification),
+        };
+        html::Other { name: &self.name, found, json: &self.json }
+    }
+}
+
+/// What a report is made of.
+struct Inputs {
+    runs: Vec<Reported>,
+    others: Vec<Other>,
+    paper: Option<PaperDocument>,
+}
+
+impl Inputs {
+    fn read(named: &[PathBuf], arguments: &ReportArguments) -> Result<Inputs, Error> {
+        let (mut runs, mut others) = (Vec::new(), Vec::new());
+        for typed in named {
+            document::spared(typed, arguments.file.as_deref())?;
+            match document::readable(typed, &arguments.store)? {
+                Readable::Run(document) => runs.push(Reported::of(typed, *document)),
+                Readable::History(both) => others.push(Other::of(typed, both, OtherFound::History)),
+                Readable::Verification(both) => {
+                    others.push(Other::of(typed, *both, |plain| OtherFound::Verification(Box::new(plain))));
+                }
+            }
+        }
+        let is_drawn = arguments.svg.is_some() || arguments.format == ReportFormat::Html;
+        let paper = (arguments.paper && is_drawn).then(paper::all_tables).transpose()?;
+        Ok(Inputs { runs, others, paper })
+    }
+
+    fn markdown(&self, has_paper: bool) -> Result<String, Error> {
+        let mut texts: Vec<String> = self.runs.iter().map(|run| report::markdown(&run.name, run.shown())).collect();
+        texts.extend(self.others.iter().map(Other::markdown));
+        if has_paper {
+            texts.push(format!("```text\n{}```\n", paper::all_text()?));
+        }
+        Ok(texts.join("\n"))
     }
 }
 
@@ -83,29 +170,14 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     }
     let latest = [PathBuf::from(LAST)];
     let named = if arguments.runs.is_empty() && !arguments.paper { &latest[..] } else { &arguments.runs };
-    let mut runs = Vec::new();
-    for typed in named {
-        document::spared(typed, arguments.file.as_deref())?;
-        let document = document::named(typed, &arguments.store)?;
-        let plain = match document::plain(&document) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(plain) => Some(plain),
-        };
-        runs.push(Reported { name: name(typed, &document), plain, document });
-    }
-    let is_drawn = arguments.svg.is_some() || arguments.format == ReportFormat::Html;
-    let paper = (arguments.paper && is_drawn).then(paper::all_tables).transpose()?;
+    let inputs = Inputs::read(named, arguments)?;
     if let Some(folder) = &arguments.svg {
-        draw(&runs, paper.as_ref(), folder, named)?;
+        draw(&inputs, folder, named)?;
     }
     if is_page {
         let text = match arguments.format {
-            ReportFormat::Html => page(&runs, paper.as_ref()),
-            ReportFormat::Markdown => {
-                let texts = runs.iter().map(|run| Ok(report::markdown(&run.name, run.shown())));
-                let paper = arguments.paper.then(|| Ok(format!("```text\n{}```\n", paper::all_text()?)));
-                texts.chain(paper).collect::<Result<Vec<String>, Error>>()?.join("\n")
-            }
+            ReportFormat::Html => page(&inputs),
+            ReportFormat::Markdown => inputs.markdown(arguments.paper)?,
         };
         output::deliver(&text, arguments.file.as_deref())?;
         if arguments.format == ReportFormat::Html && text.len() > html::LARGEST {
@@ -121,11 +193,16 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
 
 /// The id of a stored run, else what was typed.
 fn name(typed: &Path, document: &Document) -> String {
-    let typed = if typed == Path::new("-") { "standard input".into() } else { typed.shown() };
+    let typed = called(typed);
     line(document.run.store.as_ref().map_or(&typed, |stored| &stored.run)).into_owned()
 }
 
-fn page(runs: &[Reported], paper: Option<&PaperDocument>) -> String {
+fn called(typed: &Path) -> String {
+    if typed == Path::new("-") { "standard input".to_owned() } else { typed.shown().into_owned() }
+}
+
+fn page(inputs: &Inputs) -> String {
+    let Inputs { runs, others, paper } = inputs;
     let published: Vec<_> = runs.iter().map(|run| published_beside(run.shown())).collect();
     let json: Vec<_> = runs.iter().map(|run| |detail| embedded(&run.document, detail)).collect();
     let runs: Vec<html::Run> = runs
@@ -134,14 +211,15 @@ fn page(runs: &[Reported], paper: Option<&PaperDocument>) -> String {
         .zip(&json)
         .map(|((run, published), json)| html::Run { name: &run.name, document: run.shown(), published, json })
         .collect();
-    html::page(&runs, paper)
+    let others: Vec<html::Other> = others.iter().map(Other::on_page).collect();
+    html::page(&runs, &others, paper.as_ref())
 }
 
 /// The page of one run.
 #[cfg(test)]
 pub fn page_of(document: &Document, shown: &Document) -> String {
     let run = Reported { name: "run".to_owned(), document: document.clone(), plain: Some(shown.clone()) };
-    page(&[run], None)
+    page(&Inputs { runs: vec![run], others: Vec::new(), paper: None })
 }
 
 /// The document as other programs read it, in this detail.
@@ -176,9 +254,9 @@ const fn word(subject: Subject) -> &'static str {
 const BEGINNING: &str =
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart";
 
-/// Writes the charts of all runs into the folder, which is made where it is not there; every place is looked at before the
+/// Writes all charts into the folder, which is made where it is not there; every place is looked at before the
 /// first is written. Only what is a chart already is overwritten.
-fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
+fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
     // Without the slash that may stand behind its name: it may not be there yet.
     let folder = &folder.components().collect::<PathBuf>();
     let is_there = match given::creatable(folder)? {
@@ -188,8 +266,9 @@ fn draw(runs: &[Reported], paper: Option<&PaperDocument>, folder: &Path, read: &
         known => known.is_some(),
     };
     let of_run = |run: &Reported| [chart::charts(run.shown()), chart::paper(&published_beside(run.shown()))].concat();
-    let mut sets: Vec<Vec<Chart>> = runs.iter().map(of_run).collect();
-    sets.extend(paper.map(|paper| chart::paper(&paper.cells)));
+    let mut sets: Vec<Vec<Chart>> = inputs.runs.iter().map(of_run).collect();
+    sets.extend(inputs.others.iter().map(Other::charts));
+    sets.extend(inputs.paper.as_ref().map(|paper| chart::paper(&paper.cells)));
     let is_one = sets.len() == 1;
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     for (number, charts) in sets.into_iter().enumerate() {

@@ -17,6 +17,7 @@ mod frame;
 mod history;
 mod latencies;
 mod over_time;
+mod past;
 mod published;
 mod rates;
 mod ratios;
@@ -32,6 +33,7 @@ mod together;
 mod words;
 
 use stats::Document;
+use stats::history::History;
 use stats::replication::Comparison;
 
 pub(crate) use figures::class as colour;
@@ -114,6 +116,11 @@ pub fn charts(document: &Document) -> Vec<Chart> {
 /// Several runs, which are the targets of this document: their rates in one chart.
 pub(crate) fn runs(document: &Document) -> Option<Chart> {
     history::chart(document)
+}
+
+/// Tests over all stored runs, in one chart unless they are more than there are colours.
+pub fn past(history: &History) -> Vec<Chart> {
+    past::charts(history)
 }
 
 /// Cells of the tables of 1983: what was printed beside what is simulated. A chart for each table and file system.

@@ -166,7 +166,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "acknowledged",
-        also: &["power cut"],
+        also: &["power cut", "records"],
         brief: "records that were durable before the power cut",
         says: "Every call that makes the record durable had returned successfully before the power cut. Other records may be \
                there, wholly, in part or not at all.",
@@ -183,9 +183,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "missing",
-        also: &["lost"],
+        also: &["lost", "cannot be mounted"],
         brief: "acknowledged records that are gone after the power cut",
-        says: "Its file is missing, ends before the record, or has other data in its place.",
+        says: "Its file is missing, ends before the record, or has other data in its place. A file system that cannot be \
+               mounted has lost all records.",
         when: "The table of diskperf verify.",
         advice: "Check that the device was flushed: nobarrier, and devices that ignore flushes, lose the last writes.",
     },

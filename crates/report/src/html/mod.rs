@@ -10,16 +10,19 @@ mod key;
 mod lead;
 mod matrix;
 mod parts;
+mod past;
 mod raw;
 mod replicated;
 mod run;
 mod side_by_side;
+mod verified;
 
 use std::collections::BTreeMap;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use stats::Document;
+use stats::history::History;
 use stats::replication::PaperDocument;
+use stats::{Document, Verification};
 use units::Civil;
 
 use crate::chart;
@@ -37,6 +40,43 @@ pub struct Run<'a> {
     pub published: &'a [stats::replication::Comparison],
     /// The document as JSON, in this detail.
     pub json: &'a dyn Fn(Detail) -> String,
+}
+
+/// A result file that is not a run.
+#[derive(Clone, Copy)]
+pub struct Other<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it has, without what a terminal would obey.
+    pub found: Found<'a>,
+    /// The document as JSON.
+    pub json: &'a str,
+}
+
+/// What such a file has.
+#[derive(Clone, Copy)]
+pub enum Found<'a> {
+    /// Tests over all stored runs.
+    History(&'a History),
+    /// The records that power cuts left.
+    Verification(&'a Verification),
+}
+
+impl Other<'_> {
+    fn title(&self) -> String {
+        match self.found {
+            Found::History(history) => past::title(history),
+            Found::Verification(verification) => verified::title(verification),
+        }
+    }
+
+    /// Without the tables of a history if the page has no room for them.
+    fn section(&self, title: &str, place: parts::Place, has_tables: bool) -> Markup {
+        match self.found {
+            Found::History(history) => past::section(history, title, place, has_tables),
+            Found::Verification(verification) => verified::section(verification, title, place),
+        }
+    }
 }
 
 /// How much of a document stands in the page.
@@ -94,46 +134,49 @@ impl Detail {
 /// there in less detail.
 pub const LARGEST: usize = 300_000;
 
-/// The page: a section for each run, and one for the tables of the paper where they are wanted.
-pub fn page(runs: &[Run], paper: Option<&PaperDocument>) -> String {
-    let titles = titles(runs);
-    let is_one = runs.len() + usize::from(paper.is_some()) == 1;
+/// The page: a section for each run, for each other result file, and for the tables of the paper if they are asked for.
+pub fn page(runs: &[Run], others: &[Other], paper: Option<&PaperDocument>) -> String {
+    let mut titles = titles(runs);
+    titles.extend(others.iter().map(Other::title));
+    titles.extend(paper.map(|_| replicated::TITLE.to_owned()));
+    let is_one = titles.len() == 1;
     let sections = |has_rates: bool| {
-        let places = (1..).map(|number| parts::Place { number, is_one });
-        let of_run = |((run, title), place): ((&Run, &String), _)| run::section(run, title, place, has_rates);
-        let mut sections: Vec<Markup> = runs.iter().zip(&titles).zip(places).map(of_run).collect();
-        let place = parts::Place { number: runs.len() + 1, is_one };
-        sections.extend(paper.map(|paper| replicated::section(paper, place)));
+        let mut titled = titles.iter().zip((1..).map(|number| parts::Place { number, is_one }));
+        let mut sections: Vec<Markup> = Vec::new();
+        let of_runs = runs.iter().zip(titled.by_ref());
+        sections.extend(of_runs.map(|(run, (title, place))| run::section(run, title, place, has_rates)));
+        let of_others = others.iter().zip(titled.by_ref());
+        sections.extend(of_others.map(|(other, (title, place))| other.section(title, place, has_rates)));
+        sections.extend(paper.zip(titled.next()).map(|(paper, (_, place))| replicated::section(paper, place)));
         sections
     };
     let short = sections(false);
-    let title = match (&titles[..], paper) {
-        ([title], None) => title.clone(),
-        ([], _) => replicated::TITLE.to_owned(),
-        (_, None) => format!("{} runs", runs.len()),
-        (_, Some(_)) => format!("{} and the paper of 1983", if runs.len() == 1 { "A run" } else { "Runs" }),
+    let title = match (&titles[..], others, paper) {
+        ([title], ..) => title.clone(),
+        (_, [], None) => format!("{} runs", runs.len()),
+        (_, [], Some(_)) => format!("{} and the paper of 1983", if runs.len() == 1 { "A run" } else { "Runs" }),
+        _ => format!("{} reports", titles.len()),
     };
     let chart = if runs.len() > 1 {
         side_by_side::side_by_side(runs)
     } else {
         html! {}
     };
-    let page = |sections: &[Markup], documents| {
-        framed(&title, is_one, &titles, paper.is_some(), &chart, sections, documents).into_string()
-    };
+    let page = |sections: &[Markup], documents| framed(&title, &titles, &chart, sections, documents).into_string();
     let length = |sections: &[Markup]| sections.iter().map(|section| section.0.len()).sum::<usize>();
     let frame = page(&[], html! {}).len();
     let fits = |sections: &[Markup], documents: usize| frame + length(sections) + documents <= LARGEST;
+    let documents = |detail| html! { (raw::documents(runs, detail)) (raw::others(others, runs.len(), detail)) };
     // What is too long without any document is made once, and no document is written out to be thrown away.
     let whole = if fits(&short, 0) { sections(true) } else { Vec::new() };
     let with = |detail: Detail| {
         let sections = if detail.has_rates() { &whole } else { &short };
-        let documents = fits(&short, 0).then_some(sections).filter(|sections| fits(sections, 0))?;
-        let documents = (documents, raw::documents(runs, detail));
-        fits(sections, documents.1.0.len()).then_some(documents)
+        let sections = fits(&short, 0).then_some(sections).filter(|sections| fits(sections, 0))?;
+        let documents = documents(detail);
+        fits(sections, documents.0.len()).then_some((sections, documents))
     };
     let fitting = Detail::ALL.into_iter().find_map(with);
-    let (sections, documents) = fitting.unwrap_or_else(|| (&short, raw::documents(runs, Detail::Nothing)));
+    let (sections, documents) = fitting.unwrap_or_else(|| (&short, documents(Detail::Nothing)));
     page(sections, documents)
 }
 
@@ -153,15 +196,7 @@ fn titles(runs: &[Run]) -> Vec<String> {
 }
 
 /// What stands around the sections.
-fn framed(
-    title: &str,
-    is_one: bool,
-    titles: &[String],
-    has_paper: bool,
-    side_by_side: &Markup,
-    sections: &[Markup],
-    documents: Markup,
-) -> Markup {
+fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Markup], documents: Markup) -> Markup {
     // Of the paper the figures are the page.
     let figures = sections.first().filter(|section| section.0.contains("id=\"r1-figures\""));
     let figures = figures.map_or("#page", |_| "#r1-figures");
@@ -184,15 +219,12 @@ fn framed(
             body {
                 a class="skip" href=(figures) { "To the figures" }
                 main id="page" {
-                    @if !is_one {
+                    @if titles.len() != 1 {
                         h1 { (title) }
                         nav aria-label="Sections" {
                             ol {
                                 @for (place, title) in titles.iter().enumerate() {
                                     li { a href={ "#r" (place + 1) } { (title) } }
-                                }
-                                @if has_paper {
-                                    li { a href={ "#r" (titles.len() + 1) } { (replicated::TITLE) } }
                                 }
                             }
                         }

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use stats::Cell;
 
 use super::parts::wide;
-use super::{Detail, Run, run as one_run};
+use super::{Detail, Other, Run, run as one_run};
 use crate::names::CellNames;
 use crate::numbers::{plain, significant, whole};
 
@@ -156,6 +156,20 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
             @if has_it {
                 script type="application/json" id=(id) { (PreEscaped((run.json)(detail).replace('<', "\\u003c"))) }
             }
+        }
+    }
+}
+
+/// The documents that are not runs, if there is room for them.
+pub fn others(others: &[Other], runs: usize, detail: Detail) -> Markup {
+    html! {
+        @for (place, other) in others.iter().enumerate().filter(|_| detail == Detail::Whole) {
+            @let id = if runs + place == 0 { "document".to_owned() } else { format!("document-{}", runs + place + 1) };
+            @let file = other.name.trim_end_matches(".json");
+            p class="document" data-for=(id) data-name={ "diskperf-" (file) ".json" } {
+                "The document of " (other.name) " stands in this page as JSON. "
+            }
+            script type="application/json" id=(id) { (PreEscaped(other.json.replace('<', "\\u003c"))) }
         }
     }
 }

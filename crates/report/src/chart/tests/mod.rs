@@ -2,6 +2,7 @@
 
 mod checked;
 mod example;
+mod many;
 
 use std::collections::BTreeMap;
 
