@@ -125,7 +125,7 @@ fn grid(past: &Past) -> Grid {
 
 /// The same for a page, which has a chart instead of the bars, and shows a phone the first columns only.
 pub(crate) fn page_grid(past: &Past) -> Grid {
-    grid_of(past, [0, 2, 3, 6, 8, 7, 4, 1])
+    grid_of(past, [0, 2, 3, 6, 7, 4, 1, 8])
 }
 
 /// The columns of these places.
