@@ -63,7 +63,7 @@ mod tests {
                     schema: schema.clone(),
                     written_by: written_by.clone(),
                 },
-                DocumentFault::Unfit { name: name.clone(), why: why.clone(), written_by },
+                DocumentFault::Unfit { name: name.clone(), schema: stats::SCHEMA, why: why.clone(), written_by },
             ];
             for fault in faults {
                 let hint = hint(&fault).expect("a hint");
