@@ -5,7 +5,7 @@
 //! which keep no time for them; writes through another name of a file whose name in /sys was removed. A program that
 //! has such a file open for writing is seen by `writers`.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::thread;
@@ -34,6 +34,9 @@ const TICK: Duration = Duration::from_millis(20);
 /// Times without a fraction are those of a file system that rounds them: FAT to 2 s, others to less. A tick is added.
 const ROUNDED: Duration = Duration::from_millis(2020);
 
+/// `RAMFS_MAGIC` of linux/magic.h.
+const RAMFS_MAGIC: i64 = 0x8584_58f6;
+
 /// One way by which the bytes of a device can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
@@ -52,7 +55,8 @@ enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileState {
     bytes: u64,
-    blocks: u64,
+    /// None on ramfs: it counts pages in memory, so a read of a hole changes the count.
+    blocks: Option<u64>,
     /// Seconds and nanoseconds of the last write.
     modified: (i64, i64),
     /// The same of the last change of its attributes. No program can set it.
@@ -182,13 +186,15 @@ fn file_way(device: &Device) -> Way {
 }
 
 impl FileState {
-    fn of(metadata: &Metadata) -> FileState {
-        FileState {
+    fn of(file: &File) -> io::Result<FileState> {
+        let metadata = file.metadata()?;
+        let counts_pages = rustix::fs::fstatfs(file)?.f_type == RAMFS_MAGIC;
+        Ok(FileState {
             bytes: metadata.size(),
-            blocks: metadata.blocks(),
+            blocks: (!counts_pages).then(|| metadata.blocks()),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
+        })
     }
 
     /// The state of a file after it was flushed, once its times are so old that any later write changes them. None if
@@ -198,7 +204,7 @@ impl FileState {
             // Blocks of delayed allocation are allocated by this, and pages that a program has mapped become read-only,
             // so that its next write through the mapping is seen.
             file.sync_all()?;
-            let state = FileState::of(&file.metadata()?);
+            let state = FileState::of(file)?;
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
             match state.unsettled(now) {
                 None => return Ok(Some(state)),
@@ -225,7 +231,7 @@ mod tests {
     use super::*;
     use crate::recorded::Recorded;
 
-    const STATE: FileState = FileState { bytes: 4096, blocks: 8, modified: (100, 5), changed: (100, 5) };
+    const STATE: FileState = FileState { bytes: 4096, blocks: Some(8), modified: (100, 5), changed: (100, 5) };
 
     fn device(written: Option<u64>) -> Way {
         Way::Device { name: "sda1".to_owned(), written }
@@ -246,7 +252,7 @@ mod tests {
             (1, disk(1536, &["sda1"])),
             (1, disk(1024, &["sda1", "sda2"])),
             (2, Way::File(Some(FileState { bytes: 8192, ..STATE }))),
-            (2, Way::File(Some(FileState { blocks: 16, ..STATE }))),
+            (2, Way::File(Some(FileState { blocks: Some(16), ..STATE }))),
             (2, Way::File(Some(FileState { modified: (100, 6), ..STATE }))),
             (2, Way::File(Some(FileState { changed: (99, 5), ..STATE }))),
             (2, Way::NamelessFile),
