@@ -219,7 +219,7 @@ pub fn is_in_memory(folder: &Path) -> bool {
 
 /// Whether a cell was not measured for this reason: a file system in memory has nothing to read past the page cache.
 pub fn is_of_memory_only(reason: Option<&str>) -> bool {
-    reason.is_some_and(|reason| reason.contains("memory only"))
+    reason.is_some_and(|reason| reason.contains("file system in memory"))
 }
 
 /// The names of all that lies in a folder, sorted.
