@@ -52,9 +52,13 @@ enum Task {
     /// The rules of the project that no compiler holds.
     ///
     /// Which crate may depend on which, which may not need an operating system, where unsafe code,
-    /// deletion and other programs are allowed, licences, file lengths. Each rule stands in a file of its
+    /// deletion and other programs are allowed, licences, file lengths, import circles. Each rule stands in a file of its
     /// own under xtask/src/tidy, with the exceptions it knows.
-    Tidy,
+    Tidy {
+        /// Print the import circles of the crates in which they are still allowed, and nothing else.
+        #[arg(long)]
+        circles: bool,
+    },
     /// The program as it is handed out: one static file, and a package for Debian with manual pages, completions and
     /// licences, both in target/dist. The program is installed nowhere.
     ///
@@ -119,7 +123,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test => test::run(),
-        Task::Tidy => tidy::run(),
+        Task::Tidy { circles } => tidy::run(circles),
         Task::Docs { write, measure } => docs::run(write, measure),
         Task::Picture { document } => picture::run(&document),
         Task::Prove { names, again } => prove::run(&names, again),

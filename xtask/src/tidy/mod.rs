@@ -5,6 +5,7 @@
 
 mod arrows;
 mod bare;
+mod circles;
 mod ignores;
 mod licences;
 mod machines;
@@ -68,7 +69,11 @@ impl Report {
 }
 
 /// The task.
-pub fn run() -> Result<(), String> {
+pub fn run(lists_circles: bool) -> Result<(), String> {
+    if lists_circles {
+        circles::of_closed(&source_files(&process::root())?)?.iter().for_each(|line| println!("{line}"));
+        return Ok(());
+    }
     let report = check()?;
     for (rule, reason) in &report.skips {
         println!("skipped: tidy::{rule}: {reason}");
@@ -99,6 +104,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(published::check(&files));
     findings.extend(machines::check(&files));
     findings.extend(sizes::check(&files));
+    findings.extend(circles::check(&files));
     findings.extend(ignores::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
     findings.extend(prose::check(&pages(&root)?));
@@ -119,7 +125,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     paths.into_iter().map(|path| read(&root.join(&path)).map(|text| (path, text))).collect()
 }
 
-/// Every file of Rust in the tree and every file under `machines`, in order. Hidden folders and those of
+/// Every file of Rust in the tree and every file under `machines`, in order. Hidden folders and the one of
 /// build results are not part of the tree.
 fn source_files(root: &Path) -> Result<Vec<File>, String> {
     let mut paths = paths_below(root, "")?;
@@ -138,7 +144,7 @@ fn paths_below(root: &Path, folder: &str) -> Result<Vec<String>, String> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if !path.is_dir() {
                 paths.push(path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned());
-            } else if !name.starts_with('.') && name != "target" {
+            } else if !name.starts_with('.') && path != root.join("target") {
                 folders.push(path);
             }
         }
@@ -149,4 +155,19 @@ fn paths_below(root: &Path, folder: &str) -> Result<Vec<String>, String> {
 
 fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_target_folder_of_the_root_is_left_out() {
+        let root = tempfile::tempdir().expect("a folder");
+        for folder in ["target", ".git", "crates/a/src/target"] {
+            fs::create_dir_all(root.path().join(folder)).expect("a folder");
+            fs::write(root.path().join(folder).join("b.rs"), "").expect("a file");
+        }
+        assert_eq!(paths_below(root.path(), ""), Ok(vec!["crates/a/src/target/b.rs".to_owned()]));
+    }
 }

@@ -1,0 +1,337 @@
+//! The modules of a crate: the names that each defines or imports, and the paths that its code uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, Meta, UseTree, Visibility};
+
+use super::super::Finding;
+
+/// A path, by its segments.
+pub type Path = Vec<String>;
+
+/// The number of a module in its tree.
+pub type ModuleId = usize;
+
+/// The number of a file in its tree.
+pub type FileId = usize;
+
+/// What a name stands for in a module.
+#[derive(Debug)]
+pub enum Binding {
+    /// An item that is defined in the module's file.
+    Item,
+    /// A child module.
+    Module(ModuleId),
+    /// An item or module that a `use` names.
+    Import(Path),
+}
+
+/// A module: a file, or a part of one.
+#[derive(Debug, Default)]
+pub struct Module {
+    /// The module that it is in.
+    pub parent: Option<ModuleId>,
+    /// Its file.
+    pub file: FileId,
+    /// Its names.
+    pub names: BTreeMap<String, Vec<Binding>>,
+    /// The paths whose names it imports all.
+    pub globs: Vec<Path>,
+    /// The paths that its code uses, those of `use` too.
+    pub paths: BTreeSet<Path>,
+    /// The paths that it re-exports.
+    pub passed_on: BTreeSet<Path>,
+}
+
+/// The modules of a crate. The first is its root.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// All modules.
+    pub modules: Vec<Module>,
+    /// The paths of the files.
+    pub files: Vec<String>,
+}
+
+impl Tree {
+    /// Reads a crate from its root on. `texts` has the text of each file.
+    pub fn read(root: &str, texts: &BTreeMap<&str, &str>) -> Result<Tree, Finding> {
+        let mut tree = Tree::default();
+        let mut rest: Vec<(String, Option<ModuleId>)> = vec![(root.to_owned(), None)];
+        while let Some((path, parent)) = rest.pop() {
+            let text = texts.get(path.as_str()).copied().unwrap_or_default();
+            let parsed =
+                syn::parse_file(text).map_err(|error| Finding::new(&path, format!("cannot parse: {error}")))?;
+            let file = tree.files.len();
+            tree.files.push(path.clone());
+            let module = match parent {
+                None => tree.add(Module { file, ..Module::default() }),
+                Some(module) => {
+                    tree.modules[module].file = file;
+                    module
+                }
+            };
+            for (name, child) in tree.fill(module, parsed.items) {
+                let candidates = child_paths(&path, &name);
+                let child_path = candidates.iter().find(|path| texts.contains_key(path.as_str()));
+                let missing = || Finding::new(&path, format!("has no file for its module {}", name.join("::")));
+                rest.push((child_path.ok_or_else(missing)?.clone(), Some(child)));
+            }
+        }
+        Ok(tree)
+    }
+
+    fn add(&mut self, module: Module) -> ModuleId {
+        self.modules.push(module);
+        self.modules.len() - 1
+    }
+
+    /// Enters the items of a module. Returns the modules that have files of their own, each with its path from
+    /// this file.
+    fn fill(&mut self, module: ModuleId, items: Vec<Item>) -> Vec<(Path, ModuleId)> {
+        let mut outside = Vec::new();
+        for item in items.into_iter().filter(|item| !is_test(attributes(item))) {
+            match item {
+                Item::Mod(ItemMod { ident, content, attrs, .. }) => {
+                    let file = self.modules[module].file;
+                    let child = self.add(Module { parent: Some(module), file, ..Module::default() });
+                    self.bind(module, ident.to_string(), Binding::Module(child));
+                    self.collect(module, |paths| attrs.iter().for_each(|attr| paths.visit_attribute(attr)));
+                    match content {
+                        None => outside.push((vec![ident.to_string()], child)),
+                        Some((_, items)) => {
+                            outside.extend(self.fill(child, items).into_iter().map(|(mut path, of)| {
+                                path.insert(0, ident.to_string());
+                                (path, of)
+                            }))
+                        }
+                    }
+                }
+                Item::Use(ItemUse { tree, leading_colon: None, vis, .. }) => self.import(module, &tree, &vis),
+                Item::Use(_) => {}
+                item => {
+                    defined(&item).into_iter().for_each(|name| self.bind(module, name, Binding::Item));
+                    self.collect(module, |paths| paths.visit_item(&item));
+                }
+            }
+        }
+        outside
+    }
+
+    fn bind(&mut self, module: ModuleId, name: String, binding: Binding) {
+        self.modules[module].names.entry(name).or_default().push(binding);
+    }
+
+    fn import(&mut self, module: ModuleId, tree: &UseTree, visibility: &Visibility) {
+        for (path, name) in flat(tree) {
+            let of = &mut self.modules[module];
+            let paths = if matches!(visibility, Visibility::Inherited) { &mut of.paths } else { &mut of.passed_on };
+            paths.insert(path.clone());
+            match name {
+                Some(name) => self.bind(module, name, Binding::Import(path)),
+                None => self.modules[module].globs.push(path),
+            }
+        }
+    }
+
+    fn collect(&mut self, module: ModuleId, visit: impl FnOnce(&mut Paths)) {
+        let mut paths = Paths(BTreeSet::new());
+        visit(&mut paths);
+        self.modules[module].paths.append(&mut paths.0);
+    }
+}
+
+/// Where the file of a module may be whose path from this file is given.
+fn child_paths(file: &str, module: &Path) -> [String; 2] {
+    let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+    let stem = match name {
+        "lib.rs" | "main.rs" | "mod.rs" => folder.to_owned(),
+        _ => format!("{folder}/{}", name.trim_end_matches(".rs")),
+    };
+    let stem = format!("{stem}/{}", module.join("/"));
+    [format!("{stem}.rs"), format!("{stem}/mod.rs")]
+}
+
+/// The paths of a `use`, each with the name that it binds; none if it binds all.
+fn flat(tree: &UseTree) -> Vec<(Path, Option<String>)> {
+    match tree {
+        UseTree::Path(path) => {
+            let below = flat(&path.tree).into_iter();
+            let first = path.ident.to_string();
+            below.map(|(rest, name)| prefixed(&first, rest, name)).collect()
+        }
+        UseTree::Name(name) => vec![(vec![name.ident.to_string()], Some(name.ident.to_string()))],
+        UseTree::Rename(name) => vec![(vec![name.ident.to_string()], Some(name.rename.to_string()))],
+        UseTree::Glob(_) => vec![(Vec::new(), None)],
+        UseTree::Group(group) => group.items.iter().flat_map(flat).collect(),
+    }
+}
+
+/// A path behind one more segment. `a::{self}` binds the name `a`.
+fn prefixed(first: &str, mut rest: Path, name: Option<String>) -> (Path, Option<String>) {
+    let name = name.map(|name| if name == "self" { first.to_owned() } else { name });
+    if rest == ["self"] {
+        rest.clear();
+    }
+    rest.insert(0, first.to_owned());
+    (rest, name)
+}
+
+/// The names that an item defines in its module.
+fn defined(item: &Item) -> Vec<String> {
+    let ident = match item {
+        Item::Const(item) => &item.ident,
+        Item::Enum(item) => &item.ident,
+        Item::Fn(item) => &item.sig.ident,
+        Item::Macro(item) => return item.ident.iter().map(ToString::to_string).collect(),
+        Item::Static(item) => &item.ident,
+        Item::Struct(item) => &item.ident,
+        Item::Trait(item) => &item.ident,
+        Item::TraitAlias(item) => &item.ident,
+        Item::Type(item) => &item.ident,
+        Item::Union(item) => &item.ident,
+        _ => return Vec::new(),
+    };
+    vec![ident.to_string()]
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// Whether only tests are compiled with it: `#[cfg(test)]`, or `test` and something else.
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg") => {
+            let words: Vec<String> = list.tokens.clone().into_iter().map(|token| token.to_string()).collect();
+            match words.first().map(String::as_str) {
+                Some("test") => true,
+                Some("all") => words[1].trim_matches(['(', ')']).split(',').any(|word| word.trim() == "test"),
+                _ => false,
+            }
+        }
+        _ => false,
+    })
+}
+
+/// Collects the paths that code uses.
+struct Paths(BTreeSet<Path>);
+
+impl Paths {
+    /// The paths in tokens that are not parsed, such as `a::b` in the arguments of a macro, and in strings of
+    /// attributes.
+    fn scan(&mut self, tokens: TokenStream, with_strings: bool) {
+        let mut path = Path::new();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => {
+                    if colons != 2 {
+                        self.take(&mut path);
+                    }
+                    path.push(ident.to_string());
+                    colons = 0;
+                    continue;
+                }
+                TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {
+                    colons += 1;
+                    continue;
+                }
+                TokenTree::Group(group) => self.scan(group.stream(), with_strings),
+                TokenTree::Literal(literal) if with_strings => {
+                    let text = literal.to_string();
+                    let is_path = text.contains("::");
+                    let parsed = text.trim_matches('"').parse::<TokenStream>().ok().filter(|_| is_path);
+                    parsed.into_iter().for_each(|tokens| self.scan(tokens, false));
+                }
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+            self.take(&mut path);
+            colons = 0;
+        }
+        self.take(&mut path);
+    }
+
+    fn take(&mut self, path: &mut Path) {
+        if !path.is_empty() {
+            self.0.insert(std::mem::take(path));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.leading_colon.is_none() {
+            self.0.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, of: &'ast syn::Macro) {
+        visit::visit_macro(self, of);
+        self.scan(of.tokens.clone(), false);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let Meta::List(list) = &attribute.meta {
+            self.scan(list.tokens.clone(), true);
+        }
+    }
+
+    fn visit_item_use(&mut self, of: &'ast ItemUse) {
+        if of.leading_colon.is_none() {
+            self.0.extend(flat(&of.tree).into_iter().map(|(path, _)| path));
+        }
+    }
+
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !is_test(attributes(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !is_test(&item.attrs) {
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
+        if !is_test(&item.attrs) {
+            visit::visit_impl_item_const(self, item);
+        }
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        if !is_test(&field.attrs) {
+            visit::visit_field(self, field);
+        }
+    }
+
+    fn visit_variant(&mut self, variant: &'ast syn::Variant) {
+        if !is_test(&variant.attrs) {
+            visit::visit_variant(self, variant);
+        }
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        if !is_test(&local.attrs) {
+            visit::visit_local(self, local);
+        }
+    }
+}
