@@ -24,6 +24,9 @@ pub fn stamp(identity: u64, offset: u64) -> [u8; STAMP_BYTES] {
     bytes
 }
 
+/// Incompressible bytes that written data come from.
+pub(crate) const RING_BYTES: u32 = 1 << 20;
+
 /// Memory that begins on a page, as direct I/O needs it.
 #[derive(Default)]
 pub(crate) struct Pages(Vec<Page>);

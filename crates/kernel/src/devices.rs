@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use units::Nanos;
 use workload::{DeviceBytes, DeviceUse, WriteCache};
 
+use crate::attribute::chosen;
 use crate::bounded;
 use crate::stack;
-use crate::tuning::chosen;
 
 /// The kernel counts in sectors of this size, whatever the device's own is.
 const SECTOR: u64 = 512;
@@ -21,6 +21,9 @@ const IOSTATS: &str = "iostats";
 /// Where SCSI keeps the serial number: page 0x80 of the vital product data, behind a header of four bytes (SPC-4,
 /// 7.8.15).
 const VITAL_PRODUCT_DATA: &str = "device/vpd_pg80";
+
+/// The number of a device: major, minor.
+pub(crate) type Number = (u32, u32);
 
 /// A block device.
 #[derive(Clone, Debug, PartialEq, Eq)]

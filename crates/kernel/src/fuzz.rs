@@ -3,13 +3,13 @@
 
 use testkit::fuzz::{Subject, fuzz};
 
+use crate::attribute::chosen;
 use crate::counters::{Snapshot, Source, groups_seen};
 use crate::devices::Device;
 use crate::guard::fuzzed_reasons;
 use crate::place;
 use crate::recorded::Recorded;
 use crate::stack;
-use crate::tuning::chosen;
 
 /// The files, as kernels have written them.
 const FILES: [(&str, &str); 38] = [

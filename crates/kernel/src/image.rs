@@ -22,7 +22,6 @@ use units::Bytes;
 use crate::devices::Device;
 use crate::guard::Cleared;
 use crate::place::Place;
-use crate::volume::VolumeSpec;
 
 pub use fault::ImageFault;
 pub(crate) use file::{FileWithin, UnnamedFile};
@@ -30,6 +29,7 @@ pub(crate) use mkfs::tool;
 pub(crate) use mounts::knows;
 pub use mounts::{PrivateMounts, may_administer};
 pub(crate) use standing::Standing;
+pub use standing::VolumeSpec;
 pub use volatile::{Lasting, VolatileImage};
 
 /// Sizes are rounded up to a multiple of this.

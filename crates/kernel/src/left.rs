@@ -1,57 +1,26 @@
-//! Folders and named images that a diskperf process left behind in a directory. Found by their tag, and never by their
+//! Folders and named images that a diskperf process left behind in a directory. Found by their [tag], and never by their
 //! name alone.
-//!
-//! The tag is an extended attribute: the number that the file has in its file system, the machine, and the process. A
-//! copy beside the original has another number, so that its tag, copied with it, says nothing. On another file system,
-//! or when the original is gone, it may have the same.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, XattrFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use units::Bytes;
+use rustix::process::geteuid;
 
-use crate::bounded;
+use crate::fault::Fault;
 use crate::guard::{processes, shown_by};
-use crate::incarnation::Incarnation;
-use crate::machine::Host;
+pub use crate::tag::Holder;
+use crate::tag::{self, Machine, judge, read};
 use crate::workspace::{self, PREFIX};
-
-/// The name of the attribute.
-const ATTRIBUTE: &str = "user.diskperf";
-
-/// How the tag begins: its format.
-const FORMAT: &str = "2";
-
-/// The number of a machine (machine-id(5)): names are used more than once, `localhost` above all.
-const MACHINE_ID: &str = "/etc/machine-id";
-
-/// It is one line of 32 digits.
-const MACHINE_ID_BYTES: Bytes = Bytes(64);
-
-/// A tag is no longer; a machine's name has at most 64 characters.
-const LONGEST: usize = 512;
 
 /// How the names of images begin that were kept, and how they end.
 const IMAGE: (&str, &str) = ("diskperf-", ".img");
-
-/// The owner of a leftover.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holder {
-    /// A process that has ended.
-    Nobody,
-    /// This process, which still runs or, in another container, may run.
-    Process(i32),
-    /// A process of the machine of that name.
-    Machine(String),
-    /// Another user, by number: any user can give a file of theirs our name and a tag.
-    User(u32),
-}
 
 /// The kind of a leftover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,13 +43,6 @@ pub struct Left {
     /// Its owner.
     pub holder: Holder,
     inode: u64,
-}
-
-/// Tags a file or folder that this process has made and holds open. Fails if the file system takes no tags.
-pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
-    let inode = rustix::fs::fstat(made)?.st_ino;
-    let text = text(inode, &Machine::this(), &Incarnation::this());
-    rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
 }
 
 /// The files and folders of a directory that have our names.
@@ -119,7 +81,7 @@ impl Untagged {
     /// folder open.
     pub fn obstacle(&self) -> Option<String> {
         let Some(opened) = open(&self.path, self.kind) else { return Some("it cannot be opened".to_owned()) };
-        if !workspace::is_of_this_user(opened.as_fd()) {
+        if !tag::is_of_this_user(opened.as_fd()) {
             return Some("it belongs to another user".to_owned());
         }
         if let Some(pid) = user_of(&self.path) {
@@ -199,7 +161,7 @@ pub fn at(path: &Path) -> Option<Left> {
 pub fn is_of_this_boot(path: &Path) -> bool {
     let tagged = open(path, Kind::Folder).and_then(|opened| {
         let inode = rustix::fs::fstat(&opened).ok()?.st_ino;
-        parse(&read(opened.as_fd())?, inode)
+        tag::parse(&read(opened.as_fd())?, inode)
     });
     tagged.is_some_and(|(machine, owner)| machine == Machine::this() && owner.is_of_this_boot())
 }
@@ -213,6 +175,41 @@ pub(crate) fn has_any_tag(path: &Path) -> bool {
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Nobody);
     left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
+}
+
+/// What became of the folders with a run's label.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// Those that are gone.
+    pub removed: Vec<PathBuf>,
+    /// Those that stay: no tag proves that they are the run's own.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Removes the folders with this label that a killed process of this user has left inside `parent`. A copy of such a
+/// folder has its name too, and maybe its tag, so that only a tag that fits decides. A process that is killed before it
+/// writes the tag leaves an empty folder, which is no loss.
+pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
+    let (prefix, mut swept) = (workspace::prefix(label), Swept::default());
+    for entry in workspace::entries(parent)? {
+        // A file, a link, or a folder of another user only has the name.
+        let has_name = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
+        let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw();
+        if !has_name || !entry.metadata().is_ok_and(is_ours) {
+            continue;
+        }
+        let path = entry.path();
+        let is_removed = match at(&path) {
+            Some(left) if left.holder == Holder::Nobody => {
+                let fault = |source| Fault::Folder { action: "remove", path: path.clone(), source };
+                left.remove().map(|()| true).map_err(fault)?
+            }
+            Some(_) => false,
+            None => !has_any_tag(&path) && fs::remove_dir(&path).is_ok(),
+        };
+        if is_removed { swept.removed.push(path) } else { swept.kept.push(path) }
+    }
+    Ok(swept)
 }
 
 impl Left {
@@ -251,19 +248,6 @@ fn look(path: &Path, kind: Kind) -> Option<Left> {
     Some(Left { path: path.to_owned(), kind, pid, holder, inode })
 }
 
-/// The inode number of an open file, the process that made it, and its owner; none if it has no tag.
-fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
-    let stat = rustix::fs::fstat(opened).ok()?;
-    let (machine, owner) = parse(&read(opened)?, stat.st_ino)?;
-    let holder = match machine {
-        _ if !workspace::is_of_this_user(opened) => Holder::User(stat.st_uid),
-        machine if machine != Machine::this() => Holder::Machine(machine.name),
-        _ if owner.lives() => Holder::Process(owner.pid),
-        _ => Holder::Nobody,
-    };
-    Some((stat.st_ino, owner.pid, holder))
-}
-
 /// Opens a file or folder of this kind; no link, no pipe.
 fn open(path: &Path, kind: Kind) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -279,46 +263,15 @@ fn open(path: &Path, kind: Kind) -> Option<OwnedFd> {
     (mode == expected).then_some(opened)
 }
 
-fn read(opened: BorrowedFd) -> Option<String> {
-    let mut text = vec![0; LONGEST];
-    let length = rustix::fs::fgetxattr(opened, ATTRIBUTE, &mut text[..]).ok()?;
-    text.truncate(length);
-    String::from_utf8(text).ok()
-}
-
-/// A machine, told from others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Machine {
-    name: String,
-    /// Its own number; `-` if it has none.
-    id: String,
-}
-
-impl Machine {
-    fn this() -> Machine {
-        let id = bounded::text(Path::new(MACHINE_ID), MACHINE_ID_BYTES).unwrap_or_default();
-        let is_plain = !id.trim().is_empty() && id.trim().chars().all(|character| character.is_ascii_alphanumeric());
-        Machine { name: Host::this().name, id: if is_plain { id.trim().to_owned() } else { "-".to_owned() } }
-    }
-}
-
-fn text(inode: u64, machine: &Machine, owner: &Incarnation) -> String {
-    format!("{FORMAT} {inode} {} {} {owner}", machine.name, machine.id)
-}
-
-/// The machine and the process of a tag, if it is the tag of the file with this inode number.
-fn parse(text: &str, inode: u64) -> Option<(Machine, Incarnation)> {
-    let [format, number, name, id, owner] = text.splitn(5, ' ').collect::<Vec<_>>()[..] else { return None };
-    let is_it = format == FORMAT && number.parse() == Ok(inode);
-    let machine = Machine { name: name.to_owned(), id: id.to_owned() };
-    Some((machine, owner.parse().ok()?)).filter(|_| is_it)
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use rustix::fs::XattrFlags;
+
     use super::*;
+    use crate::incarnation::Incarnation;
+    use crate::tag::{ATTRIBUTE, text};
     use crate::workspace::Workspace;
 
     /// A process that has ended.
@@ -426,7 +379,7 @@ mod tests {
         retag(&path(others[1]), inode(&path(others[1])), &host, &Incarnation::this());
         fs::write(path(".diskperf-run1-file"), "").expect("a file");
         symlink("run1", path(".diskperf-run1-link")).expect("a link");
-        let mut swept = workspace::remove_left(parent.path(), "run1").expect("they are removed");
+        let mut swept = remove_left(parent.path(), "run1").expect("they are removed");
         swept.removed.sort();
         swept.kept.sort();
         assert_eq!(

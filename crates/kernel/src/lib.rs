@@ -24,6 +24,7 @@
 //! The only crate with `unsafe` in it. Never judges, never prints.
 
 pub mod abilities;
+mod attribute;
 pub mod bounded;
 mod caches;
 mod clocks;
@@ -63,6 +64,7 @@ mod refusal;
 mod stack;
 mod start;
 pub mod storage;
+mod tag;
 pub mod terminal;
 pub mod tuning;
 mod uring;
@@ -77,9 +79,10 @@ pub use data::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use elevated::is_elevated;
 pub use fault::{Fault, said};
 pub use guard::Cleared;
-pub use image::{Image, ImageFault, ImageSpec, Lasting, PrivateMounts, VolatileImage, may_administer};
+pub use image::{Image, ImageFault, ImageSpec, Lasting, PrivateMounts, VolatileImage, VolumeSpec, may_administer};
 pub use incarnation::{Incarnation, NoProcess};
 pub use inherited::ignored_signals;
+pub use left::{Swept, remove_left};
 pub use memory::{check_memory, stack_limit};
 pub use memory_limit::{LimitError, MemoryLimit};
 pub use notes::hidden_notes;
@@ -88,7 +91,5 @@ pub use posix::Posix;
 pub use program::{Remount, Station};
 pub use raw::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
-pub use volume::{
-    LeftVolume, ReplacedVolume, Vacated, Volume, VolumeSpec, left_volumes, left_volumes_of, replaced_volumes_of,
-};
-pub use workspace::{Swept, Workspace, remove_left};
+pub use volume::{LeftVolume, ReplacedVolume, Vacated, Volume, left_volumes, left_volumes_of, replaced_volumes_of};
+pub use workspace::Workspace;

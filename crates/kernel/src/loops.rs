@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use crate::bounded;
 use crate::devices::Device;
-use crate::image::ImageFault;
 use crate::name::original;
 use crate::place;
 
@@ -93,6 +92,15 @@ pub(crate) fn is_own(number: (u32, u32)) -> bool {
     OWN.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
 }
 
+/// Why a loop device could not be attached.
+#[derive(Debug)]
+pub(crate) struct LoopFault {
+    /// What was tried.
+    pub(crate) action: &'static str,
+    /// What the kernel said.
+    pub(crate) source: io::Error,
+}
+
 /// A loop device that this process has attached.
 #[derive(Debug)]
 pub(crate) struct LoopDevice {
@@ -104,7 +112,7 @@ pub(crate) struct LoopDevice {
 impl LoopDevice {
     /// Attaches a free loop device to the file: with direct I/O where the file's own device allows it, without
     /// where it does not.
-    pub(crate) fn attach(file: BorrowedFd) -> Result<LoopDevice, ImageFault> {
+    pub(crate) fn attach(file: BorrowedFd) -> Result<LoopDevice, LoopFault> {
         let mut device = LoopDevice::attach_with(file, SECTORS[0], LO_FLAGS_DIRECT_IO)?;
         for sector in SECTORS.into_iter().skip(1) {
             if device.direct {
@@ -118,12 +126,12 @@ impl LoopDevice {
 
     /// Attaches a free loop device to the file, through the page cache: what is written to the device stays in there
     /// until the device is flushed, or the kernel finds it time.
-    pub(crate) fn attach_cached(file: BorrowedFd) -> Result<LoopDevice, ImageFault> {
+    pub(crate) fn attach_cached(file: BorrowedFd) -> Result<LoopDevice, LoopFault> {
         LoopDevice::attach_with(file, SECTORS[0], 0)
     }
 
-    fn attach_with(file: BorrowedFd, sector: u32, flags: u32) -> Result<LoopDevice, ImageFault> {
-        let fault = |action| move |source| ImageFault::Loop { action, source };
+    fn attach_with(file: BorrowedFd, sector: u32, flags: u32) -> Result<LoopDevice, LoopFault> {
+        let fault = |action| move |source| LoopFault { action, source };
         let control = open("/dev/loop-control".into()).map_err(fault("open /dev/loop-control"))?;
         let mut attempts = 0;
         loop {

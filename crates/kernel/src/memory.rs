@@ -4,8 +4,8 @@ use rustix::process::{Resource, getrlimit};
 use units::Bytes;
 
 use crate::counters::{Source, memory_allowed};
+use crate::data::RING_BYTES;
 use crate::fault::Fault;
-use crate::posix::RING_BYTES;
 
 /// What the program holds in memory beside its buffers, at most, while it measures: 3 to 8 MB were seen of `tlpi` and
 /// `quick` in a build that is not optimised.

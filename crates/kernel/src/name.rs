@@ -16,6 +16,11 @@ impl<N: AsRef<OsStr> + ?Sized> Shown for N {
     }
 }
 
+/// A name without control characters, which a terminal would obey.
+pub(crate) fn plain_text(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 /// The name whose text this is.
 pub fn original(text: &str) -> OsString {
     OsString::from_vec(units::name::bytes(text).into_owned())

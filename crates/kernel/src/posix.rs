@@ -17,24 +17,23 @@ use crate::clocks::{cpu_between, now, thread_cpu, worker_cpu};
 use crate::command::{Command, Commands, Left};
 use crate::content;
 use crate::counters::{Snapshot, Source, ready_time};
+use crate::data::RING_BYTES;
 use crate::devices::Device;
 use crate::extents;
 use crate::fault::Fault;
 use crate::guard::{Found, Given};
 use crate::in_turn::{Calls, Nowhere, run_one};
 use crate::mapped::Mapped;
-use crate::process::Process;
+use crate::process::{GivenDevice, Process};
 use crate::program::{Program, Remount, Station};
+use crate::raw::RawDevice;
 use crate::start::StartLine;
 use crate::uring::{Lack, Uring};
 use crate::workspace::Workspace;
 
-/// Incompressible bytes that written data come from.
-pub(crate) const RING_BYTES: u32 = 1 << 20;
-
 /// The real kernel with programs on it.
 pub struct Posix {
-    pub(crate) programs: Vec<Program>,
+    programs: Vec<Program>,
     stop: Arc<AtomicBool>,
     /// Set by whoever hears that this process was held still and goes on.
     held: Arc<AtomicBool>,
@@ -157,6 +156,11 @@ impl Posix {
     /// its files out of memory: names and directories leave it too.
     pub fn remount_by(&mut self, index: usize, remount: Remount) {
         self.programs[index].remount = Some(remount);
+    }
+
+    /// Lets program `index` write to the device that its given names stand for. Without leave it is only read.
+    pub fn overwrite(&mut self, index: usize, raw: Arc<RawDevice>) {
+        self.programs[index].process.give_device(GivenDevice::Cleared(raw));
     }
 
     /// Has every program leave its folder, which is removed: nothing then stands on the file systems under

@@ -3,7 +3,6 @@
 
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -12,8 +11,6 @@ use crate::data::{Pages, fill, identity_of_conditioning, stamp_all};
 use crate::devices::Device;
 use crate::fault::{Fault, said};
 use crate::guard::{Cleared, DISCARDED_AT_A_TIME, GuardFault, Inspected, Leave};
-use crate::posix::Posix;
-use crate::process::GivenDevice;
 
 /// Bytes of a call that conditions a device (SNIA Solid State Storage Performance Test Specification 2.0.1).
 pub const CONDITIONING_CALL: u32 = 128 << 10;
@@ -121,12 +118,5 @@ impl RawDevice {
     pub(crate) fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags & (OFlags::ACCMODE | OFlags::DIRECT | OFlags::DSYNC | OFlags::SYNC);
         self.cleared.open(flags).map(OwnedFd::from).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-    }
-}
-
-impl Posix {
-    /// Lets program `index` write to the device that its given names stand for. Without leave it is only read.
-    pub fn overwrite(&mut self, index: usize, raw: Arc<RawDevice>) {
-        self.programs[index].process.give_device(GivenDevice::Cleared(raw));
     }
 }

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 pub use fault::TuningFault;
 use notes::{Note, Notes};
 
+use crate::attribute::{Value, parse};
 use crate::bounded;
 use crate::devices::Device;
 
@@ -210,12 +211,6 @@ struct Queue {
     disk: String,
 }
 
-/// What an attribute holds: some list all that they can be, the current one in brackets.
-struct Value {
-    current: String,
-    choices: Vec<String>,
-}
-
 impl Queue {
     /// The queue in this folder, which is called `queue` and lies in that of its disk.
     fn at(folder: PathBuf) -> Option<Queue> {
@@ -298,20 +293,6 @@ impl Queue {
             Ok(()) => Ok(()),
         }
     }
-}
-
-fn parse(text: &str) -> Value {
-    let text = text.trim();
-    let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
-    match text.split_whitespace().find(|word| word.starts_with('[') && word.ends_with(']')) {
-        Some(current) => Value { current: bare(current), choices: text.split_whitespace().map(bare).collect() },
-        None => Value { current: text.to_owned(), choices: Vec::new() },
-    }
-}
-
-/// Which value that text says is set.
-pub(crate) fn chosen(text: &str) -> String {
-    parse(text).current
 }
 
 fn is_denied(error: &io::Error) -> bool {

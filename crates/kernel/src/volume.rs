@@ -9,22 +9,9 @@ use units::Bytes;
 
 use crate::devices::Device;
 use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, Watch, are_same};
-use crate::image::{ImageFault, PrivateMounts, Standing, UnnamedFile};
+use crate::image::{ImageFault, PrivateMounts, Standing, UnnamedFile, VolumeSpec};
 pub use note::{LeftVolume, ReplacedVolume, left_volumes, left_volumes_of, replaced_volumes_of};
 use note::{Note, State};
-
-/// What file system is to be made, and how it is mounted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VolumeSpec {
-    /// `ext4`, `xfs`, `btrfs`, or any other that has a mkfs and that the kernel can mount.
-    pub file_system: String,
-    /// The size of a block; the choice of mkfs where none is given.
-    pub block: Option<Bytes>,
-    /// Options to mount it with, as mount(8) knows them.
-    pub mount_options: Vec<String>,
-    /// Options for mkfs, after our own.
-    pub mkfs_options: Vec<String>,
-}
 
 /// A file system on a device, fresh from mkfs when made.
 ///

@@ -12,11 +12,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
 use crate::fault::Fault;
-use crate::left::{self, Holder};
 use crate::place::through;
+use crate::tag;
 
 /// How the folders' names begin.
 pub(crate) const PREFIX: &str = ".diskperf-";
@@ -35,7 +34,7 @@ impl Workspace {
         Workspace::with_prefix(parent, PREFIX)
     }
 
-    /// The same, with a label in its name, by which [`remove_left`] finds it if this process is killed.
+    /// The same, with a label in its name, by which [`crate::remove_left`] finds it if this process is killed.
     pub fn labelled(parent: &Path, label: &str) -> Result<Workspace, Fault> {
         Workspace::with_prefix(parent, &prefix(label))
     }
@@ -56,7 +55,7 @@ impl Workspace {
         })?;
         let workspace = Workspace { path: folder.keep(), inode: metadata.ino() };
         // Where the file system takes no tags it is not found by who looks for what was left, and no worse.
-        let _ = left::tag(workspace.open()?.as_fd());
+        let _ = tag::tag(workspace.open()?.as_fd());
         Ok(workspace)
     }
 
@@ -180,46 +179,6 @@ impl Drop for Workspace {
     }
 }
 
-/// What became of the folders with a run's label.
-#[derive(Debug, Default)]
-pub struct Swept {
-    /// Those that are gone.
-    pub removed: Vec<PathBuf>,
-    /// Those that stay: no tag proves that they are the run's own.
-    pub kept: Vec<PathBuf>,
-}
-
-/// Removes the folders with this label that a killed process of this user has left inside `parent`. A copy of such a
-/// folder has its name too, and maybe its tag, so that only a tag that fits decides. A process that is killed before it
-/// writes the tag leaves an empty folder, which is no loss.
-pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
-    let (prefix, mut swept) = (prefix(label), Swept::default());
-    for entry in entries(parent)? {
-        // A file, a link, or a folder of another user only has the name.
-        let has_name = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
-        let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw();
-        if !has_name || !entry.metadata().is_ok_and(is_ours) {
-            continue;
-        }
-        let path = entry.path();
-        let is_removed = match left::at(&path) {
-            Some(left) if left.holder == Holder::Nobody => {
-                let fault = |source| Fault::Folder { action: "remove", path: path.clone(), source };
-                left.remove().map(|()| true).map_err(fault)?
-            }
-            Some(_) => false,
-            None => !left::has_any_tag(&path) && fs::remove_dir(&path).is_ok(),
-        };
-        if is_removed { swept.removed.push(path) } else { swept.kept.push(path) }
-    }
-    Ok(swept)
-}
-
-/// Whether what is open belongs to the user of this process.
-pub(crate) fn is_of_this_user(open: BorrowedFd) -> bool {
-    rustix::fs::fstat(open).is_ok_and(|stat| stat.st_uid == geteuid().as_raw())
-}
-
 /// Removes a folder with all it holds, where it is the right one, which is asked once it is open:
 ///   1. by descriptors from its parent on, so that what somebody puts in its place, or in that of a folder below, is not
 ///      followed;
@@ -324,11 +283,11 @@ fn open_in(folder: BorrowedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     }
 }
 
-fn prefix(label: &str) -> String {
+pub(crate) fn prefix(label: &str) -> String {
     format!("{PREFIX}{label}-")
 }
 
-fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>, Fault> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>, Fault> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect);
     entries.map_err(|source| Fault::Folder { action: "list", path: folder.to_owned(), source })
 }
@@ -347,7 +306,11 @@ fn plain(error: io::Error) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::geteuid;
+
     use super::*;
+    use crate::left::remove_left;
+    use crate::tag::is_of_this_user;
 
     #[test]
     fn what_takes_its_place_is_left_alone() {

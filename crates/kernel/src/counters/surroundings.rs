@@ -10,6 +10,7 @@ use workload::Surroundings;
 
 use super::Source;
 use super::groups::Groups;
+use crate::attribute::chosen;
 use crate::bounded;
 use crate::devices::Device;
 use crate::heat::{AT_LIMIT, HEAT, Heat};
@@ -77,12 +78,6 @@ impl Source {
         let different: BTreeSet<String> = governors.map(|text| text.trim().to_owned()).collect();
         Some(different.into_iter().collect::<Vec<String>>().join(", "))
     }
-}
-
-/// The value of an attribute; of several to choose from, the one in brackets: `none [mq-deadline]`.
-fn chosen(text: &str) -> String {
-    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(chosen, _)| chosen);
-    chosen.unwrap_or(text).trim().to_owned()
 }
 
 #[cfg(test)]

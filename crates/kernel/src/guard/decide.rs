@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use units::Bytes;
 
-use super::machine::{Block, Machine, Mount, Number};
+use super::machine::{Block, Machine, Mount};
+use super::processes::Program;
 use super::signatures::Signature;
 use super::unseen::{self, Reach};
 use super::writers::{Writer, Writers};
+use crate::devices::Number;
 use crate::loops::{Backing, Window};
-use crate::name::Shown;
+use crate::name::{Shown, plain_text};
 
 /// Facts about a device that is to be overwritten.
 #[derive(Clone, Debug, Default)]
@@ -126,21 +128,6 @@ pub enum Use {
     Open(Program),
     /// A process has the file behind it open for writing.
     FileOpen(Program),
-}
-
-/// Another process, and its name in the kernel: the first 15 bytes of the program's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Its number.
-    pub pid: i32,
-    /// Its name in the kernel.
-    pub name: String,
-}
-
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} ({})", self.pid, plain_text(&self.name))
-    }
 }
 
 impl Reason {
@@ -289,11 +276,6 @@ fn on(file_system: &str) -> String {
 /// A path without control characters, which a terminal would obey.
 fn plain(path: &std::path::Path) -> String {
     plain_text(&path.shown())
-}
-
-/// The same for a name that is text already.
-fn plain_text(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// All reasons not to overwrite the device:

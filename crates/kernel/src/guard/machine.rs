@@ -13,14 +13,11 @@ use rustix::fs::MemfdFlags;
 use super::file_systems;
 use super::writers::{self, Writers};
 use crate::bounded;
-use crate::devices::Device;
+use crate::devices::{Device, Number};
 use crate::loops::{self, Backing, Shown, Window};
 use crate::name::{Shown as _, original};
 use crate::place;
 use crate::stack::{self, folders, number_in};
-
-/// The number of a device: major, minor.
-pub(crate) type Number = (u32, u32);
 
 /// The block devices of a machine, and their uses.
 #[derive(Debug, Default)]

@@ -42,19 +42,20 @@ pub use cleared::Cleared;
 pub(crate) use cleared::DISCARDED_AT_A_TIME;
 #[cfg(test)]
 pub(crate) use decide::tests::fuzzed_reasons;
-pub use decide::{Kinship, Program, Reason, Relative, Use};
+pub use decide::{Kinship, Reason, Relative, Use};
 pub use fault::GuardFault;
 pub use file::{Found, Given, Refusal, judge, may_show_file};
+pub use processes::Program;
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;
 pub use uuid::Uuid;
 
-use crate::devices::Device;
+use crate::devices::{Device, Number};
 use crate::loops::backing_at;
 use crate::name::Shown;
 use crate::place;
 use decide::Seen;
-use machine::{Machine, Number};
+use machine::Machine;
 use signatures::OfFile;
 
 // From linux/fs.h.

@@ -1,11 +1,13 @@
 //! The files that other processes have open, and which processes /proc does not show. Nothing is judged here.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use rustix::thread::CapabilitySet;
 
+use crate::name::plain_text;
 use crate::place;
 
 /// The number of the first PID namespace and of the first user namespace: PROC_PID_INIT_INO and PROC_USER_INIT_INO of
@@ -15,6 +17,21 @@ const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 
 /// From linux/kcmp.h: compares the tables of descriptors of two threads.
 const KCMP_FILES: libc::c_int = 2;
+
+/// Another process, and its name in the kernel: the first 15 bytes of the program's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its number.
+    pub pid: i32,
+    /// Its name in the kernel.
+    pub name: String,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} ({})", self.pid, plain_text(&self.name))
+    }
+}
 
 /// How much of all processes /proc shows to this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

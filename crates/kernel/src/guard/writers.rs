@@ -15,10 +15,9 @@ use procfs::process::Process;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
 
-use super::decide::Program;
-use super::machine::Number;
-use super::processes::{self, Descriptors, View};
+use super::processes::{self, Descriptors, Program, View};
 use crate::bounded;
+use crate::devices::Number;
 use crate::loops::Backing;
 
 /// The processes that write, and those that diskperf cannot see.

@@ -7,6 +7,7 @@ use units::Bytes;
 
 use crate::fault::said;
 use crate::guard::GuardFault;
+use crate::loops::LoopFault;
 use crate::name::Shown;
 
 /// Why a file system on an image could not be made or used.
@@ -144,4 +145,10 @@ pub enum ImageFault {
     /// Told to stop while the image was written.
     #[error("stopped while writing the image")]
     Stopped,
+}
+
+impl From<LoopFault> for ImageFault {
+    fn from(LoopFault { action, source }: LoopFault) -> ImageFault {
+        ImageFault::Loop { action, source }
+    }
 }

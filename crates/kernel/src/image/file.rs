@@ -15,9 +15,9 @@ use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use units::Bytes;
 
-use super::{Image, ImageFault};
+use super::ImageFault;
 use crate::data::Ring;
-use crate::left;
+use crate::tag;
 
 /// Bytes of one write.
 const PIECE: u32 = 1 << 20;
@@ -132,7 +132,7 @@ impl UnnamedFile {
     pub(crate) fn give_name(&self, name: &str) -> Result<PathBuf, ImageFault> {
         let fault = |source| fault("name the image", &self.directory, source);
         // So that it is found once nobody wants it; some file systems take no tags.
-        let _ = left::tag(self.file.as_fd());
+        let _ = tag::tag(self.file.as_fd());
         self.file.sync_all().map_err(fault)?;
         let ours = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())).expect("digits hold no zero byte");
         let names =
@@ -149,28 +149,28 @@ impl UnnamedFile {
 }
 
 /// A file with a name in an image of this process's own: nobody else can have put one there or sees it, and it goes with
-/// the image. Its name lets it be found again when the image is mounted anew.
+/// the image. Its name lets it be found again when the image is mounted anew. Only code of images makes one, in the
+/// folder of an image.
 #[derive(Debug)]
 pub(crate) struct FileWithin(UnnamedFile);
 
 impl FileWithin {
     /// Makes it, writes it in full, and makes it durable with its name.
-    pub(crate) fn make(
-        image: &Image,
+    pub(super) fn make(
+        image: &Path,
         bytes: u64,
         progress: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Result<FileWithin, ImageFault> {
-        let file = UnnamedFile::make(image.path(), bytes)?;
+        let file = UnnamedFile::make(image, bytes)?;
         file.fill(progress)?;
         file.give_name(WITHIN)?;
         let synced = rustix::fs::syncfs(&file.file);
-        synced.map_err(|errno| fault("make a file durable", image.path(), errno.into()))?;
+        synced.map_err(|errno| fault("make a file durable", image, errno.into()))?;
         Ok(FileWithin(file))
     }
 
     /// Finds it again.
-    pub(crate) fn open(image: &Image) -> Result<FileWithin, ImageFault> {
-        let directory = image.path();
+    pub(super) fn open(directory: &Path) -> Result<FileWithin, ImageFault> {
         let opened = File::options().read(true).write(true).open(directory.join(format!("{WITHIN}.img")));
         let found = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
         let (bytes, file) = found.map_err(|source| fault("find the file of a device", directory, source))?;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use units::Bytes;
 
+use super::ImageFault;
 use super::mkfs::{self, Mkfs};
 use super::mounts::{self, Mounted, NotMounted, PrivateMounts};
-use super::{ImageFault, VolumeSpec};
 use crate::guard::{Cleared, Uuid};
 
 /// A folder of ours, what is made on the device, and how it is mounted there. Dropped, it is unmounted.
@@ -19,6 +19,19 @@ pub(crate) struct Standing {
     mounts: PrivateMounts,
     folder: PathBuf,
     spec: VolumeSpec,
+}
+
+/// What file system is to be made, and how it is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeSpec {
+    /// `ext4`, `xfs`, `btrfs`, or any other that has a mkfs and that the kernel can mount.
+    pub file_system: String,
+    /// The size of a block; the choice of mkfs where none is given.
+    pub block: Option<Bytes>,
+    /// Options to mount it with, as mount(8) knows them.
+    pub mount_options: Vec<String>,
+    /// Options for mkfs, after our own.
+    pub mkfs_options: Vec<String>,
 }
 
 impl VolumeSpec {

@@ -110,7 +110,7 @@ impl VolatileImage {
         let below = VolatileImage::middle(spec);
         let (first, second) = (below.file_bytes().0, spec.file_bytes().0);
         let middle = Image::make(&below, mounts, |bytes| progress(bytes, first + second))?;
-        let file = FileWithin::make(&middle, second, |bytes| progress(first + bytes, first + second))?;
+        let file = FileWithin::make(middle.path(), second, |bytes| progress(first + bytes, first + second))?;
         let attached = Some((Cleared::on_file_within(&file)?, file));
         let mut image = VolatileImage { standing, attached, middle, spec: spec.clone() };
         image.fresh()?;
@@ -177,7 +177,7 @@ impl VolatileImage {
         self.standing.unmount()?;
         self.attached = None;
         self.middle.remount().map_err(of_the_disk)?;
-        let file = FileWithin::open(&self.middle)?;
+        let file = FileWithin::open(self.middle.path())?;
         let (cleared, _) = self.attached.insert((Cleared::on_file_within(&file)?, file));
         self.standing.mount(cleared)
     }

@@ -3,9 +3,8 @@
 use units::Bytes;
 use workload::Overlap;
 
-use crate::data::{Draw, Pages};
+use crate::data::{Draw, Pages, RING_BYTES};
 use crate::fault::Fault;
-use crate::posix::RING_BYTES;
 use crate::process::Process;
 
 /// Where memory begins and ends that calls work on.

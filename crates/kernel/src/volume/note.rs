@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::guard::{Cleared, DiskMark, GuardFault, Inspected, Leave, Reason, Uuid, inspect, is_of};
 use crate::image::ImageFault;
 use crate::incarnation::Incarnation;
-use crate::left::Holder;
 use crate::notes::Notes;
+use crate::tag::Holder;
 
 use super::Vacated;
 
