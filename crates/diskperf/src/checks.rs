@@ -1,7 +1,7 @@
 //! The checks of `doctor`: a pure function of the abilities that were found.
 
 use kernel::Lack;
-use kernel::abilities::{ClockFound, DeviceFound, Eyes, FileSystem, Found, GroupsSeen, Reach};
+use kernel::doctor::{ClockFound, DeviceFound, Eyes, FileSystem, Found, GroupsSeen, Reach};
 use stats::{Ability, Check};
 use units::Nanos;
 

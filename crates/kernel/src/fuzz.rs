@@ -3,13 +3,13 @@
 
 use testkit::fuzz::{Subject, fuzz};
 
-use crate::attribute::chosen;
-use crate::counters::{Snapshot, Source, groups_seen};
-use crate::devices::Device;
 use crate::guard::fuzzed_reasons;
-use crate::place;
+use crate::observe::attribute::chosen;
+use crate::observe::block_device::Device;
+use crate::observe::block_stack;
+use crate::observe::counters::{Snapshot, Source, groups_seen};
+use crate::observe::mount;
 use crate::recorded::Recorded;
-use crate::stack;
 
 /// The files, as kernels have written them.
 const FILES: [(&str, &str); 38] = [
@@ -137,12 +137,12 @@ fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, 
         let printed = [device.model(), device.serial(), device.identity()].map(Option::unwrap_or_default);
         assert!(!printed.iter().any(|text| text.contains(char::is_control)), "{printed:?}");
         known += usize::from(device.bytes().is_some()) + usize::from(device.used().is_some());
-        let _ = (device.sectors(), device.keeps_writes(), device.write_cache(), stack::backing_file(&device));
+        let _ = (device.sectors(), device.keeps_writes(), device.write_cache(), block_stack::backing_file(&device));
     }
     let scheduler = recorded.sys().join("devices/pci/vda/queue/scheduler");
-    let value = chosen(&crate::bounded::of_the_kernel(scheduler).unwrap_or_default());
-    let lines = place::mount_lines(&recorded.proc().join("thread-self")).unwrap_or_default();
-    let mounts = place::mounts_in(&lines).map_or(0, |mounts| mounts.len());
+    let value = chosen(&crate::sys::read_limited::of_the_kernel(scheduler).unwrap_or_default());
+    let lines = mount::mount_lines(&recorded.proc().join("thread-self")).unwrap_or_default();
+    let mounts = mount::mounts_in(&lines).map_or(0, |mounts| mounts.len());
     said += &format!(
         "{known} {mounts} {value} {} {:?} {:?} {} {}",
         surroundings.len(),

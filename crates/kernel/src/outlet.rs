@@ -28,9 +28,9 @@ use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, getrlimit};
 use tempfile::Builder;
 
-use crate::fault::said;
+use crate::errors::said;
 use crate::guard::{Found, Refusal, judge};
-use crate::place::{is_under_dev, may_write, through};
+use crate::observe::mount::{is_under_dev, may_write, through};
 
 /// How many links the kernel follows before it takes them for a circle (linux/namei.h, MAXSYMLINKS).
 const LINKS: usize = 40;
@@ -568,10 +568,10 @@ mod tests {
             let mut written = temporary.file();
             written.write_all(b"results").expect("room");
             let back = temporary.take_name(&folder, Path::new("out"), true).expect("a folder like others");
-            assert_eq!(crate::bounded::text(&out, units::Bytes(64)).expect("it is there"), "another");
+            assert_eq!(crate::sys::read_limited::text(&out, units::Bytes(64)).expect("it is there"), "another");
             let replaced = back.expect("it has no name yet").take_name(&folder, Path::new("out"), false);
             assert!(replaced.expect("a folder like others").is_none());
-            assert_eq!(crate::bounded::text(&out, units::Bytes(64)).expect("it is there"), "results");
+            assert_eq!(crate::sys::read_limited::text(&out, units::Bytes(64)).expect("it is there"), "results");
             assert_eq!(std::fs::read_dir(parent.path()).expect("a folder").count(), 1);
         }
     }

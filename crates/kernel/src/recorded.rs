@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::devices::Device;
+use crate::observe::block_device::Device;
 
 /// What a machine shows of its devices.
 pub(crate) struct Recorded {

@@ -79,24 +79,24 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/diskperf/tests/output_files.rs", &[Delete], "names in the test's own folder"),
     ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
-    ("crates/kernel/src/command.rs", &[Run], "the command that a person gave as the load"),
+    ("crates/kernel/src/world/command.rs", &[Run], "the command that a person gave as the load"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
     ("crates/kernel/src/guard/file.rs", &[Hold], "a new file, so that one that is there is not emptied"),
     ("crates/kernel/src/guard/meanwhile.rs", &[Date], "the age of a file, whose times are of that clock"),
     ("crates/kernel/src/guard/mod.rs", &[Hold], "whether somebody else holds a device; for reading, let go at once"),
-    ("crates/kernel/src/bounded.rs", &[Read], "so much of a file and no more"),
-    ("crates/kernel/src/image/file.rs", &[Read], "its unit tests, what they have made"),
-    ("crates/kernel/src/image/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
+    ("crates/kernel/src/sys/read_limited.rs", &[Read], "so much of a file and no more"),
+    ("crates/kernel/src/provision/image_file.rs", &[Read], "its unit tests, what they have made"),
+    ("crates/kernel/src/provision/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),
     (
-        "crates/kernel/src/left.rs",
+        "crates/kernel/src/leftovers/scan.rs",
         &[Delete, Read],
         "an image of ours that was kept, told by its tag; what its unit tests made",
     ),
-    ("crates/kernel/src/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
-    ("crates/kernel/src/notes.rs", &[Delete], "a note of what to undo, when that is done"),
-    ("crates/kernel/src/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
-    ("crates/kernel/src/tuning/tests.rs", &[Read, Scratch], "a queue of plain files"),
-    ("crates/kernel/src/workspace.rs", &[Delete], "the private folder that programs stand in"),
+    ("crates/kernel/src/provision/memory_limit.rs", &[Delete], "the control group that it made, empty again"),
+    ("crates/kernel/src/leftovers/notes.rs", &[Delete], "a note of what to undo, when that is done"),
+    ("crates/kernel/src/world/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
+    ("crates/kernel/src/provision/queue_tuning/tests.rs", &[Read, Scratch], "a queue of plain files"),
+    ("crates/kernel/src/provision/workspace.rs", &[Delete], "the private folder that programs stand in"),
     ("crates/kernel/tests/given.rs", &[Delete], "names in the test's own folder"),
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
@@ -167,19 +167,19 @@ mod tests {
             assert_eq!(messages("crates/kernel/src/new.rs", &format!("fn a() {{ {word}(b); }}")).len(), 1, "{word}");
             assert_eq!(messages("crates/kernel/src/new.rs", &format!("/// See {word}.\nfn a() {{}}")).len(), 0);
         }
-        assert_eq!(messages("crates/kernel/src/process.rs", "unlinkat(a); Command::new(b)").len(), 1);
+        assert_eq!(messages("crates/kernel/src/world/process.rs", "unlinkat(a); Command::new(b)").len(), 1);
     }
 
     #[test]
     fn a_place_that_is_no_more_leaves_the_list() {
-        assert_eq!(messages("crates/kernel/src/process.rs", "unlinkat(a)"), Vec::<String>::new());
-        assert_eq!(messages("crates/kernel/src/process.rs", "fn a() {}").len(), 1);
+        assert_eq!(messages("crates/kernel/src/world/process.rs", "unlinkat(a)"), Vec::<String>::new());
+        assert_eq!(messages("crates/kernel/src/world/process.rs", "fn a() {}").len(), 1);
     }
 
     #[test]
     fn no_shell_is_run() {
         for shell in ["Command::new(\"sh\")", "Command::new(\"/bin/sh\")", "libc::system(a)", "a.arg(\"-c\")"] {
-            let found = messages("crates/kernel/src/image/mkfs.rs", &format!("fn a() {{ {shell} }}"));
+            let found = messages("crates/kernel/src/provision/mkfs.rs", &format!("fn a() {{ {shell} }}"));
             assert!(found.iter().any(|message| message.contains("no shell is run")), "{shell}: {found:?}");
         }
         assert_eq!(messages("crates/diskperf/tests/a.rs", "Command::new(\"sh\")"), Vec::<String>::new());

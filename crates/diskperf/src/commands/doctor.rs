@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kernel::abilities::Found;
+use kernel::doctor::Found;
 use kernel::machine::Host;
 use kernel::name::Shown;
 use stats::{CHECKUP_SCHEMA, Checkup};

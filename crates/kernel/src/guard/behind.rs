@@ -9,11 +9,11 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use super::file_systems;
-use crate::bounded;
-use crate::devices::Device;
-use crate::loops::{self, Backing};
-use crate::place;
-use crate::stack;
+use crate::observe::block_device::Device;
+use crate::observe::block_stack;
+use crate::observe::mount;
+use crate::provision::loop_device::{self, Backing};
+use crate::sys::read_limited;
 
 /// The file behind a loop device.
 pub(super) enum Behind {
@@ -33,16 +33,16 @@ pub(super) enum Behind {
 impl Behind {
     /// Opens the file behind a loop device. Of other devices it is hidden.
     pub(super) fn of(device: &Device) -> Behind {
-        let Some(path) = stack::named_file(device) else {
+        let Some(path) = block_stack::named_file(device) else {
             return if device.is_file() { Behind::Nameless } else { Behind::Hidden };
         };
-        let Some(shown) = loops::attached_to(device) else { return Behind::Hidden };
+        let Some(shown) = loop_device::attached_to(device) else { return Behind::Hidden };
         let Backing::File { device, inode } = shown.backing else { return Behind::Hidden };
         // Other files are not opened: opening a file on a network may wait for ever.
-        if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+        if !mount::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
             return Behind::Hidden;
         }
-        let opened = bounded::open(&path).and_then(|file| Ok((file.metadata()?, file)));
+        let opened = read_limited::open(&path).and_then(|file| Ok((file.metadata()?, file)));
         let Ok((metadata, file)) = opened else { return Behind::Hidden };
         if !metadata.is_file() || (metadata.dev(), metadata.ino()) != (device, inode) {
             return Behind::Hidden;
@@ -89,7 +89,7 @@ mod tests {
         let path = scratch.path().join("file");
         let file = File::create_new(&path).expect("a file");
         file.set_len(8 << 20).expect("its size");
-        if !place::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+        if !mount::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
             return testkit::skip!("temporary files are on a file system that does not tell its holes");
         }
         rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 4 << 20, 2 << 20).expect("reserved");

@@ -12,8 +12,8 @@ use super::behind::{self, Behind};
 use super::meanwhile::{Look, Since};
 use super::signatures::Signature;
 use super::{again, forget};
-use crate::data::Pages;
-use crate::devices::Device;
+use crate::observe::block_device::Device;
+use crate::sys::payload::Pages;
 
 /// Bytes of one read. Guess: as much as any disk needs to be read at its full rate.
 const PIECE: usize = 1 << 20;

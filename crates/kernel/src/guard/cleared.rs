@@ -14,10 +14,11 @@ use rustix::fs::OFlags;
 use super::blank::{self, Found, Watch};
 use super::signatures::{self, OfFile, Signature};
 use super::{DiskMark, GuardFault, Inspected, Leave, Reason, again, forget, forget_partitions, look, open, sequence};
-use crate::devices::Device;
-use crate::image::{FileWithin, ImageFault, UnnamedFile};
-use crate::loops::{Backing, LoopDevice};
-use crate::place;
+use crate::observe::block_device::Device;
+use crate::observe::mount;
+use crate::provision::image_fault::ImageFault;
+use crate::provision::image_file::{FileWithin, UnnamedFile};
+use crate::provision::loop_device::{Backing, LoopDevice};
 
 /// How often signatures are looked for again after erasing: a copy may become visible only when the first is gone.
 /// Guess; two were always enough.
@@ -170,7 +171,7 @@ impl Cleared {
                 let is_on = loop_device.is_on(file).map_err(|source| self.failed("look at", source))?;
                 if is_on { Ok(()) } else { changed("it is not on our file") }
             }
-            Holding::Other(held) if place::block_number(&self.node()) != Some(held.number) => {
+            Holding::Other(held) if mount::block_number(&self.node()) != Some(held.number) => {
                 changed("another device has its name")
             }
             Holding::Other(held) if sequence(&held.kept) != held.sequence => changed("another disk took its place"),
@@ -319,7 +320,7 @@ impl Cleared {
 
     /// Whether the files of that folder are on it.
     pub(crate) fn lies_under(&self, folder: &Path) -> bool {
-        let place = place::Place::under(folder).ok().and_then(|place| place.device);
+        let place = mount::Place::under(folder).ok().and_then(|place| place.device);
         place.is_some_and(|device| device == self.device)
     }
 }

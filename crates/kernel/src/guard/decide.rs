@@ -10,9 +10,9 @@ use super::processes::Program;
 use super::signatures::Signature;
 use super::unseen::{self, Reach};
 use super::writers::{Writer, Writers};
-use crate::devices::Number;
-use crate::loops::{Backing, Window};
-use crate::name::{Shown, plain_text};
+use crate::observe::block_device::Number;
+use crate::provision::loop_device::{Backing, Window};
+use crate::sys::name::{Shown, plain_text};
 
 /// Facts about a device that is to be overwritten.
 #[derive(Clone, Debug, Default)]

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::name::Shown;
+use crate::sys::name::Shown;
 
 use super::Reason;
 
-use crate::fault::said;
+use crate::errors::said;
 
 /// Why the guard gives no leave to overwrite a device.
 #[derive(Debug, thiserror::Error)]

@@ -14,10 +14,10 @@ use rustix::io::Errno;
 use super::file_systems;
 use super::machine::Machine;
 use super::unseen::{self, Reach, SECTOR};
-use crate::devices::Device;
-use crate::loops::{Backing, backing};
-use crate::place::through;
-use crate::stack::{folders, number_in};
+use crate::observe::block_device::{Device, number_in};
+use crate::observe::block_stack::folders;
+use crate::observe::mount::through;
+use crate::provision::loop_device::{Backing, backing};
 
 /// How a program creates a file that was not there when its name was looked at: an existing one is not opened, and a
 /// link is not followed.

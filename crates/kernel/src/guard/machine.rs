@@ -12,12 +12,12 @@ use rustix::fs::MemfdFlags;
 
 use super::file_systems;
 use super::writers::{self, Writers};
-use crate::bounded;
-use crate::devices::{Device, Number};
-use crate::loops::{self, Backing, Shown, Window};
-use crate::name::{Shown as _, original};
-use crate::place;
-use crate::stack::{self, folders, number_in};
+use crate::observe::block_device::{Device, Number, number_in};
+use crate::observe::block_stack::{self, folders};
+use crate::observe::mount;
+use crate::provision::loop_device::{self, Backing, Shown, Window};
+use crate::sys::name::{Shown as _, original};
+use crate::sys::read_limited;
 
 /// The block devices of a machine, and their uses.
 #[derive(Debug, Default)]
@@ -119,12 +119,12 @@ impl Machine {
         see(&Eyes {
             sys: Path::new("/sys"),
             proc: Path::new("/proc"),
-            number_of: &place::block_number,
-            backing: &loops::attached_to,
+            number_of: &mount::block_number,
+            backing: &loop_device::attached_to,
             device_of: &|path| Some(path.metadata().ok()?.dev()),
             file_bytes: &file_bytes,
             of_memory: of_memory(),
-            is_own: &loops::is_own,
+            is_own: &loop_device::is_own,
             writers: &|files| writers::writers(Path::new("/proc"), files),
         })
     }
@@ -161,7 +161,7 @@ impl Machine {
 
 /// Asks only local file systems: the server of a network file system may be gone.
 fn file_bytes(path: &Path, backing: Option<&Backing>) -> Option<u64> {
-    let file_system = place::file_system_at(path)?;
+    let file_system = mount::file_system_at(path)?;
     let tells_files = file_systems::tells_files(&file_system);
     if !tells_files && !file_systems::is_stacked(&file_system) {
         return None;
@@ -272,13 +272,13 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             driven_by: device.sys.join("device").canonicalize().ok(),
             slaves: numbers("slaves"),
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
-            called: bounded::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
+            called: read_limited::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
             // Checked again: a loop device that was detached meanwhile has no backing.
             is_unknown: shown.is_none() && device.is_file(),
             window: shown.as_ref().map(|shown| shown.window).unwrap_or_default(),
             backing: shown.map(|shown| shown.backing),
             file_bytes: None,
-            file: stack::backing_file(&device),
+            file: block_stack::backing_file(&device),
             unseen: None,
             is_own: (eyes.is_own)(number),
             name: device.name,
@@ -308,7 +308,7 @@ fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
     let own = eyes.proc.join("thread-self");
     let mut seen = BTreeSet::new();
     seen.extend(fs::read_link(own.join("ns/mnt")).ok());
-    let mounts = place::mounts_in(&place::mount_lines(&own).ok()?)?;
+    let mounts = mount::mounts_in(&mount::mount_lines(&own).ok()?)?;
     let mut spaces = vec![Space { mounts, root: PathBuf::from("/"), is_elsewhere: false }];
     let is_number = |folder: &PathBuf| name(folder).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     for process in folders(eyes.proc).into_iter().filter(is_number) {
@@ -316,11 +316,11 @@ fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
             // The thread may have ended meanwhile, or belong to another user.
             let Ok(namespace) = fs::read_link(thread.join("ns/mnt")) else { continue };
             if !seen.contains(&namespace)
-                && let Ok(lines) = place::mount_lines(&thread)
+                && let Ok(lines) = mount::mount_lines(&thread)
             {
                 seen.insert(namespace);
                 // A list that cannot be parsed may name any device.
-                let mounts = place::mounts_in(&lines)?;
+                let mounts = mount::mounts_in(&lines)?;
                 spaces.push(Space { mounts, root: thread.join("root"), is_elsewhere: true });
             }
         }
@@ -345,7 +345,7 @@ fn mounts_in(eyes: &Eyes, space: Space) -> Vec<Mount> {
 
 /// The devices in `/proc/swaps`: each line begins with a path.
 fn swaps(eyes: &Eyes) -> Vec<Number> {
-    let text = bounded::of_the_kernel(eyes.proc.join("swaps")).unwrap_or_default();
+    let text = read_limited::of_the_kernel(eyes.proc.join("swaps")).unwrap_or_default();
     let paths = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
     paths.filter_map(|path| device_at(eyes, path)).collect()
 }

@@ -12,9 +12,9 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::behind::Behind;
-use crate::bounded;
-use crate::devices::Device;
-use crate::loops::{self, Backing};
+use crate::observe::block_device::Device;
+use crate::provision::loop_device::{self, Backing};
+use crate::sys::read_limited;
 
 /// How often the counts of a disk and of its partitions are read until two samples are the same. They are in several
 /// files, so a write to another partition between two reads spoils a sample. Guess: a tenth of a second of trying.
@@ -100,7 +100,7 @@ impl Look {
             if !device.is_file() {
                 continue;
             }
-            let below = match loops::attached_to(&device).map(|shown| shown.backing) {
+            let below = match loop_device::attached_to(&device).map(|shown| shown.backing) {
                 Some(Backing::Device((major, minor))) => Device::numbered(major, minor),
                 _ => None,
             };
@@ -147,7 +147,7 @@ fn is_flushed(device: &Device) -> bool {
         let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
         node.sync_all().map(|()| device.number() == Some(&number))
     };
-    bounded::open(&device.node()).and_then(flush).unwrap_or(false)
+    read_limited::open(&device.node()).and_then(flush).unwrap_or(false)
 }
 
 /// Bytes that were written to a disk and to none of its partitions, and the names of these.

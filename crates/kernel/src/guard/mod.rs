@@ -50,10 +50,10 @@ pub use signatures::Signature;
 pub(crate) use signatures::are_same;
 pub use uuid::Uuid;
 
-use crate::devices::{Device, Number};
-use crate::loops::backing_at;
-use crate::name::Shown;
-use crate::place;
+use crate::observe::block_device::{Device, Number};
+use crate::observe::mount;
+use crate::provision::loop_device::backing_at;
+use crate::sys::name::Shown;
 use decide::Seen;
 use machine::Machine;
 use signatures::OfFile;
@@ -104,7 +104,7 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
         metadata => metadata.map_err(unreadable)?,
     };
     // Asked before opening: a pipe would wait, a tape would rewind.
-    let Some(device) = place::numbered(metadata.rdev()).filter(|_| metadata.file_type().is_block_device()) else {
+    let Some(device) = mount::numbered(metadata.rdev()).filter(|_| metadata.file_type().is_block_device()) else {
         return Err(GuardFault::NotADevice(path.to_owned()));
     };
     match open(path, OFlags::RDONLY) {
@@ -352,7 +352,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
 
 /// Opens an open file again, whatever its name leads to meanwhile.
 fn again(file: &File, flags: OFlags) -> io::Result<File> {
-    open(&place::through(file), flags)
+    open(&mount::through(file), flags)
 }
 
 /// Drops the page cache of a device, so that the device itself is read: another machine, or a device below, may have

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::thread::CapabilitySet;
 
-use crate::name::plain_text;
-use crate::place;
+use crate::observe::mount;
+use crate::sys::name::plain_text;
 
 /// The number of the first PID namespace and of the first user namespace: PROC_PID_INIT_INO and PROC_USER_INIT_INO of
 /// linux/proc_ns.h.
@@ -64,8 +64,8 @@ impl View {
 
 /// Whether /proc is mounted with `hidepid`. If the list of mounts cannot be read, it may be.
 fn has_hidepid(proc: &Path) -> bool {
-    let lines = place::mount_lines(&proc.join("thread-self")).ok();
-    let Some(mounts) = lines.and_then(|lines| place::mounts_in(&lines)) else { return true };
+    let lines = mount::mount_lines(&proc.join("thread-self")).ok();
+    let Some(mounts) = lines.and_then(|lines| mount::mounts_in(&lines)) else { return true };
     // Of several mounts at one place, the last is seen.
     let mount = mounts.into_iter().rfind(|mount| mount.fs_type == "proc" && proc == mount.mount_point);
     let option = mount.and_then(|mount| mount.super_options.get("hidepid").cloned());

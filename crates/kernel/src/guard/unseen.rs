@@ -2,7 +2,7 @@
 //! Such a device may show any file or disk of its size, or a part of a larger one. Touches nothing.
 
 use super::machine::{Block, Machine};
-use crate::loops::Backing;
+use crate::provision::loop_device::Backing;
 
 /// Sectors in which a loop device shows its file: the kernel's, whatever its own are.
 pub(super) const SECTOR: u64 = 512;

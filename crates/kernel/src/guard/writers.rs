@@ -16,9 +16,9 @@ use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
 
 use super::processes::{self, Descriptors, Program, View};
-use crate::bounded;
-use crate::devices::Number;
-use crate::loops::Backing;
+use crate::observe::block_device::Number;
+use crate::provision::loop_device::Backing;
+use crate::sys::read_limited;
 
 /// The processes that write, and those that diskperf cannot see.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ pub(crate) fn writers(proc: &Path, files: &[Backing]) -> Writers {
         if !is_hidden && written.is_empty() || is_started_by(own, pid) {
             continue;
         }
-        let name = bounded::of_the_kernel(proc.join(pid.to_string()).join("comm")).unwrap_or_default();
+        let name = read_limited::of_the_kernel(proc.join(pid.to_string()).join("comm")).unwrap_or_default();
         let program = Program { pid, name: name.trim().to_owned() };
         found.hidden.extend(is_hidden.then(|| program.clone()));
         found.open.extend(written.into_iter().map(|what| Writer { program: program.clone(), what }));
@@ -101,7 +101,7 @@ fn what_is(opened: &Path, files: &[Backing]) -> Result<Option<Backing>, Errno> {
 
 /// Whether the descriptor is open for writing: O_WRONLY or O_RDWR in the octal flags of its fdinfo (proc(5)).
 fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
-    let text = bounded::of_the_kernel(fdinfo)?;
+    let text = read_limited::of_the_kernel(fdinfo)?;
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i64::from_str_radix(flags.trim(), 8).ok());
     let flags = flags.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "fdinfo has no flags"))?;

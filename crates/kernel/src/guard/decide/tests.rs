@@ -7,8 +7,8 @@ use super::super::machine::Eyes;
 use super::super::processes::View;
 use super::super::writers::{Writer, Writers};
 use super::*;
-use crate::devices::Device;
-use crate::loops::{Shown, Window};
+use crate::observe::block_device::Device;
+use crate::provision::loop_device::{Shown, Window};
 use crate::recorded::Recorded;
 
 /// The root of every recorded machine, and the mount of a second disk in it.

@@ -1,0 +1,149 @@
+//! What the kernel refuses, in the words of both worlds: an error number, and of "invalid argument" what is invalid.
+
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
+
+use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use rustix::io::Errno;
+use workload::{Place, Reason};
+
+use crate::observe::mount;
+use crate::sys::read_limited;
+
+/// The kernel's error number in the words of both worlds.
+#[cold]
+pub(crate) fn reason(errno: Errno) -> Reason {
+    match errno {
+        Errno::NOENT => Reason::NotFound,
+        Errno::EXIST => Reason::Exists,
+        Errno::NOTEMPTY => Reason::NotEmpty,
+        Errno::BADF => Reason::BadHandle,
+        Errno::NOSPC => Reason::NoSpace,
+        Errno::DQUOT => Reason::Quota,
+        Errno::FBIG => Reason::TooLarge,
+        Errno::ACCESS => Reason::Denied,
+        Errno::PERM => Reason::NotPermitted,
+        Errno::ROFS => Reason::ReadOnly,
+        Errno::IO => Reason::Io,
+        Errno::INVAL => Reason::Invalid,
+        Errno::INTR => Reason::Signal,
+        other => Reason::Errno(other.raw_os_error()),
+    }
+}
+
+/// The same of a call that opens a file with these flags. File systems without direct I/O say EINVAL to O_DIRECT
+/// (open(2)).
+#[cold]
+pub(crate) fn of_open(errno: Errno, flags: OFlags) -> Reason {
+    match reason(errno) {
+        Reason::Invalid if flags.contains(OFlags::DIRECT) => Reason::NoDirect,
+        reason => reason,
+    }
+}
+
+/// The same of a call that reads or writes so many bytes at a place, or where the file stands. Memory is not asked for:
+/// ours begins on whole pages, or on a block of the call's own size.
+#[cold]
+#[inline(never)]
+pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, place: Option<u64>, length: u32) -> Reason {
+    match reason(errno) {
+        Reason::Invalid => {
+            let place = place.or_else(|| rustix::fs::tell(&file).ok()).unwrap_or(0);
+            invalid(file.as_fd(), place, length)
+        }
+        reason => reason,
+    }
+}
+
+/// The same of what a ring was to read or write; `file` is the descriptor that is
+/// registered with it, below zero where none is. Then what is invalid cannot be told.
+#[cold]
+pub(crate) fn of_ring(reason: Reason, file: RawFd, place: Place) -> Reason {
+    if reason != Reason::Invalid || file < 0 {
+        return reason;
+    }
+    // SAFETY: a descriptor is registered with a ring as long as the program has it open.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    invalid(file, place.offset, place.length)
+}
+
+/// What is invalid about a read or a write.
+fn invalid(file: BorrowedFd, place: u64, length: u32) -> Reason {
+    let is_aligned = || {
+        let block = block(file);
+        place.is_multiple_of(block) && u64::from(length).is_multiple_of(block)
+    };
+    if is_direct(file) && !is_aligned() { Reason::Unaligned } else { Reason::Invalid }
+}
+
+fn is_direct(file: BorrowedFd) -> bool {
+    rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
+}
+
+/// Where the kernel does not say (before Linux 6.1, and on some file systems): no disk has smaller blocks, and what a
+/// device with larger ones refuses is not told apart.
+const SECTOR: u64 = 512;
+
+/// What places and lengths of direct I/O on a file must be multiples of.
+fn block(file: BorrowedFd) -> u64 {
+    let said = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
+    let is_said =
+        |statx: &rustix::fs::Statx| statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && statx.stx_dio_offset_align > 0;
+    if let Some(statx) = said.filter(is_said) {
+        return statx.stx_dio_offset_align.into();
+    }
+    let block = rustix::fs::ioctl_blksszget(file).map_or_else(|_| logical_block(file), |bytes| Some(bytes.into()));
+    block.unwrap_or(SECTOR)
+}
+
+/// The smallest block that the device under an ordinary file takes, as /sys has it.
+fn logical_block(file: BorrowedFd) -> Option<u64> {
+    let device = mount::numbered(rustix::fs::fstat(file).ok()?.st_dev)?;
+    let text = read_limited::of_the_kernel(device.queue()?.join("logical_block_size")).ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::io;
+
+    use units::errno_name;
+
+    use super::*;
+
+    #[test]
+    fn every_error_number_is_told_with_its_name() {
+        let named = (1..600).filter_map(|number| Some((number, errno_name(number)?)));
+        let mut count = 0;
+        for (number, name) in named {
+            let said = reason(Errno::from_raw_os_error(number)).to_string();
+            assert!(said.contains(&format!("({name})")), "{number}: {said}");
+            count += 1;
+        }
+        assert_eq!(count, 150);
+    }
+
+    #[test]
+    fn an_invalid_argument_is_told_by_what_was_asked() {
+        assert_eq!(of_open(Errno::INVAL, OFlags::RDONLY | OFlags::DIRECT), Reason::NoDirect);
+        assert_eq!(of_open(Errno::INVAL, OFlags::RDONLY), Reason::Invalid);
+        assert_eq!(of_open(Errno::IO, OFlags::RDONLY | OFlags::DIRECT), Reason::Io);
+        // Through the page cache any place and length will do.
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        fs::write(&path, [0; 8192]).expect("a file");
+        let file = File::open(&path).expect("a file");
+        assert_eq!(of_transfer(Errno::INVAL, &file, Some(1), 3), Reason::Invalid);
+        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+        let direct = match rustix::fs::open(&path, flags, rustix::fs::Mode::empty()) {
+            Ok(direct) => direct,
+            Err(errno) => return testkit::skip!("no direct I/O here: {}", io::Error::from(errno)),
+        };
+        assert_eq!(of_transfer(Errno::INVAL, &direct, Some(0), 4096), Reason::Invalid);
+        assert_eq!(of_transfer(Errno::INVAL, &direct, Some(1), 4096), Reason::Unaligned);
+        assert_eq!(of_transfer(Errno::INVAL, &direct, Some(0), 4095), Reason::Unaligned);
+        assert_eq!(of_transfer(Errno::INVAL, &direct, None, 4096), Reason::Invalid);
+        rustix::fs::seek(&direct, rustix::fs::SeekFrom::Start(7)).expect("it is moved");
+        assert_eq!(of_transfer(Errno::INVAL, &direct, None, 4096), Reason::Unaligned);
+    }
+}

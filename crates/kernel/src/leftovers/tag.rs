@@ -1,0 +1,105 @@
+//! The tag of a folder or image that a diskperf process made: it proves whose leftover that is.
+//!
+//! The tag is an extended attribute: the number that the file has in its file system, the machine, and the process. A
+//! copy beside the original has another number, so that its tag, copied with it, says nothing. On another file system,
+//! or when the original is gone, it may have the same.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use rustix::fs::XattrFlags;
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use units::Bytes;
+
+use crate::observe::host::Host;
+use crate::sys::process_identity::Incarnation;
+use crate::sys::read_limited;
+
+/// The name of the attribute.
+pub(crate) const ATTRIBUTE: &str = "user.diskperf";
+
+/// How the tag begins: its format.
+const FORMAT: &str = "2";
+
+/// The number of a machine (machine-id(5)): names are used more than once, `localhost` above all.
+const MACHINE_ID: &str = "/etc/machine-id";
+
+/// It is one line of 32 digits.
+const MACHINE_ID_BYTES: Bytes = Bytes(64);
+
+/// A tag is no longer; a machine's name has at most 64 characters.
+const LONGEST: usize = 512;
+
+/// The owner of a leftover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A process that has ended.
+    Nobody,
+    /// This process, which still runs or, in another container, may run.
+    Process(i32),
+    /// A process of the machine of that name.
+    Machine(String),
+    /// Another user, by number: any user can give a file of theirs our name and a tag.
+    User(u32),
+}
+
+/// Tags a file or folder that this process has made and holds open. Fails if the file system takes no tags.
+pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
+    let inode = rustix::fs::fstat(made)?.st_ino;
+    let text = text(inode, &Machine::this(), &Incarnation::this());
+    rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
+}
+
+/// The inode number of an open file, the process that made it, and its owner; none if it has no tag.
+pub(crate) fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
+    let stat = rustix::fs::fstat(opened).ok()?;
+    let (machine, owner) = parse(&read(opened)?, stat.st_ino)?;
+    let holder = match machine {
+        _ if !is_of_this_user(opened) => Holder::User(stat.st_uid),
+        machine if machine != Machine::this() => Holder::Machine(machine.name),
+        _ if owner.lives() => Holder::Process(owner.pid),
+        _ => Holder::Nobody,
+    };
+    Some((stat.st_ino, owner.pid, holder))
+}
+
+/// Whether what is open belongs to the user of this process.
+pub(crate) fn is_of_this_user(open: BorrowedFd) -> bool {
+    rustix::fs::fstat(open).is_ok_and(|stat| stat.st_uid == geteuid().as_raw())
+}
+
+pub(crate) fn read(opened: BorrowedFd) -> Option<String> {
+    let mut text = vec![0; LONGEST];
+    let length = rustix::fs::fgetxattr(opened, ATTRIBUTE, &mut text[..]).ok()?;
+    text.truncate(length);
+    String::from_utf8(text).ok()
+}
+
+/// A machine, told from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    pub(crate) name: String,
+    /// Its own number; `-` if it has none.
+    pub(crate) id: String,
+}
+
+impl Machine {
+    pub(crate) fn this() -> Machine {
+        let id = read_limited::text(Path::new(MACHINE_ID), MACHINE_ID_BYTES).unwrap_or_default();
+        let is_plain = !id.trim().is_empty() && id.trim().chars().all(|character| character.is_ascii_alphanumeric());
+        Machine { name: Host::this().name, id: if is_plain { id.trim().to_owned() } else { "-".to_owned() } }
+    }
+}
+
+pub(crate) fn text(inode: u64, machine: &Machine, owner: &Incarnation) -> String {
+    format!("{FORMAT} {inode} {} {} {owner}", machine.name, machine.id)
+}
+
+/// The machine and the process of a tag, if it is the tag of the file with this inode number.
+pub(crate) fn parse(text: &str, inode: u64) -> Option<(Machine, Incarnation)> {
+    let [format, number, name, id, owner] = text.splitn(5, ' ').collect::<Vec<_>>()[..] else { return None };
+    let is_it = format == FORMAT && number.parse() == Ok(inode);
+    let machine = Machine { name: name.to_owned(), id: id.to_owned() };
+    Some((machine, owner.parse().ok()?)).filter(|_| is_it)
+}

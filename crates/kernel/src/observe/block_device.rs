@@ -1,0 +1,382 @@
+//! Block devices as /sys shows them: which one lies under a number, and what it has moved.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use units::Nanos;
+use workload::{DeviceBytes, DeviceUse, WriteCache};
+
+use crate::observe::attribute::chosen;
+use crate::sys::read_limited;
+
+/// The kernel counts in sectors of this size, whatever the device's own is.
+const SECTOR: u64 = 512;
+
+/// Whether the kernel counts what a disk moves, in the folder of its queue: 1 or 0
+/// (Documentation/block/queue-sysfs.rst).
+const IOSTATS: &str = "iostats";
+
+/// Where SCSI keeps the serial number: page 0x80 of the vital product data, behind a header of four bytes (SPC-4,
+/// 7.8.15).
+const VITAL_PRODUCT_DATA: &str = "device/vpd_pg80";
+
+/// The number of a device: major, minor.
+pub(crate) type Number = (u32, u32);
+
+/// The number in a device's folder of /sys.
+pub(crate) fn number_in(folder: &Path) -> Option<Number> {
+    let text = read_limited::of_the_kernel(folder.join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// A block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// `vda`, `loop0`, `nvme0n1p2`.
+    pub name: String,
+    /// Its folder under /sys.
+    pub(crate) sys: PathBuf,
+}
+
+impl Device {
+    /// The device of this number, where there is one.
+    pub fn numbered(major: u32, minor: u32) -> Option<Device> {
+        Device::in_sys(Path::new("/sys"), major, minor)
+    }
+
+    pub(crate) fn in_sys(root: &Path, major: u32, minor: u32) -> Option<Device> {
+        let sys = root.join(format!("dev/block/{major}:{minor}"));
+        let uevent = read_limited::of_the_kernel(sys.join("uevent")).ok()?;
+        let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="))?.to_owned();
+        Some(Device { name, sys })
+    }
+
+    /// Its node under /dev.
+    pub fn node(&self) -> PathBuf {
+        Path::new("/dev").join(&self.name)
+    }
+
+    /// Its number, as in `254:0`.
+    pub(crate) fn number(&self) -> Option<&str> {
+        self.sys.file_name()?.to_str()
+    }
+
+    /// Its size in bytes.
+    pub fn bytes(&self) -> Option<u64> {
+        let sectors: u64 = read_limited::of_the_kernel(self.sys.join("size")).ok()?.trim().parse().ok()?;
+        Some(sectors.saturating_mul(SECTOR))
+    }
+
+    /// Whether the kernel knows partitions of it.
+    pub(crate) fn has_partitions(&self) -> bool {
+        !self.partitions().is_empty()
+    }
+
+    /// The partitions that the kernel knows of it, by name.
+    pub(crate) fn partitions(&self) -> Vec<Device> {
+        let below = fs::read_dir(&self.sys).into_iter().flatten().flatten();
+        let device =
+            |entry: fs::DirEntry| Some(Device { name: entry.file_name().into_string().ok()?, sys: entry.path() });
+        let mut partitions: Vec<Device> = below.filter_map(device).filter(Device::is_partition).collect();
+        partitions.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        partitions
+    }
+
+    /// The disk that it is a partition of.
+    pub(crate) fn disk(&self) -> Option<Device> {
+        let (major, minor) = self.is_partition().then(|| number_in(&self.sys.join("..")))??;
+        // Below the root are dev, block and the number.
+        Device::in_sys(self.sys.ancestors().nth(3)?, major, minor)
+    }
+
+    /// Where on its disk it lies, in the kernel's sectors; nothing where it is no partition.
+    pub(crate) fn sectors(&self) -> Option<Range<u64>> {
+        let number = |file: &str| read_limited::of_the_kernel(self.sys.join(file)).ok()?.trim().parse::<u64>().ok();
+        let start = number("start")?;
+        Some(start..start.saturating_add(number("size")?))
+    }
+
+    /// Whether it is a partition of another.
+    pub(crate) fn is_partition(&self) -> bool {
+        self.sys.join("partition").exists()
+    }
+
+    /// What its maker calls it; a partition has its disk's.
+    pub fn model(&self) -> Option<String> {
+        self.printed(&["device/model", "device/name"])
+    }
+
+    /// Its serial number; a partition has its disk's.
+    pub(crate) fn serial(&self) -> Option<String> {
+        self.printed(&["serial", "device/serial", VITAL_PRODUCT_DATA])
+    }
+
+    /// What tells the disk from all others, whichever way leads to it: the name that it says is the only one of its
+    /// kind in the world, else its model and serial number where it has both. Nothing of a partition.
+    pub(crate) fn identity(&self) -> Option<String> {
+        if self.is_partition() {
+            return None;
+        }
+        self.printed(&["device/wwid", "wwid"]).or_else(|| Some(format!("{} {}", self.model()?, self.serial()?)))
+    }
+
+    /// What the first of these files says that says anything, of it or of its disk.
+    fn printed(&self, files: &[&str]) -> Option<String> {
+        let places = files.iter().flat_map(|file| [self.sys.join(file), self.sys.join("..").join(file)]);
+        let printed = |path: PathBuf| {
+            let bytes = read_limited::bytes(read_limited::open(&path).ok()?, read_limited::OF_THE_KERNEL).ok()??;
+            let header = if path.ends_with(VITAL_PRODUCT_DATA) { 4 } else { 0 };
+            let text = String::from_utf8_lossy(bytes.get(header..)?);
+            let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            Some(text.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
+        };
+        places.into_iter().find_map(printed)
+    }
+
+    /// `write back` or `write through`, as the kernel believes; a partition has its disk's.
+    pub fn write_cache(&self) -> Option<String> {
+        let text = read_limited::of_the_kernel(self.queue()?.join("write_cache")).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    /// How the kernel orders what waits for it; a partition has its disk's.
+    pub fn scheduler(&self) -> Option<String> {
+        let text = read_limited::of_the_kernel(self.queue()?.join("scheduler")).ok()?;
+        Some(chosen(&text)).filter(|scheduler| !scheduler.is_empty())
+    }
+
+    /// Where data are that it said it has written; nothing where its flushes are not counted either: those are
+    /// only by drivers with queues of requests.
+    ///
+    /// The kernel can be told that there is no such cache (Documentation/ABI/stable/sysfs-block). What the drive
+    /// said itself is then to be had of virtio and SCSI disks; a loop device always has one, the page cache.
+    pub(crate) fn keeps_writes(&self) -> Option<WriteCache> {
+        let disk = self.queue()?.parent()?.to_owned();
+        if !disk.join("mq").is_dir() {
+            return None;
+        }
+        let says_back =
+            |path: PathBuf| read_limited::of_the_kernel(path).is_ok_and(|text| text.trim().starts_with("write back"));
+        if says_back(disk.join("queue/write_cache")) {
+            return Some(WriteCache::Back);
+        }
+        let drives = fs::read_dir(disk.join("device/scsi_disk")).into_iter().flatten().flatten();
+        let is_back = self.is_file()
+            || says_back(disk.join("cache_type"))
+            || drives.map(|drive| drive.path().join("cache_type")).any(says_back);
+        Some(if is_back { WriteCache::Overridden } else { WriteCache::Through })
+    }
+
+    /// Whether it can be told that what it holds is not wanted any more.
+    pub(crate) fn takes_discard(&self) -> bool {
+        let most = self.queue().and_then(|queue| read_limited::of_the_kernel(queue.join("discard_max_bytes")).ok());
+        most.and_then(|text| text.trim().parse::<u64>().ok()).is_some_and(|most| most > 0)
+    }
+
+    /// Whether it is a file seen as a device.
+    pub(crate) fn is_file(&self) -> bool {
+        self.sys.join("loop/backing_file").exists()
+    }
+
+    /// The folder of its queue's attributes; a partition has its disk's.
+    pub(crate) fn queue(&self) -> Option<PathBuf> {
+        ["queue", "../queue"].into_iter().map(|place| self.sys.join(place)).find(|folder| folder.is_dir())
+    }
+
+    /// What it has moved since it appeared, for everybody.
+    pub fn counters(&self) -> Option<DeviceBytes> {
+        self.used().map(|used| used.moved)
+    }
+
+    /// Bytes that all programs have written to it; nothing if the kernel does not count them.
+    pub(crate) fn counted_writes(&self) -> Option<u64> {
+        self.is_counted()?.then(|| self.counters())?.map(|counters| counters.written)
+    }
+
+    /// The file that makes the kernel count what the device moves, if the count is off.
+    pub(crate) fn switch_of_counting(&self) -> Option<PathBuf> {
+        let queue = self.queue()?.canonicalize().ok()?;
+        let disk = queue.parent()?.file_name()?;
+        (!self.is_counted()?).then(|| Path::new("/sys/block").join(disk).join("queue").join(IOSTATS))
+    }
+
+    /// Whether the kernel's count is on; none if there is no such switch.
+    fn is_counted(&self) -> Option<bool> {
+        let text = read_limited::of_the_kernel(self.queue()?.join(IOSTATS)).ok()?;
+        Some(text.trim() == "1")
+    }
+
+    /// What it has done since it appeared, for everybody.
+    /// Flushes are those of its disk, where it is a partition: the kernel counts them there only.
+    pub fn used(&self) -> Option<DeviceUse> {
+        let stat = |path: &str| parse_stat(&read_limited::of_the_kernel(self.sys.join(path)).ok()?);
+        let mut used = stat("stat")?;
+        if self.is_partition() {
+            let disk = stat("../stat")?;
+            used.moved.flushes = disk.moved.flushes;
+            used.flushing = disk.flushing;
+        }
+        Some(used)
+    }
+}
+
+/// The fields of `stat` (Documentation/block/stat.rst), counted from one: reads 1, their sectors 3, their
+/// milliseconds 4; the same of writes 5, 7, 8; milliseconds busy 10; flushes 16 and their milliseconds 17,
+/// from Linux 5.5 on.
+fn parse_stat(text: &str) -> Option<DeviceUse> {
+    let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let field = |number: usize| fields.get(number - 1).copied();
+    Some(DeviceUse {
+        moved: DeviceBytes {
+            read: field(3)?.saturating_mul(SECTOR),
+            written: field(7)?.saturating_mul(SECTOR),
+            flushes: field(16).unwrap_or(0),
+        },
+        reads: field(1)?,
+        writes: field(5)?,
+        reading: Nanos::from_millis(field(4)?),
+        writing: Nanos::from_millis(field(8)?),
+        flushing: field(17).map(Nanos::from_millis),
+        busy: Nanos::from_millis(field(10)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::fuzz::{Subject, fuzz};
+
+    use super::*;
+
+    #[test]
+    fn stat_is_read_field_by_field() {
+        let stat = "   10  0  80  3   20  0  160  4  0  5  6  0  0  0  0  7  8\n";
+        let used = DeviceUse {
+            moved: DeviceBytes { read: 40_960, written: 81_920, flushes: 7 },
+            reads: 10,
+            writes: 20,
+            reading: Nanos::from_millis(3),
+            writing: Nanos::from_millis(4),
+            flushing: Some(Nanos::from_millis(8)),
+            busy: Nanos::from_millis(5),
+        };
+        assert_eq!(parse_stat(stat), Some(used));
+        let before_5_5 = DeviceUse { moved: DeviceBytes { flushes: 0, ..used.moved }, flushing: None, ..used };
+        assert_eq!(parse_stat("10 0 80 3 20 0 160 4 0 5 6 0 0 0 0"), Some(before_5_5));
+        assert_eq!(parse_stat("1 2 3"), None);
+    }
+
+    /// A device of these files, in a folder that is gone with the first.
+    fn recorded(files: &[(&str, &str)]) -> (impl AsRef<Path> + use<>, Device) {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let disk = folder.path().join("disk");
+        for (path, text) in files {
+            let path = disk.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+        (folder, Device { name: "disk".to_owned(), sys: disk })
+    }
+
+    #[test]
+    fn a_write_cache_is_believed_to_the_drive_more_than_to_the_queue() {
+        let back = ("queue/write_cache", "write back\n");
+        let through = ("queue/write_cache", "write through\n");
+        let requests = ("mq/0/nr_tags", "1\n");
+        for (files, keeps) in [
+            (&[back][..], None),
+            (&[back, requests], Some(WriteCache::Back)),
+            (&[through, requests], Some(WriteCache::Through)),
+            (&[through, requests, ("cache_type", "write through\n")], Some(WriteCache::Through)),
+            (&[through, requests, ("cache_type", "write back\n")], Some(WriteCache::Overridden)),
+            (
+                &[through, requests, ("device/scsi_disk/0:0:0:0/cache_type", "write back\n")],
+                Some(WriteCache::Overridden),
+            ),
+            (&[through, requests, ("loop/backing_file", "/a\n")], Some(WriteCache::Overridden)),
+        ] {
+            let (_folder, device) = recorded(files);
+            assert_eq!(device.keeps_writes(), keeps, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn writes_are_known_only_if_the_kernel_counts_them() {
+        let stat = "10 0 80 3 20 0 160 4 0 5 6\n";
+        for (iostats, stat, written) in
+            [(Some("1\n"), stat, Some(81_920)), (Some("0\n"), stat, None), (None, stat, None), (Some("1\n"), "", None)]
+        {
+            let mut files =
+                vec![("stat", stat), ("disk1/stat", stat), ("disk1/partition", "1\n"), ("queue/depth", "1\n")];
+            files.extend(iostats.map(|text| ("queue/iostats", text)));
+            let (_folder, disk) = recorded(&files);
+            let partition = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") };
+            for device in [disk, partition] {
+                assert_eq!(device.counted_writes(), written, "{iostats:?} {stat:?}");
+                let is_off = iostats == Some("0\n");
+                let switch = is_off.then(|| PathBuf::from("/sys/block/disk/queue/iostats"));
+                assert_eq!(device.switch_of_counting(), switch);
+            }
+        }
+    }
+
+    #[test]
+    fn flushes_of_a_partition_are_those_of_its_disk() {
+        let (_folder, disk) = recorded(&[
+            ("stat", "10 0 80 3 20 0 160 4 0 5 6 0 0 0 0 7 8\n"),
+            ("disk1/partition", "1\n"),
+            ("disk1/stat", "1 0 8 3 2 0 16 4 0 5 6 0 0 0 0 0 0\n"),
+        ]);
+        let used = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") }.used().expect("seen");
+        assert_eq!(used.moved, DeviceBytes { read: 4096, written: 8192, flushes: 7 });
+        assert_eq!(used.flushing, Some(Nanos::from_millis(8)));
+    }
+
+    #[test]
+    fn model_and_serial_number_are_those_printed_on_the_disk() {
+        for (files, model, serial) in [
+            (
+                &[("device/model", "WDC WD40EFRX  \n"), ("device/vpd_pg80", "\0\u{1}\0\u{5}WX12 ")][..],
+                "WDC WD40EFRX",
+                "WX12",
+            ),
+            (&[("device/model", "Samsung SSD\n"), ("device/serial", " S6Z1\n")], "Samsung SSD", "S6Z1"),
+        ] {
+            let (_folder, disk) = recorded(&[files, &[("disk1/partition", "1\n")]].concat());
+            let partition = Device { name: "disk1".to_owned(), sys: disk.sys.join("disk1") };
+            assert!(disk.has_partitions() && !partition.has_partitions());
+            for device in [disk, partition] {
+                assert_eq!((device.model().as_deref(), device.serial().as_deref()), (Some(model), Some(serial)));
+            }
+        }
+        let (_folder, disk) = recorded(&[("serial", "\n")]);
+        assert_eq!((disk.model(), disk.serial()), (None, None));
+        let (_folder, disk) = recorded(&[("queue/scheduler", "none [mq-deadline] kyber\n")]);
+        assert_eq!(disk.scheduler().as_deref(), Some("mq-deadline"));
+    }
+
+    #[test]
+    fn a_device_is_found_by_its_number() {
+        let sys = tempfile::tempdir().expect("a scratch folder");
+        let device = sys.path().join("dev/block/254:1");
+        fs::create_dir_all(&device).expect("folders");
+        fs::write(device.join("uevent"), "MAJOR=254\nMINOR=1\nDEVNAME=vda1\nDEVTYPE=partition\n").expect("a file");
+        fs::write(device.join("size"), "2048\n").expect("a file");
+        let found = Device::in_sys(sys.path(), 254, 1).expect("the device");
+        assert_eq!((found.name.as_str(), found.bytes()), ("vda1", Some(1 << 20)));
+        assert_eq!(found.node(), Path::new("/dev/vda1"));
+        assert_eq!(Device::in_sys(sys.path(), 254, 2), None);
+    }
+
+    #[test]
+    fn fuzz_statistics() {
+        let examples = [
+            "11 2 800 34 21 3 1600 44 0 50 60 1 2 3 4 5 6\n",
+            "1 0 8 3 2 0 16 4 0 5 6\n",
+            "1 0 8 3 2 0 68446744073709551",
+        ];
+        let read = |input: &[u8]| format!("{}", parse_stat(&String::from_utf8_lossy(input)).is_some());
+        fuzz(&Subject::new("statistics of devices", examples, read).fast().with_words(&["18446744073709551615 ", " "]));
+    }
+}

@@ -1,0 +1,101 @@
+//! What lies behind a path that is only read: a block device or a file, how large it is, and how it is read
+//! past the page cache. Nothing is ever created or written here.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
+
+use crate::observe::block_device::Device;
+use crate::observe::mount::{self, Place};
+
+/// The unit in which files and devices have always been addressed.
+const SECTOR: u32 = 512;
+
+/// What direct I/O on a file asks for where the kernel does not say: a page, which devices of 512 and of
+/// 4096 bytes a block both take.
+const UNSAID: u32 = 4096;
+
+/// A block device or a file that can be read.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// How many bytes it holds.
+    pub bytes: u64,
+    /// The smallest piece that can be read: a logical block of the device, or what direct I/O on the file
+    /// asks for.
+    pub block_bytes: u32,
+    /// Whether it is read past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// Whether it lies in memory, whatever `O_DIRECT` says: a file on tmpfs.
+    pub in_memory: bool,
+    /// The device that serves it: itself, or the one under the file.
+    pub device: Option<Device>,
+}
+
+impl Storage {
+    /// Looks at what the path, which must exist, holds; nothing where it is neither a block device nor a
+    /// file.
+    pub fn at(path: &Path) -> io::Result<Option<Storage>> {
+        let metadata = fs::metadata(path)?;
+        let kind = metadata.file_type();
+        // Asked before opening: a pipe would wait for its other end.
+        if !kind.is_block_device() && !kind.is_file() {
+            return Ok(None);
+        }
+        let mut file = File::open(path)?;
+        let bytes = file.seek(SeekFrom::End(0))?;
+        let (aligned, device, in_memory) = if kind.is_block_device() {
+            (Some(rustix::fs::ioctl_blksszget(&file)?), mount::numbered(metadata.rdev()), false)
+        } else {
+            let place = Place::under(path)?;
+            let in_memory = matches!(place.file_system.as_deref(), Some("tmpfs" | "ramfs"));
+            (direct_alignment(path)?, place.device, in_memory)
+        };
+        let direct = aligned.is_some() && takes_direct(path)?;
+        Ok(Some(Storage { bytes, block_bytes: aligned.unwrap_or(SECTOR), direct, in_memory, device }))
+    }
+}
+
+/// What direct I/O on a file must be aligned to; nothing where the file system says that it has none.
+fn direct_alignment(path: &Path) -> io::Result<Option<u32>> {
+    let statx = match rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) {
+        Ok(statx) => statx,
+        Err(Errno::NOSYS) => return Ok(Some(UNSAID)),
+        Err(errno) => return Err(errno.into()),
+    };
+    if statx.stx_mask & StatxFlags::DIOALIGN.bits() == 0 {
+        return Ok(Some(UNSAID));
+    }
+    Ok((statx.stx_dio_offset_align > 0).then_some(statx.stx_dio_offset_align))
+}
+
+/// Whether the kernel opens the path for direct I/O: file systems that have none refuse.
+fn takes_direct(path: &Path) -> io::Result<bool> {
+    match rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(_) => Ok(true),
+        Err(Errno::INVAL) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_as_large_as_it_is_and_a_directory_is_no_storage() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("file");
+        fs::write(&path, vec![1; 10_000]).expect("a file");
+        let storage = Storage::at(&path).expect("readable").expect("a file");
+        assert_eq!(storage.bytes, 10_000);
+        assert!(storage.block_bytes.is_power_of_two());
+        assert!(Storage::at(folder.path()).expect("readable").is_none());
+        assert!(Storage::at(Path::new("/dev/null")).expect("readable").is_none());
+        let missing = Storage::at(&folder.path().join("missing")).expect_err("nothing there");
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+}

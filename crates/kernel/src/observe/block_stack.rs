@@ -1,0 +1,178 @@
+//! The devices under a device, down to the lowest that can be seen: the file of a loop device lies on a
+//! disk, a partition is part of one, a mirror is made of several.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::observe::block_device::{Device, Number, number_in};
+use crate::sys::name::original;
+use crate::sys::read_limited;
+
+/// What the kernel appends to the path of a file that has no name any more.
+const NAMELESS: &str = " (deleted)";
+
+/// Looks under a device: at it, then at all below, each once, with the number of devices above it.
+pub(crate) fn under(top: &Device) -> Vec<(Device, u32)> {
+    under_in(Path::new("/sys"), top, &|file| {
+        let number = device_of(file)?;
+        Some((rustix::fs::major(number), rustix::fs::minor(number)))
+    })
+}
+
+/// The same under another root; `device_of` says on which device a file lies.
+fn under_in(sys: &Path, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(Device, u32)> {
+    let mut found: Vec<(Device, u32)> = Vec::new();
+    let mut coming: Vec<(Device, u32)> = members(sys, top).into_iter().map(|member| (member, 0)).collect();
+    // Level by level, so that each is found at its least depth.
+    while !coming.is_empty() {
+        let mut below = Vec::new();
+        for (device, depth) in coming {
+            if found.iter().any(|(known, _)| *known == device) {
+                continue;
+            }
+            let numbers = numbers_below(&device, device_of);
+            let devices = numbers.into_iter().filter_map(|(major, minor)| Device::in_sys(sys, major, minor));
+            below.extend(devices.map(|device| (device, depth + 1)));
+            found.push((device, depth));
+        }
+        coming = below;
+    }
+    found
+}
+
+/// The device itself, or all members of the btrfs that it is a member of.
+fn members(sys: &Path, device: &Device) -> Vec<Device> {
+    for system in folders(&sys.join("fs/btrfs")) {
+        let members = system.join("devices");
+        if members.join(&device.name).exists() {
+            let numbers = folders(&members).into_iter().filter_map(|member| number_in(&member));
+            return numbers.filter_map(|(major, minor)| Device::in_sys(sys, major, minor)).collect();
+        }
+    }
+    vec![device.clone()]
+}
+
+/// The devices directly below one.
+fn numbers_below(device: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<Number> {
+    if let Some(file) = backing_file(device) {
+        return device_of(&file).into_iter().collect();
+    }
+    let slaves: Vec<Number> = folders(&device.sys.join("slaves")).iter().filter_map(|slave| number_in(slave)).collect();
+    if slaves.is_empty() && device.sys.join("partition").exists() {
+        // The folder of a partition lies in that of its disk.
+        let disk = device.sys.canonicalize().ok().and_then(|own| own.parent().and_then(number_in));
+        return disk.into_iter().collect();
+    }
+    slaves
+}
+
+/// The file of a loop device, or the folder that it was made in where it has no name; nothing of others.
+pub(crate) fn backing_file(device: &Device) -> Option<PathBuf> {
+    read_limited::of_the_kernel(device.sys.join("loop/backing_file")).ok().map(|text| backing(&text))
+}
+
+/// The file of a loop device; nothing if it has no name, and of other devices.
+pub(crate) fn named_file(device: &Device) -> Option<PathBuf> {
+    named(&read_limited::of_the_kernel(device.sys.join("loop/backing_file")).ok()?)
+}
+
+/// A name may end as the kernel marks a file without one: then it is one if there is such a file.
+fn named(text: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(original(text.trim_end_matches('\n')));
+    (!text.trim_end_matches('\n').ends_with(NAMELESS) || path.exists()).then_some(path)
+}
+
+fn backing(text: &str) -> PathBuf {
+    let path = text.trim_end_matches('\n');
+    match path.strip_suffix(NAMELESS) {
+        Some(nameless) => Path::new(&original(nameless)).parent().unwrap_or(Path::new("/")).to_owned(),
+        None => PathBuf::from(original(path)),
+    }
+}
+
+/// On which device a file lies.
+fn device_of(file: &Path) -> Option<u64> {
+    let metadata = file.metadata().ok()?;
+    // The file of a loop device may itself be a device.
+    let is_device = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
+    Some(if is_device { metadata.rdev() } else { metadata.dev() })
+}
+
+/// What a folder holds, in order; nothing where there is no such folder.
+pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    entries.sort_unstable();
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::Recorded;
+
+    fn under(recorded: &Recorded, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(String, u32)> {
+        under_in(recorded.sys(), top, device_of).into_iter().map(|(device, depth)| (device.name, depth)).collect()
+    }
+
+    fn nowhere(_: &Path) -> Option<Number> {
+        None
+    }
+
+    fn layers(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
+        expected.iter().map(|(name, depth)| ((*name).to_owned(), *depth)).collect()
+    }
+
+    #[test]
+    fn a_loop_device_lies_on_the_disk_of_its_file() {
+        let recorded = Recorded::new();
+        recorded.add("pci/vda", "254:0", &[]);
+        recorded.add("pci/vda/vda1", "254:1", &[("partition", "1\n")]);
+        let top = recorded.add("virtual/loop3", "7:3", &[("loop/backing_file", "/images/a b.img\n")]);
+        let on_partition = |file: &Path| (file == Path::new("/images/a b.img")).then_some((254, 1));
+        assert_eq!(under(&recorded, &top, &on_partition), layers(&[("loop3", 0), ("vda1", 1), ("vda", 2)]));
+        assert_eq!(under(&recorded, &top, &nowhere), layers(&[("loop3", 0)]));
+    }
+
+    #[test]
+    fn a_file_without_a_name_lies_where_its_folder_lies() {
+        assert_eq!(backing("/tmp/#1234 (deleted)\n"), Path::new("/tmp"));
+        assert_eq!(backing("/#1234 (deleted)\n"), Path::new("/"));
+        assert_eq!(backing("/images/a\n"), Path::new("/images/a"));
+    }
+
+    #[test]
+    fn a_file_whose_name_ends_as_that_of_a_deleted_one_has_a_name() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("a (deleted)");
+        let text = format!("{}\n", path.display());
+        assert_eq!(named(&text), None);
+        fs::write(&path, "").expect("a file");
+        assert_eq!(named(&text), Some(path));
+        assert_eq!(named("/images/a\n"), Some(PathBuf::from("/images/a")));
+    }
+
+    #[test]
+    fn a_mirror_is_made_of_several_and_a_shared_disk_counts_once() {
+        let recorded = Recorded::new();
+        recorded.add("pci/sda", "8:0", &[]);
+        recorded.add("pci/sda/sda1", "8:1", &[("partition", "1\n")]);
+        recorded.add("pci/sda/sda2", "8:2", &[("partition", "2\n")]);
+        let top = recorded.add("virtual/dm-0", "253:0", &[]);
+        recorded.link("pci/sda/sda1", "devices/virtual/dm-0/slaves/sda1");
+        recorded.link("pci/sda/sda2", "devices/virtual/dm-0/slaves/sda2");
+        assert_eq!(under(&recorded, &top, &nowhere), layers(&[("dm-0", 0), ("sda1", 1), ("sda2", 1), ("sda", 2)]));
+    }
+
+    #[test]
+    fn a_btrfs_may_have_many_members() {
+        let recorded = Recorded::new();
+        let top = recorded.add("pci/sda", "8:0", &[]);
+        recorded.add("pci/sdb", "8:16", &[]);
+        recorded.link("pci/sda", "fs/btrfs/0b1c/devices/sda");
+        recorded.link("pci/sdb", "fs/btrfs/0b1c/devices/sdb");
+        fs::create_dir_all(recorded.sys().join("fs/btrfs/features")).expect("folders");
+        assert_eq!(under(&recorded, &top, &nowhere), layers(&[("sda", 0), ("sdb", 0)]));
+    }
+}

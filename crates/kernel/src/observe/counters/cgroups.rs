@@ -1,0 +1,299 @@
+//! The control groups of this thread: what they allow, and what they took. Both versions: version 1 has a
+//! tree per controller, version 2 one for all, and a system may have both.
+
+use std::path::{Path, PathBuf};
+
+use units::Nanos;
+use workload::IoLimits;
+
+use super::{Source, number_after};
+use crate::observe::block_device::Device;
+use crate::sys::name::original;
+use crate::sys::read_limited;
+
+/// The groups that the calling thread is in.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    /// Of version 1, by controller.
+    cpu: Option<Lineage>,
+    blkio: Option<Lineage>,
+    memory: Option<Lineage>,
+    /// Of version 2.
+    unified: Option<Lineage>,
+}
+
+/// What of the limits of control groups can be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupsSeen {
+    /// Of the CPU; nothing where no tree with it is mounted.
+    pub cpu: Option<Reach>,
+    /// Of I/O.
+    pub io: Option<Reach>,
+    /// Of memory.
+    pub memory: Option<Reach>,
+}
+
+/// From where a group is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The own group, with its limits.
+    Own,
+    /// The root of what is mounted here. That has no limits; where it is the root of a container only, those of
+    /// the container cannot be seen.
+    Root,
+}
+
+/// The folders of a group and of those around it, its own first. The root of the tree is not among them:
+/// it limits nothing and keeps no account of its own.
+#[derive(Debug)]
+struct Lineage(Vec<PathBuf>);
+
+impl Groups {
+    pub(super) fn read(source: &Source) -> Groups {
+        let (Some(groups), Some(mounts)) =
+            (source.text("proc/thread-self/cgroup"), source.text("proc/thread-self/mountinfo"))
+        else {
+            return Groups::default();
+        };
+        let lineage = |controller: &str| {
+            let group = path_of(&groups, controller)?;
+            let (root, point) = mount_of(&mounts, controller)?;
+            Some(Lineage::of(source, &group, &root, &point))
+        };
+        Groups { cpu: lineage("cpu"), blkio: lineage("blkio"), memory: lineage("memory"), unified: lineage("") }
+    }
+
+    /// Which of them can be seen.
+    pub(super) fn seen(&self) -> GroupsSeen {
+        let reach = |own: &Option<Lineage>, file: &str| {
+            let trees = [own, &self.unified].into_iter().flatten();
+            let reaches = trees.filter_map(|tree| match tree.0.first() {
+                Some(group) => group.join(file).exists().then_some(Reach::Own),
+                None => Some(Reach::Root),
+            });
+            reaches.min_by_key(|reach| *reach == Reach::Root)
+        };
+        GroupsSeen {
+            cpu: reach(&self.cpu, "cpu.stat"),
+            io: reach(&self.blkio, if self.blkio.is_some() { "blkio.throttle.read_bps_device" } else { "io.max" }),
+            memory: reach(&self.memory, "memory.stat"),
+        }
+    }
+
+    /// Time in which these groups had used up their share of the CPU, summed over processors and groups.
+    /// Nothing where no group has a share.
+    pub(super) fn cpu_throttled(&self) -> Option<Nanos> {
+        let counted = |lineage: &Option<Lineage>, word: &str, unit: u64| {
+            let texts = lineage.iter().flat_map(|lineage| lineage.texts("cpu.stat"));
+            texts
+                .filter_map(|text| number_after(&text, word))
+                .map(|count| count.saturating_mul(unit))
+                .reduce(u64::saturating_add)
+        };
+        let sums = [counted(&self.cpu, "throttled_time", 1), counted(&self.unified, "throttled_usec", 1_000)];
+        sums.into_iter().flatten().reduce(u64::saturating_add).map(Nanos)
+    }
+
+    /// What may be done on these devices in a second: the least of all limits. In version 1 the groups
+    /// around the own one limit it only where the system says so, which no file tells: they are left out.
+    pub(super) fn io_limits(&self, devices: &[(Device, u32)]) -> IoLimits {
+        let numbers: Vec<&str> = devices.iter().filter_map(|(device, _)| device.number()).collect();
+        let mut limits = IoLimits::default();
+        if let Some(own) = self.blkio.as_ref().and_then(|lineage| lineage.0.first()) {
+            let limit = |file: &str| {
+                let text = read_limited::of_the_kernel(own.join(format!("blkio.throttle.{file}_device"))).ok()?;
+                numbers.iter().filter_map(|number| number_after(&text, number)).min()
+            };
+            limits = IoLimits {
+                read_bytes: limit("read_bps"),
+                written_bytes: limit("write_bps"),
+                reads: limit("read_iops"),
+                writes: limit("write_iops"),
+            };
+        }
+        let unified = self.unified.iter().flat_map(|lineage| lineage.texts("io.max"));
+        unified.fold(limits, |limits, text| limits.tighter(parse_io_max(&text, &numbers)))
+    }
+
+    /// What these groups and those around them allow of memory and of the CPU: the texts of their limits, the
+    /// own group's first.
+    pub(super) fn limits(&self) -> [(&'static str, String); 2] {
+        let all = |lineages: [(&Option<Lineage>, &str); 2]| {
+            let texts = lineages.into_iter().filter_map(|(lineage, file)| Some(lineage.as_ref()?.texts(file)));
+            texts.flatten().map(|text| text.trim().to_owned()).collect::<Vec<String>>().join(", ")
+        };
+        [
+            ("memory limit", all([(&self.memory, "memory.limit_in_bytes"), (&self.unified, "memory.max")])),
+            ("CPU quota", all([(&self.cpu, "cpu.cfs_quota_us"), (&self.unified, "cpu.max")])),
+        ]
+    }
+
+    /// The least of what these groups and those around them allow of memory. Where there is no limit, version 1 has a
+    /// number that no machine has, and version 2 a word.
+    pub(super) fn memory_allowed(&self) -> Option<u64> {
+        let texts = |lineage: &Option<Lineage>, file: &'static str| {
+            lineage.iter().flat_map(|lineage| lineage.texts(file)).collect::<Vec<String>>()
+        };
+        let all = [texts(&self.memory, "memory.limit_in_bytes"), texts(&self.unified, "memory.max")];
+        all.iter().flatten().filter_map(|text| text.trim().parse().ok()).min()
+    }
+
+    /// Pages of files that came back to the own group soon after they had to go; nothing where the group is
+    /// the root, which keeps no account.
+    pub(super) fn refaults(&self) -> Option<u64> {
+        let own = [&self.memory, &self.unified].into_iter().flatten().find_map(|lineage| lineage.0.first())?;
+        let text = read_limited::of_the_kernel(own.join("memory.stat")).ok()?;
+        // Version 1 has a line for the group alone and one with the groups below it.
+        number_after(&text, "total_workingset_refault_file").or_else(|| number_after(&text, "workingset_refault_file"))
+    }
+}
+
+impl Lineage {
+    /// The group `group` of a tree whose part `root` is mounted at `point`.
+    fn of(source: &Source, group: &Path, root: &Path, point: &Path) -> Lineage {
+        let below = group.strip_prefix(root).unwrap_or(Path::new(""));
+        let point = source.inside(point);
+        let folders = below.ancestors().filter(|path| !path.as_os_str().is_empty()).map(|path| point.join(path));
+        Lineage(folders.collect())
+    }
+
+    fn texts(&self, file: &str) -> impl Iterator<Item = String> {
+        self.0.iter().filter_map(move |folder| read_limited::of_the_kernel(folder.join(file)).ok())
+    }
+}
+
+/// The group of a controller; the empty word is version 2. Lines are `number:controllers:path`.
+pub(super) fn path_of(groups: &str, controller: &str) -> Option<PathBuf> {
+    groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == controller).then(|| PathBuf::from(original(path)))
+    })
+}
+
+/// Which part of a controller's tree is mounted, and where.
+pub(super) fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
+    mounts.lines().find_map(|line| {
+        let (place, system) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let (root, point) = (place.next()?, place.next()?);
+        let mut system = system.split(' ');
+        let (kind, options) = (system.next()?, system.nth(1)?);
+        let fits = match controller {
+            "" => kind == "cgroup2",
+            _ => kind == "cgroup" && options.split(',').any(|option| option == controller),
+        };
+        fits.then(|| (PathBuf::from(original(root)), PathBuf::from(original(point))))
+    })
+}
+
+/// Lines are `8:0 rbps=1048576 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst).
+pub(super) fn parse_io_max(text: &str, numbers: &[&str]) -> IoLimits {
+    let mut limits = IoLimits::default();
+    for line in text.lines() {
+        let mut fields = line.split_whitespace();
+        if !fields.next().is_some_and(|number| numbers.contains(&number)) {
+            continue;
+        }
+        for (key, value) in fields.filter_map(|field| field.split_once('=')) {
+            // `max` is no number, and no limit.
+            let limit = value.parse().ok();
+            let one = match key {
+                "rbps" => IoLimits { read_bytes: limit, ..IoLimits::default() },
+                "wbps" => IoLimits { written_bytes: limit, ..IoLimits::default() },
+                "riops" => IoLimits { reads: limit, ..IoLimits::default() },
+                "wiops" => IoLimits { writes: limit, ..IoLimits::default() },
+                _ => IoLimits::default(),
+            };
+            limits = limits.tighter(one);
+        }
+    }
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::recorded;
+    use super::*;
+
+    /// Version 1 with version 2 beside it, as on a machine of the change-over.
+    const BOTH: [(&str, &str); 2] = [
+        ("proc/thread-self/cgroup", "7:blkio:/job\n4:memory:/job/small\n2:cpu,cpuacct:/job/slow\n0::/\n"),
+        (
+            "proc/thread-self/mountinfo",
+            "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
+             35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
+             38 31 0:35 / /sys/fs/cgroup/blkio rw,relatime - cgroup cgroup rw,blkio\n\
+             41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
+        ),
+    ];
+
+    #[test]
+    fn version_1_has_a_tree_per_controller() {
+        let recorded = recorded(&BOTH);
+        for (path, text) in [
+            ("cpu/job/slow/cpu.stat", "nr_periods 9\nnr_throttled 5\nthrottled_time 1039036057\n"),
+            ("cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 1\nthrottled_time 43\n"),
+            ("cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 77\n"),
+            ("memory/job/small/memory.stat", "workingset_refault_file 4\ntotal_workingset_refault_file 6\n"),
+            ("blkio/job/blkio.throttle.read_bps_device", "8:0 10485760\n7:3 2097152\n"),
+            ("blkio/job/blkio.throttle.write_iops_device", "8:16 5\n"),
+            ("unified/cpu.stat", "usage_usec 7\n"),
+        ] {
+            recorded.write(&format!("sys/fs/cgroup/{path}"), text);
+        }
+        for (number, name) in [("7:3", "loop3"), ("8:0", "sda")] {
+            recorded.write(&format!("sys/dev/block/{number}/uevent"), &format!("DEVNAME={name}\n"));
+        }
+        let groups = Groups::read(&recorded.source);
+        // Of the root nothing is counted: it is nobody's quota.
+        assert_eq!(groups.cpu_throttled(), Some(Nanos(1_039_036_100)));
+        assert_eq!(groups.refaults(), Some(6));
+        let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
+        let limits = IoLimits { read_bytes: Some(2_097_152), ..IoLimits::default() };
+        assert_eq!(groups.io_limits(&devices), limits);
+    }
+
+    #[test]
+    fn version_2_has_one_tree_that_limits_at_every_level() {
+        let recorded = recorded(&[
+            ("proc/thread-self/cgroup", "0::/user/job\n"),
+            ("proc/thread-self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"),
+            ("sys/fs/cgroup/user/job/cpu.stat", "usage_usec 5\nthrottled_usec 30\n"),
+            ("sys/fs/cgroup/user/cpu.stat", "usage_usec 9\nthrottled_usec 12\n"),
+            ("sys/fs/cgroup/user/job/io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=120\n"),
+            ("sys/fs/cgroup/user/io.max", "8:0 rbps=max wbps=2097152 riops=max wiops=100\n8:16 riops=1\n"),
+            ("sys/fs/cgroup/user/job/memory.stat", "anon 1\nworkingset_refault_file 3\n"),
+            ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
+        ]);
+        let groups = Groups::read(&recorded.source);
+        assert_eq!(groups.cpu_throttled(), Some(Nanos::from_micros(42)));
+        assert_eq!(groups.refaults(), Some(3));
+        let limits =
+            IoLimits { read_bytes: Some(1 << 20), written_bytes: Some(2 << 20), reads: None, writes: Some(100) };
+        assert_eq!(groups.io_limits(&[(recorded.device(8, 0), 0)]), limits);
+    }
+
+    #[test]
+    fn the_root_has_neither_quota_nor_account() {
+        let recorded = recorded(&[
+            ("proc/thread-self/cgroup", "0::/\n"),
+            ("proc/thread-self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+            ("sys/fs/cgroup/cpu.stat", "usage_usec 5\nthrottled_usec 30\n"),
+        ]);
+        let groups = Groups::read(&recorded.source);
+        assert_eq!((groups.cpu_throttled(), groups.refaults()), (None, None));
+        assert_eq!(groups.io_limits(&[]), IoLimits::default());
+    }
+
+    /// In a container with a namespace of its own, the mount shows only the part below its root.
+    #[test]
+    fn a_mount_may_show_a_part_of_the_tree() {
+        let recorded = recorded(&[
+            ("proc/thread-self/cgroup", "2:cpu:/box/job\n"),
+            ("proc/thread-self/mountinfo", "32 31 0:29 /box /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"),
+            ("sys/fs/cgroup/cpu/job/cpu.stat", "throttled_time 5\n"),
+        ]);
+        assert_eq!(Groups::read(&recorded.source).cpu_throttled(), Some(Nanos(5)));
+    }
+}

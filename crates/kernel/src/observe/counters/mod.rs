@@ -1,0 +1,340 @@
+//! Counters on both sides of a measurement: of the programs, of every device under them, of the machine.
+//!
+//! ```text
+//!   Snapshot::before ... the measurement ... Snapshot::after ──> since ──> Witness
+//!      ├── process.rs   bytes charged to this process, time without a processor
+//!      ├── machine.rs   processors, pressure, page cache
+//!      ├── cgroups.rs   what the control groups of this thread allow and took
+//!      └── block_device.rs, kernel_threads.rs
+//!   settings.rs: settings that must not change from one measurement to the next
+//! ```
+//!
+//! Everything is read outside every clock, and from texts under one root, so that tests can read recorded
+//! ones. What is missing there is nothing, never zero.
+
+mod cgroups;
+mod machine;
+mod process;
+mod settings;
+
+use std::path::{Path, PathBuf};
+
+use units::{Host, Moment, Nanos};
+use workload::{
+    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Witness, WriteCache,
+};
+
+use crate::observe::block_device::Device;
+use crate::observe::kernel_threads::WorkerTimes;
+use crate::sys::clocks::{now, process_cpu};
+use crate::sys::read_limited;
+use cgroups::Groups;
+pub use cgroups::{GroupsSeen, Reach};
+use machine::{Machine, VirtualMemory};
+pub(crate) use process::ready_time;
+
+/// Where the texts of the kernel lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Source(PathBuf);
+
+impl Default for Source {
+    fn default() -> Source {
+        Source(PathBuf::from("/"))
+    }
+}
+
+impl Source {
+    /// Those of a recorded machine.
+    #[cfg(test)]
+    pub(crate) fn below(root: &Path) -> Source {
+        Source(root.to_owned())
+    }
+
+    /// The text at a path that begins below the root.
+    fn text(&self, path: &str) -> Option<String> {
+        read_limited::of_the_kernel(self.0.join(path)).ok()
+    }
+
+    /// A path as this system names it, below the root.
+    fn inside(&self, path: &Path) -> PathBuf {
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The bytes charged to this process since it began.
+    pub(crate) fn accounts(&self) -> Option<Accounts> {
+        process::accounts(self)
+    }
+
+    /// How close the machine is to holding back who writes.
+    pub(crate) fn dirtiness(&self) -> Option<Dirtiness> {
+        VirtualMemory::read(self)?.dirtiness()
+    }
+}
+
+/// What of the limits of this thread's control groups can be seen.
+pub(crate) fn groups_seen(source: &Source) -> GroupsSeen {
+    Groups::read(source).seen()
+}
+
+/// Bytes of memory that the control groups of this thread allow; nothing where none limits it.
+pub(crate) fn memory_allowed(source: &Source) -> Option<u64> {
+    Groups::read(source).memory_allowed()
+}
+
+/// All counters at one moment.
+pub(crate) struct Snapshot {
+    workers: Option<WorkerTimes>,
+    rest: Rest,
+}
+
+/// Those that are read quickly.
+struct Rest {
+    at: Moment<Host>,
+    process: Nanos,
+    machine: Machine,
+    layers: Vec<Seen>,
+    accounts: Option<Accounts>,
+    cpu_quota: Option<Nanos>,
+    io_limits: IoLimits,
+    memory: MemoryEvents,
+}
+
+/// A device under the programs, when looked at.
+struct Seen {
+    name: String,
+    depth: u32,
+    used: Option<DeviceUse>,
+    write_cache: Option<WriteCache>,
+    is_file: bool,
+}
+
+impl Seen {
+    fn look((device, depth): &(Device, u32)) -> Seen {
+        Seen {
+            name: device.name.clone(),
+            depth: *depth,
+            used: device.used(),
+            write_cache: device.keeps_writes(),
+            is_file: device.is_file(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Before a measurement: what takes long to read comes first, so that it is not seen by the others.
+    pub(crate) fn before(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
+        let workers = WorkerTimes::read();
+        Snapshot { workers, rest: Rest::read(source, devices) }
+    }
+
+    /// After a measurement: what takes long comes last.
+    pub(crate) fn after(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
+        let rest = Rest::read(source, devices);
+        Snapshot { workers: WorkerTimes::read(), rest }
+    }
+
+    /// The same without what takes long.
+    pub(crate) fn brief(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
+        Snapshot { workers: None, rest: Rest::read(source, devices) }
+    }
+
+    /// What happened between the two.
+    pub(crate) fn since(&self, before: &Snapshot) -> Witness {
+        let workers = self.workers.as_ref().zip(before.workers.as_ref());
+        Witness { workers: workers.map(|(now, before)| now.since(before)), ..self.rest.since(&before.rest) }
+    }
+}
+
+impl Rest {
+    fn read(source: &Source, devices: &[(Device, u32)]) -> Rest {
+        let (at, process) = (now(), process_cpu());
+        let memory = VirtualMemory::read(source);
+        let groups = Groups::read(source);
+        Rest {
+            at,
+            process,
+            machine: Machine::read(source),
+            layers: devices.iter().map(Seen::look).collect(),
+            accounts: process::accounts(source),
+            cpu_quota: groups.cpu_throttled(),
+            io_limits: groups.io_limits(devices),
+            memory: MemoryEvents {
+                refaults: groups.refaults(),
+                machine_refaults: memory.as_ref().and_then(VirtualMemory::refaults),
+                drops: memory.as_ref().and_then(VirtualMemory::drops),
+            },
+        }
+    }
+
+    fn since(&self, before: &Rest) -> Witness {
+        let difference = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
+        let layers: Vec<Layer> = self.layers.iter().filter_map(|layer| layer_since(layer, before)).collect();
+        Witness {
+            elapsed: self.at.since(before.at),
+            process: Some(self.process.saturating_sub(before.process)),
+            workers: None,
+            device: (layers.len() == self.layers.len()).then(|| top(&layers)).flatten(),
+            layers,
+            accounts: self.accounts.zip(before.accounts).map(|(now, before)| now.since(&before)),
+            quota: Quota {
+                cpu: self.cpu_quota.zip(before.cpu_quota).map(|(now, before)| now.saturating_sub(before)),
+                io: self.io_limits,
+            },
+            memory: MemoryEvents {
+                refaults: difference(self.memory.refaults, before.memory.refaults),
+                machine_refaults: difference(self.memory.machine_refaults, before.memory.machine_refaults),
+                drops: difference(self.memory.drops, before.memory.drops),
+            },
+            ..self.machine.since(&before.machine)
+        }
+    }
+}
+
+/// What one device did; nothing where it was not there before.
+fn layer_since(now: &Seen, before: &Rest) -> Option<Layer> {
+    let earlier = before.layers.iter().find(|earlier| earlier.name == now.name)?;
+    Some(Layer {
+        name: now.name.clone(),
+        depth: now.depth,
+        used: now.used?.since(&earlier.used?),
+        write_cache: now.write_cache,
+        is_file: now.is_file,
+    })
+}
+
+/// What the devices directly under the programs moved.
+fn top(layers: &[Layer]) -> Option<DeviceBytes> {
+    let tops = layers.iter().filter(|layer| layer.depth == 0).map(|layer| layer.used.moved);
+    tops.reduce(|sum, part| DeviceBytes {
+        read: sum.read.saturating_add(part.read),
+        written: sum.written.saturating_add(part.written),
+        flushes: sum.flushes.saturating_add(part.flushes),
+    })
+}
+
+/// The number behind a word, in a text of lines of one word and one number each.
+fn number_after(text: &str, word: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once([' ', '\t'])?;
+        if key.trim_end_matches(':') == word { value.trim().parse().ok() } else { None }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use testkit::fuzz::{Subject, fuzz};
+
+    use super::*;
+
+    /// A recorded tree, in a folder that is gone with it.
+    pub(in crate::observe::counters) struct Recorded<F> {
+        folder: F,
+        pub(in crate::observe::counters) source: Source,
+    }
+
+    /// A tree of these files.
+    pub(in crate::observe::counters) fn recorded(files: &[(&str, &str)]) -> Recorded<impl AsRef<Path>> {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let recorded = Recorded { source: Source(folder.path().to_owned()), folder };
+        files.iter().for_each(|(path, text)| recorded.write(path, text));
+        recorded
+    }
+
+    impl<F: AsRef<Path>> Recorded<F> {
+        pub(in crate::observe::counters) fn write(&self, path: &str, text: &str) {
+            let path = self.folder.as_ref().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+
+        /// The device of this number, which must have been written.
+        pub(in crate::observe::counters) fn device(&self, major: u32, minor: u32) -> Device {
+            Device::in_sys(&self.folder.as_ref().join("sys"), major, minor).expect("the device")
+        }
+    }
+
+    #[test]
+    fn a_number_is_found_behind_its_word() {
+        let text = "nr_dirty 7\nnr_dirty_threshold 9\nrchar: 12\n";
+        assert_eq!(number_after(text, "nr_dirty"), Some(7));
+        assert_eq!(number_after(text, "rchar"), Some(12));
+        assert_eq!(number_after(text, "nr"), None);
+    }
+
+    #[test]
+    fn two_snapshots_make_a_witness() {
+        let recorded = recorded(&[
+            ("proc/self/io", "rchar: 100\nwchar: 200\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
+            ("proc/vmstat", "drop_pagecache 1\ndrop_slab 1\nworkingset_refault_file 10\n"),
+            ("sys/dev/block/7:3/uevent", "DEVNAME=loop3\n"),
+            ("sys/dev/block/7:3/stat", "1 0 8 1 0 0 0 0 0 1 1 0 0 0 0 0 0\n"),
+            ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
+            ("sys/dev/block/8:0/stat", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"),
+        ]);
+        let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
+        let before = Rest::read(&recorded.source, &devices);
+        recorded.write("proc/self/io", "rchar: 150\nwchar: 290\nread_bytes: 4096\nwrite_bytes: 8192\n");
+        recorded.write("proc/vmstat", "drop_pagecache 2\ndrop_slab 1\nworkingset_refault_file 15\n");
+        recorded.write("sys/dev/block/7:3/stat", "3 0 24 5 1 0 16 2 0 6 9 0 0 0 0 2 3\n");
+        let witness = Rest::read(&recorded.source, &devices).since(&before);
+
+        let moved = DeviceBytes { read: 8192, written: 8192, flushes: 2 };
+        assert_eq!(witness.device, Some(moved));
+        assert_eq!(witness.layers.len(), 2);
+        // The disk did nothing: the file of the loop device was in memory.
+        assert!(witness.lowest().map(|layer| layer.name.as_str()).eq(["loop3"]));
+        assert_eq!(witness.layers[0].used.busy, Nanos::from_millis(5));
+        assert_eq!(witness.memory, MemoryEvents { refaults: None, machine_refaults: Some(5), drops: Some(1) });
+        // A line was missing from the second text.
+        assert_eq!(witness.accounts, None);
+        assert_eq!((witness.steal, witness.quota.cpu), (None, None));
+    }
+
+    #[test]
+    fn where_nothing_is_seen_nothing_is_claimed() {
+        let recorded = recorded(&[]);
+        let read = || Rest::read(&recorded.source, &[]);
+        let before = read();
+        let witness = read().since(&before);
+        // But for the time that passed.
+        let Witness { elapsed, process, .. } = witness;
+        assert_eq!(witness, Witness { elapsed, process, ..Witness::default() });
+        assert_eq!(recorded.source.dirtiness(), None);
+    }
+
+    /// Each reader, on a text that may be meant for another.
+    #[test]
+    fn fuzz_counters() {
+        let examples = [
+            "cpu  10132153 290696 3084719 46828483 16683 0 25195 175628 0 0\ncpu0 1393280 32966 572056 13343292 6130\n",
+            "cpu 3 64294967296 3 3 3 0 5 6",
+            "some avg10=0.32 avg60=2.60 avg300=3.52 total=36449\nfull avg10=0.00 total=7\n",
+            "961000000 39000000 35\n",
+            "8:0 rbps=1048576 wbps=max riops=max wiops=120\n8:16 riops=1\n",
+            "7:blkio:/job\n4:memory:/job/small\n2:cpu,cpuacct:/job/slow\n0::/\n",
+            "32 31 0:29 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n",
+            "rchar: 3980\nread_bytes: 4096\nworkingset_refault_file\t9\n",
+        ];
+        let read = |input: &[u8]| {
+            let text = String::from_utf8_lossy(input);
+            let limits = cgroups::parse_io_max(&text, &["8:0", "8:16"]);
+            let found = [
+                machine::parse_stat(&text).is_some(),
+                machine::parse_pressure(&text).is_some(),
+                process::parse_schedstat(&text).is_some(),
+                limits.read_bytes.is_some(),
+                limits.writes.is_some(),
+                cgroups::path_of(&text, "memory").is_some(),
+                cgroups::path_of(&text, "").is_some(),
+                cgroups::mount_of(&text, "cpu").is_some(),
+                cgroups::mount_of(&text, "").is_some(),
+                number_after(&text, "read_bytes").is_some(),
+            ];
+            format!("{found:?}")
+        };
+        let words = &["cpu ", "some ", "total=", "8:0", " - ", "cgroup2", "max", "read_bytes", ":", " ", "\t", "\n"];
+        fuzz(&Subject::new("counters", examples, read).fast().with_words(words));
+    }
+}

@@ -1,0 +1,124 @@
+//! Settings that decide how fast anything is and that nobody should change in the middle of a run: of the
+//! queues under the programs, of their mounts, of the processors and of the kernel. Read by name, so that a
+//! reader learns what changed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use workload::Surroundings;
+
+use super::Source;
+use super::cgroups::Groups;
+use crate::observe::attribute::chosen;
+use crate::observe::block_device::Device;
+use crate::observe::mount;
+use crate::observe::temperature::{AT_LIMIT, HEAT, Heat};
+use crate::sys::read_limited;
+
+/// Attributes of a queue that decide how it works (Documentation/ABI/stable/sysfs-block).
+const QUEUE: [&str; 6] = ["scheduler", "read_ahead_kb", "write_cache", "nr_requests", "max_sectors_kb", "wbt_lat_usec"];
+
+/// Settings of the kernel that decide when data are written and what stays in memory
+/// (Documentation/admin-guide/sysctl/vm.rst).
+const MEMORY: [&str; 8] = [
+    "dirty_background_bytes",
+    "dirty_background_ratio",
+    "dirty_bytes",
+    "dirty_expire_centisecs",
+    "dirty_ratio",
+    "dirty_writeback_centisecs",
+    "swappiness",
+    "vfs_cache_pressure",
+];
+
+const PROCESSORS: &str = "sys/devices/system/cpu";
+
+impl Source {
+    /// What can be seen of them, under these devices and these folders.
+    pub(crate) fn surroundings(&self, devices: &[(Device, u32)], folders: &[&Path]) -> Surroundings {
+        let mut found = Surroundings::new();
+        let mut add = |name: String, value: Option<String>| {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                found.insert(name, value);
+            }
+        };
+        for (device, _) in devices {
+            // An image may come back on another loop device.
+            let name = if device.name.starts_with("loop") { "loop" } else { &device.name };
+            for attribute in QUEUE {
+                let text = device.queue().and_then(|queue| read_limited::of_the_kernel(queue.join(attribute)).ok());
+                add(format!("{attribute} of {name}"), text.map(|text| chosen(&text)));
+            }
+        }
+        for (device, heat) in devices.iter().filter_map(|(device, _)| Some((device, Heat::of(device)?))) {
+            add(format!("{HEAT}{}", device.name), Some(if heat.is_reached { AT_LIMIT } else { "below" }.to_owned()));
+        }
+        for (index, folder) in folders.iter().enumerate() {
+            let which = if folders.len() > 1 { format!(" of program {}", index + 1) } else { String::new() };
+            add(format!("mount options{which}"), mount::mount_options(folder).map(|options| options.join(",")));
+        }
+        for setting in MEMORY {
+            let text = self.text(&format!("proc/sys/vm/{setting}"));
+            add(format!("vm.{setting}"), text.map(|text| text.trim().to_owned()));
+        }
+        add("processors online".to_owned(), self.text(&format!("{PROCESSORS}/online")).map(|text| chosen(&text)));
+        add("governor".to_owned(), self.governors());
+        for (name, limits) in Groups::read(self).limits() {
+            add(name.to_owned(), Some(limits));
+        }
+        found
+    }
+
+    /// How the frequencies of the processors are chosen: every way that one of them has.
+    fn governors(&self) -> Option<String> {
+        let policies = fs::read_dir(self.0.join(PROCESSORS).join("cpufreq")).ok()?.flatten();
+        let governors =
+            policies.filter_map(|policy| read_limited::of_the_kernel(policy.path().join("scaling_governor")).ok());
+        let different: BTreeSet<String> = governors.map(|text| text.trim().to_owned()).collect();
+        Some(different.into_iter().collect::<Vec<String>>().join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::recorded;
+    use super::*;
+
+    #[test]
+    fn settings_are_told_apart_by_name() {
+        let recorded = recorded(&[
+            ("sys/dev/block/7:3/uevent", "DEVNAME=loop3\n"),
+            ("sys/dev/block/7:3/queue/scheduler", "[none] mq-deadline\n"),
+            ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
+            ("sys/dev/block/8:0/queue/read_ahead_kb", "128\n"),
+            ("sys/dev/block/8:0/device/hwmon/hwmon0/temp1_input", "61000\n"),
+            ("sys/dev/block/8:0/device/hwmon/hwmon0/temp1_max", "60000\n"),
+            ("proc/sys/vm/dirty_ratio", "20\n"),
+            ("sys/devices/system/cpu/online", "0-3\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "powersave\n"),
+            ("proc/thread-self/cgroup", "4:memory:/job\n"),
+            ("proc/thread-self/mountinfo", "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"),
+            ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "67108864\n"),
+        ]);
+        let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
+        let found = recorded.source.surroundings(&devices, &[]);
+        let expected = [
+            ("governor", "performance, powersave"),
+            ("heat of sda", "at its limit"),
+            ("memory limit", "67108864"),
+            ("processors online", "0-3"),
+            ("read_ahead_kb of sda", "128"),
+            ("scheduler of loop", "none"),
+            ("vm.dirty_ratio", "20"),
+        ];
+        assert!(found.iter().map(|(name, value)| (name.as_str(), value.as_str())).eq(expected), "{found:?}");
+    }
+
+    #[test]
+    fn a_mount_has_its_options() {
+        let found = Source::default().surroundings(&[], &[Path::new("/proc")]);
+        assert!(found["mount options"].contains("rw"), "{found:?}");
+    }
+}

@@ -1,0 +1,53 @@
+//! What machine this is: what a number is worth nothing without.
+
+use std::time::Duration;
+
+use procfs::process::Process;
+use procfs::{Current, Meminfo};
+
+use crate::sys::read_limited;
+
+/// The machine that runs this program.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The kernel's name and release: `Linux 6.18.44`.
+    pub kernel: String,
+    /// Processors that this program may use.
+    pub cpus: usize,
+    /// Bytes of memory, where they can be seen.
+    pub memory_bytes: Option<u64>,
+    /// The machine's name.
+    pub name: String,
+}
+
+/// Processors of the whole machine that are at work, whoever may use them; nothing where they cannot be seen.
+pub fn processors() -> Option<u32> {
+    let text = read_limited::of_the_kernel("/proc/stat").ok()?;
+    let is_one =
+        |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    Some(text.lines().filter(is_one).count() as u32).filter(|count| *count > 0)
+}
+
+impl Host {
+    /// Looks around.
+    pub fn this() -> Host {
+        let system = rustix::system::uname();
+        let text = |part: &std::ffi::CStr| units::name::text(part.to_bytes()).into_owned();
+        Host {
+            kernel: format!("{} {}", text(system.sysname()), text(system.release())),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: Meminfo::current().ok().map(|memory| memory.mem_total),
+            name: text(system.nodename()),
+        }
+    }
+}
+
+/// Bytes that this process has written, or has had written, to devices; nothing where nobody counts them.
+pub fn written_by_this_process() -> Option<u64> {
+    Some(Process::myself().ok()?.io().ok()?.write_bytes)
+}
+
+/// How long the machine has been running, time asleep included; up to a second less.
+pub fn uptime() -> Duration {
+    Duration::from_secs(u64::try_from(rustix::system::sysinfo().uptime).unwrap_or(0))
+}

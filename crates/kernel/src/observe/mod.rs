@@ -1,0 +1,12 @@
+//! Observing the machine: mounts, block devices, counters, temperatures. Nothing here changes anything.
+
+pub(crate) mod attribute;
+pub mod block_device;
+pub mod block_source;
+pub(crate) mod block_stack;
+pub(crate) mod counters;
+pub mod host;
+pub(crate) mod kernel_threads;
+pub(crate) mod memory;
+pub mod mount;
+pub mod temperature;

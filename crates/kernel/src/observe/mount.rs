@@ -1,0 +1,242 @@
+//! What lies under a path: the file system, its mount options, its room, its device.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use procfs::process::MountInfo;
+use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags};
+
+use crate::observe::block_device::Device;
+use crate::observe::block_stack;
+use crate::sys::name::original;
+use crate::sys::read_limited;
+
+/// What lies under a path.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// `ext4`, `xfs`, `tmpfs`, ...; nothing where the mount table does not show it.
+    pub file_system: Option<String>,
+    /// The mount options, sorted.
+    pub mount_options: Vec<String>,
+    /// Bytes that an unprivileged program may still write.
+    pub free_bytes: u64,
+    /// Files that an unprivileged program may still make; nothing where the file system sets no limit.
+    pub free_files: Option<u64>,
+    /// Bytes of the whole file system.
+    pub total_bytes: u64,
+    /// Bytes that files and the file system itself take up.
+    pub used_bytes: u64,
+    /// The device, where there is a visible one.
+    pub device: Option<Device>,
+    /// What of it lies in memory only, so that nothing written there is durable: `tmpfs`, `zram0`, ...
+    pub in_memory: Option<String>,
+    /// The file system that the image lies in that this one stands on, and its device: `ext4 on vda`; nothing
+    /// where it stands on no image.
+    pub nested_in: Option<String>,
+}
+
+impl Place {
+    /// Looks under `path`, which must exist.
+    pub fn under(path: &Path) -> io::Result<Place> {
+        let path = path.canonicalize()?;
+        let number = path.metadata()?.dev();
+        let space = rustix::fs::statvfs(&path)?;
+        let mount = mount_of(&path);
+        let device = numbered(number).or_else(|| mounted_device(mount.as_ref()?));
+        let stack = device.as_ref().map(block_stack::under).unwrap_or_default();
+        Ok(Place {
+            in_memory: mount
+                .as_ref()
+                .and_then(memory_only)
+                .or_else(|| stack.iter().find_map(|(one, _)| in_memory(one))),
+            nested_in: stack.iter().find_map(|(one, _)| image_under(one)).map(|image| host_of(&image)),
+            file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
+            mount_options: mount.as_ref().map(options).unwrap_or_default(),
+            free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+            free_files: (space.f_files > 0).then_some(space.f_favail),
+            total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
+            used_bytes: space.f_blocks.saturating_sub(space.f_bfree).saturating_mul(space.f_frsize),
+            device,
+        })
+    }
+
+    /// The names of the devices below that another device is or stands on as well, down to the lowest that can be
+    /// seen.
+    pub fn shared_with(&self, other: &Device) -> Vec<String> {
+        let own = self.device.as_ref().map(block_stack::under).unwrap_or_default();
+        let others = block_stack::under(other);
+        let shared = own.into_iter().filter(|(device, _)| others.iter().any(|(other, _)| other == device));
+        shared.map(|(device, _)| device.name).collect()
+    }
+
+    /// How full the file system is, in percent.
+    pub fn fill_percent(&self) -> f64 {
+        if self.total_bytes == 0 {
+            return 0.0;
+        }
+        100.0 * self.used_bytes as f64 / self.total_bytes as f64
+    }
+}
+
+/// The block device of this number, as metadata have it.
+pub(crate) fn numbered(number: u64) -> Option<Device> {
+    Device::numbered(rustix::fs::major(number), rustix::fs::minor(number))
+}
+
+/// The number of the block device at a path, where there is one.
+pub(crate) fn block_number(path: &Path) -> Option<(u32, u32)> {
+    let metadata = path.metadata().ok().filter(|metadata| metadata.file_type().is_block_device())?;
+    Some((rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev())))
+}
+
+/// The mount that the path lies in: of those that contain it, the deepest; of equals, the last mounted. A
+/// thread may have mounts of its own.
+fn mount_of(path: &Path) -> Option<MountInfo> {
+    let mounts = mounts_in(&mount_lines(Path::new("/proc/thread-self")).ok()?)?;
+    let around = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    around.max_by_key(|mount| mount.mount_point.components().count())
+}
+
+/// The type of the file system that a path is on, by the list of mounts alone: nothing there is asked.
+pub(crate) fn file_system_at(path: &Path) -> Option<String> {
+    mount_of(path).map(|mount| mount.fs_type)
+}
+
+/// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and have the
+/// texts that `units::name` gives them.
+pub(crate) fn mount_lines(thread: &Path) -> io::Result<String> {
+    read_limited::of_the_kernel(thread.join("mountinfo"))
+}
+
+/// The mounts that these lines tell of; nothing where one of them cannot be understood.
+pub(crate) fn mounts_in(lines: &str) -> Option<Vec<MountInfo>> {
+    let mount = |line: &str| {
+        let mut mount = MountInfo::from_line(line).ok()?;
+        mount.mount_point = PathBuf::from(original(&unescaped(mount.mount_point.to_str()?)));
+        mount.mount_source = mount.mount_source.as_deref().map(unescaped);
+        Some(mount)
+    };
+    lines.lines().map(mount).collect()
+}
+
+/// The kernel writes blanks, tabs, line ends and backslashes of a path in octal.
+fn unescaped(path: &str) -> String {
+    let odd = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")];
+    odd.into_iter().fold(path.to_owned(), |path, (octal, plain)| path.replace(octal, plain))
+}
+
+/// The options of the mount that a folder lies in.
+pub(crate) fn mount_options(folder: &Path) -> Option<Vec<String>> {
+    Some(options(&mount_of(&folder.canonicalize().ok()?)?))
+}
+
+/// The name of a file system that keeps files in memory only.
+fn memory_only(mount: &MountInfo) -> Option<String> {
+    matches!(mount.fs_type.as_str(), "tmpfs" | "ramfs").then(|| mount.fs_type.clone())
+}
+
+/// What of a device lies in memory only: the device itself, or the file of a loop device.
+fn in_memory(device: &Device) -> Option<String> {
+    // The RAM disk (brd) and compressed memory (zram) have no attribute that tells, only their names.
+    let is_memory = ["ram", "zram"].iter().any(|kind| {
+        let number = device.name.strip_prefix(kind);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    if is_memory {
+        return Some(device.name.clone());
+    }
+    let mount = mount_of(&image_under(device)?)?;
+    memory_only(&mount).map(|file_system| format!("{} on {file_system}", device.name))
+}
+
+/// The file of a loop device, or the folder that it was made in; nothing where that is itself a device.
+fn image_under(device: &Device) -> Option<PathBuf> {
+    let file = block_stack::backing_file(device)?;
+    let metadata = file.metadata().ok()?;
+    (!metadata.file_type().is_block_device()).then_some(file)
+}
+
+/// Where a file lies: `ext4 on vda`.
+fn host_of(file: &Path) -> String {
+    let mount = mount_of(file);
+    let number = file.metadata().ok().map(|metadata| metadata.dev());
+    let device = number.and_then(numbered).or_else(|| mounted_device(mount.as_ref()?));
+    let file_system = mount.map_or_else(|| "a file system that cannot be seen".to_owned(), |mount| mount.fs_type);
+    device.map_or_else(|| file_system.clone(), |device| format!("{file_system} on {}", device.name))
+}
+
+/// btrfs gives its files a number that is no device's; the mount table names the device.
+fn mounted_device(mount: &MountInfo) -> Option<Device> {
+    let source = PathBuf::from(original(mount.mount_source.as_ref()?));
+    numbered(source.metadata().ok()?.rdev())
+}
+
+fn options(mount: &MountInfo) -> Vec<String> {
+    let all = mount.mount_options.iter().chain(mount.super_options.iter());
+    let mut options: Vec<String> = all
+        .map(|(key, value)| match value {
+            Some(value) => format!("{key}={value}"),
+            None => key.clone(),
+        })
+        .collect();
+    options.sort_unstable();
+    options.dedup();
+    options
+}
+
+/// Whether this user may write to the file, or make files in the directory.
+pub fn may_write(path: &Path) -> io::Result<()> {
+    let wanted = if path.is_dir() { Access::WRITE_OK | Access::EXEC_OK } else { Access::WRITE_OK };
+    Ok(rustix::fs::access(path, wanted)?)
+}
+
+/// Bytes that an unprivileged program may still write in this directory.
+pub fn free_bytes(directory: &Path) -> io::Result<u64> {
+    let space = rustix::fs::statvfs(directory)?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+/// Whether files in this directory can be opened past the page cache. Tries it on an unnamed file.
+pub fn takes_direct(directory: &Path) -> bool {
+    let Ok(file) = tempfile::tempfile_in(directory) else { return false };
+    rustix::fs::open(through(&file), OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok()
+}
+
+/// What direct I/O on files in this directory must be aligned to; nothing where the kernel does not say, or where there
+/// is none. Looks at an unnamed file.
+pub fn direct_alignment(directory: &Path) -> Option<u32> {
+    let file = tempfile::tempfile_in(directory).ok()?;
+    let statx = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let is_said = statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    Some(statx.stx_dio_offset_align).filter(|align| is_said && *align > 0)
+}
+
+/// A path that leads to the open file, whatever its name leads to meanwhile.
+pub(crate) fn through(file: impl AsFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
+}
+
+/// Whether the path lies under /dev, where a missing name is a typing error and never to be created.
+pub fn is_under_dev(path: &Path) -> bool {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or(absolute);
+    parent.starts_with("/dev")
+        && parent.components().nth(2).map(|part| part.as_os_str().to_owned()) != Some(OsString::from("shm"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_shares_its_devices_with_itself() {
+        let here = Place::under(Path::new("/")).expect("a place");
+        let device = here.device.clone().expect("the root has a device");
+        assert_eq!(here.shared_with(&device).first(), Some(&device.name));
+        let nowhere = Place { device: None, ..here.clone() };
+        assert_eq!(nowhere.shared_with(&device), [""; 0]);
+    }
+}

@@ -1,0 +1,115 @@
+//! How hot a device is, and whether it is as hot as it may be: drives slow themselves down then.
+//!
+//! Drives show it as sensors of the kernel's hardware monitoring (Documentation/hwmon/sysfs-interface.rst): NVMe from Linux
+//! 5.5 on, SATA where the module drivetemp is loaded. Virtual ones have none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::observe::block_device::Device;
+use crate::sys::name::Shown;
+use crate::sys::read_limited;
+
+/// How the settings around a program are called that say whether a device has reached its limit: `heat of sda`.
+pub const HEAT: &str = "heat of ";
+
+/// What such a setting says where it has.
+pub const AT_LIMIT: &str = "at its limit";
+
+/// The hottest that a sensor may say is its limit, in degrees: the kernel gives 65,261.85 of NVMe drives that name none.
+const BELIEVABLE: i64 = 200;
+
+/// What the sensors of a device say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heat {
+    /// The highest temperature, in degrees Celsius.
+    pub celsius: i64,
+    /// From which temperature on the device is too hot, where it says so: the lowest such.
+    pub limit: Option<i64>,
+    /// Whether one of its sensors has reached its own limit, or says that it is alarmed.
+    pub is_reached: bool,
+}
+
+impl Heat {
+    /// Of this device; of a partition, of its disk. Nothing where no sensor of it can be seen.
+    pub fn of(device: &Device) -> Option<Heat> {
+        let places = ["device", "device/device", "../device", "../device/device"];
+        let below = places.iter().flat_map(|place| monitors(&device.sys.join(place)));
+        let readings: Vec<Heat> = below.flat_map(|monitor| (1..=9).filter_map(move |n| sensor(&monitor, n))).collect();
+        readings.into_iter().reduce(|one, other| Heat {
+            celsius: one.celsius.max(other.celsius),
+            limit: [one.limit, other.limit].into_iter().flatten().min(),
+            is_reached: one.is_reached || other.is_reached,
+        })
+    }
+}
+
+/// The monitors in a folder of a device: `hwmon3` in it, or in its folder `hwmon`.
+fn monitors(folder: &Path) -> Vec<PathBuf> {
+    let inside = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_monitor = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.shown().into_owned()).unwrap_or_default();
+        name.strip_prefix("hwmon").is_some_and(|number| !number.is_empty() && number.parse::<u32>().is_ok())
+    };
+    inside(folder.to_owned()).chain(inside(folder.join("hwmon"))).filter(is_monitor).collect()
+}
+
+/// One sensor of a monitor; it counts thousandths of a degree.
+fn sensor(monitor: &Path, number: u32) -> Option<Heat> {
+    let read = |what: &str| {
+        read_limited::of_the_kernel(monitor.join(format!("temp{number}_{what}"))).ok()?.trim().parse::<i64>().ok()
+    };
+    let input = read("input")?;
+    let limit = read("max").or_else(|| read("crit")).filter(|limit| (1..=1000 * BELIEVABLE).contains(limit));
+    let is_reached = limit.is_some_and(|limit| input >= limit) || read("alarm").is_some_and(|alarm| alarm != 0);
+    Some(Heat { celsius: input / 1000, limit: limit.map(|limit| limit / 1000), is_reached })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::Recorded;
+
+    #[test]
+    fn sensors_are_found_where_drives_have_them() {
+        let recorded = Recorded::new();
+        let nvme = recorded.add(
+            "pci/nvme/nvme0/nvme0n1",
+            "259:0",
+            &[
+                ("device/hwmon1/temp1_input", "41850\n"),
+                ("device/hwmon1/temp1_max", "81850\n"),
+                ("device/hwmon1/temp1_alarm", "0\n"),
+                ("device/hwmon1/temp2_input", "52850\n"),
+                ("device/hwmon1/temp2_max", "65261850\n"),
+            ],
+        );
+        assert_eq!(Heat::of(&nvme), Some(Heat { celsius: 52, limit: Some(81), is_reached: false }));
+        let sata = recorded.add(
+            "pci/ata1/sda",
+            "8:0",
+            &[("device/hwmon/hwmon0/temp1_input", "61000\n"), ("device/hwmon/hwmon0/temp1_max", "60000\n")],
+        );
+        assert_eq!(Heat::of(&sata), Some(Heat { celsius: 61, limit: Some(60), is_reached: true }));
+        let alarmed = recorded.add(
+            "pci/nvme/nvme1/nvme1n1",
+            "259:1",
+            &[("device/hwmon2/temp1_input", "30000\n"), ("device/hwmon2/temp1_alarm", "1\n")],
+        );
+        assert_eq!(Heat::of(&alarmed), Some(Heat { celsius: 30, limit: None, is_reached: true }));
+        let plain = recorded.add("virtual/loop0", "7:0", &[("queue/scheduler", "none\n")]);
+        assert_eq!(Heat::of(&plain), None);
+    }
+
+    #[test]
+    fn a_partition_has_the_heat_of_its_disk() {
+        let recorded = Recorded::new();
+        recorded.add(
+            "pci/ata1/sda",
+            "8:0",
+            &[("device/hwmon/hwmon0/temp1_input", "35000\n"), ("device/hwmon/hwmon0/temp1_crit", "70000\n")],
+        );
+        let partition = recorded.add("pci/ata1/sda/sda1", "8:1", &[("partition", "1\n")]);
+        assert_eq!(Heat::of(&partition), Some(Heat { celsius: 35, limit: Some(70), is_reached: false }));
+    }
+}

@@ -1,0 +1,191 @@
+//! What lies behind the bytes of files: data, compressed data, or nothing. Reading what was never written reads
+//! no device, however large the file seems.
+//!
+//! The file system's own map of extents is asked for (Documentation/filesystems/fiemap.rst). Where it has none,
+//! lseek(2) tells of holes, though not all of them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+use workload::Laid;
+
+use crate::errors::Fault;
+use crate::page_cache;
+use crate::world::program::Program;
+
+// From linux/fs.h and linux/fiemap.h.
+const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
+const FIEMAP_FLAG_SYNC: u32 = 1;
+const EXTENT_LAST: u32 = 0x1;
+const EXTENT_ENCODED: u32 = 0x8;
+const EXTENT_ENCRYPTED: u32 = 0x80;
+const EXTENT_UNWRITTEN: u32 = 0x800;
+
+/// Extents that are asked for at a time: 14 KiB of answer.
+const BATCH: usize = 256;
+
+/// `struct fiemap_extent`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Extent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    more_reserved: [u32; 3],
+}
+
+/// `struct fiemap` with room for a batch.
+#[repr(C)]
+struct Map {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    count: u32,
+    reserved: u32,
+    extents: [Extent; BATCH],
+}
+
+/// Looks behind all files of the programs; nothing where there is none, or where one cannot be looked behind.
+pub(crate) fn laid(programs: &[Program]) -> Result<Option<Laid>, Fault> {
+    let mut sum = Laid::default();
+    for program in programs {
+        let own = program.workspace.as_ref().map(|workspace| workspace.files()).transpose()?;
+        for path in own.iter().flatten().chain(&program.given) {
+            // A device has no map of its own, and is written in full for all that can be seen.
+            let seen =
+                page_cache::open(path).and_then(|file| if file.metadata()?.is_file() { look(&file) } else { Ok(None) });
+            match seen {
+                Ok(Some(laid)) => sum.add(laid),
+                Ok(None) | Err(_) => return Ok(None),
+            }
+        }
+    }
+    Ok((sum.bytes > 0).then_some(sum))
+}
+
+/// Looks behind one file.
+fn look(file: &File) -> io::Result<Option<Laid>> {
+    let bytes = file.metadata()?.len();
+    match extents(file, bytes) {
+        Ok(extents) => Ok(Some(sum_up(bytes, &extents))),
+        Err(error) if is_unsupported(&error) => Ok(Some(Laid { bytes, empty: holes(file, bytes)?, compressed: 0 })),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::EBADR | libc::ENOSYS))
+}
+
+/// The extents of the first `bytes` bytes, in order. What waits to be written is written first: before that it
+/// has no place.
+fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
+    let mut all: Vec<Extent> = Vec::new();
+    let mut start = 0;
+    while start < bytes {
+        let mut map = Map {
+            start,
+            length: bytes - start,
+            flags: FIEMAP_FLAG_SYNC,
+            mapped: 0,
+            count: BATCH as u32,
+            reserved: 0,
+            extents: [Extent::default(); BATCH],
+        };
+        // SAFETY: the kernel reads the head of `map` and writes up to `count` extents behind it, for which there
+        // is room; the structures are laid out as it wants them, and the descriptor is open.
+        let answer = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) };
+        if answer != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let batch = &map.extents[..(map.mapped as usize).min(BATCH)];
+        let Some(last) = batch.last() else { break };
+        all.extend(batch);
+        let end = last.logical.saturating_add(last.length);
+        if last.flags & EXTENT_LAST != 0 || end <= start {
+            break;
+        }
+        start = end;
+    }
+    Ok(all)
+}
+
+/// What extents in order leave out of a file of so many bytes is a hole.
+fn sum_up(bytes: u64, extents: &[Extent]) -> Laid {
+    let mut laid = Laid { bytes, empty: 0, compressed: 0 };
+    let mut at = 0;
+    for extent in extents {
+        let (begin, end) =
+            (extent.logical.clamp(at, bytes), extent.logical.saturating_add(extent.length).clamp(at, bytes));
+        laid.empty += begin - at;
+        if extent.flags & EXTENT_UNWRITTEN != 0 {
+            laid.empty += end - begin;
+        } else if extent.flags & EXTENT_ENCODED != 0 && extent.flags & EXTENT_ENCRYPTED == 0 {
+            laid.compressed += end - begin;
+        }
+        at = end;
+    }
+    laid.empty += bytes - at;
+    laid
+}
+
+/// Bytes of holes, as far as lseek(2) tells of them.
+fn holes(file: &File, bytes: u64) -> io::Result<u64> {
+    let (mut empty, mut at) = (0, 0);
+    while at < bytes {
+        let hole = rustix::fs::seek(file, SeekFrom::Hole(at))?.min(bytes);
+        at = match rustix::fs::seek(file, SeekFrom::Data(hole)) {
+            Ok(data) => data.min(bytes),
+            // Behind the last data.
+            Err(Errno::NXIO) => bytes,
+            Err(errno) => return Err(errno.into()),
+        };
+        empty += at - hole;
+    }
+    Ok(empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    fn extent(logical: u64, length: u64, flags: u32) -> Extent {
+        Extent { logical, length, flags, ..Extent::default() }
+    }
+
+    #[test]
+    fn what_no_extent_holds_is_empty() {
+        let all = [
+            extent(10, 20, 0),
+            extent(30, 10, EXTENT_UNWRITTEN),
+            extent(50, 8, EXTENT_ENCODED),
+            extent(58, 2, EXTENT_ENCODED | EXTENT_ENCRYPTED),
+            extent(90, 4096, EXTENT_LAST),
+        ];
+        assert_eq!(sum_up(100, &all), Laid { bytes: 100, empty: 10 + 10 + 10 + 30, compressed: 8 });
+        assert_eq!(sum_up(100, &[]), Laid { bytes: 100, empty: 100, compressed: 0 });
+        assert_eq!(sum_up(0, &[]), Laid::default());
+    }
+
+    #[test]
+    fn holes_are_found_with_a_map_and_without() {
+        let file = tempfile::tempfile().expect("a file");
+        file.write_all_at(&[1; 65_536], 1 << 20).expect("a write");
+        file.set_len(4 << 20).expect("a hole");
+        let empty = (4 << 20) - 65_536;
+        assert_eq!(look(&file).expect("seen"), Some(Laid { bytes: 4 << 20, empty, compressed: 0 }));
+        assert_eq!(holes(&file, 4 << 20).expect("seen"), empty);
+        let mut whole = tempfile::tempfile().expect("a file");
+        whole.write_all(&[1; 10_000]).expect("a write");
+        assert_eq!(look(&whole).expect("seen"), Some(Laid { bytes: 10_000, empty: 0, compressed: 0 }));
+    }
+}

@@ -1,0 +1,265 @@
+//! How much of an open file is in memory, and how much of that is not yet on the device.
+//!
+//! No way to look is trusted before it told the truth about a file whose state was known: one that was just
+//! read must be seen whole, and not at all once it was removed from memory. cachestat sees nothing of a
+//! fully warm file on overlayfs, mincore shows every page to who may not look, and tmpfs removes nothing.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{Advice, fadvise};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::observe::mount::through;
+
+/// The number of cachestat(2), the same on all architectures that this program is built for; Linux 6.5.
+const CACHESTAT: libc::c_long = 451;
+
+/// Bytes that mincore is asked about at a time: 64 Ki pages, a byte of answer each.
+const MINCORE_BYTES: u64 = 256 << 20;
+
+/// File systems on which mincore is the only way: both hand the reading of data to another file's cache.
+const MINCORE_ONLY: [u64; 2] = [OVERLAYFS, FUSE];
+
+/// File systems that are the page cache and nothing else: tmpfs and ramfs.
+const MEMORY_ONLY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+// As statfs(2) names them.
+const OVERLAYFS: u64 = 0x794c_7630;
+const FUSE: u64 = 0x6573_5546;
+
+/// Bytes of a file that a probe is tested on.
+const TEST_BYTES: u64 = 256 * 1024;
+
+/// A way to look at what is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// cachestat(2): also tells what is not yet written.
+    Cachestat,
+    /// mincore(2) on a mapping of the file.
+    Mincore,
+}
+
+/// What can be seen of files in memory at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// This probe has told the truth here.
+    Through(Probe),
+    /// Nothing is to be seen: files here are always whole in memory.
+    MemoryOnly,
+    /// No probe has told the truth.
+    Blind,
+}
+
+/// Pages of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FilePages {
+    /// All.
+    pub(crate) of: u64,
+    /// In memory.
+    pub(crate) resident: u64,
+    /// In memory and not yet on the device; nothing where the probe does not tell.
+    pub(crate) unwritten: Option<u64>,
+}
+
+impl Probe {
+    /// Looks at an open file.
+    pub(crate) fn look(self, file: &File) -> io::Result<FilePages> {
+        self.look_at_first(u64::MAX, file)
+    }
+
+    /// What a file has that is always whole in memory.
+    pub(crate) fn all_of(file: &File) -> io::Result<FilePages> {
+        let of = length(file)?.div_ceil(page_size());
+        Ok(FilePages { of, resident: of, unwritten: None })
+    }
+
+    fn look_at_first(self, limit: u64, file: &File) -> io::Result<FilePages> {
+        let bytes = length(file)?.min(limit);
+        let of = bytes.div_ceil(page_size());
+        if of == 0 {
+            return Ok(FilePages { of, resident: 0, unwritten: Some(0) });
+        }
+        match self {
+            Probe::Cachestat => {
+                let seen = cachestat(file, of * page_size())?;
+                Ok(FilePages { of, resident: seen.cached, unwritten: Some(seen.dirty + seen.under_writeback) })
+            }
+            Probe::Mincore => {
+                if !may_ask_mincore(file)? {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
+                Ok(FilePages { of, resident: mincore(file, bytes)?, unwritten: None })
+            }
+        }
+    }
+
+    /// Whether this probe tells the truth about the beginning of a file that holds something and may be
+    /// removed from memory.
+    fn is_true_of(self, file: &File) -> io::Result<bool> {
+        file.sync_all()?;
+        read_through(file, TEST_BYTES, &|| false)?;
+        let warm = self.look_at_first(TEST_BYTES, file)?;
+        if warm.of == 0 || warm.resident < warm.of {
+            return Ok(false);
+        }
+        // Twice: the first advice may find pages that the kernel still holds for a moment.
+        for _ in 0..2 {
+            remove_from_memory(file)?;
+            if self.look_at_first(TEST_BYTES, file)?.resident == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Sight {
+    /// Tries the probes on an empty file that nobody else knows.
+    pub(crate) fn tested_on_scratch(mut file: File) -> Sight {
+        // Not zeros: some file systems keep those as holes, of which no page need ever be in memory.
+        match file.write_all(&[0x5a; TEST_BYTES as usize]) {
+            Ok(()) => Sight::tested_on(&file),
+            Err(_) => Sight::Blind,
+        }
+    }
+
+    /// Tries the probes on a file that others may hold in memory. What the first probe counts is there: it has never
+    /// been seen to count more. So where it saw the file warm, pages that stay are pages that somebody holds.
+    pub(crate) fn tested_on_given(file: &File) -> Sight {
+        let is_warm = |probe: Probe| probe.look_at_first(TEST_BYTES, file).is_ok_and(|seen| seen.resident == seen.of);
+        match Sight::tested_on(file) {
+            Sight::Blind if read_through(file, TEST_BYTES, &|| false).is_ok() && is_warm(Probe::Cachestat) => {
+                Sight::Through(Probe::Cachestat)
+            }
+            sight => sight,
+        }
+    }
+
+    /// Tries the probes on a file: its beginning is read, and all of it removed from memory.
+    pub(crate) fn tested_on(file: &File) -> Sight {
+        let Ok(system) = rustix::fs::fstatfs(file) else { return Sight::Blind };
+        let system = system.f_type as u64;
+        if MEMORY_ONLY.contains(&system) {
+            return Sight::MemoryOnly;
+        }
+        let probes: &[Probe] =
+            if MINCORE_ONLY.contains(&system) { &[Probe::Mincore] } else { &[Probe::Cachestat, Probe::Mincore] };
+        let mut probes = probes.iter().copied();
+        // A probe that fails, for want of the call or of rights, is no probe.
+        probes.find(|probe| probe.is_true_of(file).unwrap_or(false)).map_or(Sight::Blind, Sight::Through)
+    }
+}
+
+/// Whether cachestat tells of pages that are not yet on the device, here: pages of an empty file that nobody else
+/// knows, just written, must be seen as that. Apart from what else it tells: where syncs do nothing, no page ever
+/// leaves memory.
+pub(crate) fn sees_unwritten(mut file: File) -> bool {
+    let wrote = file.write_all(&[0x5a; TEST_BYTES as usize]);
+    let looked = wrote.and_then(|()| Probe::Cachestat.look(&file));
+    looked.is_ok_and(|pages| pages.unwritten == Some(pages.of))
+}
+
+/// Removes what it can of a file's clean pages from memory; those that another program maps or locks stay.
+pub(crate) fn remove_from_memory(file: &File) -> io::Result<()> {
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+/// Reads a file from its beginning to its end, or as many bytes, or until told to stop.
+pub(crate) fn read_through(mut file: &File, limit: u64, stop: &dyn Fn() -> bool) -> io::Result<()> {
+    let mut buffer = vec![0; length(file)?.min(limit).clamp(1, 1 << 20) as usize];
+    file.seek(SeekFrom::Start(0))?;
+    let mut file = file.take(limit);
+    let mut broken_off = 0;
+    while !stop() {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(_) => broken_off = 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && broken_off < PATIENCE => broken_off += 1,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// How often in a row a read that a signal broke off is made again. Nobody sends so many: a server that goes on answering
+/// so (FUSE) does nothing else.
+const PATIENCE: u32 = 100;
+
+/// Bytes of a file or a block device.
+fn length(mut file: &File) -> io::Result<u64> {
+    file.seek(SeekFrom::End(0))
+}
+
+fn page_size() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// `struct cachestat_range`.
+#[repr(C)]
+struct Range {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat`.
+#[derive(Default)]
+#[repr(C)]
+struct Seen {
+    cached: u64,
+    dirty: u64,
+    under_writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// The first `length` bytes of a file, whole pages: a large folio may reach beyond the end of the file.
+fn cachestat(file: &File, length: u64) -> io::Result<Seen> {
+    let range = Range { offset: 0, length };
+    let mut seen = Seen::default();
+    // SAFETY: both structures have the layout of cachestat(2), outlive the call, and the second is writable;
+    // the descriptor is open.
+    let returned = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut seen, 0_u32) };
+    if returned == 0 { Ok(seen) } else { Err(io::Error::last_os_error()) }
+}
+
+/// How many pages of a file's first `bytes` bytes are in memory.
+fn mincore(file: &File, bytes: u64) -> io::Result<u64> {
+    let mut pages = vec![0_u8; MINCORE_BYTES.min(bytes).div_ceil(page_size()) as usize];
+    let mut resident = 0;
+    let mut offset = 0;
+    while offset < bytes {
+        let length = MINCORE_BYTES.min(bytes - offset) as usize;
+        // SAFETY: a new mapping at an address of the kernel's choice, never read, and gone at the end of this
+        // block; `pages` has a byte for each of its pages.
+        let looked = unsafe {
+            let flags = (ProtFlags::READ, MapFlags::SHARED);
+            let mapping = rustix::mm::mmap(std::ptr::null_mut(), length, flags.0, flags.1, file, offset)?;
+            let looked = libc::mincore(mapping, length, pages.as_mut_ptr());
+            let looked = if looked == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+            rustix::mm::munmap(mapping, length)?;
+            looked
+        };
+        looked?;
+        let asked = length.div_ceil(page_size() as usize);
+        resident += pages[..asked].iter().map(|page| u64::from(page & 1)).sum::<u64>();
+        offset += length as u64;
+    }
+    Ok(resident)
+}
+
+/// mincore(2) shows every page as present to who neither owns the file nor may write to it.
+fn may_ask_mincore(file: &File) -> io::Result<bool> {
+    let user = rustix::process::geteuid();
+    if user.is_root() || file.metadata()?.uid() == user.as_raw() {
+        return Ok(true);
+    }
+    match rustix::fs::access(through(file), rustix::fs::Access::WRITE_OK) {
+        Ok(()) => Ok(true),
+        Err(Errno::ACCESS | Errno::ROFS | Errno::PERM) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}

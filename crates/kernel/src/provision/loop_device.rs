@@ -1,0 +1,312 @@
+//! Loop devices: a file seen as a block device. One detaches itself when nobody holds it open or mounted any
+//! more, so that none outlives its process, however that ends.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::observe::block_device::Device;
+use crate::observe::mount;
+use crate::sys::name::original;
+use crate::sys::read_limited;
+
+// From linux/loop.h.
+const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
+const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+
+/// Sizes of a sector that are tried until one allows direct I/O: that of most devices, then that of devices
+/// whose own sector is larger. Where neither does, the first is used without.
+const SECTORS: [u32; 3] = [512, 4096, 512];
+
+/// Between asking for a free device and taking it another program may take it. Guess; nothing depends on
+/// it as long as it is larger than the number of programs that attach devices at one moment.
+const ATTEMPTS: usize = 100;
+
+/// Between two attempts; the node of a device that the kernel has just added appears meanwhile.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// So often a device is looked at that says it is attached to nothing while /sys names its file. Guess: a tenth of a
+/// second is long for what the kernel does between the two.
+const LOOKS: usize = 100;
+
+/// `struct loop_info64`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Info {
+    device: u64,
+    inode: u64,
+    raw_device: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct Configuration {
+    descriptor: u32,
+    block_size: u32,
+    info: Info,
+    reserved: [u64; 8],
+}
+
+impl Info {
+    const EMPTY: Info = Info {
+        device: 0,
+        inode: 0,
+        raw_device: 0,
+        offset: 0,
+        size_limit: 0,
+        number: 0,
+        encrypt_type: 0,
+        encrypt_key_size: 0,
+        flags: 0,
+        file_name: [0; 64],
+        crypt_name: [0; 64],
+        encrypt_key: [0; 32],
+        init: [0; 2],
+    };
+}
+
+/// The loop devices that this process has attached to files of its own and holds: nobody else's data are behind them.
+static OWN: Mutex<BTreeSet<(u32, u32)>> = Mutex::new(BTreeSet::new());
+
+/// Whether this process has attached the loop device of this number to a file of its own, and holds it.
+pub(crate) fn is_own(number: (u32, u32)) -> bool {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
+}
+
+/// Why a loop device could not be attached.
+#[derive(Debug)]
+pub(crate) struct LoopFault {
+    /// What was tried.
+    pub(crate) action: &'static str,
+    /// What the kernel said.
+    pub(crate) source: io::Error,
+}
+
+/// A loop device that this process has attached.
+#[derive(Debug)]
+pub(crate) struct LoopDevice {
+    device: File,
+    index: u32,
+    direct: bool,
+}
+
+impl LoopDevice {
+    /// Attaches a free loop device to the file: with direct I/O where the file's own device allows it, without
+    /// where it does not.
+    pub(crate) fn attach(file: BorrowedFd) -> Result<LoopDevice, LoopFault> {
+        let mut device = LoopDevice::attach_with(file, SECTORS[0], LO_FLAGS_DIRECT_IO)?;
+        for sector in SECTORS.into_iter().skip(1) {
+            if device.direct {
+                break;
+            }
+            drop(device);
+            device = LoopDevice::attach_with(file, sector, LO_FLAGS_DIRECT_IO)?;
+        }
+        Ok(device)
+    }
+
+    /// Attaches a free loop device to the file, through the page cache: what is written to the device stays in there
+    /// until the device is flushed, or the kernel finds it time.
+    pub(crate) fn attach_cached(file: BorrowedFd) -> Result<LoopDevice, LoopFault> {
+        LoopDevice::attach_with(file, SECTORS[0], 0)
+    }
+
+    fn attach_with(file: BorrowedFd, sector: u32, flags: u32) -> Result<LoopDevice, LoopFault> {
+        let fault = |action| move |source| LoopFault { action, source };
+        let control = open("/dev/loop-control".into()).map_err(fault("open /dev/loop-control"))?;
+        let mut attempts = 0;
+        loop {
+            // SAFETY: this request takes no argument and answers with a number.
+            let free = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
+            let index =
+                u32::try_from(free).map_err(|_| fault("find a free loop device")(io::Error::last_os_error()))?;
+            attempts += 1;
+            match LoopDevice::take(index, file, sector, flags) {
+                Err(error) if attempts < ATTEMPTS && was_taken(&error) => thread::sleep(PAUSE),
+                outcome => return outcome.map_err(fault("attach a loop device")),
+            }
+        }
+    }
+
+    fn take(index: u32, file: BorrowedFd, sector: u32, flags: u32) -> io::Result<LoopDevice> {
+        let device = open(node(index))?;
+        configure(device.as_raw_fd(), file.as_raw_fd(), sector, flags)?;
+        let direct = status(device.as_raw_fd())?.flags & LO_FLAGS_DIRECT_IO != 0;
+        let taken = LoopDevice { device, index, direct };
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).insert(taken.number());
+        Ok(taken)
+    }
+
+    /// Major and minor number.
+    pub(crate) fn number(&self) -> (u32, u32) {
+        let number = self.device.metadata().map_or(0, |metadata| metadata.rdev());
+        (rustix::fs::major(number), rustix::fs::minor(number))
+    }
+
+    /// Its path under /dev.
+    pub(crate) fn node(&self) -> PathBuf {
+        node(self.index)
+    }
+
+    /// Whether it passes the page cache of the file by.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Whether its path leads to it, and it to the file.
+    pub(crate) fn is_on(&self, file: &Backing) -> io::Result<bool> {
+        let is_ours = self.device.metadata()?.rdev() == self.node().metadata()?.rdev();
+        Ok(is_ours && Backing::said(&status(self.device.as_raw_fd())?) == *file)
+    }
+}
+
+/// Before the device detaches itself: its number may be another program's directly afterwards.
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number());
+    }
+}
+
+/// What a loop device shows: which file or device, and which part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) backing: Backing,
+    pub(crate) window: Window,
+    /// Whether the device shows other bytes than the file has: kernels before 5.16 can encrypt them.
+    pub(crate) is_encrypted: bool,
+}
+
+/// The part of its file that a loop device shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) offset: u64,
+    /// Bytes from there on; nothing if it shows all of the rest.
+    pub(crate) limit: Option<u64>,
+}
+
+impl Shown {
+    fn said(info: &Info) -> Shown {
+        let window = Window { offset: info.offset, limit: Some(info.size_limit).filter(|limit| *limit > 0) };
+        Shown { backing: Backing::said(info), window, is_encrypted: info.encrypt_type != 0 }
+    }
+}
+
+/// What a loop device lies on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Backing {
+    /// A block device.
+    Device((u32, u32)),
+    /// A file, told by its number on the device with that number, whatever its names are.
+    File { device: u64, inode: u64 },
+}
+
+impl Backing {
+    fn said(info: &Info) -> Backing {
+        // The device that a node is of, which a file is not: then none, or again that of its file system.
+        if info.raw_device == 0 || info.raw_device == info.device {
+            return Backing::File { device: info.device, inode: info.inode };
+        }
+        Backing::Device((rustix::fs::major(info.raw_device), rustix::fs::minor(info.raw_device)))
+    }
+}
+
+/// What an attached loop device lies on; nothing where this user may not look, and its file's name leads nowhere.
+pub(crate) fn backing(device: &Device) -> Option<Backing> {
+    let info = File::open(device.node()).and_then(|node| status(node.as_raw_fd()));
+    match info {
+        Ok(info) => Some(Backing::said(&info)),
+        Err(_) => {
+            let path = read_limited::of_the_kernel(device.sys.join("loop/backing_file")).ok()?;
+            backing_at(Path::new(&original(path.trim_end_matches('\n'))))
+        }
+    }
+}
+
+/// What an attached loop device lies on, as the kernel says, whatever its file's name leads to: a path may be of
+/// another mount namespace, and lead to another file here. Nothing where it does not say, for want of a node under /dev
+/// or of the right to open it; and where the device is attached to nothing any more.
+pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
+    for _ in 0..LOOKS {
+        let said = File::open(device.node()).and_then(|node| {
+            let is_it = mount::numbered(node.metadata()?.rdev()).as_ref() == Some(device);
+            is_it.then(|| status(node.as_raw_fd())).transpose()
+        });
+        match said {
+            Ok(info) => return info.map(|info| Shown::said(&info)),
+            // It is just being attached or detached.
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) && device.is_file() => thread::sleep(PAUSE),
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// What a loop device on this path lies on.
+pub(crate) fn backing_at(path: &Path) -> Option<Backing> {
+    let metadata = path.metadata().ok()?;
+    let number = mount::block_number(path).map(Backing::Device);
+    number.or(Some(Backing::File { device: metadata.dev(), inode: metadata.ino() }))
+}
+
+/// Whether a free device was free no more: in use, on its way out, or not there yet.
+fn was_taken(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EBUSY | libc::ENXIO | libc::ENOENT))
+}
+
+fn node(index: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/loop{index}"))
+}
+
+/// Never creates: a missing node under /dev would become a file.
+fn open(path: PathBuf) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path)
+}
+
+fn configure(device: RawFd, file: RawFd, sector: u32, flags: u32) -> io::Result<()> {
+    let mut info = Info { flags: LO_FLAGS_AUTOCLEAR | flags, ..Info::EMPTY };
+    let name = b"diskperf image";
+    info.file_name[..name.len()].copy_from_slice(name);
+    let configuration = Configuration { descriptor: file as u32, block_size: sector, info, reserved: [0; 8] };
+    // SAFETY: the kernel reads one `loop_config`, which `configuration` is laid out as; both descriptors are
+    // open for the length of the call.
+    let answer = unsafe { libc::ioctl(device, LOOP_CONFIGURE as _, &raw const configuration) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn status(device: RawFd) -> io::Result<Info> {
+    let mut info = Info::EMPTY;
+    // SAFETY: the kernel writes one `loop_info64`, which `info` is laid out as and exclusively ours.
+    let answer = unsafe { libc::ioctl(device, LOOP_GET_STATUS64 as _, &raw mut info) };
+    if answer == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_is_the_kernels() {
+        // Sizes from linux/loop.h on a 64-bit machine.
+        assert_eq!(size_of::<Info>(), 232);
+        assert_eq!(size_of::<Configuration>(), 304);
+    }
+}

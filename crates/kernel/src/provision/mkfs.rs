@@ -1,0 +1,370 @@
+//! Making file systems: which program makes which, with which options, and how it is run.
+//!
+//! Our options: nothing is asked, nothing discarded (an image was written in full and must stay so), nothing
+//! left to be done after mounting. Those of the user follow. None may name a path or another device: then mkfs
+//! can write to its target alone.
+
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use units::Bytes;
+
+use super::image_fault::ImageFault;
+use crate::guard::{Cleared, Uuid};
+use crate::sys::name::original;
+
+/// Where such programs are, whatever the user's own search path says.
+const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// How one family of file systems is made.
+struct Maker {
+    names: &'static [&'static str],
+    options: &'static [&'static str],
+    /// How its mkfs takes a block size, where that is known.
+    block: Option<Block>,
+    /// How its mkfs takes the number by which the file system is told from others, where that is known.
+    uuid: Option<Block>,
+    /// The block size where none is asked for and the choice of mkfs would be a bad one.
+    usual_block: Option<u64>,
+    /// Options to mount it with: nothing is discarded later either.
+    mount: &'static [&'static str],
+    /// Bytes below which mkfs refuses.
+    minimum: u64,
+}
+
+/// How a block size, or another value, is written.
+enum Block {
+    /// `-b 4096`
+    Number(&'static str),
+    /// `-b size=4096`
+    Size(&'static str),
+}
+
+/// What ext4 leaves to be done after mounting, done at once.
+const EXT_EXTENDED: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+
+const MAKERS: [Maker; 4] = [
+    Maker {
+        names: &["ext2", "ext3", "ext4"],
+        options: &["-q", "-F"],
+        block: Some(Block::Number("-b")),
+        uuid: Some(Block::Number("-U")),
+        // Below 512 MiB mkfs takes 1024, which is what nobody's real file system has.
+        usual_block: Some(4096),
+        ..OTHER
+    },
+    Maker {
+        names: &["xfs"],
+        options: &["-q", "-f", "-K"],
+        block: Some(Block::Size("-b")),
+        uuid: Some(Block::Size("-m")),
+        // mkfs.xfs 6.1: "Filesystem must be larger than 300MB."
+        minimum: 300 << 20,
+        ..OTHER
+    },
+    Maker {
+        names: &["btrfs"],
+        options: &["-q", "-f", "-K"],
+        block: Some(Block::Number("-s")),
+        uuid: Some(Block::Number("-U")),
+        // By default it discards what is freed, where the device takes that.
+        mount: &["nodiscard"],
+        // mkfs.btrfs 6.2: "minimum size for each btrfs device is 114294784"
+        minimum: 114_294_784,
+        ..OTHER
+    },
+    Maker { names: &["f2fs"], options: &["-q", "-f", "-t", "0"], mount: &["nodiscard"], ..OTHER },
+];
+
+/// How a file system is made that we know nothing of.
+const OTHER: Maker =
+    Maker { names: &[], options: &[], block: None, uuid: None, usual_block: None, mount: &[], minimum: 1 << 20 };
+
+/// The packages of Debian and its descendants that bring the programs.
+const PACKAGES: [(&str, &str); 14] = [
+    ("ext2", "e2fsprogs"),
+    ("ext3", "e2fsprogs"),
+    ("ext4", "e2fsprogs"),
+    ("xfs", "xfsprogs"),
+    ("btrfs", "btrfs-progs"),
+    ("bcachefs", "bcachefs-tools"),
+    ("exfat", "exfatprogs"),
+    ("f2fs", "f2fs-tools"),
+    ("jfs", "jfsutils"),
+    ("minix", "util-linux"),
+    ("nilfs2", "nilfs-tools"),
+    ("ntfs3", "ntfs-3g"),
+    ("udf", "udftools"),
+    ("vfat", "dosfstools"),
+];
+
+/// A file system as it will be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Mkfs {
+    file_system: String,
+    name: String,
+    program: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Mkfs {
+    /// Decides how `file_system` is made with blocks of that size and with the user's options. Touches nothing.
+    pub(crate) fn plan(file_system: &str, block: Option<Bytes>, options: &[String]) -> Result<Mkfs, ImageFault> {
+        let is_word = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if file_system.is_empty() || !is_word(file_system) {
+            return Err(ImageFault::BadName(file_system.to_owned()));
+        }
+        let arguments = arguments(file_system, block, options)?;
+        let name = format!("mkfs.{file_system}");
+        let folders = FOLDERS.map(Path::new);
+        let program = folders.iter().map(|folder| folder.join(&name)).find(|program| program.is_file());
+        match program {
+            Some(program) => Ok(Mkfs { file_system: file_system.to_owned(), name, program, arguments }),
+            None => Err(ImageFault::NoTool { tool: name, package: package(file_system) }),
+        }
+    }
+
+    /// Whether it can be told which number the file system is to have.
+    pub(crate) fn takes_uuid(&self) -> bool {
+        maker(&self.file_system).uuid.is_some()
+    }
+
+    /// What it is called with, but for the number and the device.
+    pub(crate) fn line(&self) -> String {
+        [std::slice::from_ref(&self.name), &self.arguments[..]].concat().join(" ")
+    }
+
+    /// Makes the file system, with that number where one is given and it takes one. Directly before, the device
+    /// is let go, which mkfs wants for itself. The program stands in `empty`, from where a name that is no path
+    /// leads nowhere, and has `held` open as long as it runs, also where this process is killed meanwhile.
+    pub(crate) fn run(
+        &self,
+        cleared: &mut Cleared,
+        uuid: Option<Uuid>,
+        empty: &Path,
+        held: Option<File>,
+    ) -> Result<(), ImageFault> {
+        let uuid = uuid.and_then(|uuid| match maker(&self.file_system).uuid.as_ref()? {
+            Block::Number(option) => Some([(*option).to_owned(), uuid.to_string()]),
+            Block::Size(option) => Some([(*option).to_owned(), format!("uuid={uuid}")]),
+        });
+        cleared.release()?;
+        let mut command = command(&self.program, empty);
+        if let Some(held) = held {
+            command.stdin(held);
+        }
+        let output = command
+            .args(self.arguments.iter().map(|argument| original(argument)))
+            .args(uuid.into_iter().flatten())
+            .arg(cleared.node())
+            .output()
+            .map_err(|source| ImageFault::NotRun { tool: self.program.clone(), source })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let words = words(&output.stderr).or_else(|| words(&output.stdout)).unwrap_or_else(|| ending(output.status));
+        Err(ImageFault::Mkfs { tool: self.name.clone(), words })
+    }
+}
+
+/// A program that is to be run in a folder, with nothing that the user who called us, or whoever set that user's
+/// environment, could tell it: which file configures it, which library it loads, in which language it speaks.
+fn command(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", FOLDERS.join(":")).env("LC_ALL", "C").current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// The least size that mkfs accepts with its own defaults.
+pub(crate) fn minimum(file_system: &str) -> Bytes {
+    Bytes(maker(file_system).minimum)
+}
+
+/// All options to mount it with: ours first, so that those of the user win.
+pub(crate) fn mount_options(file_system: &str, options: &[String]) -> Vec<String> {
+    maker(file_system).mount.iter().map(|&option| option.to_owned()).chain(options.iter().cloned()).collect()
+}
+
+fn maker(file_system: &str) -> &'static Maker {
+    MAKERS.iter().find(|maker| maker.names.contains(&file_system)).unwrap_or(&OTHER)
+}
+
+/// Whether the program that makes such a file system is there; else the package that brings it, where it is known.
+pub(crate) fn tool(file_system: &str) -> Result<(), Option<&'static str>> {
+    match Mkfs::plan(file_system, None, &[]) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(package(file_system)),
+    }
+}
+
+fn package(file_system: &str) -> Option<&'static str> {
+    PACKAGES.iter().find(|(name, _)| *name == file_system).map(|(_, package)| *package)
+}
+
+fn arguments(file_system: &str, block: Option<Bytes>, options: &[String]) -> Result<Vec<String>, ImageFault> {
+    if let Some(option) = options.iter().find(|option| leads_elsewhere(option)) {
+        return Err(ImageFault::Elsewhere(option.clone()));
+    }
+    let maker = maker(file_system);
+    let mut arguments: Vec<String> = maker.options.iter().map(|&option| option.to_owned()).collect();
+    if let Some(block) = block.or(maker.usual_block.map(Bytes)) {
+        let bad = |why| ImageFault::BadBlock { file_system: file_system.to_owned(), block, why };
+        if !block.0.is_power_of_two() || !(512..=65_536).contains(&block.0) {
+            return Err(bad("blocks are powers of two from 512 B to 64 KiB"));
+        }
+        match maker.block {
+            Some(Block::Number(option)) => arguments.extend([option.to_owned(), block.0.to_string()]),
+            Some(Block::Size(option)) => arguments.extend([option.to_owned(), format!("size={}", block.0)]),
+            None => return Err(bad("how its mkfs takes a block size is not known here; write it as a mkfs option")),
+        }
+    }
+    let mut rest = options.to_vec();
+    if file_system.starts_with("ext") {
+        arguments.extend(["-E".to_owned(), extended(&mut rest)]);
+    }
+    arguments.extend(rest);
+    Ok(arguments)
+}
+
+/// Of several `-E`, the program keeps the last alone. So those of the user are taken out and follow ours.
+fn extended(options: &mut Vec<String>) -> String {
+    let mut all = EXT_EXTENDED.to_owned();
+    while let Some(at) = options.iter().position(|option| option.starts_with("-E")) {
+        let option = options.remove(at);
+        let value = match &option[2..] {
+            "" if at < options.len() => options.remove(at),
+            value => value.to_owned(),
+        };
+        all.push(',');
+        all.push_str(&value);
+    }
+    all
+}
+
+/// Whether an option of mkfs or mount names a path, a second device (`device=`, `logdev=`), or a device by
+/// what it holds (`UUID=`, `LABEL=`, `TYPE=`).
+pub(crate) fn leads_elsewhere(option: &str) -> bool {
+    let by_content = option.as_bytes().windows(2).any(|pair| pair[0].is_ascii_uppercase() && pair[1] == b'=');
+    option.contains('/') || option.contains("device=") || option.contains("dev=") || by_content
+}
+
+/// What the program said, without its name and version and without its usage.
+fn words(said: &[u8]) -> Option<String> {
+    let said = units::name::text(said);
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("mke2fs 1."));
+    let lines: Vec<&str> = lines.take_while(|line| !line.to_ascii_lowercase().starts_with("usage")).take(4).collect();
+    (!lines.is_empty()).then(|| lines.join("; "))
+}
+
+fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (_, Some(signal)) => format!("nothing; signal {signal} ended it"),
+        (code, None) => format!("nothing; it ended with status {}", code.unwrap_or(-1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::fuzz::{Subject, fuzz};
+
+    use super::*;
+
+    fn made(file_system: &str, block: Option<u64>, options: &str) -> Result<String, ImageFault> {
+        let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+        arguments(file_system, block.map(Bytes), &options).map(|arguments| arguments.join(" "))
+    }
+
+    #[test]
+    fn each_file_system_gets_its_own_options() {
+        assert_eq!(made("xfs", Some(8192), "-m crc=0").expect("fine"), "-q -f -K -b size=8192 -m crc=0");
+        assert_eq!(made("btrfs", Some(4096), "").expect("fine"), "-q -f -K -s 4096");
+        assert_eq!(made("ext4", Some(1024), "").expect("fine"), format!("-q -F -b 1024 -E {EXT_EXTENDED}"));
+        assert_eq!(made("ext3", None, "").expect("fine"), format!("-q -F -b 4096 -E {EXT_EXTENDED}"));
+        assert_eq!(made("minix", None, "-3").expect("fine"), "-3");
+    }
+
+    #[test]
+    fn extended_options_are_added_to_ours() {
+        let all = made("ext4", None, "-E stride=4 -m 0 -Estripe_width=8").expect("fine");
+        assert_eq!(all, format!("-q -F -b 4096 -E {EXT_EXTENDED},stride=4,stripe_width=8 -m 0"));
+    }
+
+    #[test]
+    fn no_option_leads_to_another_device() {
+        for option in ["/dev/vda", "-d name=/dev/vda", "-J device=vda", "-Jdevice=vda", "UUID=1", "-l logdev=/x"] {
+            let outcome = made("ext4", None, option);
+            assert!(matches!(outcome, Err(ImageFault::Elsewhere(_))), "{option}: {outcome:?}");
+        }
+        assert!(made("xfs", None, "-m uuid=7d4be5a6 -L label").is_ok());
+    }
+
+    #[test]
+    fn impossible_blocks_are_refused() {
+        for block in [0, 100, 3000, 131_072] {
+            assert!(matches!(made("ext4", Some(block), ""), Err(ImageFault::BadBlock { .. })), "{block}");
+        }
+        assert!(matches!(made("minix", Some(1024), ""), Err(ImageFault::BadBlock { .. })));
+    }
+
+    #[test]
+    fn a_missing_program_names_its_package() {
+        let known = |name: &str| PACKAGES.iter().any(|(file_system, _)| *file_system == name);
+        assert!(MAKERS.iter().flat_map(|maker| maker.names).all(|name| known(name)));
+        let outcome = Mkfs::plan("zzfs", None, &[]);
+        assert!(matches!(&outcome, Err(ImageFault::NoTool { tool, package: None }) if tool == "mkfs.zzfs"));
+        for name in ["", "../ext4", "Ext4", "ext4 -n"] {
+            assert!(matches!(Mkfs::plan(name, None, &[]), Err(ImageFault::BadName(_))), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_told_nothing_by_the_environment() {
+        let program = ["/usr/bin/env", "/bin/env"].map(Path::new).into_iter().find(|path| path.is_file());
+        let output = command(program.expect("every system has it"), Path::new("/")).output().expect("run");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut lines: Vec<&str> = said.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["LC_ALL=C", &format!("PATH={}", FOLDERS.join(":"))]);
+        assert!(std::env::vars().count() > 2, "this process has an environment");
+    }
+
+    #[test]
+    fn fuzz_options() {
+        let examples = [
+            "ext4 4096 -E stride=4 -m 0 -Estripe_width=8 -L x",
+            "xfs 8192 -m crc=0,uuid=7d4b -l size=8m",
+            "btrfs 4096 -O ^no-holes",
+            "minix 1024 -3",
+            "mke2fs 1.47.0 (5-Feb-2023)\nInvalid option: -y\n\nUsage: mke2fs [-c]\n more\n",
+        ];
+        let read = |input: &[u8]| {
+            let text = String::from_utf8_lossy(input);
+            let said = words(input).map_or(0, |said| said.split("; ").count());
+            let mut pieces = text.split_whitespace().map(str::to_owned);
+            let (file_system, block) =
+                (pieces.next().unwrap_or_default(), pieces.next().and_then(|text| text.parse().ok()));
+            let options: Vec<String> = pieces.collect();
+            match arguments(&file_system, block.map(Bytes), &options) {
+                Ok(arguments) => {
+                    // Nothing but the device that is cleared is named by a path or by what it holds.
+                    assert!(!arguments.iter().any(|argument| argument.contains('/')), "{arguments:?}");
+                    let extended = arguments.iter().filter(|argument| argument.starts_with("-E")).count();
+                    assert!(extended == 1 || !file_system.starts_with("ext"), "{arguments:?}");
+                    format!("{said} {}", arguments.len())
+                }
+                Err(fault) => fault.to_string(),
+            }
+        };
+        let words = &["-E", " -E", " -E ", "-b", "/dev/vda", "UUID=", "device=", "ext4", "xfs", "Usage", "\n", " "];
+        fuzz(&Subject::new("options of mkfs", examples, read).fast().with_words(words));
+    }
+
+    #[test]
+    fn words_end_where_the_usage_begins() {
+        let said = b"mke2fs 1.47.0 (5-Feb-2023)\nInvalid option: -y\n\nUsage: mke2fs [-c]\n more\n";
+        assert_eq!(words(said).as_deref(), Some("Invalid option: -y"));
+        assert_eq!(words(b"\n"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! A file system that is made and mounted on a device that is cleared: what images and volumes have in common.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use units::Bytes;
+
+use super::image_fault::ImageFault;
+use super::mkfs::{self, Mkfs};
+use super::mounts::{self, Mounted, NotMounted, PrivateMounts};
+use crate::guard::{Cleared, Uuid};
+
+/// A folder of ours, what is made on the device, and how it is mounted there. Dropped, it is unmounted.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    mounted: Option<Mounted>,
+    mkfs: Mkfs,
+    mounts: PrivateMounts,
+    folder: PathBuf,
+    spec: VolumeSpec,
+}
+
+/// What file system is to be made, and how it is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeSpec {
+    /// `ext4`, `xfs`, `btrfs`, or any other that has a mkfs and that the kernel can mount.
+    pub file_system: String,
+    /// The size of a block; the choice of mkfs where none is given.
+    pub block: Option<Bytes>,
+    /// Options to mount it with, as mount(8) knows them.
+    pub mount_options: Vec<String>,
+    /// Options for mkfs, after our own.
+    pub mkfs_options: Vec<String>,
+}
+
+impl VolumeSpec {
+    /// Says what cannot be, as far as it shows without rights and without touching anything.
+    pub fn check(&self) -> Result<(), ImageFault> {
+        self.plan().map(drop)
+    }
+
+    /// How mkfs will be called, but for the device.
+    pub fn mkfs_line(&self) -> Result<String, ImageFault> {
+        Ok(self.plan()?.line())
+    }
+
+    pub(super) fn plan(&self) -> Result<Mkfs, ImageFault> {
+        if let Some(option) = self.mount_options.iter().find(|option| mkfs::leads_elsewhere(option)) {
+            return Err(ImageFault::Elsewhere(option.clone()));
+        }
+        Mkfs::plan(&self.file_system, self.block, &self.mkfs_options)
+    }
+
+    /// Refuses where so many bytes are too few for the file system.
+    pub(crate) fn check_size(&self, bytes: Bytes) -> Result<(), ImageFault> {
+        let minimum = mkfs::minimum(&self.file_system);
+        // Options may change what is possible; then mkfs says it.
+        if self.mkfs_options.is_empty() && bytes < minimum {
+            return Err(ImageFault::TooSmall { file_system: self.file_system.clone(), bytes, minimum });
+        }
+        Ok(())
+    }
+}
+
+impl Standing {
+    /// A folder to stand in; nothing is made yet.
+    pub(crate) fn new(spec: &VolumeSpec, mounts: &PrivateMounts) -> Result<Standing, ImageFault> {
+        let mkfs = spec.plan()?;
+        if !mounts::knows(&spec.file_system) {
+            return Err(ImageFault::Unsupported(spec.file_system.clone()));
+        }
+        let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "make a folder", source })?;
+        Ok(Standing { mounted: None, mkfs, mounts: mounts.clone(), folder, spec: spec.clone() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether the file system can be given a number, by which it is known again.
+    pub(crate) fn takes_uuid(&self) -> bool {
+        self.mkfs.takes_uuid()
+    }
+
+    /// The size of its blocks, as the mounted file system says.
+    pub(crate) fn block(&self) -> Result<Bytes, ImageFault> {
+        let space = rustix::fs::statvfs(&self.folder).map_err(|errno| self.fault("look at", errno.into()))?;
+        Ok(Bytes(space.f_bsize))
+    }
+
+    /// Makes the file system; see [`Mkfs::run`].
+    pub(crate) fn make(&self, cleared: &mut Cleared, uuid: Option<Uuid>, held: Option<File>) -> Result<(), ImageFault> {
+        self.mkfs.run(cleared, uuid, &self.folder, held)
+    }
+
+    pub(crate) fn mount(&mut self, cleared: &mut Cleared) -> Result<(), ImageFault> {
+        // The kernel wants it exclusively.
+        cleared.release()?;
+        let file_system = &self.spec.file_system;
+        let options = mkfs::mount_options(file_system, &self.spec.mount_options);
+        let mounted = self.mounts.mount(cleared, file_system, &options, &self.folder);
+        self.mounted = Some(mounted.map_err(|refusal| self.refusal(refusal))?);
+        Ok(())
+    }
+
+    /// A block that is larger than a page is what the kernel says "invalid argument" to, or "not implemented".
+    fn refusal(&self, refusal: NotMounted) -> ImageFault {
+        let page = Bytes(rustix::param::page_size() as u64);
+        match (refusal.errno, self.spec.block) {
+            (Errno::INVAL | Errno::NOSYS, Some(block)) if block > page && refusal.words.is_none() => {
+                ImageFault::BlockSize { file_system: self.spec.file_system.clone(), block, page }
+            }
+            _ => self.fault("mount", refusal),
+        }
+    }
+
+    pub(crate) fn unmount(&mut self) -> Result<(), ImageFault> {
+        if let Some(mounted) = &mut self.mounted {
+            let unmounted = mounted.unmount();
+            unmounted.map_err(|errno| self.fault("unmount", errno.into()))?;
+        }
+        self.mounted = None;
+        Ok(())
+    }
+
+    fn fault(&self, action: &'static str, refusal: NotMounted) -> ImageFault {
+        let file_system = self.spec.file_system.clone();
+        ImageFault::Mount { action, file_system, words: refusal.words, source: refusal.errno.into() }
+    }
+}

@@ -1,0 +1,197 @@
+//! Mounts that only this process sees, and that go with it.
+//!
+//! The folder that file systems are mounted in must not be an ordinary one: that would outlive a `kill -9`,
+//! and a thread that does not see the mount would write into it. So a small tmpfs lies over [`GROUND`], which
+//! every Linux has, which is empty and never written to, and in which no target of a user can be.
+
+use std::cell::Cell;
+use std::ffi::CStr;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::CWD;
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags,
+};
+use rustix::thread::{CapabilitySet, UnshareFlags};
+
+use super::image_fault::ImageFault;
+use crate::guard::Cleared;
+use crate::sys::name::original;
+
+/// What the tmpfs lies over.
+const GROUND: &str = "/proc/driver";
+
+/// How long to wait for somebody else to let go of a mount: a child has all that we have open until it runs
+/// its own program, and so for a moment also what we close meanwhile. Guess; such a moment is a millisecond.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Options of mount(8) that are attributes of the mount; all others are for the file system.
+const ATTRIBUTES: [(&str, MountAttrFlags); 7] = [
+    ("noatime", MountAttrFlags::MOUNT_ATTR_NOATIME),
+    ("strictatime", MountAttrFlags::MOUNT_ATTR_STRICTATIME),
+    ("relatime", MountAttrFlags::MOUNT_ATTR_RELATIME),
+    ("nodiratime", MountAttrFlags::MOUNT_ATTR_NODIRATIME),
+    ("nosuid", MountAttrFlags::MOUNT_ATTR_NOSUID),
+    ("nodev", MountAttrFlags::MOUNT_ATTR_NODEV),
+    ("noexec", MountAttrFlags::MOUNT_ATTR_NOEXEC),
+];
+
+thread_local! {
+    static ENTERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Shows that the calling thread has mounts of its own. Threads that it starts from now on share them; threads
+/// that exist already do not, and find no folder where it has one. So a program enters on its first thread,
+/// before it starts any other.
+#[derive(Clone, Debug)]
+pub struct PrivateMounts(());
+
+impl PrivateMounts {
+    /// Moves the calling thread into a mount namespace of its own. What is mounted outside is still seen and
+    /// unmounting it still works there; what is mounted inside is not seen outside. There is no way back.
+    pub fn enter() -> Result<PrivateMounts, ImageFault> {
+        if !ENTERED.get() {
+            if !may_administer() {
+                return Err(ImageFault::NoRights { is_root: rustix::process::geteuid().is_root() });
+            }
+            let confined = |action| move |errno: Errno| ImageFault::Confined { action, source: errno.into() };
+            // What mounts file systems since Linux 5.2; some sandboxes refuse it and allow the older call.
+            rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(confined("prepare a mount"))?;
+            // SAFETY: of what can be unshared, only a shared table of descriptors is a danger to memory; the
+            // table stays shared.
+            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }
+                .map_err(confined("get mounts of our own"))?;
+            // Not private but downstream: a private copy would keep every mount of the machine busy.
+            let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+            rustix::mount::mount_change("/", downstream).map_err(confined("hide our mounts"))?;
+            // Of a process that was started by one of us, that one's tmpfs lies there already, and may hold what
+            // this process works on.
+            if !is_tmpfs(GROUND).map_err(confined("look at /proc/driver"))? {
+                let options: &CStr = c"size=1m,mode=0700";
+                rustix::mount::mount("diskperf", GROUND, "tmpfs", MountFlags::empty(), options)
+                    .map_err(confined("mount a tmpfs"))?;
+            }
+            ENTERED.set(true);
+        }
+        Ok(PrivateMounts(()))
+    }
+
+    /// A new folder to mount on.
+    pub(crate) fn folder(&self) -> io::Result<PathBuf> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = Path::new(GROUND).join(format!("{}-{number}", std::process::id()));
+        fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+
+    /// Mounts the device on a folder of ours.
+    pub(crate) fn mount(
+        &self,
+        cleared: &Cleared,
+        file_system: &str,
+        options: &[String],
+        folder: &Path,
+    ) -> Result<Mounted, NotMounted> {
+        let context = rustix::mount::fsopen(file_system, FsOpenFlags::FSOPEN_CLOEXEC)?;
+        let attempt = || {
+            let mut attributes = MountAttrFlags::empty();
+            rustix::mount::fsconfig_set_string(context.as_fd(), "source", cleared.node())?;
+            for option in options {
+                match (ATTRIBUTES.iter().find(|(name, _)| name == option), option.split_once('=')) {
+                    (Some((_, attribute)), _) => attributes |= *attribute,
+                    (None, Some((key, value))) => {
+                        rustix::mount::fsconfig_set_string(context.as_fd(), key, original(value))?;
+                    }
+                    (None, None) => rustix::mount::fsconfig_set_flag(context.as_fd(), option.as_str())?,
+                }
+            }
+            rustix::mount::fsconfig_create(context.as_fd())?;
+            let mount = rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+            rustix::mount::move_mount(mount, c"", CWD, folder, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        };
+        match attempt() {
+            Ok(()) => Ok(Mounted { folder: folder.to_owned(), is_mounted: true }),
+            Err(errno) => Err(NotMounted { errno, words: words(&context) }),
+        }
+    }
+}
+
+fn is_tmpfs(path: &str) -> Result<bool, Errno> {
+    Ok(rustix::fs::statfs(path)?.f_type == libc::TMPFS_MAGIC)
+}
+
+/// Whether this process may mount at all.
+pub fn may_administer() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// Whether the kernel has the file system; loads its module where there is one.
+pub(crate) fn knows(file_system: &str) -> bool {
+    rustix::mount::fsopen(file_system, FsOpenFlags::FSOPEN_CLOEXEC).err() != Some(Errno::NODEV)
+}
+
+/// Why something was not mounted.
+#[derive(Debug)]
+pub(crate) struct NotMounted {
+    pub(crate) errno: Errno,
+    /// A sentence, where the file system gave one.
+    pub(crate) words: Option<String>,
+}
+
+impl From<Errno> for NotMounted {
+    fn from(errno: Errno) -> NotMounted {
+        NotMounted { errno, words: None }
+    }
+}
+
+/// What the file system said while it was set up: one message per read, each with a letter for its kind.
+fn words(context: &OwnedFd) -> Option<String> {
+    let mut messages = Vec::new();
+    let mut buffer = [0; 1024];
+    while let Ok(length @ 1..) = rustix::io::read(context, &mut buffer) {
+        let message = units::name::text(&buffer[..length]);
+        messages.push(message.trim_start_matches(['e', 'w', 'i']).trim().to_owned());
+    }
+    (!messages.is_empty()).then(|| messages.join("; "))
+}
+
+/// A file system that is mounted as long as this is held.
+#[derive(Debug)]
+pub(crate) struct Mounted {
+    folder: PathBuf,
+    is_mounted: bool,
+}
+
+impl Mounted {
+    /// Unmounts it; refused while anything in it is open.
+    pub(crate) fn unmount(&mut self) -> Result<(), Errno> {
+        let began = Instant::now();
+        loop {
+            match rustix::mount::unmount(&self.folder, UnmountFlags::empty()) {
+                Err(Errno::BUSY) if began.elapsed() < PATIENCE => thread::sleep(PATIENCE / 100),
+                outcome => {
+                    self.is_mounted = outcome.is_err();
+                    return outcome;
+                }
+            }
+        }
+    }
+}
+
+/// Takes the mount away at once, and the file system as soon as nothing in it is open any more.
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if self.is_mounted {
+            // The error is of no use to anybody: the namespace ends with the process.
+            let _ = rustix::mount::unmount(&self.folder, UnmountFlags::DETACH);
+        }
+    }
+}

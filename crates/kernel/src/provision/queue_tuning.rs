@@ -1,0 +1,303 @@
+//! Attributes of a device's queue, changed for a while.
+//!
+//!   1. What is to be restored is noted where the next process finds it, should this one be killed.
+//!   2. The attributes are written; at the first refusal everything is restored.
+//!   3. They are restored when [`Tuned`] goes, or by [`restore_left`] of a later process.
+//!   4. The note is removed.
+//!
+//! A new scheduler brings its own settings and numbers of requests. So where the scheduler is changed, these
+//! are noted and restored too, after it.
+
+mod fault;
+mod notes;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+pub use fault::TuningFault;
+use notes::{Note, Notes};
+
+use crate::observe::attribute::{Value, parse};
+use crate::observe::block_device::Device;
+use crate::sys::read_limited;
+
+/// The attribute that changes others, and these others; also all of the folder `iosched`.
+const SCHEDULER: &str = "scheduler";
+const BY_SCHEDULER: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
+const SCHEDULERS_OWN: &str = "iosched";
+
+/// An attribute of a queue, and what it is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// `scheduler`, `read_ahead_kb`, ...: a file in the folder `queue` of the disk under /sys/block.
+    pub attribute: String,
+    /// What is written there.
+    pub value: String,
+}
+
+/// Settings for the queue of one disk.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    queue: Queue,
+    settings: Vec<Setting>,
+    notes: Notes,
+    run: Option<String>,
+}
+
+impl Tuning {
+    /// Settings for the queue of the device; of its disk, where it is a partition. Says what cannot be, as far
+    /// as it shows without writing.
+    pub fn plan(device: &Device, settings: &[Setting]) -> Result<Tuning, TuningFault> {
+        let queue = device.queue().and_then(Queue::at).ok_or_else(|| TuningFault::NoQueue(device.name.clone()))?;
+        Tuning::plan_with(queue, settings, Notes::usual()?)
+    }
+
+    fn plan_with(queue: Queue, settings: &[Setting], notes: Notes) -> Result<Tuning, TuningFault> {
+        let known = queue.writable().map_err(|_| TuningFault::NoQueue(queue.disk.clone()))?;
+        for Setting { attribute, .. } in settings {
+            if !known.contains(attribute) {
+                return Err(TuningFault::Unknown { attribute: attribute.clone(), disk: queue.disk, known });
+            }
+        }
+        let mut settings = settings.to_vec();
+        settings.sort_by_key(|setting| setting.attribute != SCHEDULER);
+        Ok(Tuning { queue, settings, notes, run: None })
+    }
+
+    /// Notes with it for which stored run the queue is changed.
+    pub fn labelled(self, run: Option<&str>) -> Tuning {
+        Tuning { run: run.map(str::to_owned), ..self }
+    }
+
+    /// Changes the queue until the answer is dropped.
+    pub fn apply(&self) -> Result<Tuned, TuningFault> {
+        let lock = self.notes.lock()?;
+        if let Some(note) = lock.note_of(&self.queue)? {
+            if let Some(pid) = note.living_owner() {
+                let disk = self.queue.disk.clone();
+                let is_own = pid as u32 == std::process::id();
+                return Err(if is_own { TuningFault::Twice(disk) } else { TuningFault::InUse { disk, pid } });
+            }
+            note.restore()?;
+            lock.remove(&note)?;
+        }
+        let note = self.note()?;
+        lock.add(&note)?;
+        drop(lock);
+        let tuned = Tuned { note, notes: self.notes.clone(), is_restored: false };
+        for setting in &self.settings {
+            self.queue.change(setting)?;
+        }
+        Ok(tuned)
+    }
+
+    /// What is to be restored.
+    fn note(&self) -> Result<Note, TuningFault> {
+        let read = |attribute: &str| {
+            self.queue.read(attribute).map_err(|source| TuningFault::Read {
+                attribute: attribute.to_owned(),
+                disk: self.queue.disk.clone(),
+                source,
+            })
+        };
+        let mut note = Note::of_this_process(self.queue.clone(), self.run.clone());
+        for Setting { attribute, value } in &self.settings {
+            let old = read(attribute)?.current;
+            if old != *value {
+                note.changes.push(Change { attribute: attribute.clone(), old, new: Some(value.clone()) });
+            }
+        }
+        if note.changes.iter().any(|change| change.attribute == SCHEDULER) {
+            for attribute in self.queue.changed_by_scheduler() {
+                if note.changes.iter().all(|change| change.attribute != attribute) {
+                    let old = read(&attribute)?.current;
+                    note.changes.push(Change { attribute, old, new: None });
+                }
+            }
+        }
+        Ok(note)
+    }
+}
+
+/// A queue that is changed as long as this is held.
+#[derive(Debug)]
+pub struct Tuned {
+    note: Note,
+    notes: Notes,
+    is_restored: bool,
+}
+
+impl Tuned {
+    /// Restores it, and says where that failed.
+    pub fn restore(mut self) -> Result<(), TuningFault> {
+        self.undo()
+    }
+
+    fn undo(&mut self) -> Result<(), TuningFault> {
+        self.is_restored = true;
+        self.note.restore()?;
+        self.notes.lock()?.remove(&self.note)
+    }
+}
+
+impl Drop for Tuned {
+    fn drop(&mut self) {
+        if !self.is_restored {
+            // What fails here is still noted, and left to the next process.
+            let _ = self.undo();
+        }
+    }
+}
+
+/// What a process that is no more had left changed.
+#[derive(Debug)]
+pub struct Left {
+    /// The disk.
+    pub disk: String,
+    /// The process.
+    pub pid: i32,
+    /// Whether it is as before now.
+    pub outcome: Result<(), TuningFault>,
+}
+
+/// The disks whose queues processes that are no more have left changed, and those processes.
+pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
+    let Some(notes) = Notes::usual().ok().filter(Notes::exist) else { return Ok(Vec::new()) };
+    let left = notes.lock()?.all().into_iter();
+    let left = left.filter(|note| note.living_owner().is_none() && note.owner.is_of_this_boot());
+    Ok(left.map(|note| (note.queue.disk, note.owner.pid)).collect())
+}
+
+/// Restores what processes that are no more have left changed, as far as this user may know of it, of the disks that are
+/// wanted.
+pub fn restore_left(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
+    let is_wanted = |note: &Note| is_wanted(&note.queue.disk);
+    Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
+}
+
+/// Restores what processes that are no more have left changed for this stored run.
+pub fn restore_left_of(run: &str) -> Result<Vec<Left>, TuningFault> {
+    let is_wanted = |note: &Note| note.run.as_deref() == Some(run);
+    Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
+}
+
+fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&Note) -> bool) -> Result<Vec<Left>, TuningFault> {
+    if !notes.exist() {
+        return Ok(Vec::new());
+    }
+    let lock = notes.lock()?;
+    let left = lock.all().into_iter().filter(|note| note.living_owner().is_none() && is_wanted(note));
+    let restored = left.map(|note| {
+        let outcome = note.restore().and_then(|()| lock.remove(&note));
+        Left { disk: note.queue.disk.clone(), pid: note.owner.pid, outcome }
+    });
+    Ok(restored.collect())
+}
+
+/// What one attribute was, and what it was changed to; nothing where it changes with another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Change {
+    attribute: String,
+    old: String,
+    new: Option<String>,
+}
+
+/// The queue of a disk, as /sys shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Queue {
+    folder: PathBuf,
+    disk: String,
+}
+
+impl Queue {
+    /// The queue in this folder, which is called `queue` and lies in that of its disk.
+    fn at(folder: PathBuf) -> Option<Queue> {
+        let folder = folder.canonicalize().ok()?;
+        let disk = folder.parent()?.file_name()?.to_str()?.to_owned();
+        Some(Queue { folder, disk })
+    }
+
+    /// The names of all attributes that can be written.
+    fn writable(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_file() && metadata.permissions().mode() & 0o200 != 0 {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// What a new scheduler changes, as far as it can be written back.
+    fn changed_by_scheduler(&self) -> Vec<String> {
+        let own = Queue { folder: self.folder.join(SCHEDULERS_OWN), disk: self.disk.clone() };
+        let own = own.writable().unwrap_or_default().into_iter().map(|name| format!("{SCHEDULERS_OWN}/{name}"));
+        let shared = BY_SCHEDULER.into_iter().filter(|name| self.read(name).is_ok()).map(str::to_owned);
+        shared.chain(own).collect()
+    }
+
+    fn read(&self, attribute: &str) -> io::Result<Value> {
+        Ok(parse(&read_limited::of_the_kernel(self.folder.join(attribute))?))
+    }
+
+    /// Writes to an attribute that exists; never makes a file.
+    fn write(&self, attribute: &str, value: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).truncate(true).open(self.folder.join(attribute))?;
+        file.write_all(value.as_bytes())
+    }
+
+    /// Changes one attribute. The kernel rounds some; then nothing is changed, since a value that was not asked
+    /// for would pass for somebody else's and not be restored.
+    fn change(&self, Setting { attribute, value }: &Setting) -> Result<(), TuningFault> {
+        let current = || self.read(attribute).map_or_else(|_| String::new(), |value| value.current);
+        let before = current();
+        if before == *value {
+            return Ok(());
+        }
+        let (setting, disk) = (format!("{attribute}:{value}"), self.disk.clone());
+        match self.write(attribute, value) {
+            Err(error) if is_denied(&error) => return Err(TuningFault::NoRights { setting, disk, source: error }),
+            Err(source) => {
+                let choices = self.read(attribute).map_or_else(|_| Vec::new(), |value| value.choices);
+                return Err(TuningFault::Refused { setting, disk, choices, source });
+            }
+            Ok(()) => {}
+        }
+        let became = current();
+        if became == *value {
+            return Ok(());
+        }
+        let undone = self.write(attribute, &before);
+        undone.map_err(|source| TuningFault::Restore { setting: setting.clone(), disk: disk.clone(), source })?;
+        Err(TuningFault::Rounded { setting, disk, became })
+    }
+
+    /// Undoes a change; not where another program has changed the attribute since.
+    fn restore(&self, Change { attribute, old, new }: &Change) -> Result<(), TuningFault> {
+        let restored = self.read(attribute).and_then(|value| {
+            let is_ours = new.as_ref().is_none_or(|new| *new == value.current);
+            if value.current == *old || !is_ours { Ok(()) } else { self.write(attribute, old) }
+        });
+        match restored {
+            // A disk that was taken away has no queue to restore.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(source) => {
+                let setting = format!("{attribute}:{old}");
+                Err(TuningFault::Restore { setting, disk: self.disk.clone(), source })
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+#[cfg(test)]
+mod tests;

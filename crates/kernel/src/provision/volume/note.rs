@@ -1,0 +1,411 @@
+//! What is noted of a file system that was made on a device, for the case that its process cannot erase it: its number,
+//! by which it is known again and nothing else is taken for it, and the stored run that it was made for.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::guard::{Cleared, DiskMark, GuardFault, Inspected, Leave, Reason, Uuid, inspect, is_of};
+use crate::leftovers::notes::Notes;
+use crate::leftovers::tag::Holder;
+use crate::provision::image_fault::ImageFault;
+use crate::sys::process_identity::Incarnation;
+
+use super::Vacated;
+
+/// How the notes' names begin.
+const PREFIX: &str = "made-";
+
+/// How the names of the files begin that mkfs has open as long as it runs.
+const MAKING: &str = "making-";
+
+/// How long the kernel is given to take away the mounts of a process that was killed. Guess: it needs milliseconds, and
+/// on an overloaded machine seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long it waits between two looks. Guess.
+const BETWEEN: Duration = Duration::from_millis(10);
+
+/// The note of one file system.
+#[derive(Debug)]
+pub(super) struct Note {
+    device: String,
+    mark: Option<DiskMark>,
+    file_system: String,
+    run: Option<String>,
+}
+
+/// How far a file system came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// mkfs has not ended.
+    Making,
+    /// It is there.
+    Made,
+    /// It is there, and is to stay.
+    Kept,
+}
+
+impl Note {
+    /// Of a file system on this device, for the stored run of this name, if there is one; nothing is written yet.
+    pub(super) fn about(cleared: &Cleared, file_system: &str, run: Option<&str>) -> Note {
+        let (device, mark) = (cleared.device().name.clone(), cleared.mark());
+        Note { device, mark, file_system: file_system.to_owned(), run: run.map(str::to_owned) }
+    }
+
+    pub(super) fn file_system(&self) -> &str {
+        &self.file_system
+    }
+
+    /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is about
+    /// to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is killed.
+    pub(super) fn write(&self, uuids: &[Uuid], state: State) {
+        let noted = Noted {
+            device: self.device.clone(),
+            mark: self.mark.clone(),
+            file_system: self.file_system.clone(),
+            run: self.run.clone(),
+            uuids: uuids.to_vec(),
+            state,
+            owner: Incarnation::this(),
+        };
+        if let Some(notes) = Notes::usual() {
+            let _ = notes.lock().and_then(|lock| lock.write(&name(&noted.device), &noted.text()));
+        }
+    }
+
+    /// The file that mkfs is to have open as long as it runs: killing this process does not end mkfs, and who erases what
+    /// it makes must wait for it. Nothing where there are no notes.
+    pub(super) fn hold(&self) -> Option<File> {
+        Notes::usual()?.hold(&making(&self.device)).ok()
+    }
+
+    /// It is erased.
+    pub(super) fn remove(&self) {
+        forget(&self.device);
+    }
+}
+
+/// A file system that a process has made on a device and not erased.
+#[derive(Debug)]
+pub struct LeftVolume {
+    /// The name of the device.
+    pub device: String,
+    /// The file system.
+    pub file_system: String,
+    /// The process that made it.
+    pub pid: i32,
+    /// Whose it is.
+    pub holder: Holder,
+    /// Whether somebody wanted it to stay.
+    pub is_kept: bool,
+    /// The number by which it is known; nothing where it has none, or mkfs was killed before it wrote that. Then nothing
+    /// proves whose it is.
+    uuid: Option<Uuid>,
+    /// What the device was when it was looked at; nothing while somebody still makes the file system.
+    seen: Option<Inspected>,
+}
+
+/// File systems that are noted, and still there: the device of that name holds the file system of that number. Needs the
+/// right to read devices; of one that cannot be looked at, its path and why. Only those that are wanted are looked at, and
+/// none whose process still runs: who looks has the device exclusively for a moment, and mkfs would fail meanwhile.
+pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
+    let noted = noted(|noted| is_wanted(&node_of(&noted.device)))?;
+    Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
+}
+
+/// The same of those that killed processes made for this stored run, and that nobody wanted to keep, if their number
+/// proves it. A mkfs that still runs is waited for, after `notify` has heard which device it is at work on; and the
+/// kernel, until it has taken away the mounts of the process.
+pub fn left_volumes_of(
+    run: &str,
+    notify: impl Fn(&Path),
+) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
+    let is_left =
+        |noted: &Noted| noted.run.as_deref() == Some(run) && noted.state != State::Kept && !noted.owner.lives();
+    let mut left = Vec::new();
+    for noted in noted(is_left)? {
+        if is_being_made(&noted.device)
+            && let Some(notes) = Notes::usual()
+        {
+            notify(&node_of(&noted.device));
+            notes.wait(&making(&noted.device))?;
+        }
+        let began = Instant::now();
+        loop {
+            let volume = look(noted.clone()).transpose();
+            let is_in_use = matches!(&volume, Some(Ok(volume)) if volume.has_tag() && volume.is_in_use());
+            if is_in_use && began.elapsed() < PATIENCE {
+                thread::sleep(BETWEEN);
+                continue;
+            }
+            left.extend(volume.filter(|volume| volume.as_ref().map_or(true, LeftVolume::has_tag)));
+            break;
+        }
+    }
+    Ok(left)
+}
+
+/// A device that does not hold the file system that a killed process of a run noted for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplacedVolume {
+    /// The path of the device.
+    pub node: PathBuf,
+    /// Whether mkfs never finished. Then the data may still be the run's own.
+    pub is_unfinished: bool,
+}
+
+/// The devices on which killed processes of this stored run noted a file system that is no longer there: other programs may
+/// have written to them since. Call it after [`left_volumes_of`], which waits for mkfs, and after those are erased.
+pub fn replaced_volumes_of(run: &str) -> Result<Vec<ReplacedVolume>, GuardFault> {
+    let is_left = |noted: &Noted| noted.run.as_deref() == Some(run) && !noted.owner.lives();
+    let folder = || Notes::usual().map_or_else(PathBuf::new, |notes| notes.folder().to_owned());
+    let unreadable = |source| GuardFault::Unreadable { device: folder(), source };
+    let mut replaced = Vec::new();
+    for noted in noted(is_left).map_err(unreadable)? {
+        let node = node_of(&noted.device);
+        let is_there = match inspect(&node) {
+            Err(GuardFault::Missing(_) | GuardFault::NotADevice(_)) => continue,
+            inspected => inspected.is_ok_and(|inspected| noted.is_on(&inspected)),
+        };
+        if !is_there {
+            replaced.push(ReplacedVolume { node, is_unfinished: noted.state == State::Making });
+        }
+    }
+    Ok(replaced)
+}
+
+impl LeftVolume {
+    /// The path of the device.
+    pub fn node(&self) -> PathBuf {
+        node_of(&self.device)
+    }
+
+    /// Whether its number proves that the process made it.
+    pub fn has_tag(&self) -> bool {
+        self.uuid.is_some()
+    }
+
+    /// What would keep it from being erased, whoever agrees: somebody uses it, or the device holds something else too.
+    pub fn obstacle(&self) -> Option<String> {
+        let Some(inspected) = &self.seen else { return Some("mkfs is still at work on it".to_owned()) };
+        let mut reasons = inspected.reasons().iter();
+        let obstacle = match self.uuid {
+            Some(uuid) => reasons.find(|reason| !is_of(reason, uuid)),
+            None => reasons.find(|reason| !reason.can_be_lifted()),
+        };
+        obstacle.map(ToString::to_string)
+    }
+
+    fn is_in_use(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| !seen.reasons().iter().all(Reason::can_be_lifted))
+    }
+
+    /// The device as it was when it was looked at; none while mkfs is still at work on it.
+    pub fn inspected(&self) -> Option<&Inspected> {
+        self.seen.as_ref()
+    }
+
+    /// Erases it if its number proves that a process of ours made it, the device holds nothing else, and no program uses
+    /// it. The device stays held: on a disk that cannot discard, the next look finds data of our own.
+    pub fn erase(&self) -> Result<Vacated, ImageFault> {
+        let Some(uuid) = self.uuid else {
+            return Err(GuardFault::Changed(self.node(), "no number proves that diskperf made it").into());
+        };
+        let cleared = self.erase_with(&Leave::Made(uuid))?;
+        cleared.discard_all();
+        Ok(Vacated::from(cleared))
+    }
+
+    /// Erases what nothing proves to be ours: the user typed which device it is ([`Inspected::identity`]). The other bytes
+    /// of the device stay, because they may be the user's.
+    pub fn erase_confirmed(&self, typed: &str) -> Result<(), ImageFault> {
+        self.erase_with(&Leave::Destroy(typed.to_owned())).map(drop)
+    }
+
+    fn erase_with(&self, leave: &Leave) -> Result<Cleared, ImageFault> {
+        let Some(inspected) = self.seen.as_ref().filter(|_| self.holder == Holder::Nobody) else {
+            return Err(GuardFault::Changed(self.node(), "its process still runs").into());
+        };
+        let mut cleared = Cleared::over(inspected, leave)?;
+        cleared.erase()?;
+        forget(&self.device);
+        Ok(cleared)
+    }
+}
+
+fn node_of(device: &str) -> PathBuf {
+    Path::new("/dev").join(device)
+}
+
+fn noted(is_wanted: impl Fn(&Noted) -> bool) -> io::Result<Vec<Noted>> {
+    let Some(notes) = Notes::usual().filter(Notes::exist) else { return Ok(Vec::new()) };
+    let mut noted: Vec<Noted> = notes.lock()?.all(PREFIX).iter().filter_map(|text| Noted::parse(text)).collect();
+    noted.retain(is_wanted);
+    noted.sort_by(|a, b| a.device.cmp(&b.device));
+    Ok(noted)
+}
+
+fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
+    let Noted { device, mark, file_system, uuids, state, owner, .. } = noted;
+    let (pid, is_kept) = (owner.pid, state == State::Kept);
+    let lives = owner.lives();
+    if lives || is_being_made(&device) {
+        let holder = if lives { Holder::Process(pid) } else { Holder::Nobody };
+        return Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid: None, seen: None }));
+    }
+    let node = node_of(&device);
+    let inspected = match inspect(&node) {
+        Err(GuardFault::Missing(_) | GuardFault::NotADevice(_)) => return Ok(None),
+        inspected => inspected.map_err(|fault| (node, fault))?,
+    };
+    let uuid = uuids.iter().copied().find(|uuid| inspected.holds(*uuid));
+    let is_it = match uuid {
+        Some(_) => mark.is_none_or(|mark| is_same_disk(&mark, &inspected.mark())),
+        None => mark.is_some_and(|mark| mark == inspected.mark()),
+    };
+    // Without its number: half of it, or all where it has none. Another file system is none of ours.
+    let may_be_ours = |reason: &Reason| match reason {
+        Reason::Holds(signature) if signature.is_unknown() => state == State::Making,
+        Reason::Holds(signature) => uuids.is_empty() && signature.format == file_system,
+        _ => false,
+    };
+    let mut content = inspected.reasons().iter().filter(|reason| reason.can_be_lifted()).peekable();
+    let is_ours = uuid.is_some() || (content.peek().is_some() && content.all(may_be_ours));
+    if !is_it || !is_ours {
+        return Ok(None);
+    }
+    let (holder, seen) = (Holder::Nobody, Some(inspected));
+    Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid, seen }))
+}
+
+/// Whether a disk that holds the noted number can be the noted disk. A disk that was plugged in again has another sequence,
+/// and its file system is still ours.
+fn is_same_disk(noted: &DiskMark, now: &DiskMark) -> bool {
+    (noted.bytes, &noted.identity) == (now.bytes, &now.identity)
+}
+
+/// Whether the mkfs still runs that a process has begun on this device.
+fn is_being_made(device: &str) -> bool {
+    Notes::usual().is_some_and(|notes| notes.is_held(&making(device)))
+}
+
+fn forget(device: &str) {
+    if let Some(notes) = Notes::usual() {
+        let _ = notes.lock().and_then(|lock| {
+            lock.remove(&name(device))?;
+            lock.remove(&making(device))
+        });
+    }
+}
+
+/// Devices below a folder of /dev have a `/` in their names (`cciss/c0d0`).
+fn name(device: &str) -> String {
+    format!("{PREFIX}{}", device.replace('/', "!"))
+}
+
+fn making(device: &str) -> String {
+    format!("{MAKING}{}", device.replace('/', "!"))
+}
+
+/// What a note says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Noted {
+    device: String,
+    /// Which disk had that name.
+    mark: Option<DiskMark>,
+    file_system: String,
+    /// The stored run that it was made for, where there is one.
+    run: Option<String>,
+    /// The device has one of these, or what is on it is none of ours.
+    uuids: Vec<Uuid>,
+    state: State,
+    owner: Incarnation,
+}
+
+impl Noted {
+    /// Whether the device holds the file system: one of its numbers, or its format if it has no number.
+    fn is_on(&self, inspected: &Inspected) -> bool {
+        let is_of_format =
+            |reason: &Reason| matches!(reason, Reason::Holds(signature) if signature.format == self.file_system);
+        self.uuids.iter().any(|uuid| inspected.holds(*uuid))
+            || (self.uuids.is_empty() && inspected.reasons().iter().any(is_of_format))
+    }
+
+    /// Lines of fields with tabs between them; the last line says that it is whole.
+    fn text(&self) -> String {
+        let run = self.run.as_ref().map_or_else(String::new, |run| format!("run\t{run}\n"));
+        let mark = self.mark.as_ref().map_or_else(String::new, |DiskMark { bytes, sequence, identity }| {
+            let sequence = sequence.map_or_else(String::new, |sequence| format!("sequence\t{sequence}\n"));
+            let identity = identity.as_ref().map_or_else(String::new, |identity| format!("identity\t{identity}\n"));
+            format!("bytes\t{bytes}\n{sequence}{identity}")
+        });
+        let made: String = self.uuids.iter().map(|uuid| format!("made\t{}\t{uuid}\n", self.file_system)).collect();
+        let state = match self.state {
+            State::Making => "making\n",
+            State::Made => "",
+            State::Kept => "kept\n",
+        };
+        let (owner, device, file_system) = (&self.owner, &self.device, &self.file_system);
+        format!("process\t{owner}\ndevice\t{device}\n{mark}{run}file system\t{file_system}\n{made}{state}end\n")
+    }
+
+    fn parse(text: &str) -> Option<Noted> {
+        let mut lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+        let ["process", owner] = lines.next()?[..] else { return None };
+        let ["device", device] = lines.next()?[..] else { return None };
+        let is_name = !device.is_empty() && !device.starts_with('/') && !device.split('/').any(|part| part == "..");
+        is_name.then_some(())?;
+        let (device, owner) = (device.to_owned(), owner.parse().ok()?);
+        let (mark, file_system, run, uuids, state) = (None, String::new(), None, Vec::new(), State::Made);
+        let mut noted = Noted { device, mark, file_system, run, uuids, state, owner };
+        for line in lines {
+            match line[..] {
+                ["bytes", bytes] => {
+                    noted.mark = Some(DiskMark { bytes: bytes.parse().ok()?, sequence: None, identity: None });
+                }
+                ["sequence", sequence] => noted.mark.as_mut()?.sequence = Some(sequence.parse().ok()?),
+                ["identity", identity] => noted.mark.as_mut()?.identity = Some(identity.to_owned()),
+                ["run", run] => noted.run = Some(run.to_owned()),
+                ["file system", file_system] => file_system.clone_into(&mut noted.file_system),
+                ["made", _, uuid] => noted.uuids.push(uuid.parse().ok()?),
+                ["making"] => noted.state = State::Making,
+                ["kept"] => noted.state = State::Kept,
+                ["end"] => return Some(noted).filter(|noted| !noted.file_system.is_empty()),
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_was_written_and_only_whole() {
+        let number = || Uuid::random().expect("a number");
+        let (device, file_system) = ("loop7".to_owned(), "ext4".to_owned());
+        let (uuids, state, owner) = (vec![number()], State::Made, Incarnation::this());
+        let mark = Some(DiskMark { bytes: 1 << 30, sequence: Some(7), identity: Some("WDC WX12".to_owned()) });
+        let once = Noted { device, mark, file_system, run: None, uuids, state, owner };
+        let again = Noted { uuids: vec![number(), number()], state: State::Making, ..once.clone() };
+        let kept = Noted { state: State::Kept, run: Some("bzkv-261122".to_owned()), ..once.clone() };
+        let none = Noted { uuids: Vec::new(), mark: None, ..kept.clone() };
+        for noted in [once, again, kept, none] {
+            let text = noted.text();
+            for length in 0..text.len() - 1 {
+                assert!(Noted::parse(&text[..length]).is_none(), "{length} bytes");
+            }
+            for device in ["/dev/vda", "../vda", ""] {
+                assert!(Noted::parse(&text.replace("loop7", device)).is_none(), "{device}");
+            }
+            assert_eq!(Noted::parse(&text), Some(noted));
+        }
+        let none = format!("process\t{}\ndevice\tloop7\nend\n", Incarnation::this());
+        assert_eq!(Noted::parse(&none), None, "no file system");
+    }
+}

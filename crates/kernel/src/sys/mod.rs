@@ -1,0 +1,10 @@
+//! Clocks, names, bounded reading and this process: needed by all of the crate, and knowing nothing of it but its errors.
+
+pub(crate) mod clocks;
+pub mod name;
+pub(crate) mod payload;
+pub(crate) mod process_identity;
+pub mod read_limited;
+pub(crate) mod setuid;
+pub(crate) mod signal_dispositions;
+pub mod terminal;

@@ -1,0 +1,199 @@
+//! What programs write and where they read to: memory aligned for direct I/O, made ready outside every
+//! clock.
+//!
+//! Written data come from a ring of incompressible bytes, so that a file system that compresses or finds
+//! equal blocks gains nothing (a repeated block of 8 KiB is squeezed 8:1 by btrfs; a ring of 1 MiB is not).
+//! Inside it, each 4096th byte of a file begins a stamp that says which file and which offset it belongs to.
+
+use units::{Bytes, Prng};
+
+use crate::errors::Fault;
+
+/// A stamp stands at every multiple of this offset that a write covers.
+pub const STAMP_SPACING: usize = 4096;
+
+/// Bytes in a stamp: the file's identity, then the offset, both little-endian.
+pub const STAMP_BYTES: usize = 16;
+
+/// The stamp of the file `identity` at `offset`.
+#[inline]
+pub fn stamp(identity: u64, offset: u64) -> [u8; STAMP_BYTES] {
+    let mut bytes = [0; STAMP_BYTES];
+    bytes[..8].copy_from_slice(&identity.to_le_bytes());
+    bytes[8..].copy_from_slice(&offset.to_le_bytes());
+    bytes
+}
+
+/// Incompressible bytes that written data come from.
+pub(crate) const RING_BYTES: u32 = 1 << 20;
+
+/// Memory that begins on a page, as direct I/O needs it.
+#[derive(Default)]
+pub(crate) struct Pages(Vec<Page>);
+
+#[derive(Clone, Copy)]
+#[repr(C, align(4096))]
+struct Page([u8; 4096]);
+
+impl Pages {
+    /// Fails where there is no memory for it: a run then ends before it has begun, and says so. All of it is written
+    /// to, so that it is not refused later.
+    pub(crate) fn zeroed(bytes: usize) -> Result<Pages, Fault> {
+        let count = bytes.div_ceil(4096).max(1);
+        let mut pages = Vec::new();
+        pages.try_reserve_exact(count).map_err(|_| Fault::Memory(Bytes(4096 * count as u64)))?;
+        pages.resize(count, Page([0; 4096]));
+        Ok(Pages(pages))
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: a page is 4096 plain bytes without padding, and the vector holds `len` of them in a row.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 4096) }
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 4096) }
+    }
+}
+
+/// The ring that written data come from.
+pub(crate) struct Ring {
+    pages: Pages,
+    /// Calls begin below this, a power of two or zero; behind it lies room for the largest call, so that
+    /// none needs to be cut in two.
+    starts: u32,
+    at: u32,
+}
+
+impl Ring {
+    /// Incompressible bytes that come again after `bytes`, a power of two, or at every call where that is
+    /// zero; for calls of at most `largest_call`.
+    pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Result<Ring, Fault> {
+        assert!(bytes == 0 || bytes.is_power_of_two(), "a ring of {bytes} bytes");
+        let mut pages = Pages::zeroed(bytes as usize + largest_call as usize)?;
+        fill(pages.bytes_mut(), seed);
+        Ok(Ring { pages, starts: bytes, at: 0 })
+    }
+
+    /// Zeros instead, but for the stamps.
+    pub(crate) fn wipe(&mut self) {
+        self.pages.bytes_mut().fill(0);
+    }
+
+    /// Draws calls of `length` bytes. Calls of a page or more begin on a page, calls of a sector or more on a
+    /// sector. Panics where `length` exceeds the largest call.
+    #[inline]
+    pub(crate) fn draw(&mut self, length: u32) -> Draw<'_> {
+        let grain = grain(length);
+        let starts = self.starts.saturating_sub(1) & !grain;
+        Draw { memory: self.pages.bytes_mut(), at: &mut self.at, length, grain, starts }
+    }
+}
+
+/// What the starts of calls of this length are multiples of, less one.
+#[inline]
+fn grain(length: u32) -> u32 {
+    match length {
+        4096.. => 4095,
+        512.. => 511,
+        _ => 0,
+    }
+}
+
+/// Whose the stamps are of what conditions a device: of no file that a program names.
+pub(crate) fn identity_of_conditioning(seed: u64) -> u64 {
+    !seed
+}
+
+/// Puts the stamps into bytes that are written there.
+pub(crate) fn stamp_all(bytes: &mut [u8], identity: u64, offset: u64) {
+    for (index, block) in bytes.chunks_exact_mut(STAMP_SPACING).enumerate() {
+        block[..STAMP_BYTES].copy_from_slice(&stamp(identity, offset + (index * STAMP_SPACING) as u64));
+    }
+}
+
+/// Incompressible bytes, which follow from the seed.
+pub(crate) fn fill(bytes: &mut [u8], seed: u64) {
+    let mut prng = Prng::new(seed);
+    for word in bytes.chunks_exact_mut(8) {
+        word.copy_from_slice(&prng.next_u64().to_le_bytes());
+    }
+}
+
+/// Calls of one length. What is the same for all of them is worked out once.
+pub(crate) struct Draw<'a> {
+    memory: &'a mut [u8],
+    at: &'a mut u32,
+    length: u32,
+    grain: u32,
+    /// The bits that the start of a call may have.
+    starts: u32,
+}
+
+impl<'a> Draw<'a> {
+    /// From memory in which a call may begin below `starts`, a power of two or zero, and did so last before `at`.
+    #[inline]
+    pub(crate) fn from(memory: &'a mut [u8], starts: u32, at: &'a mut u32, length: u32) -> Draw<'a> {
+        let grain = grain(length);
+        Draw { memory, at, length, grain, starts: starts.saturating_sub(1) & !grain }
+    }
+
+    /// The next bytes, stamped for `offset` of the file `identity`.
+    #[inline]
+    pub(crate) fn next(&mut self, identity: u64, offset: u64) -> &[u8] {
+        let start = self.at.wrapping_add(self.grain) & self.starts;
+        *self.at = start.wrapping_add(self.length);
+        let (start, length) = (start as usize, self.length as usize);
+        let data = &mut self.memory[start..start + length];
+        put_stamps(data, identity, offset);
+        data
+    }
+}
+
+/// Puts a stamp where each multiple of the spacing lies in these bytes at `offset` of a file.
+#[inline]
+fn put_stamps(data: &mut [u8], identity: u64, offset: u64) {
+    let Some(last) = data.len().checked_sub(STAMP_BYTES) else { return };
+    let mut at = offset.wrapping_neg() as usize % STAMP_SPACING;
+    while at <= last {
+        data[at..at + STAMP_BYTES].copy_from_slice(&stamp(identity, offset + at as u64));
+        at += STAMP_SPACING;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_boundary_carries_its_stamp() {
+        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
+        let mut data = ring.draw(8192);
+        let data = data.next(7, 1000);
+        assert_eq!(&data[3096..3112], &stamp(7, 4096));
+        assert_eq!(&data[7192..7208], &stamp(7, 8192));
+    }
+
+    #[test]
+    fn large_calls_begin_on_a_page_and_the_ring_wraps() {
+        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
+        ring.draw(1).next(0, 0);
+        for _ in 0..20 {
+            assert_eq!(ring.draw(8192).next(0, 0).as_ptr() as usize % 4096, 0);
+        }
+        assert_eq!(ring.draw(64 * 1024).next(0, 0).len(), 64 * 1024);
+    }
+
+    #[test]
+    fn the_ring_is_not_compressible_by_repetition() {
+        let ring = Ring::new(1 << 20, 8192, 1).expect("memory");
+        let mut blocks: Vec<&[u8]> = ring.pages.bytes().chunks(16).collect();
+        let all = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), all);
+    }
+}

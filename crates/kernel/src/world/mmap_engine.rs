@@ -1,0 +1,219 @@
+//! Reads and writes at places as copies from and to a mapping of the file: the kernel hears only of a page that is not
+//! in memory, or not yet written to.
+//!
+//! A page that cannot be had is no call that fails but a signal (SIGBUS), which ends a program. So it is heard: where it
+//! is a page of a mapping of ours, an empty one that belongs to no file takes its place, and the op that touched it fails.
+
+use std::ffi::{c_int, c_void};
+use std::hint::black_box;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rustix::io::Errno;
+use units::Host;
+use workload::{Handle, Op, Place, Reason, Recorder};
+
+use crate::errno::reason;
+use crate::world::process::{Process, whole};
+use crate::world::sync_engine::{Doer, Flow, Listener, repeat};
+
+/// What the processor maps at a time.
+const PAGE: usize = 4096;
+
+/// The most mappings at once: more than there can be programs (`io --jobs`).
+const MOST: usize = 1024;
+
+/// A mapping of which faults are heard. All of them lie where a signal can look without a lock.
+struct Watched {
+    /// Where it begins; zero where the place is free, one while it is being taken.
+    begin: AtomicUsize,
+    bytes: AtomicUsize,
+    /// Whether a page of it could not be had.
+    has_failed: AtomicBool,
+}
+
+static WATCHED: [Watched; MOST] =
+    [const { Watched { begin: AtomicUsize::new(0), bytes: AtomicUsize::new(0), has_failed: AtomicBool::new(false) } };
+        MOST];
+
+/// By copies; what is no read or write at a place is a call.
+pub(crate) struct Mapped<'a> {
+    process: &'a mut Process,
+    /// Of the file that was used last.
+    mapping: Option<Mapping>,
+}
+
+/// All of a file, in memory as long as this is.
+struct Mapping {
+    handle: Handle,
+    base: *mut u8,
+    bytes: usize,
+    /// Whether the file was opened to be written, too.
+    is_writable: bool,
+    watched: &'static Watched,
+}
+
+impl<'a> Mapped<'a> {
+    pub(crate) fn new(process: &'a mut Process) -> Mapped<'a> {
+        Mapped { process, mapping: None }
+    }
+
+    /// The mapping that the place lies in, and the bytes of the place that lie in it.
+    #[inline]
+    fn mapping(&mut self, place: &Place) -> Result<(&Mapping, usize), Reason> {
+        if self.mapping.as_ref().is_none_or(|mapping| mapping.handle != place.handle) {
+            self.mapping = None;
+            self.mapping = Some(Mapping::of(self.process, place.handle)?);
+        }
+        let mapping = self.mapping.as_ref().ok_or(Reason::BadHandle)?;
+        let left = (mapping.bytes as u64).saturating_sub(place.offset);
+        Ok((mapping, left.min(u64::from(place.length)) as usize))
+    }
+
+    fn at(&mut self, place: Place) -> Result<u32, Reason> {
+        if place.write { self.write_at(place) } else { self.read_at(place) }
+    }
+}
+
+impl Doer for Mapped<'_> {
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
+        let place = match op {
+            Op::ReadAt { handle, length, offset } => Some(Place { handle, length, offset, write: false }),
+            Op::WriteAt { handle, length, offset } => Some(Place { handle, length, offset, write: true }),
+            // The handle comes to mean another file.
+            Op::Open { .. } | Op::Create { .. } | Op::Close { .. } => {
+                self.mapping = None;
+                None
+            }
+            _ => None,
+        };
+        match place {
+            Some(place) => repeat(times, &op, Ok(|| self.at(place)), listener),
+            None => repeat(times, &op, Ok(|| self.process.execute(&op)), listener),
+        }
+    }
+
+    #[inline(always)]
+    fn read_at(&mut self, place: Place) -> Result<u32, Reason> {
+        let (mapping, bytes) = self.mapping(&place)?;
+        let (base, watched) = (mapping.base, mapping.watched);
+        let room = self.process.room(place.length);
+        // SAFETY: so many bytes of the mapping follow the place, and the room has as many. Who else writes to the file
+        // meanwhile changes what is copied, as with a call.
+        unsafe { ptr::copy_nonoverlapping(base.add(place.offset as usize), room.as_mut_ptr(), bytes) };
+        black_box(room);
+        watched.outcome(bytes, place.length)
+    }
+
+    #[inline(always)]
+    fn write_at(&mut self, place: Place) -> Result<u32, Reason> {
+        let (mapping, bytes) = self.mapping(&place)?;
+        let (base, watched) = (mapping.base, mapping.watched);
+        if !mapping.is_writable {
+            return Err(reason(Errno::BADF));
+        }
+        self.process.with_data(place, |data| {
+            // SAFETY: as above; the mapping may be written to, and the data are no part of it.
+            unsafe { ptr::copy_nonoverlapping(data.as_ptr(), base.add(place.offset as usize), bytes) };
+        })?;
+        watched.outcome(bytes, place.length)
+    }
+}
+
+impl Watched {
+    /// So many of the bytes were copied, where every page could be had.
+    #[inline]
+    fn outcome(&self, bytes: usize, wanted: u32) -> Result<u32, Reason> {
+        if self.has_failed.load(Ordering::Relaxed) {
+            return Err(reason(Errno::IO));
+        }
+        whole(bytes, wanted)
+    }
+}
+
+impl Mapping {
+    /// Of the open file: to be read and written, or where it was opened to be read only, so.
+    #[cold]
+    fn of(process: &Process, handle: Handle) -> Result<Mapping, Reason> {
+        static HEARING: Once = Once::new();
+        HEARING.call_once(hear);
+        let (descriptor, _) = process.descriptor(handle)?;
+        let bytes = process.bytes(handle)? as usize;
+        let both = libc::PROT_READ | libc::PROT_WRITE;
+        let map = |access| {
+            // SAFETY: a new mapping, at a place that the kernel chooses.
+            unsafe { libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, descriptor, 0) }
+        };
+        let mut base = map(both);
+        let is_writable = base != libc::MAP_FAILED;
+        if !is_writable && last_error() == Errno::ACCESS {
+            base = map(libc::PROT_READ);
+        }
+        if base == libc::MAP_FAILED {
+            return Err(reason(last_error()));
+        }
+        match watch(base as usize, bytes) {
+            Some(watched) => Ok(Mapping { handle, base: base.cast(), bytes, is_writable, watched }),
+            None => {
+                // SAFETY: the mapping made above, of which nothing else knows.
+                unsafe { libc::munmap(base, bytes) };
+                Err(reason(Errno::NOMEM))
+            }
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        self.watched.begin.store(0, Ordering::Release);
+        // SAFETY: the mapping that `of` made, and no pointer into it outlives this.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// Has faults in these bytes heard; nothing where too many are already.
+fn watch(begin: usize, bytes: usize) -> Option<&'static Watched> {
+    let taken = |watched: &&Watched| watched.begin.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let watched = WATCHED.iter().find(taken)?;
+    watched.has_failed.store(false, Ordering::Relaxed);
+    watched.bytes.store(bytes, Ordering::Relaxed);
+    watched.begin.store(begin, Ordering::Release);
+    Some(watched)
+}
+
+/// Hears of pages that cannot be had, from now on.
+fn hear() {
+    // SAFETY: all zero is a valid value of it.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_flags = libc::SA_SIGINFO;
+    action.sa_sigaction = heard as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
+    // SAFETY: `heard` does what may be done in a signal: it reads and stores atomics, and asks the kernel for a page.
+    unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) };
+}
+
+extern "C" fn heard(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    // SAFETY: the kernel gives who asked with SA_SIGINFO a valid one.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let holds = |watched: &&Watched| {
+        let begin = watched.begin.load(Ordering::Acquire);
+        begin > 1 && (begin..begin + watched.bytes.load(Ordering::Relaxed)).contains(&address)
+    };
+    if let Some(watched) = WATCHED.iter().find(holds) {
+        let (page, access) = (address & !(PAGE - 1), libc::PROT_READ | libc::PROT_WRITE);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        // SAFETY: the page is one of a mapping of ours, in which nothing lies but what ops copy.
+        let replaced = unsafe { libc::mmap(page as *mut c_void, PAGE, access, flags, -1, 0) };
+        if replaced != libc::MAP_FAILED {
+            watched.has_failed.store(true, Ordering::Relaxed);
+            return;
+        }
+    }
+    // None of ours: it comes again when this returns, and ends the program as it would have.
+    // SAFETY: what every program begins with.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}

@@ -1,0 +1,11 @@
+//! Running programs on the kernel: their files and system calls, and the loops that are measured.
+
+pub(crate) mod barrier;
+pub(crate) mod command;
+pub(crate) mod mmap_engine;
+pub(crate) mod posix;
+pub(crate) mod process;
+pub(crate) mod program;
+pub(crate) mod sync_engine;
+pub(crate) mod uring;
+pub(crate) mod verify_payload;

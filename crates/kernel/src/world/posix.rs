@@ -1,0 +1,503 @@
+//! The kernel through plain system calls: one thread per program, one call at a time.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use units::{Host, Moment, Nanos};
+use workload::{
+    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Failure, Handle, Issue, Laid, Recorder,
+    Residency, Span, Steps, Surroundings, Witness, World,
+};
+
+use crate::errors::Fault;
+use crate::guard::{Found, Given};
+use crate::observe::block_device::Device;
+use crate::observe::counters::{Snapshot, Source, ready_time};
+use crate::page_cache::extents;
+use crate::page_cache::{self, Means, Patience};
+use crate::provision::raw_device::RawDevice;
+use crate::provision::workspace::Workspace;
+use crate::sys::clocks::{cpu_between, now, thread_cpu, worker_cpu};
+use crate::sys::payload::RING_BYTES;
+use crate::world::barrier::StartLine;
+use crate::world::command::{Command, Commands, Left};
+use crate::world::mmap_engine::Mapped;
+use crate::world::process::{GivenDevice, Process};
+use crate::world::program::{Program, Remount, Station};
+use crate::world::sync_engine::{Calls, Nowhere, run_one};
+use crate::world::uring::{Lack, Uring};
+use crate::world::verify_payload;
+
+/// The real kernel with programs on it.
+pub struct Posix {
+    programs: Vec<Program>,
+    stop: Arc<AtomicBool>,
+    /// Set by whoever hears that this process was held still and goes on.
+    held: Arc<AtomicBool>,
+    watched_since: Option<Snapshot>,
+    source: Source,
+    /// Pages of the machine that waited to be written when this was made.
+    waiting_at_first: Option<u64>,
+    looks_behind: bool,
+    means: Means,
+    patience: Patience,
+    /// What rings had to do without, each once, and how many of these were told.
+    lacks: (Vec<Lack>, usize),
+    /// Of which commands it was told that they leave processes running.
+    told_of_left: Vec<u8>,
+}
+
+impl Posix {
+    /// One program at each station. A program ends early, as interrupted, once `stop` is set.
+    pub fn new(stations: Vec<Station>, largest_call: u32, seed: u64, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
+        // No two write the same.
+        let at = |(index, station)| Program::at(station, RING_BYTES, largest_call, seed ^ index);
+        let mut world = Posix::of((0..).zip(stations).map(at).collect::<Result<_, Fault>>()?, stop);
+        world.programs.iter_mut().for_each(Program::look_behind_given);
+        world.waiting_at_first = world.source.dirtiness().map(|dirtiness| dirtiness.pages);
+        Ok(world)
+    }
+
+    /// One program that stands in no folder of ours and works on the files that the user named, with one
+    /// buffer of the size of its calls. No device is watched: to look for one takes longer than such a
+    /// program does.
+    pub fn on_given(given: Vec<Given>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
+        Ok(Posix::of(vec![Program::on(None, given, 0, largest_call, 0)?], stop))
+    }
+
+    /// Whether a name leads to the file that the first program has open under the handle; a link is not followed.
+    pub fn has_open(&self, handle: Handle, name: &Path) -> bool {
+        let found = Found::named(name).ok().flatten();
+        self.programs.first().zip(found).is_some_and(|(program, found)| program.process.has_open(handle, &found))
+    }
+
+    fn of(programs: Vec<Program>, stop: Arc<AtomicBool>) -> Posix {
+        Posix {
+            programs,
+            stop,
+            held: Arc::default(),
+            watched_since: None,
+            waiting_at_first: None,
+            looks_behind: false,
+            source: Source::default(),
+            means: Means::default(),
+            patience: Patience::default(),
+            lacks: (Vec::new(), 0),
+            told_of_left: Vec::new(),
+        }
+    }
+
+    /// By what means files may be removed from memory, from now on; fails where one cannot be used here.
+    pub fn allow(&mut self, means: Means) -> Result<(), Fault> {
+        page_cache::check(means)?;
+        self.means = means;
+        Ok(())
+    }
+
+    /// Whether this process was held still is seen by this flag, from now on.
+    pub fn heed_holding(&mut self, held: Arc<AtomicBool>) {
+        self.held = held;
+    }
+
+    /// Has all programs write zeros from now on, which file systems can compress, but for 16 bytes in 4096 that
+    /// say where they belong.
+    pub fn write_zeros(&mut self) {
+        self.programs.iter_mut().for_each(|program| program.process.write_zeros());
+    }
+
+    /// Gives every program these commands of the user's to run. No two may run one at once: whatever a command leaves
+    /// behind is told by nothing else than being there.
+    pub fn give_commands(&mut self, commands: &Arc<[Command]>) {
+        for program in &mut self.programs {
+            program.process.give_commands(Commands::new(Arc::clone(commands), Arc::clone(&self.stop)));
+        }
+    }
+
+    /// The end of what the command that ran last said on standard error, where it said anything.
+    pub fn said(&mut self) -> Option<String> {
+        self.programs.iter_mut().find_map(|program| program.process.commands()?.said())
+    }
+
+    /// What commands have left running since this was asked last; of those whose processes were ended, each is told once.
+    pub fn left(&mut self) -> Left {
+        let mut all = Left::default();
+        for commands in self.programs.iter_mut().filter_map(|program| program.process.commands()) {
+            let left = commands.left();
+            all.unending = all.unending.or(left.unending);
+            all.ended.extend(left.ended);
+        }
+        all.ended.retain(|command, _| !self.told_of_left.contains(command));
+        self.told_of_left.extend(all.ended.keys());
+        all
+    }
+
+    /// Has it say from now on what lies behind the bytes of files, for which they are opened once more.
+    pub fn look_behind_files(&mut self) {
+        self.looks_behind = true;
+    }
+
+    /// How long to wait, at most, until everything is at rest before a phase; two seconds where not said.
+    pub fn wait_for_calm(&mut self, at_most: Nanos) {
+        self.patience = Patience::up_to(at_most);
+    }
+
+    /// What io_uring had to do without, as far as it was not told before.
+    pub fn lacks(&mut self) -> Vec<Lack> {
+        let (lacks, told) = &mut self.lacks;
+        let new = lacks[*told..].to_vec();
+        *told = lacks.len();
+        new
+    }
+
+    /// How the file system under program `index` is mounted anew. That is then done whenever a phase wants
+    /// its files out of memory: names and directories leave it too.
+    pub fn remount_by(&mut self, index: usize, remount: Remount) {
+        self.programs[index].remount = Some(remount);
+    }
+
+    /// Lets program `index` write to the device that its given names stand for. Without leave it is only read.
+    pub fn overwrite(&mut self, index: usize, raw: Arc<RawDevice>) {
+        self.programs[index].process.give_device(GivenDevice::Cleared(raw));
+    }
+
+    /// Has every program leave its folder, which is removed: nothing then stands on the file systems under
+    /// them. To be followed by `come_back`.
+    pub fn leave(&mut self) {
+        self.programs.iter_mut().for_each(Program::leave);
+    }
+
+    /// Has every program that has left its folder stand in a new one.
+    pub fn come_back(&mut self) -> Result<(), Fault> {
+        self.programs.iter_mut().try_for_each(Program::come_back)
+    }
+
+    /// Ends, and what the programs made stays where it is.
+    pub fn stay(mut self) {
+        self.programs.iter_mut().for_each(Program::stay);
+    }
+
+    /// Removes what the programs stand in; says of the first that could not be removed.
+    pub fn finish(mut self) -> Result<(), Fault> {
+        self.programs.iter_mut().map(Program::finish).fold(Ok(()), Result::and)
+    }
+
+    /// Every device under any program, once.
+    fn devices(&self) -> Vec<(Device, u32)> {
+        let mut all: Vec<(Device, u32)> =
+            self.programs.iter().flat_map(|program| program.devices.iter().cloned()).collect();
+        all.sort_by(|(a, a_depth), (b, b_depth)| (a_depth, &a.name).cmp(&(b_depth, &b.name)));
+        let mut seen: Vec<Device> = Vec::new();
+        all.retain(|(device, _)| {
+            let is_new = !seen.contains(device);
+            seen.push(device.clone());
+            is_new
+        });
+        all
+    }
+}
+
+impl World for Posix {
+    type Clock = Host;
+    type Fault = Fault;
+
+    fn programs(&self) -> usize {
+        self.programs.len()
+    }
+
+    fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Host>>, Fault>
+    where
+        S: Steps + Send,
+        R: Recorder<Host> + Send,
+    {
+        assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
+        let stop = &*self.stop;
+        let is_watched = self.watched_since.is_some();
+        let ran: Vec<(Span<Host>, Vec<Lack>)> = if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
+            let process = &mut self.programs[0].process;
+            let ready = Ready::new(stream, process)?;
+            vec![ready.run_all(process, stream, recorder, (None, stop), Waited::so_far(is_watched))?]
+        } else {
+            let line = &StartLine::new(streams.len());
+            thread::scope(|scope| {
+                let programs = self.programs.iter_mut().zip(streams).zip(recorders);
+                let workers = programs.map(|((program, stream), recorder)| {
+                    let process = &mut program.process;
+                    // Nothing where another one called it off, which says why.
+                    let work = move || match Ready::new(stream, process) {
+                        Ok(ready) => {
+                            let waited = Waited::so_far(is_watched);
+                            let started = line.wait()?;
+                            Some(ready.run_all(process, stream, recorder, (Some(started), stop), waited))
+                        }
+                        Err(fault) => {
+                            line.call_off();
+                            Some(Err(fault))
+                        }
+                    };
+                    thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
+                        line.call_off();
+                        Fault::Thread(error)
+                    })
+                });
+                let workers = workers.collect::<Result<Vec<_>, Fault>>()?;
+                let ran = workers.into_iter().filter_map(|worker| worker.join().expect("a program's thread panicked"));
+                ran.collect::<Result<Vec<_>, Fault>>()
+            })?
+        };
+        let (spans, lacks): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
+        for lack in lacks.into_iter().flatten() {
+            if !self.lacks.0.contains(&lack) {
+                self.lacks.0.push(lack);
+            }
+        }
+        Ok(spans)
+    }
+
+    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Fault> {
+        let stop = &*self.stop;
+        page_cache::reach(&mut self.programs, wanted, self.means, &|| stop.load(Ordering::Relaxed))
+    }
+
+    fn quiesce(&mut self) -> Result<Calm, Fault> {
+        let stop = &*self.stop;
+        let moved = || moved(&self.programs);
+        let devices = self.devices();
+        let look = || Snapshot::brief(&self.source, &devices);
+        Ok(page_cache::quiesce(&self.programs, &moved, &look, &mut self.patience, &|| stop.load(Ordering::Relaxed)))
+    }
+
+    fn unwritten(&mut self) -> Result<Option<Residency>, Fault> {
+        page_cache::unwritten(&mut self.programs)
+    }
+
+    fn laid(&mut self) -> Result<Option<Laid>, Fault> {
+        if self.looks_behind { extents::laid(&self.programs) } else { Ok(None) }
+    }
+
+    fn device_bytes(&mut self) -> Option<DeviceBytes> {
+        moved(&self.programs)
+    }
+
+    fn dirtiness(&mut self) -> Option<Dirtiness> {
+        let now = self.source.dirtiness()?;
+        Some(Dirtiness { at_first: self.waiting_at_first.unwrap_or(now.pages), ..now })
+    }
+
+    fn watch(&mut self) -> Result<(), Fault> {
+        self.watched_since = Some(Snapshot::before(&self.source, &self.devices()));
+        Ok(())
+    }
+
+    fn watched(&mut self) -> Result<Witness, Fault> {
+        let Some(before) = &self.watched_since else { return Ok(Witness::default()) };
+        let seen = Snapshot::after(&self.source, &self.devices()).since(before);
+        // What only some of the programs moved is no measure of what all of them wrote.
+        let stand_on_devices = self.programs.iter().all(|program| program.tops().next().is_some());
+        let several = self.programs.iter_mut().filter_map(|program| program.process.commands());
+        let several = several.fold(false, |all, commands| all | commands.were_several());
+        Ok(Witness { device: seen.device.filter(|_| stand_on_devices), several, ..seen })
+    }
+
+    fn surroundings(&mut self) -> Surroundings {
+        let folders = self.programs.iter().filter_map(|program| program.workspace.as_ref());
+        let folders: Vec<&Path> = folders.map(Workspace::path).collect();
+        self.source.surroundings(&self.devices(), &folders)
+    }
+
+    fn was_held(&mut self) -> bool {
+        self.held.swap(false, Ordering::Relaxed)
+    }
+
+    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Fault> {
+        let program = &self.programs[index];
+        match &program.workspace {
+            Some(workspace) if verify_payload::is_stamped(cuts) => {
+                verify_payload::altered(workspace, program.process.seed())
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn census(&mut self, index: usize) -> Result<Census, Fault> {
+        let mut census = Census::default();
+        let Some(workspace) = &self.programs[index].workspace else { return Ok(census) };
+        let mut folders = vec![workspace.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            let fault = |source| Fault::Folder { action: "list", path: folder.clone(), source };
+            for entry in std::fs::read_dir(&folder).map_err(fault)? {
+                let entry = entry.map_err(fault)?;
+                let metadata = entry.metadata().map_err(fault)?;
+                if metadata.is_dir() {
+                    census.directories += 1;
+                    folders.push(entry.path());
+                } else {
+                    census.files += 1;
+                    census.bytes += metadata.len();
+                }
+            }
+        }
+        Ok(census)
+    }
+
+    fn clear(&mut self) -> Result<(), Fault> {
+        self.programs.iter_mut().try_for_each(Program::clear)
+    }
+}
+
+/// When a program ran, and what its ring had to do without.
+type Ran = Result<(Span<Host>, Vec<Lack>), Fault>;
+
+/// What is made before a stream's clock begins, on the thread that runs it.
+enum Ready {
+    Calls,
+    Mapped,
+    Ring(Box<Uring>),
+    Nowhere,
+}
+
+impl Ready {
+    fn new<S: Steps>(stream: &S, process: &Process) -> Result<Ready, Fault> {
+        Ok(match stream.issue() {
+            Issue::InTurn => Ready::Calls,
+            Issue::Mapped => Ready::Mapped,
+            Issue::Overlapping(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
+            Issue::Nowhere => Ready::Nowhere,
+        })
+    }
+
+    /// Runs the stream, and ends what a command of it left running. What that took of the CPU is known then, and not how
+    /// long it waited for one.
+    fn run_all<S, R>(
+        self,
+        process: &mut Process,
+        stream: &mut S,
+        recorder: &mut R,
+        started: (Option<Moment<Host>>, &AtomicBool),
+        waited: Waited,
+    ) -> Ran
+    where
+        S: Steps,
+        R: Recorder<Host>,
+    {
+        let ran = self.run(process, stream, recorder, started, waited);
+        match process.commands().and_then(Commands::end) {
+            None => ran,
+            Some(cpu) => ran.map(|(span, lacks)| (with_commands(span, cpu), lacks)),
+        }
+    }
+
+    fn run<S, R>(
+        self,
+        process: &mut Process,
+        stream: &mut S,
+        recorder: &mut R,
+        (started, stop): (Option<Moment<Host>>, &AtomicBool),
+        waited: Waited,
+    ) -> Ran
+    where
+        S: Steps,
+        R: Recorder<Host>,
+    {
+        let _wakes = (stream.is_paced() || stream.pauses()).then(Punctual::new);
+        match self {
+            Ready::Calls => {
+                Ok((waited.until(run_one(&mut Calls(process), stream, recorder, (started, stop))), Vec::new()))
+            }
+            Ready::Mapped => {
+                let mut mapped = Mapped::new(process);
+                Ok((waited.until(run_one(&mut mapped, stream, recorder, (started, stop))), Vec::new()))
+            }
+            Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, (started, stop))), Vec::new())),
+            Ready::Ring(mut ring) => {
+                let workers_before = worker_cpu(started.is_none());
+                let cpu_before = thread_cpu();
+                let began = started.unwrap_or_else(now);
+                recorder.begin(began);
+                let ran = ring.run(process, stream, recorder, (began, stop));
+                let ended = now();
+                let mut cpu = cpu_between(cpu_before, thread_cpu());
+                ran?;
+                let workers = worker_cpu(started.is_none()).zip(workers_before);
+                let workers = workers.map(|(after, before)| after.saturating_sub(before));
+                cpu.total += workers.unwrap_or_default();
+                let mut lacks = ring.lacks().to_vec();
+                match workers {
+                    None => lacks.push(Lack::UnseenWorkers),
+                    Some(Nanos::ZERO) => {}
+                    // A thread that polls was asked for.
+                    Some(_) if ring.is_polled() => {}
+                    Some(_) => lacks.push(Lack::Workers),
+                }
+                Ok((waited.until(Span { began, ended, cpu, ready: None }), lacks))
+            }
+        }
+    }
+}
+
+/// A program's time with that of the commands that it ran.
+fn with_commands(span: Span<Host>, commands: CpuTime) -> Span<Host> {
+    let cpu = CpuTime { total: span.cpu.total + commands.total, user: span.cpu.user + commands.user };
+    Span { cpu, ready: None, ..span }
+}
+
+/// Has the calling thread woken when it is time, while this lives. The kernel may else let it sleep 50 us longer
+/// (prctl(2), PR_SET_TIMERSLACK), which every response time would contain.
+struct Punctual(Option<NonZeroU64>);
+
+impl Punctual {
+    fn new() -> Punctual {
+        let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
+        // Where that is not allowed, it is late.
+        let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
+        Punctual(before)
+    }
+}
+
+impl Drop for Punctual {
+    fn drop(&mut self) {
+        let _ = rustix::thread::set_current_timer_slack(self.0);
+    }
+}
+
+/// How long the calling thread waited for a processor before its program began, where somebody watches. Read
+/// outside the program's clock; where nobody watches, no call is made but the program's own.
+struct Waited(Option<Nanos>);
+
+impl Waited {
+    // Kept apart from the loop, whose registers it would take: two instructions per op.
+    #[inline(never)]
+    fn so_far(is_watched: bool) -> Waited {
+        Waited(if is_watched { ready_time() } else { None })
+    }
+
+    /// Adds to what the program did how long it waited meanwhile.
+    #[inline(never)]
+    fn until(self, span: Span<Host>) -> Span<Host> {
+        let ready = self.0.and_then(|before| Some(ready_time()?.saturating_sub(before)));
+        Span { ready, ..span }
+    }
+}
+
+/// What the devices directly under the programs have moved, each counted once; nothing where one program
+/// stands on none that can be seen.
+fn moved(programs: &[Program]) -> Option<DeviceBytes> {
+    let mut devices: Vec<&Device> = Vec::new();
+    for program in programs {
+        let mut tops = program.tops().peekable();
+        tops.peek()?;
+        devices.extend(tops);
+    }
+    devices.sort_unstable_by_key(|device| &device.name);
+    devices.dedup();
+    let mut sum = DeviceBytes::default();
+    for device in devices {
+        let counters = device.counters()?;
+        sum.read += counters.read;
+        sum.written += counters.written;
+        sum.flushes += counters.flushes;
+    }
+    Some(sum)
+}

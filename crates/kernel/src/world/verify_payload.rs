@@ -1,0 +1,149 @@
+//! Whether files hold what was written to them: samples of their stamps, read outside every clock.
+//!
+//! Samples are read past the page cache where the file system allows it. Then they come from the device, and
+//! the state of the cache is left as it was.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use workload::{Access, Directory, Failure, Handle, Mode, Name, Op, Reason};
+
+use crate::errno::reason;
+use crate::errors::Fault;
+use crate::provision::workspace::Workspace;
+use crate::sys::payload::{Pages, STAMP_BYTES, STAMP_SPACING, stamp};
+use crate::world::process::identity;
+
+/// How many places of all of a program's files are looked at after a phase. Guessed: a few milliseconds on a
+/// disk that has to seek for each, nothing to speak of elsewhere.
+const SAMPLES: u64 = 16;
+
+/// Whether every place where a stamp belongs lay in one call, when files were written in calls of these
+/// lengths one after the other.
+pub(crate) fn is_stamped(cuts: &[u32]) -> bool {
+    let whole = |length: &u32| {
+        let length = *length as usize;
+        length >= STAMP_BYTES && (length.is_multiple_of(STAMP_SPACING) || STAMP_SPACING.is_multiple_of(length))
+    };
+    cuts.iter().all(whole)
+}
+
+/// The first sample of the files in a folder that is not what the program of this seed wrote there.
+pub(crate) fn altered(workspace: &Workspace, seed: u64) -> Result<Option<Failure>, Fault> {
+    let mut files = workspace.files()?;
+    files.sort_unstable();
+    let per_file = (SAMPLES / files.len().max(1) as u64).max(1);
+    let every = files.len().div_ceil(SAMPLES as usize).max(1);
+    let mut room = Pages::zeroed(STAMP_SPACING)?;
+    for path in files.iter().step_by(every) {
+        let Some(name) = name_of(path.strip_prefix(workspace.path()).unwrap_or(path)) else { continue };
+        let op = Op::Open { name, handle: Handle(0), access: Access::Read, mode: Mode::default() };
+        let failed = |reason| Some(Failure { op, reason });
+        match is_altered(path, name, seed, per_file, &mut room) {
+            Ok(false) => {}
+            Ok(true) => return Ok(failed(Reason::Altered)),
+            Err(error) => return Ok(failed(reason(rustix::io::Errno::from_io_error(&error).unwrap_or(IO)))),
+        }
+    }
+    Ok(None)
+}
+
+const IO: rustix::io::Errno = rustix::io::Errno::IO;
+
+fn is_altered(path: &Path, name: Name, seed: u64, samples: u64, room: &mut Pages) -> io::Result<bool> {
+    let bytes = path.metadata()?.len();
+    // Places with room for a whole stamp.
+    let places = (bytes + (STAMP_SPACING - STAMP_BYTES) as u64) / STAMP_SPACING as u64;
+    if places == 0 {
+        return Ok(false);
+    }
+    let file = open(path)?;
+    let samples = samples.min(places);
+    for sample in 0..samples {
+        // The first and the last, and what lies evenly between them.
+        let place = if samples == 1 { 0 } else { sample * (places - 1) / (samples - 1) };
+        let offset = place * STAMP_SPACING as u64;
+        let read = file.read_at(&mut room.bytes_mut()[..STAMP_SPACING], offset)?;
+        let found = &room.bytes()[..read.min(STAMP_BYTES)];
+        // A copy holds the stamps of what was copied: the first file of its program.
+        if [name, Name::root(0)].iter().all(|name| found != stamp(identity(seed, *name), offset)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// For reading past the page cache, or through it where there is no other way.
+fn open(path: &Path) -> io::Result<File> {
+    let past = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
+    past.or_else(|_| File::open(path))
+}
+
+/// Which name of an op a path below the program's folder is: `f7`, `d3/f7`.
+fn name_of(path: &Path) -> Option<Name> {
+    let mut parts = path.iter().rev().map(|part| part.to_str());
+    let number = parts.next()??.strip_prefix('f')?.parse().ok()?;
+    let directory = match parts.next() {
+        Some(folder) => Directory(folder?.strip_prefix('d')?.parse().ok()?),
+        None => Directory::ROOT,
+    };
+    Some(Name { directory, number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: u64 = 7;
+
+    /// A folder with a file of so many bytes, written as the programs write.
+    fn written(bytes: usize) -> (Workspace, std::path::PathBuf) {
+        let workspace = Workspace::inside(&std::env::temp_dir()).expect("a folder");
+        let path = workspace.path().join("f3");
+        let mut data = vec![0xa5; bytes];
+        for offset in (0..bytes.saturating_sub(STAMP_BYTES - 1)).step_by(STAMP_SPACING) {
+            data[offset..offset + STAMP_BYTES].copy_from_slice(&stamp(identity(SEED, Name::root(3)), offset as u64));
+        }
+        std::fs::write(&path, data).expect("a file");
+        (workspace, path)
+    }
+
+    fn reason_in(workspace: &Workspace, seed: u64) -> Option<Reason> {
+        altered(workspace, seed).expect("readable").map(|failure| failure.reason)
+    }
+
+    #[test]
+    fn what_was_written_is_not_altered() {
+        for bytes in [0, 15, 16, 4096, 4100, 8192, 1_000_000] {
+            assert_eq!(reason_in(&written(bytes).0, SEED), None, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn another_byte_another_seed_and_another_place_are() {
+        let (workspace, path) = written(1_000_000);
+        assert_eq!(reason_in(&workspace, SEED + 1), Some(Reason::Altered));
+        let file = OpenOptions::new().write(true).open(&path).expect("the file");
+        // The last place.
+        file.write_all_at(b"x", 999_424).expect("written");
+        assert_eq!(reason_in(&workspace, SEED), Some(Reason::Altered));
+        let (workspace, path) = written(8192);
+        std::fs::rename(&path, workspace.path().join("f4")).expect("renamed");
+        assert_eq!(reason_in(&workspace, SEED), Some(Reason::Altered));
+    }
+
+    #[test]
+    fn short_and_crooked_calls_leave_no_stamps() {
+        assert!(is_stamped(&[]) && is_stamped(&[16, 4096, 65536]));
+        assert!(!is_stamped(&[4096, 1]) && !is_stamped(&[1000]) && !is_stamped(&[6000]));
+    }
+
+    #[test]
+    fn paths_are_names() {
+        assert_eq!(name_of(Path::new("f7")), Some(Name::root(7)));
+        assert_eq!(name_of(Path::new("d3/f7")), Some(Name { directory: Directory(3), number: 7 }));
+        assert_eq!(name_of(Path::new("scratch")), None);
+    }
+}
