@@ -5,7 +5,7 @@ use units::Moment;
 
 use crate::op::{Op, Place, Reason};
 use crate::recorder::Recorder;
-use crate::stream::{Issue, Step, Steps};
+use crate::step::{Issue, Step, Steps};
 
 /// On cache lines of its own. They have 64 bytes, or 128; and where they have 64, many processors fetch two at once
 /// (Intel 64 and IA-32 Architectures Optimization Reference Manual, spatial prefetcher).

@@ -7,10 +7,11 @@ use alloc::vec::Vec;
 
 use units::Prng;
 
+use crate::access::mixing::Mixing;
+use crate::access::places::Places;
+use crate::access::varied::Varied;
 use crate::churning::{Churning, GRAIN};
-use crate::mixing::Mixing;
-use crate::op::{Access, Directory, Handle, Mode, Name, Op, Place};
-use crate::varied::Varied;
+use crate::op::{Access, Directory, Handle, Mode, Name, Op};
 
 /// What a stream does over and over.
 #[derive(Clone, Debug)]
@@ -91,7 +92,7 @@ impl Body {
     pub(crate) fn cuts(&self) -> Option<u32> {
         match self {
             Body::Calls { call: Op::Write { length, .. }, .. } | Body::Commits { length, .. } => Some(*length),
-            Body::Places(places) if places.writes() => Some(places.length),
+            Body::Places(places) if places.writes() => Some(places.length()),
             Body::Varied(varied) if varied.writes() => Some(varied.grain()),
             Body::Mix(mixing) => mixing.mix().cuts(),
             Body::Churn(_) => Some(GRAIN),
@@ -104,167 +105,17 @@ impl Body {
     /// The bytes of the file of which it may touch some more than once; nothing where it never does.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         match self {
-            Body::Places(Places { blocks: Blocks::Drawn { of, .. }, length, .. }) => Some(of * u64::from(*length)),
+            Body::Places(places) => places.touches_again(),
             Body::Varied(varied) => varied.touches_again(),
             Body::Mix(mixing) => Some(mixing.bytes()),
             Body::Empty
             | Body::Calls { .. }
-            | Body::Places(_)
             | Body::Files(_)
             | Body::Copy(_)
             | Body::Churn(_)
             | Body::Commits { .. } => None,
         }
     }
-}
-
-/// In which order the blocks of a file are touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placing {
-    /// Every block once, in random order.
-    Permutation,
-    /// So many blocks drawn at random; some more than once, others never.
-    Replacement,
-    /// Every block once, a fixed number of blocks apart.
-    Stride(u32),
-}
-
-/// Blocks of one file at places of their own.
-#[derive(Clone, Debug)]
-pub struct Places {
-    handle: Handle,
-    length: u32,
-    write: bool,
-    /// Which of them are writes, where only some are.
-    mix: Option<Shares>,
-    blocks: Blocks,
-}
-
-/// Reads and writes as chance has it.
-#[derive(Clone, Debug)]
-struct Shares {
-    prng: Prng,
-    /// Of a hundred, on average.
-    reads: u64,
-}
-
-/// Which blocks, and in which order.
-#[derive(Clone, Debug)]
-enum Blocks {
-    /// Decided beforehand.
-    Listed(vec::IntoIter<u32>),
-    /// Each drawn when its turn comes, `left` more out of `of`: a device may have more blocks than a list
-    /// can number.
-    Drawn { prng: Prng, left: u64, of: u64 },
-    /// One after the other.
-    InOrder { next: u64, left: u64 },
-}
-
-impl Places {
-    /// `count` blocks out of the `of` that the file has, each `length` bytes long.
-    pub fn new(
-        write: bool,
-        handle: Handle,
-        length: u32,
-        (count, of): (u32, u32),
-        placing: Placing,
-        seed: u64,
-    ) -> Places {
-        let mut prng = Prng::new(seed);
-        let listed = |blocks: Vec<u32>| Blocks::Listed(blocks.into_iter());
-        let blocks = match placing {
-            Placing::Permutation => {
-                let mut all: Vec<u32> = (0..of).collect();
-                prng.shuffle(&mut all);
-                all.truncate(count as usize);
-                listed(all)
-            }
-            Placing::Replacement => Blocks::Drawn { prng, left: u64::from(count), of: u64::from(of) },
-            Placing::Stride(stride) => {
-                let stride = u64::from(coprime(stride, of));
-                listed((0..u64::from(count)).map(|index| (index * stride % u64::from(of)) as u32).collect())
-            }
-        };
-        Places { handle, length, write, mix: None, blocks }
-    }
-
-    /// Reads, or writes, of `count` blocks drawn at random out of `of`.
-    pub fn drawn(write: bool, handle: Handle, length: u32, (count, of): (u64, u64), seed: u64) -> Places {
-        let blocks = Blocks::Drawn { prng: Prng::new(seed), left: count, of };
-        Places { handle, length, write, mix: None, blocks }
-    }
-
-    /// Reads, or writes, of the first `count` blocks, one after the other.
-    pub fn in_order(write: bool, handle: Handle, length: u32, count: u64) -> Places {
-        Places { handle, length, write, mix: None, blocks: Blocks::InOrder { next: 0, left: count } }
-    }
-
-    /// The same, of which so many in a hundred are reads, and the others writes.
-    pub fn mixed(self, reads: u8, seed: u64) -> Places {
-        Places { mix: Some(Shares { prng: Prng::new(seed), reads: u64::from(reads) }), ..self }
-    }
-
-    /// Whether there are writes among them.
-    pub(crate) fn writes(&self) -> bool {
-        self.mix.as_ref().map_or(self.write, |mix| mix.reads < 100)
-    }
-
-    /// Draws as another of several programs does that do the same.
-    pub(crate) fn anew(&mut self, salt: u64) {
-        let anew = |prng: &mut Prng| *prng = Prng::new(prng.next_u64() ^ salt);
-        if let Blocks::Drawn { prng, .. } = &mut self.blocks {
-            anew(prng);
-        }
-        self.mix.iter_mut().for_each(|mix| anew(&mut mix.prng));
-    }
-
-    /// Draws as another round does.
-    pub(crate) fn skip_rounds(&mut self, rounds: u32) {
-        let anew = |prng: &mut Prng| {
-            for _ in 0..rounds {
-                *prng = Prng::new(prng.next_u64());
-            }
-        };
-        if let Blocks::Drawn { prng, .. } = &mut self.blocks {
-            anew(prng);
-        }
-        self.mix.iter_mut().for_each(|mix| anew(&mut mix.prng));
-    }
-
-    #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<Place> {
-        let block = match &mut self.blocks {
-            Blocks::Drawn { prng, left, of } => {
-                *left = left.checked_sub(1)?;
-                prng.below(*of)
-            }
-            Blocks::Listed(blocks) => u64::from(blocks.next()?),
-            Blocks::InOrder { next, left } => {
-                *left = left.checked_sub(1)?;
-                *next += 1;
-                *next - 1
-            }
-        };
-        let offset = block * u64::from(self.length);
-        let write = match &mut self.mix {
-            Some(mix) => mix.prng.below(100) >= mix.reads,
-            None => self.write,
-        };
-        Some(Place { handle: self.handle, length: self.length, offset, write })
-    }
-}
-
-/// The smallest stride from `stride` on that shares no factor with the number of blocks, so that every
-/// block is touched once.
-fn coprime(stride: u32, blocks: u32) -> u32 {
-    let divisor = |mut a: u32, mut b: u32| {
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    // Strides that differ by all blocks visit the same ones.
-    (stride.checked_rem(blocks).unwrap_or(0).max(1)..).find(|&candidate| divisor(candidate, blocks) == 1).unwrap_or(1)
 }
 
 /// How small files lie in directories.
@@ -417,6 +268,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::access::order::Placing;
 
     fn offsets(placing: Placing, count: u32, of: u32) -> Vec<u64> {
         let places = Body::Places(Places::new(false, HANDLE, 512, (count, of), placing, 7));

@@ -12,8 +12,7 @@ use alloc::vec::Vec;
 
 use units::Prng;
 
-use crate::op::{Access, Directory, Handle, Mode, Name, Op};
-use crate::programs::PREPARING_CALL;
+use crate::op::{Access, Directory, Handle, Mode, Name, Op, PREPARING_CALL};
 
 /// What sizes are multiples of: the block of most file systems, and the distance of what says where data belong.
 pub(crate) const GRAIN: u32 = 4096;

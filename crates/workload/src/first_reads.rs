@@ -92,11 +92,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::body::{Body, Places, Placing};
-    use crate::mixing::{Mix, Mixing};
+    use crate::access::mixing::{Mix, Mixing};
+    use crate::access::order::{Drawing, Placing};
+    use crate::access::places::Places;
+    use crate::access::varied::{Sizes, Varied};
+    use crate::body::Body;
     use crate::op::{Access, Handle, Mode, Name};
-    use crate::stream::Step;
-    use crate::varied::{Drawing, Sizes, Varied};
+    use crate::step::Step;
 
     const FILE: Handle = Handle(0);
 

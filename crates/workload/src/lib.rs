@@ -13,39 +13,38 @@
 
 extern crate alloc;
 
+mod access;
 mod apart;
-mod between;
 mod body;
 mod breakdown;
 mod cache;
 mod churning;
 mod first_reads;
-mod mixing;
 mod op;
-mod pace;
 mod program;
 pub mod programs;
 mod recorder;
-mod scatter;
+mod step;
 mod stream;
-mod varied;
 mod witness;
 mod world;
-mod zipf;
 
+pub use access::mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
+pub use access::order::{Drawing, Placing};
+pub use access::places::Places;
+pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
+pub use access::varied::{MOST_SIZES, Sizes, Thousandths, Varied};
 pub use apart::Apart;
-pub use body::{Body, Layout, Order, Places, Placing};
+pub use body::{Body, Layout, Order};
 pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
 pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
 pub use churning::{Aging, Churning};
 pub use first_reads::first_reads;
-pub use mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
 pub use op::{Access, Directory, Durability, Failure, HANDLES, Handle, Mode, Name, Op, OpKind, Place, Reason};
-pub use pace::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
-pub use stream::{Issue, Overlap, Step, Steps, Stream};
-pub use varied::{Drawing, MOST_SIZES, Sizes, Thousandths, Varied};
+pub use step::{Issue, Overlap, Step, Steps};
+pub use stream::Stream;
 pub use witness::{
     Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
 };

@@ -10,6 +10,9 @@ use units::{Errno, errno_name};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle(pub u8);
 
+/// Bytes per call when a file is only made ready, outside every clock.
+pub(crate) const PREPARING_CALL: u32 = 64 * 1024;
+
 /// How many files a program can hold open.
 pub const HANDLES: usize = 8;
 

@@ -10,7 +10,7 @@ use units::{Moment, Nanos};
 use crate::cache::{Cache, CacheState, Calm, Laid, Residency};
 use crate::op::Failure;
 use crate::recorder::Recorder;
-use crate::stream::Steps;
+use crate::step::Steps;
 use crate::witness::{DeviceBytes, Dirtiness, Witness};
 
 /// A computer with one or more programs on it, each standing in a folder of its own. A program keeps its

@@ -155,7 +155,7 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
 #[cfg(test)]
 mod tests {
     use crate::op::{Durability, OpKind};
-    use crate::stream::Step;
+    use crate::step::Step;
 
     use super::*;
 

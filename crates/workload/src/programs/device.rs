@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use units::Nanos;
 
 use super::{FILE, data_durable};
-use crate::body::{Body, Places};
+use crate::access::places::Places;
+use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
@@ -89,7 +90,7 @@ impl Device {
 mod tests {
     use super::*;
     use crate::op::Directory;
-    use crate::stream::Step;
+    use crate::step::Step;
 
     const DEVICE: Device = Device { bytes: 10 << 20, time: Nanos::from_secs(1), seed: 1 };
 

@@ -6,7 +6,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open};
-use crate::body::{Body, Deed, Files, Layout, Order, Places, Placing};
+use crate::access::order::Placing;
+use crate::access::places::Places;
+use crate::body::{Body, Deed, Files, Layout, Order};
 use crate::cache::Cache;
 use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};

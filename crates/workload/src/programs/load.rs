@@ -7,13 +7,16 @@ use alloc::vec::Vec;
 use units::{Bytes, Nanos};
 
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file, quiet};
-use crate::body::{Body, Places};
+use crate::access::order::Drawing;
+use crate::access::places::Places;
+use crate::access::schedule::{Arrivals, Pace};
+use crate::access::varied::{Sizes, Thousandths, Varied};
+use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};
-use crate::pace::{Arrivals, Pace};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
-use crate::stream::{Issue, Overlap, Steps, Stream};
-use crate::varied::{Drawing, Sizes, Thousandths, Varied};
+use crate::step::{Issue, Overlap, Steps};
+use crate::stream::Stream;
 
 /// What is done to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -330,7 +333,7 @@ fn issued(mut program: Program, how: impl Fn(&Stream) -> Issue) -> Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::Step;
+    use crate::step::Step;
 
     const LOAD: Load = Load { direct: true, ..Load::new(Pattern::RandomRead, Sizes::all(4096), Nanos::from_secs(1)) };
 

@@ -14,14 +14,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::body::Body;
-use crate::op::{Access, Directory, Handle, Mode, Name, Op};
+use crate::op::{Access, Directory, Handle, Mode, Name, Op, PREPARING_CALL};
 use crate::stream::Stream;
 
 /// The file that most programs work on.
 const FILE: Handle = Handle(0);
-
-/// Bytes per call when a file is only made ready, outside every clock.
-pub(crate) const PREPARING_CALL: u32 = 64 * 1024;
 
 fn create(name: Name, handle: Handle) -> Op {
     Op::Create { name, handle, mode: Mode::default() }

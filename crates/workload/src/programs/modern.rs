@@ -4,7 +4,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, create, prepared_file, quiet};
-use crate::body::{Body, Places, Placing};
+use crate::access::order::Placing;
+use crate::access::places::Places;
+use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};

@@ -6,11 +6,11 @@ use alloc::string::ToString;
 use alloc::vec;
 
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file};
+use crate::access::mixing::{Mix, Mixing};
+use crate::access::schedule::{Arrivals, Pace};
 use crate::body::Body;
 use crate::cache::Cache;
-use crate::mixing::{Mix, Mixing};
 use crate::op::{Access, Mode, Name, Op, OpKind};
-use crate::pace::{Arrivals, Pace};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
@@ -78,7 +78,7 @@ impl VaxMix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{Step, Steps};
+    use crate::step::{Step, Steps};
 
     fn program(mix: &str) -> Program {
         let mix = mix.parse().expect("a mix");

@@ -6,9 +6,10 @@ use core::fmt::{self, Write};
 
 use units::Prng;
 
+use super::feistel::Scatter;
+use super::order::{Drawing, Walk};
+use super::zipf::Zipf;
 use crate::op::{Handle, Op};
-use crate::scatter::Scatter;
-use crate::zipf::Zipf;
 
 /// How many sizes there can be at most. Chosen: a mix of a database has three.
 pub const MOST_SIZES: usize = 8;
@@ -91,21 +92,6 @@ impl Sizes {
     }
 }
 
-/// In which order blocks of a file are touched at random.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Drawing {
-    /// Each is drawn out of all.
-    #[default]
-    Replacement,
-    /// Each once, in random order; then again, in another one.
-    Permutation,
-    /// Some often and most hardly ever, by Zipf's law; the frequent ones lie anywhere in the file.
-    Zipf {
-        /// The exponent of the law.
-        thousandths: u32,
-    },
-}
-
 /// A number of thousandths, as people write it: `0.99`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thousandths(pub u32);
@@ -135,16 +121,6 @@ pub struct Varied {
     walk: Walk,
     /// Draws sizes and directions, and places.
     prng: Prng,
-}
-
-/// Where the next block is.
-#[derive(Clone, Debug)]
-enum Walk {
-    Anywhere,
-    Permutation { scatter: Scatter, next: u64 },
-    Zipf { zipf: Zipf, scatter: Scatter },
-    InOrder { next: u64 },
-    Strided { next: u64, lane: u64, stride: u64 },
 }
 
 impl Varied {

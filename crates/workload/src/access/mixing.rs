@@ -8,8 +8,8 @@ use core::str::FromStr;
 
 use units::{Bytes, Prng};
 
+use super::schedule::FASTEST;
 use crate::op::{Handle, Op};
-use crate::pace::FASTEST;
 
 /// The most sizes of a mix. Ours: the distributions of traces have a few common sizes and a tail.
 pub const MOST_MIXED: usize = 16;

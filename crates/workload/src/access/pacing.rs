@@ -3,10 +3,10 @@
 
 use units::Nanos;
 
+use super::schedule::Pace;
 use crate::body::Body;
 use crate::op::{Handle, Op, OpKind};
-use crate::pace::Pace;
-use crate::stream::Step;
+use crate::step::Step;
 
 /// What comes between the ops of a body.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,10 @@
+//! Which bytes of a file are touched next, and when.
+
+pub(crate) mod feistel;
+pub(crate) mod mixing;
+pub(crate) mod order;
+pub(crate) mod pacing;
+pub(crate) mod places;
+pub(crate) mod schedule;
+pub(crate) mod varied;
+pub(crate) mod zipf;
