@@ -6,6 +6,7 @@
 mod arrows;
 mod bare;
 mod circles;
+mod folders;
 mod ignores;
 mod licences;
 mod machines;
@@ -104,6 +105,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(published::check(&files));
     findings.extend(machines::check(&files));
     findings.extend(sizes::check(&files));
+    findings.extend(folders::check(&files));
     findings.extend(circles::check(&files));
     findings.extend(ignores::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
