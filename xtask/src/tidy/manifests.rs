@@ -1,4 +1,5 @@
-//! What every manifest of ours says: what the crate is for, and that it is held to our lints.
+//! What every manifest of ours says: what the crate is for, and that it is held to our lints. And what the one of the
+//! workspace says for nothing: a dependency that no crate takes.
 
 use super::Finding;
 
@@ -30,13 +31,33 @@ pub fn check(manifests: &[(String, String)]) -> Vec<Finding> {
     findings
 }
 
+/// The dependencies of the workspace that none of its crates takes. `workspace` is the text of its manifest.
+pub fn unused(workspace: &str, manifests: &[(String, String)]) -> Vec<Finding> {
+    let names = entries(workspace, "[workspace.dependencies]").map(|(name, _)| name);
+    let takes = |text: &str, name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines.any(|(key, value)| match key.trim().split_once('.') {
+            Some((key, "workspace")) => key == name && value.trim() == "true",
+            Some(_) => false,
+            None => key.trim() == name && value.replace(' ', "").contains("workspace=true"),
+        })
+    };
+    names
+        .filter(|name| !manifests.iter().any(|(_, text)| takes(text, name)))
+        .map(|name| Finding::new("Cargo.toml", format!("no crate takes the dependency {name}")))
+        .collect()
+}
+
 /// The value of a key in a section, as it is written.
 fn value<'a>(manifest: &'a str, section: &str, key: &str) -> Option<&'a str> {
-    let lines = manifest.lines().map(str::trim).skip_while(|line| *line != section).skip(1);
-    lines.take_while(|line| !line.starts_with('[')).find_map(|line| {
-        let (found, value) = line.split_once('=')?;
-        (found.trim() == key).then(|| value.trim())
-    })
+    entries(manifest, section).find_map(|(found, value)| (found == key).then_some(value))
+}
+
+/// The keys of a section and their values, as they are written.
+fn entries<'a>(manifest: &'a str, section: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let lines = manifest.lines().map(str::trim).skip_while(move |line| *line != section).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    lines.filter_map(|line| line.split_once('=')).map(|(key, value)| (key.trim(), value.trim()))
 }
 
 #[cfg(test)]
@@ -64,5 +85,17 @@ mod tests {
         assert_eq!(findings("kernel", good), 0);
         assert_eq!(findings("kernel", &good.replace("deny", "allow")), 1);
         assert_eq!(findings("kernel", "[package]\ndescription = \"Calls the kernel\"\n"), 3);
+    }
+
+    #[test]
+    fn a_dependency_of_the_workspace_that_no_crate_takes_is_found() {
+        let workspace = "[workspace.dependencies]\nclap = \"4\"\nserde = { version = \"1\" }\nsyn = \"3\"\n\
+            [profile.dev]\nx = 1\n";
+        let takes = |lines: &str| unused(workspace, &[("a".to_owned(), format!("[dependencies]\n{lines}\n"))]);
+        let all = "clap.workspace = true\nserde = { workspace = true, features = [\"std\"] }\nsyn = {workspace=true}";
+        assert_eq!(takes(all), []);
+        let found = takes("clap.workspace = true\nserde = { version = \"1\" }\nsyn-mid.workspace = true");
+        let messages: Vec<_> = found.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(messages, ["no crate takes the dependency serde", "no crate takes the dependency syn"]);
     }
 }

@@ -98,6 +98,7 @@ pub fn check() -> Result<Report, String> {
     let mut findings = Vec::new();
     findings.extend(arrows::check(&arrows::crates(&ours)));
     findings.extend(manifests::check(&manifests));
+    findings.extend(manifests::unused(&read(&root.join("Cargo.toml"))?, &manifests));
     findings.extend(licences::check(&licences::packages(&metadata.packages)));
     findings.extend(bare::check(&files));
     findings.extend(unsafety::check(&files));
