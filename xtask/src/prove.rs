@@ -268,6 +268,9 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     if missed == 0 { Ok(()) } else { Err(format!("{missed} figures are not reached")) }
 }
 
+/// The environment variable by which `prove --again` asks `steady-tests` for new results.
+pub const ANEW: &str = "DISKPERF_STEADY_ANEW";
+
 /// The key by which an experiment says why it could not be done here (4).
 pub const NOT_MEASURED: &str = "not_measured";
 
@@ -300,7 +303,7 @@ fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Val
     println!("{}: measuring", experiment.name);
     let mut command = process::cargo(&experiment.command[1..]);
     if again {
-        command.env(crate::steady::ANEW, "true");
+        command.env(ANEW, "true");
     }
     // One that fails may have said what it found: figures that stay away are missed.
     let (_, text) = process::answer(&mut command)?;

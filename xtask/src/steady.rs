@@ -41,9 +41,6 @@ const LESS: u32 = 10;
 /// The words after the name of a test file that ended without a word about its tests.
 const WHOLE: &str = ": the whole file, ";
 
-/// The environment variable by which `prove --again` asks for new results.
-pub const ANEW: &str = "DISKPERF_STEADY_ANEW";
-
 /// What the task takes.
 #[derive(Args)]
 pub struct Arguments {
@@ -151,7 +148,7 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
     let path = prove::folder()?.join(format!("steady-tests-{}.jsonl", arguments.condition));
     let commit = prove::commit()?;
     // 4
-    let goes_on = !commit.ends_with(prove::CHANGED) && env::var_os(ANEW).is_none();
+    let goes_on = !commit.ends_with(prove::CHANGED) && env::var_os(prove::ANEW).is_none();
     let results = Mutex::new(Results::open(&path, &commit, goes_on)?);
     for run in 1..=arguments.runs {
         let ours = built.tests.iter().map(|test| Case::Ours(test, false));

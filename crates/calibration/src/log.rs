@@ -10,7 +10,9 @@ use crate::additive;
 use crate::loss::{cpu_error, loss, mean, rate_percent};
 use crate::priors::{Constant, Priors};
 use crate::search::{Effort, MOVE, PHASES, Search};
-use crate::written::MARK;
+
+/// The beginning of a line that says what was written.
+pub const MARK: &str = "wrote ";
 
 /// A constant is not to be had from cells whose loss does not change by more than this part when it is moved by 5 %.
 const BLIND: f64 = 0.001;

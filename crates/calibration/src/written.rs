@@ -12,9 +12,6 @@ use crate::search::Effort;
 /// Where the log stands, from the root.
 const LOG: &str = "crates/calibration/log.txt";
 
-/// What begins a line of the log that says what was written.
-pub const MARK: &str = "wrote ";
-
 /// Writes the constants into their files and the log beside the guesses.
 pub fn write(root: &Path, log: &Log, text: &str) -> Result<(), String> {
     let origin = format!("cargo xtask calibrate, {}, seed {}", today(), log.effort.seed);
@@ -93,7 +90,7 @@ mod tests {
     use diskperf::fitting::{Cell, Machines};
 
     use super::*;
-    use crate::log::sensitivity;
+    use crate::log::{MARK, sensitivity};
     use crate::priors::{Constant, Priors};
     use crate::root;
     use crate::search::Search;
