@@ -5,7 +5,8 @@
 //!   observe     mounts, block devices and the stack of them, counters, temperatures, kernel threads
 //!   page_cache  files out of memory or in it, and the proof; extents of files; waiting for quiet devices
 //!   world       Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
-//!                 sync_engine: one call after the other; uring: several at once; mmap_engine; command
+//!                 engine: chosen before the clock begins: sync_engine (one call after the other), uring (several at
+//!                 once) or mmap_engine; command: a program of yours
 //!   guard       what forbids to overwrite a device; Cleared: leave to do it, made nowhere else
 //!   provision   private folders, images, volumes, raw devices, power cuts, queue settings, memory limits
 //!   leftovers   what processes left behind, told by its tag; notes of what to undo

@@ -1,34 +1,30 @@
 //! The kernel through plain system calls: one thread per program, one call at a time.
 
-use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use units::{Host, Moment, Nanos};
+use units::{Host, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Failure, Handle, Issue, Laid, Recorder,
-    Residency, Span, Steps, Surroundings, Witness, World,
+    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Handle, Laid, Recorder, Residency, Span, Steps,
+    Surroundings, Witness, World,
 };
 
 use crate::errors::Fault;
 use crate::guard::{Found, Given};
 use crate::observe::block_device::Device;
-use crate::observe::counters::{Snapshot, Source, ready_time};
-use crate::page_cache::extents;
-use crate::page_cache::{self, Means, Patience};
+use crate::observe::counters::{Snapshot, Source};
+use crate::page_cache::{self, Means, Patience, extents};
 use crate::provision::raw_device::RawDevice;
 use crate::provision::workspace::Workspace;
-use crate::sys::clocks::{cpu_between, now, thread_cpu, worker_cpu};
 use crate::sys::payload::RING_BYTES;
 use crate::world::barrier::StartLine;
 use crate::world::command::{Command, Commands, Left};
-use crate::world::mmap_engine::Mapped;
-use crate::world::process::{GivenDevice, Process};
+use crate::world::engine::{Ready, Waited};
+use crate::world::process::GivenDevice;
 use crate::world::program::{Program, Remount, Station};
-use crate::world::sync_engine::{Calls, Nowhere, run_one};
-use crate::world::uring::{Lack, Uring};
+use crate::world::uring::Lack;
 use crate::world::verify_payload;
 
 /// The real kernel with programs on it.
@@ -344,140 +340,6 @@ impl World for Posix {
 
     fn clear(&mut self) -> Result<(), Fault> {
         self.programs.iter_mut().try_for_each(Program::clear)
-    }
-}
-
-/// When a program ran, and what its ring had to do without.
-type Ran = Result<(Span<Host>, Vec<Lack>), Fault>;
-
-/// What is made before a stream's clock begins, on the thread that runs it.
-enum Ready {
-    Calls,
-    Mapped,
-    Ring(Box<Uring>),
-    Nowhere,
-}
-
-impl Ready {
-    fn new<S: Steps>(stream: &S, process: &Process) -> Result<Ready, Fault> {
-        Ok(match stream.issue() {
-            Issue::InTurn => Ready::Calls,
-            Issue::Mapped => Ready::Mapped,
-            Issue::Overlapping(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
-            Issue::Nowhere => Ready::Nowhere,
-        })
-    }
-
-    /// Runs the stream, and ends what a command of it left running. What that took of the CPU is known then, and not how
-    /// long it waited for one.
-    fn run_all<S, R>(
-        self,
-        process: &mut Process,
-        stream: &mut S,
-        recorder: &mut R,
-        started: (Option<Moment<Host>>, &AtomicBool),
-        waited: Waited,
-    ) -> Ran
-    where
-        S: Steps,
-        R: Recorder<Host>,
-    {
-        let ran = self.run(process, stream, recorder, started, waited);
-        match process.commands().and_then(Commands::end) {
-            None => ran,
-            Some(cpu) => ran.map(|(span, lacks)| (with_commands(span, cpu), lacks)),
-        }
-    }
-
-    fn run<S, R>(
-        self,
-        process: &mut Process,
-        stream: &mut S,
-        recorder: &mut R,
-        (started, stop): (Option<Moment<Host>>, &AtomicBool),
-        waited: Waited,
-    ) -> Ran
-    where
-        S: Steps,
-        R: Recorder<Host>,
-    {
-        let _wakes = (stream.is_paced() || stream.pauses()).then(Punctual::new);
-        match self {
-            Ready::Calls => {
-                Ok((waited.until(run_one(&mut Calls(process), stream, recorder, (started, stop))), Vec::new()))
-            }
-            Ready::Mapped => {
-                let mut mapped = Mapped::new(process);
-                Ok((waited.until(run_one(&mut mapped, stream, recorder, (started, stop))), Vec::new()))
-            }
-            Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, (started, stop))), Vec::new())),
-            Ready::Ring(mut ring) => {
-                let workers_before = worker_cpu(started.is_none());
-                let cpu_before = thread_cpu();
-                let began = started.unwrap_or_else(now);
-                recorder.begin(began);
-                let ran = ring.run(process, stream, recorder, (began, stop));
-                let ended = now();
-                let mut cpu = cpu_between(cpu_before, thread_cpu());
-                ran?;
-                let workers = worker_cpu(started.is_none()).zip(workers_before);
-                let workers = workers.map(|(after, before)| after.saturating_sub(before));
-                cpu.total += workers.unwrap_or_default();
-                let mut lacks = ring.lacks().to_vec();
-                match workers {
-                    None => lacks.push(Lack::UnseenWorkers),
-                    Some(Nanos::ZERO) => {}
-                    // A thread that polls was asked for.
-                    Some(_) if ring.is_polled() => {}
-                    Some(_) => lacks.push(Lack::Workers),
-                }
-                Ok((waited.until(Span { began, ended, cpu, ready: None }), lacks))
-            }
-        }
-    }
-}
-
-/// A program's time with that of the commands that it ran.
-fn with_commands(span: Span<Host>, commands: CpuTime) -> Span<Host> {
-    let cpu = CpuTime { total: span.cpu.total + commands.total, user: span.cpu.user + commands.user };
-    Span { cpu, ready: None, ..span }
-}
-
-/// Has the calling thread woken when it is time, while this lives. The kernel may else let it sleep 50 us longer
-/// (prctl(2), PR_SET_TIMERSLACK), which every response time would contain.
-struct Punctual(Option<NonZeroU64>);
-
-impl Punctual {
-    fn new() -> Punctual {
-        let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
-        // Where that is not allowed, it is late.
-        let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
-        Punctual(before)
-    }
-}
-
-impl Drop for Punctual {
-    fn drop(&mut self) {
-        let _ = rustix::thread::set_current_timer_slack(self.0);
-    }
-}
-
-/// How long the calling thread waited for a processor before its program began, where somebody watches. Read
-/// outside the program's clock; where nobody watches, no call is made but the program's own.
-struct Waited(Option<Nanos>);
-
-impl Waited {
-    // Kept apart from the loop, whose registers it would take: two instructions per op.
-    #[inline(never)]
-    fn so_far(is_watched: bool) -> Waited {
-        Waited(if is_watched { ready_time() } else { None })
-    }
-
-    /// Adds to what the program did how long it waited meanwhile.
-    #[inline(never)]
-    fn until(self, span: Span<Host>) -> Span<Host> {
-        let ready = self.0.and_then(|before| Some(ready_time()?.saturating_sub(before)));
-        Span { ready, ..span }
     }
 }
 
