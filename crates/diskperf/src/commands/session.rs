@@ -223,7 +223,7 @@ impl<'a> Session<'a> {
     fn elsewhere(&self) -> Error {
         Error::Elsewhere {
             run: self.label().unwrap_or_default().to_owned(),
-            elsewhere: "by another build of diskperf, or with programs that are not installed here".to_owned(),
+            elsewhere: "by another build of diskperf, or its plan has other tests here".to_owned(),
             folder: self.left.as_ref().map(|left| left.folder.clone()).unwrap_or_default(),
             command: self.words.to_vec(),
         }

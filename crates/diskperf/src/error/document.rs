@@ -31,7 +31,9 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
         },
         DocumentFault::Unfit { written_by, .. } => match other(written_by) {
             Some(version) => format!("use diskperf {version}, which wrote it; this is {ours}"),
-            None => "the file was changed after diskperf wrote it: copy the original again".to_owned(),
+            None => "the file was changed, or another build of diskperf wrote it: copy the original again, or use that \
+                     build"
+                .to_owned(),
         },
         DocumentFault::NoSuchCell { near, .. } => format!("known results: {}", near.join(", ")),
         DocumentFault::Overwrites(_) => "name another file with -o, or another folder with --svg".to_owned(),

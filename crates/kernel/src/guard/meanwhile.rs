@@ -2,8 +2,9 @@
 //! partition, or to the file or device behind a loop device.
 //!
 //! Not seen: writes to the disk below the file system of a file; writes through a mapping of a file on tmpfs or ramfs,
-//! which keep no time for them; writes through another name of a file whose name in /sys was removed. A program that
-//! has such a file open for writing is seen by `writers`.
+//! which keep no time for them; writes through another name of a file whose name in /sys was removed; writes to the
+//! devices below LVM, dm, md and bcache, which are not followed. A program that has such a file open for writing is
+//! seen by `writers`.
 
 use std::fs::File;
 use std::io;
@@ -47,7 +48,7 @@ enum Way {
     Disk { name: String, written: Option<(u64, Vec<String>)> },
     /// To the file behind a loop device; none if it cannot be looked at.
     File(Option<FileState>),
-    /// The same, of a file without a name: no program can open it any more.
+    /// The same, of a file whose name was removed: writes through another name of it are not seen.
     NamelessFile,
 }
 
