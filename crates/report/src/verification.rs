@@ -127,9 +127,16 @@ pub fn table(verification: &Verification, page: Page) -> String {
     text + &wrapped(&(sentences(verification).join("\n") + "\n"), page)
 }
 
-/// The same for a page that others read.
+/// The same for a page that others read, below what went wrong with the test.
 pub fn markdown(verification: &Verification) -> String {
-    let mut text = format!("## {}\n\n", escaped(&verification.target));
+    let Verification { target, cuts, interrupted, errors, .. } = verification;
+    let mut text = format!("## {}\n\n", escaped(target));
+    if *interrupted {
+        text += &format!("**Interrupted after {}.**\n\n", counted_in_figures(cuts));
+    }
+    for problem in errors {
+        text += &format!("**Error: {}**\n\n", escaped(&problem.message));
+    }
     for (place, line) in sentences(verification).iter().enumerate() {
         let words = escaped(line.trim_start());
         text += &if place == 0 { format!("**{words}**\n\n") } else { format!("- {words}\n") };
@@ -203,6 +210,8 @@ fn lost_kinds(cut: &PowerCut) -> String {
 
 #[cfg(test)]
 mod tests {
+    use stats::Problem;
+
     use super::*;
 
     fn cut(round: u32, lost: u64) -> PowerCut {
@@ -266,6 +275,20 @@ mod tests {
         assert_eq!(of(&outcomes(Vec::new(), None)), [NotKnown; 3]);
         let dead = PowerCut { unmountable: Some("bad superblock".to_owned()), ..cut(1, 10) };
         assert_eq!(of(&outcomes(vec![dead], None))[3], Fail);
+    }
+
+    #[test]
+    fn markdown_says_what_went_wrong_with_the_test() {
+        let complete = found(vec![cut(1, 0), cut(2, 0)], None);
+        let text = markdown(&complete);
+        assert!(!text.contains("Interrupted") && !text.contains("Error"), "{text}");
+        let message = "mkfs <failed>".to_owned();
+        let problem = Problem { target: None, program: None, phase: None, message, hint: None };
+        let text = markdown(&Verification { interrupted: true, errors: vec![problem], ..complete });
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines[1], "**Interrupted after 2 power cuts.**", "{text}");
+        assert_eq!(lines[2], format!("**Error: {}**", escaped("mkfs <failed>")), "{text}");
+        assert!(!text.contains("<failed>"), "{text}");
     }
 
     #[test]
