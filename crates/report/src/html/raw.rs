@@ -143,10 +143,10 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
     html! {
         @for (place, run) in runs.iter().enumerate() {
             @let id = if place == 0 { "document".to_owned() } else { format!("document-{}", place + 1) };
-            @let file = run.name.trim_end_matches(".json");
+            @let file = file_name(run.name);
             @let has_it = detail != Detail::Nothing;
             p class="document" data-for=[has_it.then_some(&id)] data-name={ "diskperf-" (file) (detail.suffix()) ".json" } {
-                @if has_it { "The document of " (run.name) " stands in this page as JSON. " }
+                @if has_it { "This page contains the JSON document of " (run.name) ". " }
                 @if detail != Detail::Whole {
                     (detail.remark()) code { "diskperf show " (one_run::word(run.name)) " --format json" } " has it all"
                     @if has_it { "; what is saved here is called " code { "diskperf-" (file) (detail.suffix()) ".json" } }
@@ -165,11 +165,28 @@ pub fn others(others: &[Other], runs: usize, detail: Detail) -> Markup {
     html! {
         @for (place, other) in others.iter().enumerate().filter(|_| detail == Detail::Whole) {
             @let id = if runs + place == 0 { "document".to_owned() } else { format!("document-{}", runs + place + 1) };
-            @let file = other.name.trim_end_matches(".json");
+            @let file = file_name(other.name);
             p class="document" data-for=(id) data-name={ "diskperf-" (file) ".json" } {
-                "The document of " (other.name) " stands in this page as JSON. "
+                "This page contains the JSON document of " (other.name) ". "
             }
             script type="application/json" id=(id) { (PreEscaped(other.json.replace('<', "\\u003c"))) }
+        }
+    }
+}
+
+/// The name of a result file, without its folders and its extension.
+fn file_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name).trim_end_matches(".json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_saved_under_the_name_of_its_file_only() {
+        for name in ["base.json", "results/base.json", "/tmp/results/base.json", "base"] {
+            assert_eq!(file_name(name), "base", "{name}");
         }
     }
 }
