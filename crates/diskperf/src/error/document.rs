@@ -31,9 +31,11 @@ pub fn hint(fault: &DocumentFault) -> Option<String> {
         },
         DocumentFault::Unfit { written_by, .. } => match other(written_by) {
             Some(version) => format!("use diskperf {version}, which wrote it; this is {ours}"),
-            None => "the file was changed, or another build of diskperf wrote it: copy the original again, or use that \
+            None => {
+                "the file was changed, or another build of diskperf wrote it: copy the original again, or use that \
                      build"
-                .to_owned(),
+                    .to_owned()
+            }
         },
         DocumentFault::NoSuchCell { near, .. } => format!("known results: {}", near.join(", ")),
         DocumentFault::Overwrites(_) => "name another file with -o, or another folder with --svg".to_owned(),
