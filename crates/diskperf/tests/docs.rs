@@ -382,6 +382,15 @@ fn links_lead_to_files_and_the_index_to_every_page() {
     }
 }
 
+/// Longer, nobody reads it to its end: what is more belongs on a page of `docs`. Ours.
+const README_BYTES: usize = 9 * 1024;
+
+#[test]
+fn the_readme_is_short() {
+    let bytes = read("README.md").len();
+    assert!(bytes <= README_BYTES, "README.md has {bytes} bytes, at most {README_BYTES}");
+}
+
 /// The README explains columns only if the table above has them. Warnings and n.m. depend on the machine.
 #[test]
 fn the_readme_explains_columns_that_are_printed() {
