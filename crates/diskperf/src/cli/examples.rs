@@ -116,7 +116,9 @@ pub const REWRITE_8192_EXAMPLE: &str = "Example:
 /// Of `copy`.
 pub const COPY_EXAMPLES: &str = "Examples: the cost of one-byte calls, against 64 KiB
   diskperf copy old new --buffer 1
-  diskperf copy old new --buffer 64KiB";
+  diskperf copy old new --buffer 64KiB
+
+The word copy of simulated results: diskperf help copying";
 
 /// Of `explain`.
 pub const EXPLAIN_EXAMPLES: &str = "Examples:

@@ -52,8 +52,10 @@ fn explained(words: &[String], word: &str) -> Result<String, Error> {
     if let Some(list) = commands(word, page) {
         return Ok(list);
     }
-    let mut texts: Vec<String> = command(words).into_iter().collect();
-    texts.extend(Topic::named(word).map(|topic| glossary::list(topic, page)));
+    if let Some(help) = command(words) {
+        return Ok(help);
+    }
+    let mut texts: Vec<String> = Topic::named(word).map(|topic| glossary::list(topic, page)).into_iter().collect();
     texts.extend(glossary::find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry, page)));
     if texts.is_empty() {
         return Err(Error::UnknownWord { word: word.to_owned(), near: near(word), mentions: mentions::of(word) });

@@ -15,8 +15,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "no single cause found",
         also: &["no cause"],
         brief: "one target is faster, and the counters do not show why",
-        says: "The bottlenecks of both targets are the same or not measured, and so are flushes, bytes written and CPU time per \
-               unit of work. Several small causes may add up.",
+        says: "The bottlenecks are the same or not measured. The work that diskperf compares for this bottleneck (flushes, bytes \
+               written or CPU time) differs by less than 20 % or does not explain the order.",
         when: "The column why of choose, in a test that one target wins.",
         advice: "Compare the time breakdown of both targets: diskperf explain last.",
     },
@@ -388,9 +388,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "randread",
         also: &["random read", "random reads"],
-        brief: "a test: random 4 KiB reads of one file with O_DIRECT",
-        says: "Each read is at a random place and bypasses the page cache. The unit is ops/s.",
-        when: "The presets quick and smoke, and diskperf io randread.",
+        brief: "a test: random 4 KiB reads of one file",
+        says: "Each read is at a random place. In the presets and with --direct, it bypasses the page cache (O_DIRECT). The unit \
+               is ops/s.",
+        when: "The presets quick and smoke, and diskperf io randread --direct; without --direct, the page cache may answer.",
         advice: "Compare databases and virtual machines by it; iodepth 32 shows the highest rate.",
     },
     Entry {
@@ -398,16 +399,25 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["commits"],
         brief: "a test: 4 KiB appends, each followed by fdatasync",
         says: "Each operation is a write and an fdatasync, as a database does at every commit. The unit is ops/s.",
-        when: "The presets quick and smoke.",
+        when: "The presets quick and smoke, and diskperf io commit.",
         advice: "Compare storage for databases by its p99, for example --need 'commit.p99<=5ms'.",
     },
     Entry {
         word: "smallfb creat",
-        also: &["smallfb read", "smallfb delete", "creat", "read", "delete"],
+        also: &["smallfb read", "smallfb delete", "creat"],
         brief: "a test: creating, reading and deleting small files",
         says: "creat makes the files and writes 1 KiB to each, read reads them all, delete removes them. The unit is files/s.",
         when: "The presets quick, lfs and smoke, and diskperf smallfb.",
         advice: "Compare storage for builds, mail and source trees by it.",
+    },
+    Entry {
+        word: "read",
+        also: &["write"],
+        brief: "tests of io: sequential reads or writes of one file",
+        says: "diskperf io read reads a file from its beginning, diskperf io write writes one. smallfb read is another test: it \
+               reads small files. write in the preset tlpi writes a file in small calls.",
+        when: "Loads of diskperf io and of job files; write also in the presets tlpi and smoke.",
+        advice: "Set the size of a call with --bs; --direct bypasses the page cache.",
     },
     Entry {
         word: "largefb read sequential",
@@ -424,7 +434,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "local_mix",
-        also: &["uniform_mix", "write"],
+        also: &["uniform_mix"],
         brief: "a test: small accesses drawn from a mix; `write` writes a file",
         says: "local_mix reads and writes at places that are often near earlier ones. write writes a file of tlpi in small calls.",
         when: "The presets vaxmix (local_mix), tlpi (write) and smoke (both).",
@@ -444,7 +454,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["use", "database", "build"],
         brief: "the share of each test in the verdict for a use",
         says: "--use NAME weights the ratios of the tests that this use depends on, in percent. The verdict `For NAME` is their \
-               weighted mean.",
+               weighted geometric mean. The purpose is not decided if tests with more than half of the weight are missing \
+               or undecided.",
         when: "The first lines of diskperf choose --use.",
         advice: "diskperf choose /mnt/a /mnt/b --use database; --use also takes your own weights.",
     },
