@@ -553,7 +553,9 @@ pub(crate) mod tests {
 
     #[test]
     fn the_device_tells_why_where_it_is_waited_for() {
-        let [a, b] = ["ext4", "xfs"].map(|name| cell(name, "commit", &[100; 6]));
+        let [mut a, b] = ["ext4", "xfs"].map(|name| cell(name, "commit", &[100; 6]));
+        let slower = |cell: &mut Cell| cell.rate.iter_mut().for_each(|rate| rate.per_second /= 2.0);
+        slower(&mut a);
         let [one, other] = [limited(a.clone(), "flush", 1200, 1), limited(b.clone(), "flush", 600, 1)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 flushes per commit, xfs: 1.0"));
         // As many flushes: the bytes differ.
@@ -562,9 +564,14 @@ pub(crate) mod tests {
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
         let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: device-bound"));
+        // The faster one flushes and writes more: the bottlenecks tell.
+        let [one, other] = [limited(a.clone(), "cpu", 600, bytes), limited(b.clone(), "flush", 1200, 2 * bytes)];
+        assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: flush-bound"));
+        assert_eq!(why(&other, &one).as_deref(), Some("xfs: flush-bound, ext4: CPU-bound"));
         // Both are CPU-bound, and the slower one uses more CPU time. 600 calls each.
-        let [one, mut other] = [limited(a.clone(), "cpu", 0, 0), limited(b.clone(), "cpu", 0, 0)];
-        other.rate.iter_mut().for_each(|rate| rate.per_second /= 2.0);
+        let [mut one, mut other] = [limited(a.clone(), "cpu", 0, 0), limited(b.clone(), "cpu", 0, 0)];
+        one.rate.clone_from(&b.rate);
+        slower(&mut other);
         let timed = |cell: Cell, nanos: u64| Cell {
             time: Some(BTreeMap::from([("system".to_owned(), nanos), ("device_service".to_owned(), 7)])),
             ..cell

@@ -25,10 +25,10 @@ pub(super) fn warned(untrusted: &[(usize, MarkCode)], names: &[&str]) -> Option<
 /// Guess.
 const TELLS: f64 = 0.8;
 
-/// The reason why one is faster, from the bottlenecks and the devices' work for each unit of work:
-///   1. if they wait for the device: flushes, then bytes written, if those differ;
+/// The reason why one is faster, from the bottlenecks and the work for each operation:
+///   1. if they wait for the device: flushes, then bytes written, if the slower one does clearly more;
 ///   2. the bottlenecks, if they differ;
-///   3. if both are CPU-bound: the CPU time, if the slower one uses more.
+///   3. if both are CPU-bound: the CPU time, if the slower one uses clearly more.
 pub(super) fn why(first: &Cell, second: &Cell) -> Option<String> {
     why_of([&first.target, &second.target], first, second)
 }
@@ -45,22 +45,19 @@ pub fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
     // 1
     if limits.iter().flatten().any(|limit| matches!(*limit, "flush" | "device" | "latency")) {
         let unit = unit(first);
-        if let [Some(one), Some(other)] = [first, second].map(flushes_per_unit)
-            && differ(one, other)
-        {
+        if let Some([one, other]) = slower_does_more(first, second, flushes_per_unit) {
             return Some(said(format!("{} flushes per {unit}", figure(one)), figure(other)));
         }
-        if let [Some(one), Some(other)] = [first, second].map(written_per_byte)
-            && differ(one, other)
-        {
+        if let Some([one, other]) = slower_does_more(first, second, written_per_byte) {
             return Some(said(format!("{} bytes written per byte", figure(one)), figure(other)));
         }
     }
     // 2
     match limits {
         // 3
-        [Some("cpu"), Some("cpu")] => cpu_times(first, second)
-            .map(|[one, other]| said(format!("{} CPU per {}", Nanos(one), unit(first)), Nanos(other).to_string())),
+        [Some("cpu"), Some("cpu")] => slower_does_more(first, second, cpu_per_unit)
+            .map(|work| work.map(|nanos| Nanos(nanos.round() as u64)))
+            .map(|[one, other]| said(format!("{one} CPU per {}", unit(first)), other.to_string())),
         // What both have tells nothing of why one is faster.
         [Some(one), Some(other)] if one == other => None,
         [Some(one), Some(other)] => Some(said(bound(one).to_owned(), bound(other).to_owned())),
@@ -82,12 +79,12 @@ fn bound(limit: &str) -> &str {
     }
 }
 
-/// The CPU time of a unit of work, if the slower one uses clearly more.
-fn cpu_times(first: &Cell, second: &Cell) -> Option<[u64; 2]> {
-    let [one, other] = [cpu_per_unit(first)?, cpu_per_unit(second)?];
+/// The work of both, if the slower one does clearly more: else it explains nothing.
+fn slower_does_more(first: &Cell, second: &Cell, work: fn(&Cell) -> Option<f64>) -> Option<[f64; 2]> {
+    let [one, other] = [work(first)?, work(second)?];
     let rate = |cell: &Cell| cell.rate.as_ref().map(|rate| rate.per_second);
-    let is_first_faster = rate(first)? > rate(second)?;
-    (differ(one, other) && (one < other) == is_first_faster).then(|| [one, other].map(|nanos| nanos.round() as u64))
+    let [more, less] = if one > other { [first, second] } else { [second, first] };
+    (differ(one, other) && rate(more)? < rate(less)?).then_some([one, other])
 }
 
 /// Nanoseconds of CPU time, in the program and in its system calls.
