@@ -461,8 +461,12 @@ fn a_file_whose_old_results_cannot_be_kept_is_refused_before_anything_is_measure
     let may = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("rights");
     may(&place.join("out"), 0o222);
     may(&place, 0o555);
-    let ended = diskperf(folder.path(), &["run", ".", "-o", "place/out", "--", "touch", "measured"]);
+    // The command runs in a private folder that is removed: only an absolute path would still be there.
+    let measured = folder.path().join("measured");
+    let touch = ["touch", measured.to_str().expect("a plain path")];
+    let ended = diskperf(folder.path(), &[&["run", ".", "-o", "place/out", "--"], &touch[..]].concat());
     may(&place, 0o755);
+    assert!(!measured.exists(), "{}", ended.err);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     for words in ["cannot write place/out: Permission denied", "\nhint: "] {
         assert!(ended.err.contains(words), "{words}: {}", ended.err);
