@@ -125,6 +125,13 @@ fn a_fio_job_is_refused_with_the_command_that_converts_it() {
         let said = refused(&words);
         assert!(said.contains(hint), "{words:?}: {said}");
     }
+    // The value of an option is not a job, and the real mistake is named.
+    for words in
+        [&["io", "randwrite", "--size", "bogus", "-o", "db.fio"][..], &["run", "--rounds", "x", "-o", "db.fio"]]
+    {
+        let said = refused(words);
+        assert!(!said.contains("diskperf import ") && said.contains(words[words.len() - 4]), "{words:?}: {said}");
+    }
     // The hint works.
     let imported = diskperf(folder.path(), "import db.fio -o db.toml");
     assert_eq!(imported.status, Some(0), "{}", imported.err);

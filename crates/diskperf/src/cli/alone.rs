@@ -66,9 +66,32 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
 
 /// The fio job that `run` or `io` was told to run.
 fn fio_job(words: &[OsString]) -> Option<JobFault> {
-    let is_run = words.get(1).is_some_and(|word| word == "run" || word == "io");
-    let paths = words.iter().skip(2).take_while(|word| *word != "--").filter(|_| is_run);
-    paths.filter(|word| !word.as_encoded_bytes().starts_with(b"-")).find_map(|path| fio::fault(Path::new(path)))
+    let name = words.get(1).filter(|word| *word == "run" || *word == "io")?;
+    let mut all = super::command();
+    // Before, options do not have all their settings.
+    all.build();
+    let command = all.find_subcommand(name)?;
+    operands(command, &words[2..]).find_map(|path| fio::fault(Path::new(path)))
+}
+
+/// The words before `--` that are neither an option nor the value of one.
+fn operands<'a>(command: &clap::Command, words: &'a [OsString]) -> impl Iterator<Item = &'a OsString> {
+    let mut is_value = false;
+    words.iter().take_while(|word| *word != "--").filter(move |word| {
+        let is_operand = !is_value && !word.as_encoded_bytes().starts_with(b"-");
+        is_value = !is_value && takes_next(command, &word.to_string_lossy());
+        is_operand
+    })
+}
+
+/// Whether the next word is the value of this one: of `--size`, `-o` and `-qo`, but not of `--size=1MiB` and `-oq`.
+fn takes_next(command: &clap::Command, word: &str) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        return command.get_opts().any(|option| option.get_long() == Some(long));
+    }
+    let takes_value = |letter: char| command.get_opts().any(|option| option.get_short() == Some(letter));
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    letters.find(takes_value).is_some_and(|place| letters[place..].chars().count() == 1)
 }
 
 fn is_command(word: &str) -> bool {
@@ -78,4 +101,28 @@ fn is_command(word: &str) -> bool {
 /// The kind of the mistake, and the word that is one.
 fn wrong_word(error: &clap::Error) -> (ErrorKind, Option<String>) {
     (error.kind(), error.get(ContextKind::InvalidArg).map(ToString::to_string))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_options_are_not_operands() {
+        let mut all = crate::cli::command();
+        all.build();
+        let run = all.find_subcommand("run").expect("the command");
+        for (line, expected) in [
+            ("old.fio --size 1MiB .", &["old.fio", "."][..]),
+            ("--size=1MiB old.fio", &["old.fio"]),
+            ("--size 1MiB -o old.fio .", &["."]),
+            ("--json old.fio", &["old.fio"]),
+            ("-onew old.fio", &["old.fio"]),
+            ("-o --json old.fio", &["old.fio"]),
+            (". -- old.fio", &["."]),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(operands(run, &words).collect::<Vec<_>>(), expected, "{line}");
+        }
+    }
 }
