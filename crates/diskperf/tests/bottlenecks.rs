@@ -6,51 +6,72 @@ mod made;
 use std::sync::{Mutex, PoisonError};
 
 use made::{ALL, Said};
+use serde_json::Value;
 use testkit::skip;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Makes the bottleneck of this name, and fails if another is named. "n.m." is a good answer: on a busy machine a program
 /// may wait for a processor as long as for the disk. `crates/stats/tests/bottlenecks.rs` tests with recorded figures that
-/// the right one is named.
-fn is_not_taken_for_another(name: &str) {
+/// the right one is named. Gives the cell for the evidence that does not depend on load; none if the bottleneck cannot be
+/// made.
+fn not_taken_for_another(name: &str) -> Option<Value> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let made = ALL.iter().find(|made| made.name == name).expect("one of the ten");
     let cell = match (made.cell)(&testkit::program(env!("CARGO_BIN_EXE_diskperf"))) {
-        Err(reason) => return skip!("{name}: {reason}"),
+        Err(reason) => {
+            skip!("{name}: {reason}");
+            return None;
+        }
         Ok(cell) => cell,
     };
     assert_eq!(cell["measured"], true, "{name}: {cell:#}");
     let said = made.judge(&cell);
     assert_ne!(said, Said::Wrong, "{name}: {} of {}", cell["limited_by"], cell["time"]);
+    Some(cell)
+}
+
+/// A limit on reads that is nearly used up has to be seen.
+fn has_mark_if_reached(cell: &Value, limit: f64) {
+    let rate = cell["rate"]["per_second"].as_f64().expect("a rate");
+    let mut marks = cell["marks"].as_array().expect("marks").iter();
+    assert!(rate < 0.95 * limit || marks.any(|mark| mark["code"] == "throttle"), "{cell:#}");
 }
 
 #[test]
 fn a_share_of_the_cpu_is_a_quota_or_cannot_be_told() {
-    is_not_taken_for_another("CPU quota");
+    if let Some(cell) = not_taken_for_another("CPU quota") {
+        assert!(cell["time"]["quota"].as_u64() > Some(0), "{cell:#}");
+    }
 }
 
 #[test]
 fn a_limit_on_bytes_read_is_a_quota_or_cannot_be_told() {
-    is_not_taken_for_another("read throttle");
+    if let Some(cell) = not_taken_for_another("read throttle") {
+        has_mark_if_reached(&cell, f64::from(20 << 20));
+    }
 }
 
 #[test]
 fn a_limit_on_reads_is_a_quota_or_cannot_be_told() {
-    is_not_taken_for_another("operations throttle");
+    if let Some(cell) = not_taken_for_another("operations throttle") {
+        has_mark_if_reached(&cell, 400.0);
+    }
 }
 
 #[test]
 fn a_disk_with_slow_flushes_is_limited_by_them_or_it_cannot_be_told() {
-    is_not_taken_for_another("slow flush");
+    if let Some(cell) = not_taken_for_another("slow flush") {
+        assert!(cell["io"]["flushes"].as_u64() > Some(0), "{cell:#}");
+    }
 }
 
 #[test]
 fn a_tiny_read_ahead_is_a_matter_of_latency_or_cannot_be_told() {
-    is_not_taken_for_another("tiny read-ahead");
+    not_taken_for_another("tiny read-ahead");
 }
 
 #[test]
 fn commits_wait_for_the_disk_with_their_journal_or_it_cannot_be_told() {
-    is_not_taken_for_another("journal on the same disk");
+    not_taken_for_another("journal on the same disk");
 }
