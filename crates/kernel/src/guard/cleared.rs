@@ -208,6 +208,9 @@ impl Cleared {
     fn release_and(&mut self, wait: impl FnOnce(&File)) -> Result<(), GuardFault> {
         self.verify()?;
         if !matches!(&self.holding, Holding::Other(Held { claim: Some(_), .. })) {
+            // A file system that was unmounted keeps its device until no process looks at its mount any more.
+            let kept = self.open(OFlags::RDONLY).map_err(|source| self.failed("open", source))?;
+            wait(&kept);
             return Ok(());
         }
         let before = self.content()?;
