@@ -249,8 +249,11 @@ fn data_that_no_sync_wrote_are_marked_dirty() {
     assert_eq!(marked(&cells(ground.path(), &arguments[1..6]), "dirty"), set(&[]));
 }
 
+/// Runs on the disk that lies, until one has the mark. Chosen: a defect has none in any, and other programs hide few.
+const RUNS: usize = 20;
+
 #[test]
-fn a_disk_whose_fsync_answers_too_early_is_dirty_at_most_by_what_the_machine_must_still_write() {
+fn a_disk_whose_fsync_answers_too_early_is_dirty() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
     let folder = scratch();
     if is_in_memory(folder.path()) || !Path::new("/dev/fuse").exists() {
@@ -269,15 +272,19 @@ fn a_disk_whose_fsync_answers_too_early_is_dirty_at_most_by_what_the_machine_mus
         let arguments = [&["smoke", "--size", "16MiB", "--rounds", rounds, "."], &few[..]].concat();
         cells_on(disk.node(), "mkfs.ext4", folder.path(), &arguments)
     };
-    // What is still to be written is counted for the whole machine: other programs may hide what this disk keeps, or
-    // write as much themselves. `stats::marks::durability` tests the decision; here the words say what was counted, and
-    // nothing else is claimed of either disk.
-    for (fsync, rounds) in [(Fsync::Early, "1"), (Fsync::Honest, "8")] {
+    let is_marked = |fsync: Fsync, rounds: &str| {
         let all = run(fsync, rounds);
         assert_eq!(marked(&all, "noflush"), set(&[]), "it was flushed");
         let texts: Vec<&str> = all.iter().filter_map(|cell| mark(cell, "dirty")).collect();
         assert!(texts.iter().all(|text| text.contains("no disk is visible")), "{texts:?}");
-    }
+        !texts.is_empty()
+    };
+    // Dirty bytes are those of the whole machine. Another program may write as many back in the same moment, which hides
+    // what this disk keeps, but not again and again.
+    assert!((0..RUNS).any(|_| is_marked(Fsync::Early, "1")), "no run of {RUNS} has the mark");
+    // Other programs may also write as much as an honest disk does, so the mark's absence is not claimed:
+    // `stats::marks::durability` tests that one clean round clears the disk.
+    is_marked(Fsync::Honest, "2");
 }
 
 #[test]

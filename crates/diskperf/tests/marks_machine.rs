@@ -142,16 +142,23 @@ fn busy_neighbours_are_noise() {
     }
 }
 
-/// Neighbours are at work while one of three targets is measured. Which cells stand out is a matter of the figures, and
-/// `stats::noise` tests it with recorded ones; here nothing is starred without a noisy state, and never most of all.
+/// Runs with neighbours at work while one of three targets is measured, until one has a star. Chosen: a defect stars
+/// none in any; a run may have too little time on the processors for its ticks to tell.
+const RUNS: usize = 20;
+
+/// Which cells stand out depends on the figures, and `stats::noise` tests it with recorded ones.
 #[test]
 fn only_noisy_cells_are_starred_and_never_most_of_them() {
-    let document = run_while_the_third_is_disturbed();
-    let measured = || cells(&document).iter().filter(|cell| cell["measured"] == true);
-    let starred: Vec<&Value> = measured().filter(|cell| mark(cell, "noise").is_some()).collect();
-    // Above twice the median is less than half.
-    assert!(2 * starred.len() <= measured().count(), "{starred:#?}");
-    assert!(starred.iter().all(|cell| cell["state"]["environment"] == "noisy"), "{starred:#?}");
+    let is_starred = || {
+        let document = run_while_the_third_is_disturbed();
+        let measured = || cells(&document).iter().filter(|cell| cell["measured"] == true);
+        let starred: Vec<&Value> = measured().filter(|cell| mark(cell, "noise").is_some()).collect();
+        // Above twice the median is less than half.
+        assert!(2 * starred.len() <= measured().count(), "{starred:#?}");
+        assert!(starred.iter().all(|cell| cell["state"]["environment"] == "noisy"), "{starred:#?}");
+        !starred.is_empty()
+    };
+    assert!((0..RUNS).any(|_| is_starred()), "no run of {RUNS} has a star");
 }
 
 /// A run on three targets, of which the last is disturbed.
