@@ -264,7 +264,7 @@ fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
 }
 
 /// What the times of single operations are, of which each has one. A busy machine may have done too few to tell them:
-/// then nothing is said, and this gives what is said of enough.
+/// the cell has no latency, and this gives the kind that it would have.
 fn kind_of_times(cell: &Value) -> &str {
     let count = &cell["rounds"][0]["ops"];
     match cell["latency_ns"]["kind"].as_str() {
@@ -279,7 +279,7 @@ fn kind_of_times(cell: &Value) -> &str {
     }
 }
 
-/// So many operations have a median.
+/// Operations that a round needs for a median: ten samples beyond it (`BEYOND` in `stats/src/latency.rs`).
 const ENOUGH: u64 = 20;
 
 #[test]

@@ -382,7 +382,7 @@ fn links_lead_to_files_and_the_index_to_every_page() {
     }
 }
 
-/// Longer, nobody reads it to its end: what is more belongs on a page of `docs`. Ours.
+/// The README's limit, so that it can be read in a few minutes; details belong in `docs/`. Chosen.
 const README_BYTES: usize = 9 * 1024;
 
 #[test]

@@ -6,7 +6,7 @@ use units::Nanos;
 use crate::cell::{Latency, LatencyKind};
 use crate::histogram::Histogram;
 
-/// A percentile needs so many samples beyond it, or it is a matter of luck: the 99.9th needs 10,000.
+/// Samples that a percentile needs beyond it, so that it does not depend on chance: the 99.9th needs 10,000 in all. A guess.
 const BEYOND: f64 = 10.0;
 
 /// The times of single operations. Adding one neither allocates nor fails. The count and the longest are exact. Holds a

@@ -79,19 +79,19 @@ impl Stream {
         let salt = u64::from(index) << 32;
         if let Body::Mix(mixing) = &mut stream.body {
             if index > 0 {
-                mixing.anew(salt);
+                mixing.reseed(salt);
             }
             if let Some(pace) = stream.between.as_mut().and_then(|between| between.pace.as_mut()) {
-                pace.anew(salt);
+                pace.reseed(salt);
             }
         } else if self.jobs > 1 {
             match &mut stream.body {
-                Body::Places(places) if index > 0 => places.anew(salt),
-                Body::Varied(varied) if index > 0 => varied.anew(salt, true),
+                Body::Places(places) if index > 0 => places.reseed(salt),
+                Body::Varied(varied) if index > 0 => varied.reseed(salt, true),
                 _ => {}
             }
             if let Some(pace) = stream.between.as_mut().and_then(|between| between.pace.as_mut()) {
-                pace.anew(salt);
+                pace.reseed(salt);
                 pace.share(index % self.jobs, self.jobs);
             }
         }
@@ -117,10 +117,10 @@ impl Stream {
             _ => {}
         }
         if let Body::Varied(varied) = &mut self.body {
-            (0..rounds).for_each(|_| varied.anew(0, false));
+            (0..rounds).for_each(|_| varied.reseed(0, false));
         }
         if let Some(pace) = self.between.as_mut().and_then(|between| between.pace.as_mut()) {
-            pace.anew(u64::from(rounds));
+            pace.reseed(u64::from(rounds));
         }
     }
 

@@ -397,7 +397,7 @@ fn why_it_stays(holder: &Holder, kept: Option<&str>, obstacle: impl FnOnce() -> 
         Holder::Machine(name) => Some(format!("it was made on {name}")),
         Holder::User(uid) => Some(format!("it belongs to user {uid}")),
         // 4
-        Holder::Nobody => kept.map(|removed| format!("it was kept; name it to have it {removed}")).or_else(obstacle),
+        Holder::Ended => kept.map(|removed| format!("it was kept; name it to have it {removed}")).or_else(obstacle),
     }
 }
 
@@ -430,8 +430,8 @@ mod tests {
         assert_eq!(why(Holder::User(7), None, None), "it belongs to user 7");
         assert_eq!(why(Holder::Machine("m".to_owned()), None, None), "it was made on m");
         let kept = "it was kept; name it to have it erased";
-        assert_eq!(why(Holder::Nobody, Some("erased"), Some("it is mounted")), kept);
-        assert_eq!(why(Holder::Nobody, None, Some("it is mounted")), "it is mounted");
-        assert_eq!(why(Holder::Nobody, None, None), "");
+        assert_eq!(why(Holder::Ended, Some("erased"), Some("it is mounted")), kept);
+        assert_eq!(why(Holder::Ended, None, Some("it is mounted")), "it is mounted");
+        assert_eq!(why(Holder::Ended, None, None), "");
     }
 }

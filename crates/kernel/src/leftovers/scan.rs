@@ -173,7 +173,7 @@ pub(crate) fn has_any_tag(path: &Path) -> bool {
 
 /// Removes a folder of ours whose process has ended.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Nobody);
+    let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Ended);
     left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
 }
 
@@ -200,7 +200,7 @@ pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
         }
         let path = entry.path();
         let is_removed = match at(&path) {
-            Some(left) if left.holder == Holder::Nobody => {
+            Some(left) if left.holder == Holder::Ended => {
                 let fault = |source| Fault::Folder { action: "remove", path: path.clone(), source };
                 left.remove().map(|()| true).map_err(fault)?
             }
@@ -229,7 +229,7 @@ impl Left {
     /// Whether the open file is still the one that was found, and its process has ended: you may have taken hours to
     /// agree.
     fn may_go(&self, opened: BorrowedFd) -> bool {
-        judge(opened).is_some_and(|(inode, _, holder)| inode == self.inode && holder == Holder::Nobody)
+        judge(opened).is_some_and(|(inode, _, holder)| inode == self.inode && holder == Holder::Ended)
     }
 }
 
@@ -333,14 +333,14 @@ mod tests {
         let mut expected = vec![
             (".diskperf-away".to_owned(), Kind::Folder, Holder::Machine("elsewhere".to_owned())),
             (".diskperf-clone".to_owned(), Kind::Folder, Holder::Machine(host.name.clone())),
-            (".diskperf-dead".to_owned(), Kind::Folder, Holder::Nobody),
+            (".diskperf-dead".to_owned(), Kind::Folder, Holder::Ended),
             (own, Kind::Folder, Holder::Process(std::process::id() as i32)),
-            ("diskperf-ext4.img".to_owned(), Kind::Image, Holder::Nobody),
+            ("diskperf-ext4.img".to_owned(), Kind::Image, Holder::Ended),
         ];
         held.sort_by(|a, b| a.0.cmp(&b.0));
         expected.sort_by(|a, b| a.0.cmp(&b.0));
         assert_eq!(held, expected);
-        found.iter().filter(|left| left.holder == Holder::Nobody).for_each(|left| left.remove().expect("it goes"));
+        found.iter().filter(|left| left.holder == Holder::Ended).for_each(|left| left.remove().expect("it goes"));
         assert!(!path(".diskperf-dead").exists() && !path("diskperf-ext4.img").exists());
         for stays in [".diskperf-plain/below", ".diskperf-copied/below", ".diskperf-away/below", "diskperf-mine.img"] {
             assert!(path(stays).exists(), "{stays}");
@@ -406,7 +406,7 @@ mod tests {
             if kind == Kind::Folder { fs::create_dir(&path) } else { fs::write(&path, "") }.expect("it is made");
             retag(&path, inode(&path), &host, &dead);
             let left = at(&path).expect("it has our tag");
-            assert_eq!(left.holder, Holder::Nobody);
+            assert_eq!(left.holder, Holder::Ended);
             // While somebody was being asked.
             retag(&path, inode(&path), &host, &Incarnation::this());
             assert!(left.remove().is_err() && path.exists(), "{name} is held again");
@@ -428,7 +428,7 @@ mod tests {
         let path = parent.path().join(".diskperf-x");
         fs::create_dir(&path).expect("a folder");
         let inode = inode(&path);
-        let left = Left { path: path.clone(), kind: Kind::Folder, pid: 1, holder: Holder::Nobody, inode };
+        let left = Left { path: path.clone(), kind: Kind::Folder, pid: 1, holder: Holder::Ended, inode };
         fs::rename(&path, parent.path().join("moved")).expect("moved away");
         fs::create_dir(&path).and_then(|()| fs::write(path.join("mine"), "mine")).expect("another");
         assert!(left.remove().is_err());

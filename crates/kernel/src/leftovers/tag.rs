@@ -35,7 +35,7 @@ const LONGEST: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A process that has ended.
-    Nobody,
+    Ended,
     /// This process, which still runs or, in another container, may run.
     Process(i32),
     /// A process of the machine of that name.
@@ -59,12 +59,12 @@ pub(crate) fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
         _ if !is_of_this_user(opened) => Holder::User(stat.st_uid),
         machine if machine != Machine::this() => Holder::Machine(machine.name),
         _ if owner.lives() => Holder::Process(owner.pid),
-        _ => Holder::Nobody,
+        _ => Holder::Ended,
     };
     Some((stat.st_ino, owner.pid, holder))
 }
 
-/// Whether what is open belongs to the user of this process.
+/// Whether an open file belongs to the user of this process.
 pub(crate) fn is_of_this_user(open: BorrowedFd) -> bool {
     rustix::fs::fstat(open).is_ok_and(|stat| stat.st_uid == geteuid().as_raw())
 }

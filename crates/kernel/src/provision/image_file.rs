@@ -148,9 +148,8 @@ impl UnnamedFile {
     }
 }
 
-/// A file with a name in an image of this process's own: nobody else can have put one there or sees it, and it goes with
-/// the image. Its name lets it be found again when the image is mounted anew. Only code of images makes one, in the
-/// folder of an image.
+/// A named file in an image of this process. Other programs cannot see the image, and the file is removed with it. By its
+/// name, the file is found again when the image is mounted again. Only the code of images makes one, in an image's folder.
 #[derive(Debug)]
 pub(crate) struct FileWithin(UnnamedFile);
 

@@ -130,8 +130,8 @@ impl Drop for Punctual {
     }
 }
 
-/// How long the calling thread waited for a processor before its program began, where somebody watches. Read
-/// outside the program's clock; where nobody watches, no call is made but the program's own.
+/// Time that the calling thread had waited for a processor before its program began; none if the counters are not read.
+/// It is read outside the program's clock. Without counters, the program makes only its own calls.
 pub(super) struct Waited(Option<Nanos>);
 
 impl Waited {

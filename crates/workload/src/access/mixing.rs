@@ -348,15 +348,15 @@ impl Mixing {
         self.bytes
     }
 
-    /// Draws as another round does.
+    /// Reseeds for the round after `rounds` others.
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
         for _ in 0..rounds {
             self.prng = Prng::new(self.prng.next_u64());
         }
     }
 
-    /// Draws as another of several accessors does.
-    pub(crate) fn anew(&mut self, salt: u64) {
+    /// Reseeds for accessor `salt` of several, so that they access different places.
+    pub(crate) fn reseed(&mut self, salt: u64) {
         self.prng = Prng::new(self.prng.next_u64() ^ salt);
     }
 

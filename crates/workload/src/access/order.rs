@@ -8,7 +8,7 @@ use super::zipf::Zipf;
 pub enum Placing {
     /// Every block once, in random order.
     Permutation,
-    /// So many blocks drawn at random; some more than once, others never.
+    /// As many random blocks as the program has calls, drawn with replacement: some blocks come twice, others never.
     Replacement,
     /// Every block once, a fixed number of blocks apart.
     Stride(u32),

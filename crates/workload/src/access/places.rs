@@ -78,7 +78,7 @@ impl Places {
         Places { handle, length, write, mix: None, blocks: Blocks::InOrder { next: 0, left: count } }
     }
 
-    /// The same, of which so many in a hundred are reads, and the others writes.
+    /// Makes `reads` per cent of the operations reads and the others writes, in random order.
     pub fn mixed(self, reads: u8, seed: u64) -> Places {
         Places { mix: Some(Shares { prng: Prng::new(seed), reads: u64::from(reads) }), ..self }
     }
@@ -88,26 +88,26 @@ impl Places {
         self.mix.as_ref().map_or(self.write, |mix| mix.reads < 100)
     }
 
-    /// Draws as another of several programs does that do the same.
-    pub(crate) fn anew(&mut self, salt: u64) {
-        let anew = |prng: &mut Prng| *prng = Prng::new(prng.next_u64() ^ salt);
+    /// Reseeds for program `salt` of several that run the same workload, so that they access different blocks.
+    pub(crate) fn reseed(&mut self, salt: u64) {
+        let reseed = |prng: &mut Prng| *prng = Prng::new(prng.next_u64() ^ salt);
         if let Blocks::Drawn { prng, .. } = &mut self.blocks {
-            anew(prng);
+            reseed(prng);
         }
-        self.mix.iter_mut().for_each(|mix| anew(&mut mix.prng));
+        self.mix.iter_mut().for_each(|mix| reseed(&mut mix.prng));
     }
 
-    /// Draws as another round does.
+    /// Reseeds for the round after `rounds` others.
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
-        let anew = |prng: &mut Prng| {
+        let reseed = |prng: &mut Prng| {
             for _ in 0..rounds {
                 *prng = Prng::new(prng.next_u64());
             }
         };
         if let Blocks::Drawn { prng, .. } = &mut self.blocks {
-            anew(prng);
+            reseed(prng);
         }
-        self.mix.iter_mut().for_each(|mix| anew(&mut mix.prng));
+        self.mix.iter_mut().for_each(|mix| reseed(&mut mix.prng));
     }
 
     /// The bytes of the file, if it may touch some of them more than once.

@@ -79,8 +79,8 @@ impl Pace {
         self.interval *= u64::from(of);
     }
 
-    /// The same schedule, as chance has it another time.
-    pub(crate) fn anew(&mut self, seed: u64) {
+    /// Reseeds the random intervals; their mean stays.
+    pub(crate) fn reseed(&mut self, seed: u64) {
         self.prng = Prng::new(self.prng.next_u64() ^ seed);
     }
 }
@@ -146,7 +146,7 @@ mod tests {
         for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
             let shares = (0..3).flat_map(|index| {
                 let mut pace = Pace::new(3_000, arrivals, 1, 7);
-                pace.anew(u64::from(index));
+                pace.reseed(u64::from(index));
                 pace.share(index, 3);
                 starts(&mut pace, 4_000)
             });

@@ -173,8 +173,8 @@ impl Varied {
         self.sizes.smallest()
     }
 
-    /// Draws anew. Where others do the same to the same file, the frequent blocks of a law stay what they were.
-    pub(crate) fn anew(&mut self, salt: u64, is_shared: bool) {
+    /// Reseeds for another program or round. If the file is shared, all programs keep the same frequent blocks.
+    pub(crate) fn reseed(&mut self, salt: u64, is_shared: bool) {
         self.prng = Prng::new(self.prng.next_u64() ^ salt);
         match &mut self.walk {
             Walk::Permutation { scatter, .. } => *scatter = Scatter::new(scatter.count(), &mut self.prng),
@@ -339,7 +339,7 @@ mod tests {
         assert!(first.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 1), "{first:?}");
         let again = |is_shared| {
             let mut other = zipf.clone();
-            other.anew(1, is_shared);
+            other.reseed(1, is_shared);
             hot(other)
         };
         assert_eq!((again(true) == first, again(false) == first), (true, false));

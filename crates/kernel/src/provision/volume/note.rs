@@ -226,7 +226,7 @@ impl LeftVolume {
     }
 
     fn erase_with(&self, leave: &Leave) -> Result<Cleared, ImageFault> {
-        let Some(inspected) = self.seen.as_ref().filter(|_| self.holder == Holder::Nobody) else {
+        let Some(inspected) = self.seen.as_ref().filter(|_| self.holder == Holder::Ended) else {
             return Err(GuardFault::Changed(self.node(), "its process still runs").into());
         };
         let mut cleared = Cleared::over(inspected, leave)?;
@@ -253,7 +253,7 @@ fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
     let (pid, is_kept) = (owner.pid, state == State::Kept);
     let lives = owner.lives();
     if lives || is_being_made(&device) {
-        let holder = if lives { Holder::Process(pid) } else { Holder::Nobody };
+        let holder = if lives { Holder::Process(pid) } else { Holder::Ended };
         return Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid: None, seen: None }));
     }
     let node = node_of(&device);
@@ -277,7 +277,7 @@ fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
     if !is_it || !is_ours {
         return Ok(None);
     }
-    let (holder, seen) = (Holder::Nobody, Some(inspected));
+    let (holder, seen) = (Holder::Ended, Some(inspected));
     Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid, seen }))
 }
 
