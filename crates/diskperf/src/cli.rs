@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, Parser, Subcommand};
 use kernel::name::Shown;
 use report::plain;
+use units::Exit;
 use workload::programs::mckusick::Classic;
 
 use crate::commands;
@@ -39,7 +40,6 @@ use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::commands::verify::VerifyArguments;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{OutputArguments, RunFormat};
 use crate::output;
 use crate::presets;

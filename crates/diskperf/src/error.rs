@@ -15,12 +15,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kernel::name::Shown;
-use units::{Bytes, Nanos};
+use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
 use crate::consent::Doubt;
 use crate::document::DocumentFault;
-use crate::exit::Exit;
 use crate::forecast::about;
 use crate::jobs::{JobFault, Spot};
 use crate::load_spec::LoadFault;

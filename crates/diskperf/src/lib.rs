@@ -27,7 +27,6 @@ mod display;
 mod document;
 mod error;
 mod events;
-mod exit;
 pub mod fitting;
 mod forecast;
 #[cfg(test)]
@@ -64,19 +63,19 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use units::Bytes;
+use units::{Bytes, Exit};
 use workload::programs::mckusick::Classic;
 
 use error::{Error, LEAST_STACK};
-pub use exit::Exit;
 pub use target::Simulated;
 
 /// Runs the command that these words are, and says how it ended.
 pub fn main(words: Vec<OsString>) -> ExitCode {
-    match small_stack() {
+    let exit = match small_stack() {
         Some(limit) => refuse_stack(limit),
         None => run(words),
-    }
+    };
+    ExitCode::from(exit as u8)
 }
 
 /// The limit of the stack, if that is too small for anything but to say so. The threads that are started have stacks of a
@@ -87,18 +86,18 @@ fn small_stack() -> Option<Bytes> {
 
 /// Apart from all else, so that there is room for it.
 #[inline(never)]
-fn refuse_stack(limit: Bytes) -> ExitCode {
+fn refuse_stack(limit: Bytes) -> Exit {
     let error = Error::SmallStack(limit);
     error.print();
-    error.exit().into()
+    error.exit()
 }
 
 #[inline(never)]
-fn run(mut words: Vec<OsString>) -> ExitCode {
+fn run(mut words: Vec<OsString>) -> Exit {
     // Before anything else is done with rights that are not those of who asks for it.
     if kernel::is_elevated() {
         Error::Elevated.print();
-        return Error::Elevated.exit().into();
+        return Error::Elevated.exit();
     }
     // Called through a link by the name of a program of 1983, that is the command.
     let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
@@ -110,10 +109,10 @@ fn run(mut words: Vec<OsString>) -> ExitCode {
         None => signals::outlive_file_limit().and_then(|()| cli::run(words)),
     };
     match ended {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(error) => {
             error.print();
-            error.exit().into()
+            error.exit()
         }
     }
 }

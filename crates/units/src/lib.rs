@@ -1,4 +1,5 @@
-//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers, checksums, names.
+//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers,
+//! checksums, names, and the exit statuses of commands.
 //!
 //! Knows nothing: no clock is read here, no file, no device. Integers throughout; a float appears only
 //! when a finished integer becomes a rate.
@@ -12,6 +13,7 @@ extern crate std;
 mod bytes;
 mod civil;
 mod errno;
+mod exit;
 mod fnv;
 pub mod name;
 mod prng;
@@ -22,6 +24,7 @@ mod time;
 pub use bytes::{Bytes, ParseBytesError};
 pub use civil::Civil;
 pub use errno::{Errno, errno_name};
+pub use exit::Exit;
 pub use fnv::fnv1a;
 pub use prng::Prng;
 pub use rate::per_second;

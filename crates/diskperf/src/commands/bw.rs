@@ -8,14 +8,13 @@ use kernel::name::Shown;
 use kernel::storage::Storage;
 use kernel::{Posix, Station};
 use report::lab::{self as lines, Best};
-use units::Bytes;
+use units::{Bytes, Exit};
 use workload::Program;
 use workload::programs::lab as programs;
 
 use super::given;
 use super::lab::{self, Voice};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::runner::{self, Claim, How};
 use crate::signals::Stop;
 

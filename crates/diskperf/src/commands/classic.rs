@@ -9,13 +9,12 @@ use std::sync::Arc;
 use kernel::Posix;
 use kernel::guard::Given;
 use kernel::place::free_bytes;
-use units::Bytes;
+use units::{Bytes, Exit};
 use workload::programs::mckusick::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
 
 use crate::commands::given;
 use crate::error::Error;
-use crate::exit::Exit;
 
 pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
     let path = Path::new(file);

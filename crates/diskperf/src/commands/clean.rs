@@ -25,11 +25,11 @@ use kernel::name::{Shown, original};
 use kernel::tuning::{self, restore_left};
 use kernel::{LeftVolume, left_volumes, said};
 use store::{RunState, Store};
+use units::Exit;
 
 use super::given;
 use crate::consent;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::output;
 use crate::runs::{StoreArguments, is_alive};
 use crate::shell;

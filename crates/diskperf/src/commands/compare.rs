@@ -15,12 +15,12 @@ use report::compared;
 use report::plain::line;
 use stats::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
 use stats::{Cell, Document, Provenance};
+use units::Exit;
 
 use super::choose::parse_margin;
 use crate::choose::matching;
 use crate::document::{self, DocumentFault};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{OutputArguments, Tabular, json};
 use crate::runs::StoreArguments;
 

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use clap_complete::Shell;
+use units::Exit;
 
 use crate::cli;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::output;
 
 /// What `diskperf completions` takes.

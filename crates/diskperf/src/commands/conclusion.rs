@@ -3,9 +3,9 @@
 use report::choice::enough;
 use report::plain;
 use stats::{Document, Problem};
+use units::Exit;
 
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{OutputArguments, RunFormat};
 use crate::shell::on_store;
 

@@ -12,13 +12,12 @@ use kernel::name::Shown;
 use kernel::place::Place;
 use kernel::{Posix, said};
 use stats::execution::SPLIT_NEEDS_S;
-use units::{Bytes, Nanos, per_second};
+use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::book::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
 
 use crate::commands::given;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::signals::Stop;
 
 /// Buffers may be this large: two of them are held in memory.

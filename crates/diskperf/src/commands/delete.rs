@@ -9,10 +9,10 @@
 use clap::Args;
 use kernel::Incarnation;
 use store::{Doomed, RunState, StoreError};
+use units::Exit;
 
 use crate::consent;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::output;
 use crate::runs::{StoreArguments, is_alive};
 use crate::shell;

@@ -7,11 +7,11 @@ use kernel::doctor::Found;
 use kernel::machine::Host;
 use kernel::name::Shown;
 use stats::{CHECKUP_SCHEMA, Checkup};
+use units::Exit;
 
 use super::given;
 use crate::checks::checks;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{Format, OutputArguments, json};
 
 /// What `diskperf doctor` takes.

@@ -9,11 +9,11 @@ use report::explain;
 use report::plain::line;
 use stats::{Cell, Document};
 use store::LAST;
+use units::Exit;
 
 use crate::commands::simulate::again;
 use crate::document::{self, DocumentFault};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{Layout, OutputArguments, json};
 use crate::runs::StoreArguments;
 

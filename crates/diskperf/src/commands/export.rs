@@ -2,11 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use stats::Document;
+use units::Exit;
 
 use crate::anonymous::anonymous;
 use crate::document::plain;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::jobs::{self, Job, Text, fio};
 use crate::layout::{Layout, OutputArguments, json};
 use crate::output;

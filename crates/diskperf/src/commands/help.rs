@@ -3,11 +3,11 @@
 use report::Page;
 use report::glossary::{self, Topic};
 use report::wrap::{hanging, wrapped};
+use units::Exit;
 
 use crate::cli::{self, TASKS};
 use crate::commands::mentions;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::output;
 
 /// A heading, and commands in the order of their list.

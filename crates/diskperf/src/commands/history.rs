@@ -17,11 +17,11 @@ use stats::comparison::MARGIN;
 use stats::history::{Sample, history};
 use stats::{Document, Provenance, SCHEMA};
 use store::StoredCell;
+use units::Exit;
 
 use crate::choose::matching;
 use crate::document::plain;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{OutputArguments, Tabular, json};
 use crate::runs::StoreArguments;
 use crate::target::{TargetArgument, TargetKind};

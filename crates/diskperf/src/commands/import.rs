@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use units::Exit;
 
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::jobs::{self, fio};
 use crate::output;
 

@@ -1,12 +1,11 @@
 //! `diskperf io PATTERN TARGET...`: one workload of the user, from options.
 
 use clap::Args;
-use units::Nanos;
+use units::{Exit, Nanos};
 
 use crate::cli::values::parse_time;
 use crate::consent::ConsentArguments;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{OutputArguments, RunFormat};
 use crate::load_spec::LoadSpec;
 use crate::output;

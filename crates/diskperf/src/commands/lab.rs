@@ -7,13 +7,12 @@ use clap::Args;
 use kernel::machine::Host;
 use kernel::{Posix, Station, Workspace};
 use report::lab::{Digits, FLUSH_FILE};
-use units::{Bytes, Nanos};
+use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
 
 use crate::consent::{self, YesArguments};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::output;
 use crate::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use crate::signals::Stop;

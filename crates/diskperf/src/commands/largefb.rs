@@ -2,14 +2,13 @@
 
 use clap::{Args, ValueEnum};
 use report::lab as lines;
-use units::Bytes;
+use units::{Bytes, Exit};
 use workload::Placing;
 use workload::programs::lab::{LARGE_CALL, LargeFile};
 
 use super::lab::{self, Benchmark, FlushArguments};
 use crate::consent::YesArguments;
 use crate::error::Error;
-use crate::exit::Exit;
 
 /// The stride of an ancestor of `largefb`, where none is given.
 const STRIDE: u32 = 11;

@@ -4,9 +4,9 @@ use clap::Args;
 use serde_json::json;
 use stats::Name;
 use store::Listed;
+use units::Exit;
 
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{self, Format, OutputArguments};
 use crate::runs::{self, StoreArguments};
 

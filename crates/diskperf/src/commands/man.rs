@@ -8,11 +8,11 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use kernel::name::Shown;
 use report::glossary::Topic;
+use units::Exit;
 
 use super::given;
 use crate::cli;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::output;
 
 /// Arguments of `diskperf man`.

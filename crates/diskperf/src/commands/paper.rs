@@ -8,10 +8,10 @@ use report::{Page, replication};
 use stats::replication::{
     Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, Summary, summary,
 };
+use units::Exit;
 
 use crate::cli::values::parse_phases;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{self, Format, OutputArguments};
 use crate::machines::MachineFault;
 use crate::paper::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims, comparisons};

@@ -16,12 +16,11 @@ use stats::history::History;
 use stats::replication::PaperDocument;
 use stats::{Document, Verification};
 use store::LAST;
-use units::Bytes;
+use units::{Bytes, Exit};
 
 use crate::commands::{given, paper};
 use crate::document::{self, Both, DocumentFault, Readable};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::dense;
 use crate::output;
 use crate::paper::published_beside;

@@ -16,12 +16,12 @@ use clap::Args;
 use kernel::Incarnation;
 use kernel::machine::Host;
 use store::{LAST, Left, RunState, Store, StoreError};
+use units::Exit;
 
 use crate::cli;
 use crate::commands::run;
 use crate::commands::session::Resumed;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::runs::{StoreArguments, is_alive};
 
 /// What `diskperf resume` takes.

@@ -8,7 +8,7 @@ use kernel::PrivateMounts;
 use kernel::name::Shown;
 use stats::comparison::LEAST_PAIRS;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo, steady};
-use units::{Bytes, Nanos};
+use units::{Bytes, Exit, Nanos};
 
 use super::announce::announce;
 use super::conclusion::conclude;
@@ -27,7 +27,6 @@ use crate::deadline::{Deadline, mean, since};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
-use crate::exit::Exit;
 use crate::forecast::{Forecast, Prices};
 use crate::judge;
 use crate::keeper::Keeper;

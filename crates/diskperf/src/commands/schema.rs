@@ -1,8 +1,9 @@
 //! `diskperf schema [DOCUMENT]`: the JSON Schema of what `--format json` prints, made from the same structs.
 
+use units::Exit;
+
 use crate::cli::values::DocumentKind;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::jobs;
 use crate::output;
 

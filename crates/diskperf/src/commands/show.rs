@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use store::LAST;
+use units::Exit;
 
 use crate::document;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{OutputArguments, RunFormat};
 use crate::runs::StoreArguments;
 

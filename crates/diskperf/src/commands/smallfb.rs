@@ -2,14 +2,13 @@
 
 use clap::{Args, ValueEnum};
 use report::lab as lines;
-use units::Bytes;
+use units::{Bytes, Exit};
 use workload::programs::lab::{SmallFiles, SmallSync};
 use workload::{Layout, Order};
 
 use super::lab::{self, Benchmark, FlushArguments};
 use crate::consent::YesArguments;
 use crate::error::Error;
-use crate::exit::Exit;
 
 /// The largest of the small files: one call writes it, from memory made ready beforehand.
 const LARGEST: Bytes = Bytes::mib(64);

@@ -18,13 +18,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kernel::machine::Host;
 use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
-use units::Bytes;
+use units::{Bytes, Exit};
 
 use crate::cli::values::MOST_ROUNDS;
 use crate::commands::given;
 use crate::consent::{self, YesArguments};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::{Format, OutputArguments, json};
 use crate::target::{Site, Target, TargetArgument};
 use crate::verify::{Kind, LedgerFault, Verdict};

@@ -1,7 +1,8 @@
 //! Exit statuses and hints for results files that cannot be used.
 
+use units::Exit;
+
 use crate::document::DocumentFault;
-use crate::exit::Exit;
 
 /// The exit status this stands for.
 pub fn exit(fault: &DocumentFault) -> Exit {

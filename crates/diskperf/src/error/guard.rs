@@ -6,11 +6,11 @@ use std::path::Path;
 use kernel::guard::{GuardFault, Reason, Use};
 use kernel::may_administer;
 use kernel::name::Shown;
+use units::Exit;
 
 use super::image::as_root;
 use super::lacks_rights;
 use crate::consent::Doubt;
-use crate::exit::Exit;
 use crate::shell;
 
 /// How many hints are given at once. If you follow them, others may remain.

@@ -3,9 +3,9 @@
 use std::io::{self, ErrorKind};
 
 use kernel::ImageFault;
+use units::Exit;
 
 use super::{failure, guard, lacks_rights};
-use crate::exit::Exit;
 use crate::shell;
 
 /// The exit status this stands for.

@@ -1,8 +1,8 @@
 //! Exit statuses and hints for errors of the results database.
 
 use store::StoreError;
+use units::Exit;
 
-use crate::exit::Exit;
 use crate::shell::{self, on_store};
 
 /// The exit status this stands for.

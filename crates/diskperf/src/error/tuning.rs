@@ -1,8 +1,7 @@
 //! Exit statuses and hints for block-queue settings.
 
 use kernel::tuning::TuningFault;
-
-use crate::exit::Exit;
+use units::Exit;
 
 /// The exit status this stands for.
 pub fn exit(fault: &TuningFault) -> Exit {

@@ -19,7 +19,7 @@ use serde_json::Value;
 use stats::Name;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
-use units::{Bytes, Nanos};
+use units::{Bytes, Exit, Nanos};
 use workload::Parameter;
 use workload::programs::load::Load;
 
@@ -29,7 +29,6 @@ use super::text::{Spot, Text};
 use crate::cli::values::MOST_ROUNDS;
 use crate::commands::given;
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::load_spec::words::Time;
 use crate::load_spec::{LoadFault, LoadSpec};
 use crate::plan::Row;

@@ -19,7 +19,7 @@ use kernel::Means;
 use kernel::name::Shown;
 use simulator::Chance;
 use stats::{Document, TargetInfo};
-use units::Nanos;
+use units::{Exit, Nanos};
 use workload::{Mix, Reason};
 
 use crate::budget::Sizes;
@@ -31,7 +31,6 @@ use crate::commands::session::{document, info, problem};
 use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
-use crate::exit::Exit;
 use crate::ground;
 use crate::keeper::Keeper;
 use crate::machines::{Kind, Machine, Sweep};

@@ -10,11 +10,10 @@ use kernel::name::Shown;
 use kernel::tuning::{Setting, Tuned, Tuning, TuningFault};
 use kernel::{ImageFault, Lasting, PrivateMounts, VolatileImage};
 use stats::PowerCut;
-use units::{Bytes, Prng};
+use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::OutputArguments;
 use crate::signals::Stop;
 use crate::status::StatusLine;
@@ -192,7 +191,6 @@ fn tune(image: &VolatileImage, settings: &[Setting]) -> Result<Option<Tuned>, Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
 
     #[test]
     fn without_a_control_the_test_has_failed() {

@@ -11,12 +11,11 @@ use kernel::Workspace;
 use kernel::left::{self, Holder};
 use kernel::name::Shown;
 use kernel::place::Place;
-use units::{Bytes, Prng};
+use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut, text_of};
 use crate::consent::{self, YesArguments};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::layout::OutputArguments;
 use crate::shell;
 use crate::signals::Stop;

@@ -1,6 +1,4 @@
-//! How a command ended, as a number that scripts can rely on.
-
-use std::process::ExitCode;
+//! How a command ended, as a number that scripts can rely on. The error types of all crates name the one they lead to.
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +20,5 @@ pub enum Exit {
 
 impl Exit {
     /// All of them; `diskperf help exit` explains each.
-    #[cfg(test)]
     pub const ALL: [Exit; 6] = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Interrupted, Exit::Unmet];
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
-    }
 }
