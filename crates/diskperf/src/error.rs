@@ -15,6 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kernel::name::Shown;
+use machines::MachineFault;
 use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
@@ -23,7 +24,6 @@ use crate::document::DocumentFault;
 use crate::forecast::about;
 use crate::jobs::{JobFault, Spot};
 use crate::load_spec::LoadFault;
-use crate::machines::MachineFault;
 use crate::output;
 use crate::runner::Broken;
 use crate::shell;
@@ -261,7 +261,6 @@ impl Error {
             | Error::SameName(_)
             | Error::NotAtOnce
             | Error::NoSettings(_)
-            | Error::Machine(_)
             | Error::UnknownProgram { .. }
             | Error::TooManyRows(_)
             | Error::NothingToDraw
@@ -305,6 +304,7 @@ impl Error {
             Error::Image(fault) => image::exit(fault),
             Error::Guard(fault) | Error::Occupied { refused: fault, .. } => guard::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
+            Error::Machine(fault) => fault.exit(),
             Error::Op { failure, .. } if is_refusal(failure.reason) => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
             Error::Writers { source, .. } if lacks_rights(source) => Exit::Refused,

@@ -1,10 +1,10 @@
 //! The judging cells of the paper on machines whose constants are changed: what a fit asks again and again.
 
+use machines::{Kind, Machine, Place};
 use simulator::Description;
 use stats::replication::Simulated;
 use workload::programs::mckusick::Classic;
 
-use crate::machines::{Kind, Machine, Place};
 use crate::paper::{Column, FILE_BYTES, Test, each, over_phases};
 use crate::published::vax::{FILE_SYSTEMS, TESTS};
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use kernel::name::Shown;
+use machines::{Machine, Sweep};
 use report::plain::is_command;
 use report::{Page, explain};
 use serde_json::Value;
@@ -17,7 +18,6 @@ use crate::anonymous::anonymous;
 use crate::commands::report::page_of;
 use crate::error::Error;
 use crate::jobs::{Job, Spot, Text, fio};
-use crate::machines::{Machine, Sweep};
 use crate::target::{Simulated, TargetArgument};
 use crate::{cli, document, layout, shell};
 

@@ -38,7 +38,6 @@ mod keeper;
 mod kernels;
 mod layout;
 mod load_spec;
-mod machines;
 mod made;
 mod paper;
 mod plan;

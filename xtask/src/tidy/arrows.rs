@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
-//!   {units, workload, stats} <- store
+//!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
 //! ```
 //!
 //! The simulator and the kernel have never heard of each other, and nothing depends on diskperf but
@@ -14,7 +14,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// Each crate, and those of ours that it may depend on.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
@@ -22,7 +22,8 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("stats", &["units"]),
     ("report", &["units", "stats"]),
     ("store", &["units", "workload", "stats"]),
-    ("diskperf", &["units", "workload", "simulator", "kernel", "stats", "report", "store"]),
+    ("diskperf-machines", &["units", "simulator", "kernel"]),
+    ("diskperf", &["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf-machines"]),
     ("overhead", &["units", "workload", "kernel", "stats", "diskperf"]),
     ("calibration", &["stats", "diskperf"]),
     ("testkit", &["units"]),

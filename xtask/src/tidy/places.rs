@@ -57,8 +57,8 @@ const SHELLS: [&str; 9] =
     ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
 
 /// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
-const PRODUCT: [&str; 9] =
-    ["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf", "overhead"];
+const PRODUCT: [&str; 10] =
+    ["units", "workload", "simulator", "machines", "kernel", "stats", "report", "store", "diskperf", "overhead"];
 
 /// The places there are: a file, what it does, and why.
 const PLACES: [(&str, &[Deed], &str); 45] = [

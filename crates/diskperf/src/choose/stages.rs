@@ -11,9 +11,9 @@ use std::path::Path;
 
 use kernel::devices::Device;
 use kernel::name::Shown;
+use machines::{Kind, Part};
 use stats::Stage;
 
-use crate::machines::{Kind, Part};
 use crate::target::{Described, Simulated, Site, Target};
 
 /// Something that a stage has, and that can be other at the next.

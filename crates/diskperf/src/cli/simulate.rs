@@ -4,12 +4,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
+use machines::Sweep;
 use units::Bytes;
 
 use super::values::{PresetParser, parse_bytes, parse_phases, parse_threads};
 use crate::commands::mix::MixArguments;
 use crate::layout::{OutputArguments, RunFormat};
-use crate::machines::Sweep;
 use crate::presets::{self, Preset};
 use crate::runs::KeepArguments;
 

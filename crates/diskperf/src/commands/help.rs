@@ -168,9 +168,10 @@ fn short(brief: &str) -> &str {
 mod tests {
     use std::collections::BTreeSet;
 
+    use machines::{Kind, Machine};
+
     use super::*;
     use crate::budget::Sizes;
-    use crate::machines::{Kind, Machine};
     use crate::presets::{self, Settings};
     use crate::published;
     use crate::target::Target;

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
+use machines::MachineFault;
 use report::wrap::wrapped;
 use report::{Page, replication};
 use stats::replication::{
@@ -13,7 +14,6 @@ use units::Exit;
 use crate::cli::values::parse_phases;
 use crate::error::Error;
 use crate::layout::{self, Format, OutputArguments};
-use crate::machines::MachineFault;
 use crate::paper::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims, comparisons};
 use crate::published::vax::{DRIVES, DriveTable, FOOTNOTE, RATES};
 

@@ -1,7 +1,8 @@
 //! How sure a simulated answer is: what becomes of it where a constant that was fitted is wrong by a tenth.
 
+use machines::MachineFault;
+
 use super::laboratory::{Figure, Setup, measure};
-use crate::machines::MachineFault;
 
 /// An effect, and how far it moves.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +113,7 @@ mod tests {
                 let Some(constant) = constants.iter().find(|constant| constant.field == leader) else { continue };
                 let after = constant.changed(&setup, 1.1).expect("a machine").load().expect("a machine");
                 for field in [leader, follower] {
-                    let value = |machine: &crate::machines::Machine| machine.value(field).expect("a number").0;
+                    let value = |machine: &machines::Machine| machine.value(field).expect("a number").0;
                     let ratio = value(&after) / value(&before);
                     assert!((ratio - 1.1).abs() < 0.01, "{field} of {machine} becomes {ratio} times as large");
                 }

@@ -3,10 +3,10 @@
 //! A claim is judged by an experiment of its own, by a threshold that stands in its line. Where both ways of the
 //! experiment give the same, these tests cannot tell, whatever the paper says.
 
+use machines::{Machine, MachineFault};
 use workload::programs::mckusick::Classic::{self, Read8192, Write4096, Write8192};
 
 use super::laboratory::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
-use crate::machines::{Machine, MachineFault};
 use crate::published::vax::RATES;
 
 /// What is to be said of a claim.

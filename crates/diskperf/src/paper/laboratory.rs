@@ -8,14 +8,13 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use machines::{Machine, MachineFault};
 use simulator::description::Invalid;
 use simulator::{Activity, Cause, Chance, Description, Experiment, Outcome, ProgramTime};
 use stats::replication::Simulated;
 use workload::programs::lab::LargeFile;
 use workload::programs::mckusick::Classic;
 use workload::{Access, Handle, Mode, Name, Op, Placing, Stream};
-
-use crate::machines::{Machine, MachineFault};
 
 /// How many ways the platters stand.
 pub const PHASES: u32 = 10;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use machines::MachineFault;
 use stats::replication::{Comparison, Simulated, error_percent};
 use stats::{Cell, Document, Provenance};
 use workload::programs::mckusick::Classic;
 
 use super::columns::Column;
 use super::laboratory::{FILE_BYTES, Setup, measure};
-use crate::machines::MachineFault;
 use crate::published::vax::{FILE_SYSTEMS, RATES, TESTS};
 
 /// A machine, a half of the tables, a test, the drives: what is simulated once for all columns that print it.

@@ -7,6 +7,7 @@
 //! with drivers that order and that do not. The UDA50 orders in all of them, as section 2.1 says; files in order, by which
 //! the machines under `machines/` were fitted, give it nothing to order.
 
+use machines::{Machine, MachineFault};
 use simulator::{Outcome, ProgramTime};
 use stats::replication::{Approaches, Estimate, Ratio, Transactions};
 use stats::summary::mean_and_half_width;
@@ -16,7 +17,6 @@ use workload::programs::vaxmix::VaxMix;
 
 use super::columns::Column;
 use super::laboratory::{FILE_BYTES, Streams, Test, each, limit, outcomes};
-use crate::machines::{Machine, MachineFault};
 
 /// By which approach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! A simulated machine as a target: `flat`, or one of `machines/` with settings of its own and a file system to
 //! choose from.
 
+use machines::{Kind, Machine, MachineFault};
 use simulator::{Chance, Computer};
 use stats::ParameterValue;
 use units::Nanos;
 use workload::{Base, Durability, Issue, Mode, Op, OpKind, Phase, Program, Step, Steps};
 
 use crate::error::Error;
-use crate::machines::{Kind, Machine, MachineFault};
 
 /// The key that chooses a file system.
 const FILE_SYSTEM: &str = "file_system";

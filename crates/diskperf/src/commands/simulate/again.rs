@@ -1,6 +1,7 @@
 //! What a faster resource would bring to a simulated cell: the cell is simulated anew as it was, and then with each
 //! resource of its machine a tenth faster.
 
+use machines::{Kind, Machine, RESOURCES};
 use stats::{Cell, Faster, RunInfo};
 use units::Bytes;
 use workload::Parameter;
@@ -9,7 +10,6 @@ use super::{USUAL, of_machines, perform_all};
 use crate::cells::value_of;
 use crate::commands::run::Results;
 use crate::error::Error;
-use crate::machines::{Kind, Machine, RESOURCES};
 use crate::plan::{Alternative, Row};
 use crate::presets::{self, Preset, Settings};
 use crate::signals::Stop;

@@ -17,6 +17,7 @@ use std::time::{Instant, SystemTime};
 
 use kernel::Means;
 use kernel::name::Shown;
+use machines::{Kind, Machine, Sweep};
 use simulator::Chance;
 use stats::{Document, TargetInfo};
 use units::{Exit, Nanos};
@@ -33,7 +34,6 @@ use crate::error::Error;
 use crate::events::Event;
 use crate::ground;
 use crate::keeper::Keeper;
-use crate::machines::{Kind, Machine, Sweep};
 use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};

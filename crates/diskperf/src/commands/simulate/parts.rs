@@ -1,6 +1,6 @@
 //! What a machine is made of, for a person: every number with its unit and its source.
 
-use crate::machines::{Kind, Machine, Part};
+use machines::{Kind, Machine, Part};
 
 /// A line for each machine.
 pub fn list(machines: impl Iterator<Item = Machine>) -> String {

@@ -49,12 +49,12 @@ fn ready(
 
 #[cfg(test)]
 mod tests {
+    use machines::Machine;
     use simulator::Experiment;
     use workload::programs::mckusick::Classic;
     use workload::{Name, Stream};
 
     use super::*;
-    use crate::machines::Machine;
     use crate::runner::Claim;
     use crate::target::TargetArgument;
 

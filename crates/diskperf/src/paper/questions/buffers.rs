@@ -1,11 +1,11 @@
 //! Q3: how much a controller should be able to hold.
 
+use machines::MachineFault;
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
 use super::super::laboratory::{Setup, measure};
 use super::{Answer, Question, rate, row};
-use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q3",

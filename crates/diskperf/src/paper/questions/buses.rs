@@ -1,11 +1,11 @@
 //! Q2: which of the two, the controller or the bus, makes a subsystem what it is.
 
+use machines::MachineFault;
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
 use super::super::laboratory::{Setup, measure};
 use super::{Answer, Question, gain, rate, row};
-use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q2",

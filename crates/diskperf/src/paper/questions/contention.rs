@@ -1,12 +1,12 @@
 //! Q7: whether the bus or the controller contends with the processor for memory.
 
+use machines::MachineFault;
 use simulator::Cause;
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
 use super::super::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 use super::{Answer, Question, row};
-use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q7",

@@ -1,11 +1,11 @@
 //! Q5: whether a controller's intelligence is penalised.
 
+use machines::MachineFault;
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
 use super::super::laboratory::{Setup, measure};
 use super::{Answer, Question, gain, rate, row};
-use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q5",

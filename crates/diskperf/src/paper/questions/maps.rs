@@ -1,11 +1,11 @@
 //! Q6: what a drive does around every read of a new map, under one queue and under two.
 
+use machines::MachineFault;
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
 use super::super::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 use super::{Answer, Question, gain, rate, row};
-use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q6",

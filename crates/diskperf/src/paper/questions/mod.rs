@@ -10,8 +10,9 @@ mod ordering;
 mod parts;
 mod rotation;
 
+use machines::MachineFault;
+
 use super::certainty::Spread;
-use crate::machines::MachineFault;
 
 /// A question.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,11 @@
 //! Q4: who should order requests, the system or the controller.
 
+use machines::MachineFault;
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
 use super::super::laboratory::{Setup, Test, measure};
 use super::{Answer, Question, rate, row};
-use crate::machines::MachineFault;
 
 pub const QUESTION: Question = Question {
     id: "Q4",

@@ -1,11 +1,11 @@
 //! Q1: which parts matter most to each test.
 
+use machines::{MachineFault, RESOURCES, Resource};
 use workload::programs::mckusick::Classic;
 
 use super::super::certainty::spread;
 use super::super::laboratory::{Setup, measure};
 use super::{Answer, Question, gain, row};
-use crate::machines::{MachineFault, RESOURCES, Resource};
 
 pub const QUESTION: Question = Question {
     id: "Q1",

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::quantity::Decimal;
+use crate::quantity::Decimal;
 
 /// A field, and the values that it takes in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +19,16 @@ const MOST: usize = 10_000;
 /// Why a sweep is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSweep {
+    /// No field, or no values.
     #[error(
         "is not FIELD=VALUES; write controller.buffer_sectors=1..256*2, file_system.rotational_delay=0..8+1ms or \
              controller.queue=fifo,disksort"
     )]
     NoValues,
+    /// A range in another form.
     #[error("a range is FIRST..LAST*FACTOR, FIRST..LAST+STEP or FIRST..LAST, with whole factors from 2 on")]
     NoRange,
+    /// More values than a table can show.
     #[error("more than 10,000 values")]
     TooMany,
 }

@@ -6,11 +6,11 @@ use kernel::name::{Shown, original};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::builtin;
-use super::fault::{MachineFault, Place};
-use super::part::{Field, Kind, Part, Source, Value};
-use super::quantity::Decimal;
-use super::sheet::Sheet;
+use crate::builtin;
+use crate::fault::{MachineFault, Place};
+use crate::part::{Field, Kind, Part, Source, Value};
+use crate::quantity::Decimal;
+use crate::sheet::Sheet;
 
 /// A computer that is to be simulated, not yet checked.
 #[derive(Clone, Debug)]

@@ -1,20 +1,25 @@
-//! What can be wrong with a machine: in which field, at which place, what to try.
+//! Faults of a machine: the field, its place, the exit status, and what to try.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use kernel::name::Shown;
-
-use super::part::Kind;
-
 use kernel::said;
+use units::Exit;
+
+use crate::part::Kind;
 
 /// Where something is said: a line of a file, or an option as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A line of a file.
-    Line { file: String, line: usize },
+    Line {
+        /// Path of the file.
+        file: String,
+        /// Number of the line, from 1.
+        line: usize,
+    },
     /// On the command line.
     Typed(String),
 }
@@ -30,6 +35,7 @@ impl fmt::Display for Place {
 
 /// Why a machine cannot be had.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum MachineFault {
     #[error("there is no simulated machine {name}")]
     UnknownMachine { name: String, known: Vec<&'static str> },
@@ -68,6 +74,11 @@ pub enum MachineFault {
 }
 
 impl MachineFault {
+    /// The exit status: the file or the setting has to be changed.
+    pub fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+
     /// What to try.
     pub fn hint(&self) -> Option<String> {
         Some(match self {

@@ -1,6 +1,6 @@
 //! Which numbers of a machine make each of its resources fast, and what to set so that one of them is faster.
 
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// A resource, and the numbers that are better where it is faster: times smaller, rates larger.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The files under `machines/`, compiled into the program.
 
-use super::part::Kind;
+use crate::part::Kind;
 
 /// A file: the name it is called by, and what it holds.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ macro_rules! files {
         &[$(File {
             name: $name,
             path: concat!("machines/", $folder, "/", $name, ".toml"),
-            text: include_str!(concat!("../../../../machines/", $folder, "/", $name, ".toml")),
+            text: include_str!(concat!("../../../machines/", $folder, "/", $name, ".toml")),
         }),+]
     };
 }

@@ -9,8 +9,8 @@ use toml::Spanned;
 use toml::de::DeTable;
 use units::Bytes;
 
-use super::builtin::File;
-use super::fault::{MachineFault, Place};
+use crate::builtin::File;
+use crate::fault::{MachineFault, Place};
 
 /// The largest file that is read; those of `machines/` have at most a few kilobytes.
 const LARGEST: Bytes = Bytes::mib(1);

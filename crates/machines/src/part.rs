@@ -6,18 +6,24 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fault::{MachineFault, Place};
-use super::quantity::Decimal;
-use super::sheet::Sheet;
+use crate::fault::{MachineFault, Place};
+use crate::quantity::Decimal;
+use crate::sheet::Sheet;
 
 /// The kinds of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// The processor.
     Cpu,
+    /// The operating system.
     Kernel,
+    /// The bus between memory and controllers.
     Bus,
+    /// The disk controller.
     Controller,
+    /// The disk drive.
     Drive,
+    /// A file system on the drives.
     FileSystem,
 }
 

@@ -9,10 +9,10 @@ use simulator::description::{
 };
 use units::Nanos;
 
-use super::fault::MachineFault;
-use super::machine::Machine;
-use super::part::{Field, Kind, Part, Value};
-use super::quantity::{Quantity, Unfit};
+use crate::fault::MachineFault;
+use crate::machine::Machine;
+use crate::part::{Field, Kind, Part, Value};
+use crate::quantity::{Quantity, Unfit};
 
 impl Machine {
     /// The computer that the simulator runs, with so many drives busy, each holding a file of so many bytes. The
