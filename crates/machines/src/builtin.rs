@@ -1,6 +1,6 @@
 //! The files under `machines/`, compiled into the program.
 
-use crate::part::Kind;
+use crate::kind::Kind;
 
 /// A file: the name it is called by, and what it holds.
 #[derive(Clone, Copy, Debug)]

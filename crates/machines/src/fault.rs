@@ -8,7 +8,7 @@ use kernel::name::Shown;
 use kernel::said;
 use units::Exit;
 
-use crate::part::Kind;
+use crate::kind::Kind;
 
 /// Where something is said: a line of a file, or an option as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]

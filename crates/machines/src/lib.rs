@@ -9,6 +9,7 @@ mod builtin;
 mod describe;
 mod faster;
 mod fault;
+mod kind;
 mod machine;
 mod part;
 mod quantity;
@@ -17,8 +18,9 @@ mod sweep;
 
 pub use faster::{RESOURCES, Resource};
 pub use fault::{MachineFault, Place};
+pub use kind::Kind;
 pub use machine::Machine;
-pub use part::{Kind, Part};
+pub use part::Part;
 pub use sweep::Sweep;
 
 #[cfg(test)]

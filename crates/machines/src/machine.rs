@@ -8,7 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::builtin;
 use crate::fault::{MachineFault, Place};
-use crate::part::{Field, Kind, Part, Source, Value};
+use crate::kind::Kind;
+use crate::part::{Field, Part, Source, Value};
 use crate::quantity::Decimal;
 use crate::sheet::Sheet;
 

@@ -7,53 +7,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fault::{MachineFault, Place};
+use crate::kind::Kind;
 use crate::quantity::Decimal;
 use crate::sheet::Sheet;
-
-/// The kinds of parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The processor.
-    Cpu,
-    /// The operating system.
-    Kernel,
-    /// The bus between memory and controllers.
-    Bus,
-    /// The disk controller.
-    Controller,
-    /// The disk drive.
-    Drive,
-    /// A file system on the drives.
-    FileSystem,
-}
-
-impl Kind {
-    /// All of them, from the program downwards.
-    pub const ALL: [Kind; 6] = [Kind::Cpu, Kind::Kernel, Kind::Bus, Kind::Controller, Kind::Drive, Kind::FileSystem];
-
-    /// What begins the dotted names of its fields.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Kind::Cpu => "cpu",
-            Kind::Kernel => "kernel",
-            Kind::Bus => "bus",
-            Kind::Controller => "controller",
-            Kind::Drive => "drive",
-            Kind::FileSystem => "file_system",
-        }
-    }
-
-    /// The kind that a dotted name begins with.
-    pub fn of(key: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.key() == key)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key())
-    }
-}
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
