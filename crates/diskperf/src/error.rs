@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use kernel::name::Shown;
 use machines::MachineFault;
+use powercut::{PowerCutError, VerifyFault};
 use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
@@ -27,7 +28,6 @@ use crate::load_spec::LoadFault;
 use crate::output;
 use crate::runner::Broken;
 use crate::shell;
-use crate::verify::LedgerFault;
 use kernel::said;
 
 pub use command::CommandFault;
@@ -189,8 +189,6 @@ pub enum Error {
     NoReader(PathBuf),
     #[error("a signal paused the process during the measurement, so the time is wrong")]
     Held,
-    #[error("cannot sync records in {path}: {}", said(source), path = .path.shown())]
-    Writers { path: PathBuf, source: io::Error },
     #[error("diskperf cannot cut the power of the disk under {}", .0.shown())]
     TwoSteps(PathBuf),
     #[error("{} is in memory; a power cut erases all of it", .0.shown())]
@@ -199,18 +197,12 @@ pub enum Error {
     LogIsLost(PathBuf),
     #[error("diskperf cannot verify {0}")]
     NotVerified(String),
+    #[error(transparent)]
+    Verify(#[from] VerifyFault),
     #[error("{0} does not use a mix")]
     NoMix(&'static str),
     #[error("{} is not blkparse output{}: {why}", path.shown(), at_line(*line))]
     BadTrace { path: PathBuf, line: Option<u64>, why: String },
-    #[error("{path} is not a log of `diskperf verify --write`: {fault}", path = .path.shown())]
-    BadLog { path: PathBuf, fault: LedgerFault },
-    #[error("there is no {folder} in {path}", path = .path.shown())]
-    NoRecords { path: PathBuf, folder: String },
-    #[error("process {pid} is still writing in {path}", path = .path.shown())]
-    StillWriting { path: PathBuf, pid: i32 },
-    #[error("the control test failed, so a clean result would prove nothing: {0}")]
-    NoControl(kernel::tuning::TuningFault),
     #[error("{things} {} not removed: not confirmed", if *count == 1 { "was" } else { "were" })]
     NotAgreed { things: String, count: usize },
     #[error("cannot prepare for signals: {}", said(.0))]
@@ -252,8 +244,6 @@ impl Error {
             | Error::NotVerified(_)
             | Error::NoMix(_)
             | Error::BadTrace { .. }
-            | Error::BadLog { .. }
-            | Error::NoRecords { .. }
             | Error::NowhereToStore
             | Error::NothingLeft(_)
             | Error::AllFinished
@@ -286,7 +276,6 @@ impl Error {
             | Error::StillMeasured { .. }
             | Error::Elsewhere { .. }
             | Error::LogIsLost(_)
-            | Error::StillWriting { .. }
             | Error::NotAgreed { .. }
             | Error::NoRoom { .. }
             | Error::NoFiles { .. }
@@ -305,16 +294,14 @@ impl Error {
             Error::Guard(fault) | Error::Occupied { refused: fault, .. } => guard::exit(fault),
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Machine(fault) => fault.exit(),
+            Error::Verify(fault) => fault.exit(),
             Error::Op { failure, .. } if is_refusal(failure.reason) => Exit::Refused,
             Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
-            Error::Writers { source, .. } if lacks_rights(source) => Exit::Refused,
             Error::Changed { .. }
             | Error::Held
-            | Error::NoControl(_)
             | Error::World(_)
             | Error::Op { .. }
             | Error::Output { .. }
-            | Error::Writers { .. }
             | Error::Signals(_) => Exit::Failed,
         }
     }
@@ -420,6 +407,7 @@ impl Error {
             Error::Image(fault) => return image::hint(fault),
             Error::Tuning(fault) => return tuning::hint(fault),
             Error::Machine(fault) => return fault.hint(),
+            Error::Verify(fault) => return fault.hint(),
             Error::Job(fault) => fault.hint(),
             Error::NoJob(_) => "`diskperf io randread --print-job > JOB.toml` makes a job file".to_owned(),
             Error::NoHistory { known, .. } if known.is_empty() => "diskperf run quick stores a run".to_owned(),
@@ -451,14 +439,6 @@ impl Error {
             Error::NotVerified(_) => "name image:FSTYPE, or a directory with --write or --check".to_owned(),
             Error::NoMix(_) => "--mix and --from-trace belong to the preset vaxmix".to_owned(),
             Error::BadTrace { .. } => "create one: `blktrace -d DEVICE -o - | blkparse -i - -o FILE`".to_owned(),
-            Error::BadLog { .. } => "name the file with the output of `diskperf verify PATH --write`".to_owned(),
-            Error::NoRecords { .. } => {
-                "check that the disk is mounted there; if the folder itself is lost, add --lost-folder".to_owned()
-            }
-            Error::StillWriting { .. } => "cut the power first, or press Ctrl-C there".to_owned(),
-            Error::NoControl(_) => {
-                "diskperf verify image:ext4,mount=barrier=0 shows whether this machine can lose data".to_owned()
-            }
             Error::SameName(_) => "give each target its own name, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "use another machine; `diskperf simulate` lists them".to_owned(),
             Error::World(kernel::Fault::Folder { source, .. })
@@ -503,7 +483,7 @@ impl Error {
                 Reason::Short(_) => "use a longer file; this one ended before the last read".to_owned(),
                 _ => return hint(failure).map(str::to_owned),
             },
-            Error::BadSize { .. } | Error::World(_) | Error::Writers { .. } | Error::Signals(_) => return None,
+            Error::BadSize { .. } | Error::World(_) | Error::Signals(_) => return None,
         })
     }
 
@@ -522,6 +502,17 @@ impl Error {
 impl From<JobFault> for Error {
     fn from(fault: JobFault) -> Error {
         Error::Job(Box::new(fault))
+    }
+}
+
+impl From<PowerCutError> for Error {
+    fn from(error: PowerCutError) -> Error {
+        match error {
+            PowerCutError::Image(fault) => fault.into(),
+            PowerCutError::Tuning(fault) => fault.into(),
+            PowerCutError::Unreadable { path, source } => Error::Unreadable { path, source },
+            PowerCutError::Verify(fault) => fault.into(),
+        }
     }
 }
 

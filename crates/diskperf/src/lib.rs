@@ -55,7 +55,6 @@ mod sizing;
 mod status;
 mod target;
 mod trace;
-mod verify;
 mod worlds;
 
 use std::ffi::OsString;

@@ -3,6 +3,7 @@
 //! ```text
 //!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
 //!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
+//!   {units, kernel} <- powercut
 //! ```
 //!
 //! The simulator and the kernel have never heard of each other, and nothing depends on diskperf but
@@ -14,7 +15,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// Each crate, and those of ours that it may depend on.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
@@ -23,7 +24,21 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("report", &["units", "stats"]),
     ("store", &["units", "workload", "stats"]),
     ("diskperf-machines", &["units", "simulator", "kernel"]),
-    ("diskperf", &["units", "workload", "simulator", "kernel", "stats", "report", "store", "diskperf-machines"]),
+    ("diskperf-powercut", &["units", "kernel"]),
+    (
+        "diskperf",
+        &[
+            "units",
+            "workload",
+            "simulator",
+            "kernel",
+            "stats",
+            "report",
+            "store",
+            "diskperf-machines",
+            "diskperf-powercut",
+        ],
+    ),
     ("overhead", &["units", "workload", "kernel", "stats", "diskperf"]),
     ("calibration", &["stats", "diskperf"]),
     ("testkit", &["units"]),

@@ -57,8 +57,19 @@ const SHELLS: [&str; 9] =
     ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
 
 /// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
-const PRODUCT: [&str; 10] =
-    ["units", "workload", "simulator", "machines", "kernel", "stats", "report", "store", "diskperf", "overhead"];
+const PRODUCT: [&str; 11] = [
+    "units",
+    "workload",
+    "simulator",
+    "machines",
+    "kernel",
+    "powercut",
+    "stats",
+    "report",
+    "store",
+    "diskperf",
+    "overhead",
+];
 
 /// The places there are: a file, what it does, and why.
 const PLACES: [(&str, &[Deed], &str); 45] = [
@@ -69,11 +80,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/diskperf/src/commands/simulate/mod.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/keeper.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/src/commands/verify/steps.rs", &[Date], "a seed that nobody chose"),
-    (
-        "crates/diskperf/src/verify/writers.rs",
-        &[Delete],
-        "records that it wrote in a folder of its own, and takes back",
-    ),
+    ("crates/powercut/src/writers.rs", &[Delete], "records that it wrote in a folder of its own, and takes back"),
     ("crates/diskperf/tests/output/mod.rs", &[Delete], "a name in the test's own folder"),
     ("crates/diskperf/tests/output/races.rs", &[Delete], "names in the test's own folder"),
     ("crates/diskperf/tests/output_files.rs", &[Delete], "names in the test's own folder"),

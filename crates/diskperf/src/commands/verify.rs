@@ -1,14 +1,7 @@
 //! `diskperf verify TARGET`: whether what was acknowledged as durable is there after the power was cut.
 //!
-//! Policy, on an image, whose power we can cut:
-//!   1. each power cut has a fresh file system, and records that look like no other's;
-//!   2. the power goes after so many records as the lot says, and a moment later, so that it is no moment of the writers';
-//!   3. by turns nothing that was not flushed lasts, and some of it by lot;
-//!   4. where nothing was lost, losses are made once: the device is said to have no write cache, so that nobody flushes
-//!      it. If none are found then, the test has shown nothing, and says so.
-//!
-//! Policy, in a directory, whose power somebody else cuts: the writers tell what is acknowledged line by line
-//! (`--write`), to where it outlives the power cut; afterwards what is there is held against that (`--check`).
+//! On an image, `powercut::cuts` cuts the power. In a directory somebody else does: the writers tell what is acknowledged
+//! line by line (`--write`), to where it outlives the power cut; afterwards what is there is held against that (`--check`).
 
 mod image;
 mod steps;
@@ -17,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel::machine::Host;
+use powercut::{Cut, Kind, LedgerFault, Verdict, VerifyFault};
 use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
 use units::{Bytes, Exit};
 
@@ -26,7 +20,6 @@ use crate::consent::{self, YesArguments};
 use crate::error::Error;
 use crate::layout::{Format, OutputArguments, json};
 use crate::target::{Site, Target, TargetArgument};
-use crate::verify::{Kind, LedgerFault, Verdict};
 
 /// What `diskperf verify` takes.
 #[derive(Clone, Debug, Args)]
@@ -106,7 +99,8 @@ fn document(target: &Target, seed: u64) -> Verification {
 }
 
 /// A power cut as a document has it.
-fn power_cut(round: u32, unflushed_bytes: Option<u64>, judged: &[(Kind, Verdict)]) -> PowerCut {
+fn power_cut(round: u32, cut: Cut) -> PowerCut {
+    let Cut { unflushed_bytes, unmountable, judged } = cut;
     let kinds = Kind::ALL.map(|kind| {
         let count = |wanted: &[Verdict]| {
             judged.iter().filter(|(of, verdict)| *of == kind && wanted.contains(verdict)).count() as u64
@@ -120,7 +114,7 @@ fn power_cut(round: u32, unflushed_bytes: Option<u64>, judged: &[(Kind, Verdict)
             stale: count(&[Verdict::Stale]),
         }
     });
-    PowerCut { round, unflushed_bytes, unmountable: None, kinds: kinds.into() }
+    PowerCut { round, unflushed_bytes, unmountable, kinds: kinds.into() }
 }
 
 /// Shows what was found, and says how it ended:
@@ -157,9 +151,9 @@ fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(),
 
 /// All of a log, which may come from standard input.
 fn text_of(file: &Path) -> Result<String, Error> {
-    let bad = |fault| Error::BadLog { path: file.to_owned(), fault };
+    let bad = |fault| VerifyFault::BadLog { path: file.to_owned(), fault };
     let bytes = given::bytes(file, LONGEST)?.ok_or_else(|| bad(LedgerFault::TooLong))?;
-    String::from_utf8(bytes).map_err(|_| bad(LedgerFault::NotALog))
+    Ok(String::from_utf8(bytes).map_err(|_| bad(LedgerFault::NotALog))?)
 }
 
 #[cfg(test)]
@@ -171,7 +165,7 @@ mod tests {
         let verdicts = [Verdict::Intact, Verdict::Missing, Verdict::Torn, Verdict::Stale];
         let judged: Vec<(Kind, Verdict)> =
             Kind::ALL.into_iter().flat_map(|kind| verdicts.map(|verdict| (kind, verdict))).collect();
-        let cut = power_cut(3, None, &judged);
+        let cut = power_cut(3, Cut { unflushed_bytes: None, unmountable: None, judged });
         assert_eq!((cut.round, cut.acknowledged(), cut.lost()), (3, 16, 12));
         for kept in &cut.kinds {
             assert_eq!((kept.intact, kept.missing, kept.torn, kept.stale), (1, 1, 1, 1), "{}", kept.kind);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use kernel::guard::GuardFault;
 use kernel::tuning::TuningFault;
+use powercut::{LedgerFault, VerifyFault};
 use store::StoreError;
 use units::Bytes;
 
@@ -87,8 +88,8 @@ fn errors() -> Vec<Error> {
         Error::UnknownWord { word: "x".to_owned(), near: Vec::new(), mentions: Vec::new() },
         Error::TwoSteps(path()),
         Error::LogIsLost(path()),
-        Error::BadLog { path: path(), fault: crate::verify::LedgerFault::NotALog },
-        Error::NoControl(TuningFault::NoNotes),
+        VerifyFault::BadLog { path: path(), fault: LedgerFault::NotALog }.into(),
+        VerifyFault::NoControl(TuningFault::NoNotes).into(),
         Error::NoSettings("flat".to_owned()),
         left.into(),
         failed.into(),

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::Workspace;
-use kernel::left::{self, Holder};
+use kernel::left;
 use kernel::name::Shown;
 use kernel::place::Place;
+use powercut::{Bounds, Cut, Found, Log, Records, VerifyFault, Writers, check as judge};
 use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut, text_of};
@@ -20,13 +20,9 @@ use crate::layout::OutputArguments;
 use crate::shell;
 use crate::signals::Stop;
 use crate::target::Target;
-use crate::verify::{Bounds, Log, Note, Records, Writers, check as judge};
 
 /// What the folder's name holds.
 const LABEL: &str = "verify";
-
-/// How often the writers are looked after.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// Writes in a private folder, and prints what is acknowledged, until the power is cut or somebody says stop.
 pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments) -> Result<Exit, Error> {
@@ -41,7 +37,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
     consent::ask_place(said, path, place)?;
     let stop = Stop::on_signals()?;
     let folder = Workspace::labelled(path, LABEL)?;
-    let failed = |source| Error::Writers { path: path.to_owned(), source };
+    let failed = |source| VerifyFault::Writers { path: path.to_owned(), source };
     File::open(path).and_then(|parent| parent.sync_all()).map_err(failed)?;
     let (records, bounds) = (Records { seed: seed.unwrap_or_else(another) }, Bounds::within(place.free_bytes));
     let name = folder.path().file_name().unwrap_or_default().shown().into_owned();
@@ -54,7 +50,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
     // Until here nothing is promised, and nothing need be left.
     let began = began.and_then(|()| say(&Log::heading(records.seed, bounds.records, &name)));
     let ended = began.and_then(|()| {
-        let ended = write_until(&stop, folder.path(), records, bounds);
+        let ended = powercut::write(&stop.flag(), folder.path(), records, bounds, |note| say(&note.to_string()));
         leave_or_remove(folder, path, ended.is_ok());
         ended
     });
@@ -62,19 +58,8 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
         Ok(()) => Ok(Exit::Interrupted),
         // Whoever read has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Done),
-        Err(source) => Err(failed(source)),
+        Err(source) => Err(failed(source).into()),
     }
-}
-
-/// Writes until it is told to stop, and then takes back all that was promised. Fails where a writer does, or where that
-/// cannot be printed.
-fn write_until(stop: &Stop, folder: &Path, records: Records, bounds: Bounds) -> io::Result<()> {
-    let writers = Writers::start(folder, records, bounds, |note| say(&note.to_string()))?;
-    while !stop.requested() && !writers.has_one_ended() {
-        thread::sleep(PAUSE);
-    }
-    writers.stop()?;
-    Note::all_retired().iter().try_for_each(|note| say(&note.to_string()))
 }
 
 /// What is promised stays: else it would be found missing.
@@ -92,12 +77,9 @@ fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
     }
 }
 
-/// Holds what is there against what was printed:
-///   1. where nothing was promised, or all was taken back, there is nothing to look for;
-///   2. a folder that is not there is lost only where that was said: its disk may not be mounted;
-///   3. who still writes there has its power;
-///   4. nobody can say here whether the disk alone had none for a while;
-///   5. what was written is removed where something of it was looked for and nothing was lost.
+/// Holds what is there against what was printed, in the folder that `powercut::find` finds:
+///   1. nobody can say here whether the disk alone had no power for a while;
+///   2. what was written is removed where something of it was looked for and nothing was lost.
 pub fn check(
     target: &Target,
     path: &Path,
@@ -105,20 +87,11 @@ pub fn check(
     output: &OutputArguments,
 ) -> Result<Exit, Error> {
     let text = text_of(log)?;
-    let log = Log::parse(&text).map_err(|fault| Error::BadLog { path: log.to_owned(), fault })?;
-    let folder = path.join(&log.folder);
+    let log = Log::parse(&text).map_err(|fault| VerifyFault::BadLog { path: log.to_owned(), fault })?;
+    let Found { folder, is_there } = powercut::find(path, &log, may_be_lost)?;
     let (records, bounds) = (Records { seed: log.seed }, Bounds { records: log.records });
     let failed = |source| Error::Unreadable { path: folder.clone(), source };
-    let is_there = !fs::symlink_metadata(&folder).is_err_and(|error| error.kind() == ErrorKind::NotFound);
-    // 1 and 2
-    if !is_there && !may_be_lost && log.ledger.promises().next().is_some() {
-        return Err(Error::NoRecords { path: path.to_owned(), folder: log.folder });
-    }
-    // 3
-    if let Some(Holder::Process(pid)) = left::at(&folder).map(|left| left.holder) {
-        return Err(Error::StillWriting { path: folder, pid });
-    }
-    // 4
+    // 1
     if left::is_of_this_boot(&folder) {
         remark!(
             "this machine was not started again since: unless the disk alone lost its power, and was mounted again, \
@@ -127,9 +100,9 @@ pub fn check(
     }
     let judged = judge(&folder, records, bounds, &log.ledger).map_err(failed)?;
     let mut found = document(target, log.seed);
-    found.cuts.push(power_cut(1, None, &judged));
+    found.cuts.push(power_cut(1, Cut { unflushed_bytes: None, unmountable: None, judged }));
     let exit = conclude(output, found, Ok(()))?;
-    // 5
+    // 2
     if exit != Exit::Done {
         if is_there {
             remark!("{} stays as it was found; diskperf clean {} removes it", folder.shown(), shell::word(path));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   writers ── stamped records (record) ── acknowledged when the call for durability is back ──> ledger
-//!   power cut; mounted again
+//!   power cut (image: we cut it; directory: you do); mounted again
 //!   check ── each acknowledged record is read and judged (record) ──> missing, torn, stale, or intact
 //! ```
 //!
@@ -11,13 +11,23 @@
 //!   2. what was acknowledged before the power went is judged, and nothing else: an overwrite that was on its way may
 //!      have happened, wholly or in part, or not;
 //!   3. a record that was replaced by renaming is old or new, never something between.
+//!
+//! Prints nothing: results and progress go to the caller.
 
 mod check;
+mod directory;
+mod error;
+mod image;
 mod ledger;
+mod places;
 mod record;
 mod writers;
 
 pub use check::check;
+pub use directory::{Found, find, write};
+pub use error::{PowerCutError, VerifyFault};
+pub use image::{Cut, Event, cuts};
 pub use ledger::{Ledger, LedgerFault, Log, Note};
+pub use places::Bounds;
 pub use record::{Kind, Records, Verdict};
-pub use writers::{Bounds, Writers};
+pub use writers::Writers;

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::record::Kind;
-use super::writers::{Bounds, Places};
+use crate::places::{Bounds, Places};
+use crate::record::Kind;
 
 /// How the first line begins.
 const FORMAT: &str = "diskperf-verify 1";
@@ -23,9 +23,21 @@ const RETIRED: &str = "retired";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
     /// This version of a record is durable.
-    Acknowledged { kind: Kind, number: u64, version: u64 },
+    Acknowledged {
+        /// How it was written.
+        kind: Kind,
+        /// Its number among the records of its kind.
+        number: u64,
+        /// Its version, from 1.
+        version: u64,
+    },
     /// Records below this number are promised no more.
-    Retired { kind: Kind, below: u64 },
+    Retired {
+        /// Their kind.
+        kind: Kind,
+        /// The first number that is still promised.
+        below: u64,
+    },
 }
 
 /// Every record that is promised, and the latest version of it.

@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::ledger::Ledger;
-use super::record::{Kind, RECORD, Records, Verdict};
-use super::writers::{Bounds, Places};
+use crate::ledger::Ledger;
+use crate::places::{Bounds, Places};
+use crate::record::{Kind, RECORD, Records, Verdict};
 
 /// From errno.h: an error of the device, or of a checksum (EIO; EBADMSG, as ext4 and xfs have it); and a structure of the
 /// file system that is damaged (EUCLEAN).
@@ -58,7 +58,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::verify::Note;
+    use crate::ledger::Note;
 
     #[test]
     fn what_file_systems_say_of_damage_is_no_error_of_the_test() {

@@ -1,0 +1,63 @@
+//! A directory whose power somebody else cuts: writing until then, and finding the records afterwards.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use kernel::left::{self, Holder};
+
+use crate::error::VerifyFault;
+use crate::ledger::{Log, Note};
+use crate::places::Bounds;
+use crate::record::Records;
+use crate::writers::Writers;
+
+/// How often the writers are looked after.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Writes in a prepared folder until it is told to stop, and then takes back all that was promised. Fails where a writer
+/// does, or where `say` does.
+pub fn write(
+    stop: &AtomicBool,
+    folder: &Path,
+    records: Records,
+    bounds: Bounds,
+    say: impl Fn(Note) -> io::Result<()> + Clone + Send + 'static,
+) -> io::Result<()> {
+    let writers = Writers::start(folder, records, bounds, say.clone())?;
+    while !stop.load(Ordering::Relaxed) && !writers.has_one_ended() {
+        thread::sleep(PAUSE);
+    }
+    writers.stop()?;
+    Note::all_retired().into_iter().try_for_each(say)
+}
+
+/// The folder that a log names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its path.
+    pub folder: PathBuf,
+    /// Whether it exists.
+    pub is_there: bool,
+}
+
+/// Finds the folder of a log's records:
+///   1. where nothing was promised, or all was taken back, there is nothing to look for;
+///   2. a folder that is not there is lost only where that was said: its disk may not be mounted;
+///   3. who still writes there has its power.
+pub fn find(path: &Path, log: &Log, may_be_lost: bool) -> Result<Found, VerifyFault> {
+    let folder = path.join(&log.folder);
+    let is_there = !fs::symlink_metadata(&folder).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    // 1 and 2
+    if !is_there && !may_be_lost && log.ledger.promises().next().is_some() {
+        return Err(VerifyFault::NoRecords { path: path.to_owned(), folder: log.folder.clone() });
+    }
+    // 3
+    if let Some(Holder::Process(pid)) = left::at(&folder).map(|left| left.holder) {
+        return Err(VerifyFault::StillWriting { path: folder, pid });
+    }
+    Ok(Found { folder, is_there })
+}

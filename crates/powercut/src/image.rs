@@ -1,0 +1,205 @@
+//! An image whose power we cut.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use kernel::place::Place;
+use kernel::tuning::{Setting, Tuned, Tuning, TuningFault};
+use kernel::{ImageFault, Lasting, VolatileImage};
+use units::{Bytes, Prng};
+
+use crate::check::check;
+use crate::error::{PowerCutError, VerifyFault};
+use crate::ledger::Ledger;
+use crate::places::Bounds;
+use crate::record::{Kind, Records, Verdict};
+use crate::writers::Writers;
+
+/// The power goes after at most so many acknowledged records. Guess: every kind is at work by then, and a round is over
+/// in a second also where a flush takes 20 ms.
+const MOST: u64 = 128;
+
+/// And at most so much later. Guess: as long as a flush takes.
+const LATER: Duration = Duration::from_millis(4);
+
+/// How often the writers are looked after.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// A round of the test.
+struct Round {
+    lasting: Lasting,
+    tuning: Vec<Setting>,
+    random: Prng,
+}
+
+/// The result of one power cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Bytes in the write cache of the device that were not flushed; `None` if they cannot be seen.
+    pub unflushed_bytes: Option<u64>,
+    /// Why the file system could not be mounted afterwards.
+    pub unmountable: Option<String>,
+    /// Each promised record.
+    pub judged: Vec<(Kind, Verdict)>,
+}
+
+impl Cut {
+    fn has_lost(&self) -> bool {
+        self.judged.iter().any(|(_, verdict)| *verdict != Verdict::Intact)
+    }
+}
+
+/// The progress and the results of the test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// This round begins, from 1.
+    Begins(u32),
+    /// The control begins: one more round, without flushes.
+    ControlBegins,
+    /// The power was cut in this round.
+    Cut(u32, Cut),
+    /// The power was cut in the control.
+    Control(u32, Cut),
+}
+
+/// Cuts the power of an image `rounds` times:
+///   1. each power cut has a fresh file system, and records that look like no other's;
+///   2. the power goes after so many records as the lot says, and a moment later, so that it is no moment of the writers';
+///   3. by turns nothing that was not flushed lasts, and some of it by lot;
+///   4. where nothing was lost, losses are made once: the device is said to have no write cache, so that nobody flushes
+///      it. If none are found then, the test has shown nothing.
+pub fn cuts(
+    image: &mut VolatileImage,
+    (seed, rounds): (u64, u32),
+    tuning: &[Setting],
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Result<(), PowerCutError> {
+    let is_told_to_stop = || stop.load(Ordering::Relaxed);
+    let mut random = Prng::new(seed);
+    let mut has_lost = false;
+    for number in 1..=rounds {
+        if is_told_to_stop() {
+            break;
+        }
+        tell(Event::Begins(number));
+        // 3
+        let lasting = if number % 2 == 1 { Lasting::Nothing } else { Lasting::Half };
+        let round = Round { lasting, tuning: tuning.to_vec(), random: Prng::new(random.next_u64()) };
+        if let Some(cut) = cut(image, round, stop)? {
+            has_lost |= cut.has_lost();
+            tell(Event::Cut(number, cut));
+        }
+    }
+    // 4
+    if !is_told_to_stop() && !has_lost {
+        tell(Event::ControlBegins);
+        let tuning = vec![no_write_cache()];
+        let round = Round { lasting: Lasting::Nothing, tuning, random: Prng::new(random.next_u64()) };
+        if let Some(cut) = cut(image, round, stop).map_err(without_control)? {
+            tell(Event::Control(rounds + 1, cut));
+        }
+    }
+    Ok(())
+}
+
+/// A device that is said to have no write cache is not flushed, whatever file system is on it.
+fn no_write_cache() -> Setting {
+    Setting { attribute: "write_cache".to_owned(), value: "write through".to_owned() }
+}
+
+/// Where the device cannot be said to have no write cache, nothing is shown. That it cannot be said to have one again
+/// is another thing.
+fn without_control(error: PowerCutError) -> PowerCutError {
+    match error {
+        PowerCutError::Tuning(fault) if !matches!(fault, TuningFault::Restore { .. }) => {
+            VerifyFault::NoControl(fault).into()
+        }
+        error => error,
+    }
+}
+
+/// Writes on a fresh file system, cuts the power, and looks what is there; nothing where it was told to stop.
+fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Option<Cut>, PowerCutError> {
+    let Round { lasting, tuning, mut random } = round;
+    // 1
+    image.fresh()?;
+    let tuned = tune(image, &tuning)?;
+    let free = Place::under(image.path());
+    let free = free.map_err(|source| PowerCutError::Unreadable { path: image.path().to_owned(), source })?.free_bytes;
+    if free < Bounds::LEAST {
+        return Err(VerifyFault::SmallImage { size: Bytes(free), needed: Bytes(Bounds::LEAST) }.into());
+    }
+    let (records, bounds) = (Records { seed: random.next_u64() }, Bounds::within(free));
+    let (ledger, count) = (Arc::new(Mutex::new(Ledger::default())), Arc::new(AtomicU64::new(0)));
+    let (notes, counted) = (Arc::clone(&ledger), Arc::clone(&count));
+    let folder = image.path().to_owned();
+    let failed = |source| VerifyFault::Writers { path: folder.clone(), source };
+    Writers::prepare(&folder, records).map_err(failed)?;
+    // So that what is lost of them is what was written later, whoever flushes.
+    image.settle()?;
+    let writers = Writers::start(&folder, records, bounds, move |note| {
+        notes.lock().unwrap_or_else(PoisonError::into_inner).note(note);
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    })
+    .map_err(failed)?;
+    // 2
+    let enough = count.load(Ordering::Relaxed) + 1 + random.below(MOST);
+    while count.load(Ordering::Relaxed) < enough {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        if writers.has_one_ended() {
+            writers.stop().map_err(failed)?;
+            return Ok(None);
+        }
+        thread::sleep(PAUSE);
+    }
+    thread::sleep(Duration::from_nanos(random.below(LATER.as_nanos() as u64)));
+    // What is acknowledged from here on may have been too late.
+    let mut promised = ledger.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let unflushed_bytes = image.cut(lasting, &mut random)?;
+    // They fail now, of course.
+    let _ = writers.stop();
+    // What was taken back until then may be gone.
+    promised.still_promised(&ledger.lock().unwrap_or_else(PoisonError::into_inner));
+    tuned.map_or(Ok(()), Tuned::restore)?;
+    match image.power_on() {
+        Ok(()) => {
+            let judged = check(&folder, records, bounds, &promised).map_err(failed)?;
+            Ok(Some(Cut { unflushed_bytes, unmountable: None, judged }))
+        }
+        Err(fault @ ImageFault::Mount { action: "mount", .. }) => {
+            let judged = promised.promises().map(|(kind, ..)| (kind, Verdict::Missing)).collect();
+            Ok(Some(Cut { unflushed_bytes, unmountable: Some(fault.to_string()), judged }))
+        }
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+/// Tunes the queue of the device, where that was asked for.
+fn tune(image: &VolatileImage, settings: &[Setting]) -> Result<Option<Tuned>, PowerCutError> {
+    let Some(device) = image.device().filter(|_| !settings.is_empty()) else { return Ok(None) };
+    Ok(Some(Tuning::plan(device, settings)?.apply()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Exit;
+
+    use super::*;
+
+    #[test]
+    fn without_a_control_the_test_has_failed() {
+        let no_rights = TuningFault::NoQueue("loop0".to_owned());
+        let error = without_control(PowerCutError::Tuning(no_rights));
+        let PowerCutError::Verify(fault @ VerifyFault::NoControl(_)) = error else { panic!("{error}") };
+        assert_eq!(fault.exit(), Exit::Failed);
+        let other = VerifyFault::StillWriting { path: "/mnt".into(), pid: 7 };
+        let other = without_control(other.into());
+        assert!(matches!(other, PowerCutError::Verify(VerifyFault::StillWriting { .. })), "{other}");
+    }
+}
