@@ -189,7 +189,7 @@ impl LoadSpec {
             return Err(fault(
                 "rounds",
                 rounds,
-                format!("at most {} rounds", report::whole(u64::from(MOST_ROUNDS))),
+                format!("at most {} rounds", units::whole(u64::from(MOST_ROUNDS))),
                 "use fewer",
             ));
         }

@@ -1,11 +1,12 @@
 //! The tables of *The Linux Programming Interface*, chapter 13: seconds per execution, a row per buffer
 //! size. Table 13-1 for every way to sync, table 13-3 with a pair of columns for each.
 
+use stats::digits::significant;
 use stats::execution::Execution;
 use stats::{Cell, Document, Provenance};
+use units::whole;
 
 use crate::grid::{Column, Grid, Page};
-use crate::numbers::{significant, whole};
 use crate::wrap::wrapped;
 
 /// Both tables for every target, then what was published.

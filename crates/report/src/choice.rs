@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use stats::choice::{Price, Row, every_two};
+use stats::digits::significant;
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 use units::Nanos;
 
 use crate::grid::{Column, Grid, Page};
 use crate::names::CellNames;
-use crate::numbers::{figure as figure_of, significant};
+use crate::numbers::figure as figure_of;
 use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
 use crate::{header, rows, stages};

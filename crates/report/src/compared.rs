@@ -2,6 +2,7 @@
 
 use stats::compared::{Compared, ComparedCell, Finding, Guarded, Lone, Side, Unguarded};
 use stats::comparison::LEAST_APART;
+use stats::digits::significant;
 use stats::environment::Change;
 use stats::{MarkCode, Rate};
 use units::Civil;
@@ -10,7 +11,7 @@ use crate::choice::{PATIENCE, figure, percent};
 use crate::csv::field;
 use crate::grid::{Column, Grid, Page};
 use crate::markdown::escaped;
-use crate::numbers::{self, significant};
+use crate::numbers;
 use crate::wrap::wrapped;
 
 /// The comparison as text.

@@ -1,10 +1,10 @@
 //! The table of `device`: the steady rate, and beside it what the first round gave.
 
+use stats::digits::significant;
 use stats::{Cell, Conditioned, Document, Round, Steadiness, steady};
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
-use crate::numbers::significant;
 use crate::rows::Rows;
 use crate::words::unit;
 

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use stats::limits::OWNERS;
 use stats::{Cell, ClockKind, Document, Mark, MarkCode, Provenance};
 use units::Nanos;
+use units::whole;
 
 use crate::csv::{self, field};
 use crate::glossary::Topic;
 use crate::grid::Page;
 use crate::markdown::escaped;
 use crate::names::CellNames;
-use crate::numbers::{figure, whole};
+use crate::numbers::figure;
 use crate::words::{self, owner as owner_in_words};
 use crate::wrap::wrapped;
 use crate::{header, plain};

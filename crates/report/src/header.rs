@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::digits::significant;
 use stats::summary::CONFIDENCE;
 use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Rate, TargetInfo};
 use units::Bytes;
+use units::whole;
 
 use crate::device::conditioned;
 use crate::names::{CellNames, different, grouped};
-use crate::numbers::{significant, whole};
 use crate::plain;
 
 /// A line per target, and one about the machine.

@@ -1,10 +1,9 @@
 //! The lines of the lab's programs (about 2002), word for word: `bw`, `smallfb`, `largefb`. And what the lab
 //! did not print: the middle of a series, and how far from it its best lies.
 
+use stats::digits::plain;
 use stats::summary::median;
 use units::{Nanos, per_second};
-
-use crate::numbers::plain;
 
 /// How many digits a number gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! The table of the preset `lfs`: a line per phase with its rate, the rate of the calls alone, the CPU, and
 //! beside them what was published for that phase.
 
+use stats::digits::significant;
 use stats::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
 use crate::grid::{Column, Grid, Page};
-use crate::numbers::{significant, supported};
+use crate::numbers::supported;
 use crate::words::unit;
 use crate::wrap::wrapped;
 

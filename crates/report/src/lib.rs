@@ -35,7 +35,7 @@ pub use grid::Page;
 pub use header::aged;
 pub use markdown::markdown;
 pub use names::cell_names;
-pub use numbers::{RUNS, significant, whole};
+pub use numbers::RUNS;
 pub use rows::first_figure;
 use stats::Document;
 pub use words::unit;

@@ -2,11 +2,12 @@
 //! what was not measured; one drive and all at once. Below it, what each drive alone allows them together.
 
 use stats::bounds::{self, Solo};
+use stats::digits::significant;
 use stats::{Cell, Document, Provenance};
 
 use crate::grid::{Column, Grid, Page};
 use crate::names::different;
-use crate::numbers::{significant, supported};
+use crate::numbers::supported;
 use crate::wrap::wrapped;
 
 /// A row per program, a column per target and one for all at once, and the bounds.

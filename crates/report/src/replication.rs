@@ -1,9 +1,9 @@
 //! Published tables with the simulated figures under the printed ones.
 
+use stats::digits::significant;
 use stats::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
 
 use crate::grid::{Column, Grid, Page};
-use crate::numbers::significant;
 use crate::wrap::wrapped;
 
 /// A published table, half by half: under each printed row what the simulated machine gives, how far that lies

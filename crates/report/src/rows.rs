@@ -1,11 +1,13 @@
 //! The plain table: a row per cell, under what people ask for together.
 
+use stats::digits::significant;
 use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate, summary};
+use units::whole;
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};
 use crate::names::{CellNames, different, grouped};
-use crate::numbers::{RUNS, figure, significant, supported_digits, time_each, whole};
+use crate::numbers::{RUNS, figure, supported_digits, time_each};
 use crate::words;
 
 pub(crate) use crate::words::condition as state;

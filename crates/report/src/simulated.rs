@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use stats::digits::significant;
 use stats::{Cell, Document, ParameterValue};
 
 use crate::grid::{Column, Grid, Page};
 use crate::names::different;
-use crate::numbers::significant;
 use crate::wrap::wrapped;
 
 /// A table for each file system.

@@ -10,6 +10,7 @@ mod checkup;
 pub mod choice;
 pub mod compared;
 pub mod comparison;
+pub mod digits;
 mod document;
 pub mod environment;
 pub mod execution;

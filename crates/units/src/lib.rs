@@ -20,6 +20,7 @@ mod prng;
 mod rate;
 mod suffixed;
 mod time;
+mod whole;
 
 pub use bytes::{Bytes, ParseBytesError};
 pub use civil::Civil;
@@ -29,3 +30,4 @@ pub use fnv::fnv1a;
 pub use prng::Prng;
 pub use rate::per_second;
 pub use time::{Host, Moment, Nanos, ParseNanosError, Virtual};
+pub use whole::whole;

@@ -1,7 +1,8 @@
 //! What is needed, whatever is faster: `read>=200MiB/s,commit.p99<=5ms`.
 
-use report::{significant, unit};
+use report::unit;
 use stats::choice::Row;
+use stats::digits::significant;
 use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};
 use workload::Base;

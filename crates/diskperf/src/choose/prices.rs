@@ -1,6 +1,6 @@
 //! What targets cost, as somebody says: `fast=0.10/GiB-month`. Units are converted, so that two offers can be compared.
 
-use report::significant;
+use stats::digits::significant;
 use stats::{Purpose, Verdict};
 
 /// A price.

@@ -180,5 +180,9 @@ fn figures<C>(bytes: u64, span: &Span<C>) -> String {
     } else {
         format!("too short to tell user from system (below {})", Nanos((SPLIT_NEEDS_S * 1e9) as u64))
     };
-    format!("{bytes} bytes in {elapsed}, {} MB/s; CPU {}, {split}", report::significant(rate / 1e6, 3), cpu.total)
+    format!(
+        "{bytes} bytes in {elapsed}, {} MB/s; CPU {}, {split}",
+        stats::digits::significant(rate / 1e6, 3),
+        cpu.total
+    )
 }

@@ -135,7 +135,7 @@ impl Job {
         }
         if rounds.is_some_and(|rounds| rounds > MOST_ROUNDS) {
             return Err(head
-                .bad("rounds", format!("at most {} rounds", report::whole(u64::from(MOST_ROUNDS))), "take fewer")
+                .bad("rounds", format!("at most {} rounds", units::whole(u64::from(MOST_ROUNDS))), "take fewer")
                 .into());
         }
         let missing = || JobFault::Missing {

@@ -131,7 +131,7 @@ fn printed(table: usize, half: usize, test: usize, configuration: usize, drives:
 
 /// `320 -> 440`
 fn arrow(from: f64, to: f64) -> String {
-    format!("{} -> {}", report::significant(from, 3), report::significant(to, 3))
+    format!("{} -> {}", stats::digits::significant(from, 3), stats::digits::significant(to, 3))
 }
 
 /// All tests of one drive, or of two, on blocks of eight Kbytes and of four.
@@ -248,7 +248,7 @@ fn allocation_explains_the_780() -> Result<Claim, MachineFault> {
         format!(
             "the 11/750 with the allocation speed of the 11/780: {}; with its whole processor {}",
             arrow(slow.rate(), fast.rate()),
-            report::significant(whole.rate(), 3)
+            stats::digits::significant(whole.rate(), 3)
         ),
         raises(slow.rate(), fast.rate()),
     ))
@@ -351,7 +351,7 @@ fn contention_needed_it() -> Result<Claim, MachineFault> {
             slowed(&before),
             slowed(&own),
             arrow(mean(&own), mean(&free)),
-            report::significant(mean(&long), 3)
+            stats::digits::significant(mean(&long), 3)
         ),
         match () {
             // Where the delay brings nothing, nothing had to be brought.

@@ -1,6 +1,6 @@
 //! `-- COMMAND`: a command of a person's own, in the place of a preset. No name of a preset: a command must be given.
 
-use report::significant;
+use stats::digits::significant;
 use stats::summary::RateUnit;
 use stats::{Cell, ClockKind, Round};
 use units::{Bytes, Nanos};

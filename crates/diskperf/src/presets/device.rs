@@ -115,8 +115,8 @@ fn settled(cell: &Cell) -> Option<String> {
     let per_second = |round: &Round| cell.rate_of(round, rate.base);
     let fresh = cell.rounds.first().and_then(per_second)? * rate.value / rate.per_second;
     let unit = &rate.unit;
-    let fresh = format!("fresh {} {unit}", report::significant(fresh, 3));
-    let mean = format!("{} {unit} over rounds {first} to {last}", report::significant(rate.value, 3));
+    let fresh = format!("fresh {} {unit}", stats::digits::significant(fresh, 3));
+    let mean = format!("{} {unit} over rounds {first} to {last}", stats::digits::significant(rate.value, 3));
     let rates: Vec<f64> = cell.rounds.iter().filter_map(per_second).collect();
     Some(match (cell.state.steadiness, steady::settling(&rates)) {
         (Steadiness::Steady, steady::Settling::Since(index, _)) => {

@@ -106,7 +106,7 @@ fn too_few(cell: &Cell) -> Option<String> {
 fn kept(cell: &Cell) -> String {
     match (cell.number("rate"), &cell.rate) {
         (Some(asked), Some(rate)) => {
-            let done = report::significant(rate.per_second, 3);
+            let done = stats::digits::significant(rate.per_second, 3);
             format!("; {asked} per second were to begin, {done} were done")
         }
         _ => String::new(),

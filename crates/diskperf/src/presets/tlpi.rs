@@ -3,7 +3,7 @@
 //! synchronous writes (table 13-3). What follows is the book's own reading of its tables: what a call
 //! costs, how fast the CPU copies, how fast the disk delivers.
 
-use report::significant;
+use stats::digits::significant;
 use stats::execution::Execution;
 use stats::fit::{self, DiskRate, SweepRow};
 use stats::{Cell, Provenance};

@@ -112,8 +112,8 @@ fn findings(cells: &[Cell]) -> Vec<String> {
                 "{}: with locality {:.2} times the transactions of uniform places, {} a second after {}.",
                 on(uniform),
                 local_rate / uniform_rate,
-                report::significant(local_rate, 3),
-                report::significant(uniform_rate, 3)
+                stats::digits::significant(local_rate, 3),
+                stats::digits::significant(uniform_rate, 3)
             )
         })
     });

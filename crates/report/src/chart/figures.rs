@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use stats::digits::significant;
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::words::listed;
 use crate::names::different;
-use crate::numbers::{RUNS, figure, significant, supported_digits, time_each};
+use crate::numbers::{RUNS, figure, supported_digits, time_each};
 use crate::plain;
 
 /// So many figures are told to who cannot see a chart; the others stand in the table.

@@ -137,7 +137,7 @@ fn tip(cell: &Cell, name: &str, latency: Latency) -> String {
         format!("{name} {}", nanos.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string()))
     };
     let figures: Vec<String> = SHAPES.into_iter().zip(times(latency)).map(figure).collect();
-    let (kind, count) = (latency.kind.name(), crate::numbers::whole(latency.count));
+    let (kind, count) = (latency.kind.name(), units::whole(latency.count));
     let (target, star, marks) = (&cell.target, figures::star(cell), figures::marks(cell));
     format!("{name} on {target}, {kind} time: {}{star}; {count} operations{marks}", figures.join(", "))
 }

@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::digits::significant;
 use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round, level};
 
 use super::figures::{self, Names};
@@ -22,7 +23,7 @@ use super::thinned::thinned;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
-use crate::numbers::{RUNS, significant, time_each};
+use crate::numbers::{RUNS, time_each};
 
 /// The most charts of a document: a page is to stay small.
 const MOST_CHARTS: usize = 6;

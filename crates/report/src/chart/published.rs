@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use stats::digits::significant;
 use stats::replication::Comparison;
 use stats::{Cell, Document, Provenance, Rate};
 
@@ -14,7 +15,6 @@ use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::sweep::Swept;
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
-use crate::numbers::significant;
 
 /// A chart for each unit of what is published, with the run's own cells of the same program and phase. Of a sweep the
 /// curves say it.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use stats::choice::every_two;
+use stats::digits::significant;
 use stats::stages::{Step, steps};
 use stats::{Choice, Comparison, Document, Verdict};
 
@@ -14,7 +15,6 @@ use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::choice::of_targets;
-use crate::numbers::significant;
 
 /// What an interval is drawn in.
 const STRIP: f64 = 14.0;

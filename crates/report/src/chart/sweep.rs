@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::digits::significant;
 use stats::execution::Execution;
 use stats::{Cell, Document};
 
@@ -13,7 +14,6 @@ use super::svg::{Along, Anchor, Path, Shape, Svg};
 use super::words::fitted;
 use super::{Chart, NARROW, Subject};
 use crate::names::grouped;
-use crate::numbers::significant;
 use crate::plain;
 
 /// The fewest sizes of a buffer that make a curve.

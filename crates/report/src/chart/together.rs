@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use stats::bounds::{self, Bounds, Solo};
+use stats::digits::significant;
 use stats::{Cell, Document, ParameterValue, Provenance};
 
 use super::figures::{self, class};
@@ -13,7 +14,7 @@ use super::svg::{Along, Anchor, Path, Svg};
 use super::words::{fitted, shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
-use crate::numbers::{significant, supported, supported_digits};
+use crate::numbers::{supported, supported_digits};
 
 /// A bar.
 const HIGH: f64 = 11.0;

@@ -2,11 +2,12 @@
 
 use maud::{Markup, PreEscaped, html};
 use stats::Cell;
+use stats::digits::{plain, significant};
+use units::whole;
 
 use super::parts::wide;
 use super::{Detail, Other, Run, run as one_run};
 use crate::names::CellNames;
-use crate::numbers::{plain, significant, whole};
 
 /// What is known of each cell and stands in no other table, then the rate of each of its rounds.
 pub fn rounds(run: &Run, has_rates: bool) -> Markup {

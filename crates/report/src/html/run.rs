@@ -1,6 +1,7 @@
 //! A run on the page: the verdict, where it ran, charts, all figures, what they mean, and how to repeat it.
 
 use maud::{Markup, html};
+use stats::digits::significant;
 use stats::{Choice, Document, Provenance, RunInfo};
 use units::Civil;
 
@@ -12,7 +13,6 @@ use super::parts::{Place, charts, table, wide};
 use super::{Run, figures, raw, replicated};
 use crate::Page;
 use crate::chart::{self, Chart, Subject};
-use crate::numbers::significant;
 use crate::{book, choice, header, lfs, paper, simulated, stages};
 
 /// The titles of the charts of each subject, in the order of the page.

@@ -147,7 +147,7 @@ fn carry_out(
     let runs = alternatives.len().saturating_mul(arguments.phases.get() as usize);
     if runs > MOST_RUNS {
         let [rows, each, all, most] = [alternatives.len(), arguments.phases.get() as usize, runs, MOST_RUNS]
-            .map(|number| report::whole(number as u64));
+            .map(|number| units::whole(number as u64));
         let why = format!("{rows} rows with {each} runs each are {all} simulations; the limit is {most}");
         return Err(Error::BadSize { what: "--phases", given: arguments.phases.to_string(), why });
     }

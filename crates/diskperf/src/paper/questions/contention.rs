@@ -42,7 +42,7 @@ fn experiment() -> Result<Answer, MachineFault> {
         let (slowed, driver) = costs(figure);
         let seconds = figure.time.cpu().as_secs_f64();
         let all = 1e6 * seconds / ((FILE_BYTES / 1024) as f64 * f64::from(PHASES));
-        let us = |value: f64| format!("{} us", report::significant(value, 2));
+        let us = |value: f64| format!("{} us", stats::digits::significant(value, 2));
         row([controller, bus, &us(all), &us(slowed), &us(driver)])
     });
     let rows = rows.collect();

@@ -64,7 +64,7 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 
 /// `560`
 fn rate(kbytes_per_sec: f64) -> String {
-    report::significant(kbytes_per_sec, 3)
+    stats::digits::significant(kbytes_per_sec, 3)
 }
 
 /// `+12 %`

@@ -142,7 +142,7 @@ fn written(cell: &Cell) -> String {
 
 /// Three significant digits.
 fn digits(value: f64) -> String {
-    report::significant(value, 3)
+    stats::digits::significant(value, 3)
 }
 
 #[cfg(test)]
