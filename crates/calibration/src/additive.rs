@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use diskperf::fitting::Cell;
+use classic1983::fitting::Cell;
 
 use crate::linear;
 use crate::loss::mean;

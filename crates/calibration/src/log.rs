@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use diskperf::fitting::{Cell, Machines};
+use classic1983::fitting::{Cell, Machines};
 use stats::replication::{Errors, Simulated};
 
 use crate::additive;

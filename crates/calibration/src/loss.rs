@@ -3,7 +3,7 @@
 //! The mean of the errors of the rates, as logarithms, so that half and twice are equally wrong; the part of each above
 //! a tenth counted twice more, so that no cell is given up for the others; and a quarter of the CPU shares' errors.
 
-use diskperf::fitting::Cell;
+use classic1983::fitting::Cell;
 use stats::replication::Simulated;
 
 /// From here on an error is a large one.

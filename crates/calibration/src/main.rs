@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use diskperf::fitting::{Cell, Machines};
+use classic1983::fitting::{Cell, Machines};
 
 use crate::log::Log;
 use crate::priors::Priors;

@@ -1,6 +1,6 @@
 //! What is fitted and what was believed of it: `priors.toml`, read.
 
-use diskperf::fitting::Change;
+use classic1983::fitting::Change;
 use serde::Deserialize;
 
 /// What the file holds.
@@ -108,7 +108,7 @@ impl Constant {
 
 #[cfg(test)]
 mod tests {
-    use diskperf::fitting::Machines;
+    use classic1983::fitting::Machines;
 
     use super::*;
 

@@ -12,8 +12,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 
+use classic1983::fitting::{Cell, Change, Machines};
 use cmaes::{CMAESOptions, DVector};
-use diskperf::fitting::{Cell, Change, Machines};
 use stats::replication::Simulated;
 
 use crate::descent::descend;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use diskperf::fitting::Change;
+use classic1983::fitting::Change;
 
 use crate::log::Log;
 use crate::search::Effort;
@@ -87,7 +87,7 @@ fn date(mut days: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use diskperf::fitting::{Cell, Machines};
+    use classic1983::fitting::{Cell, Machines};
 
     use super::*;
     use crate::log::{MARK, sensitivity};

@@ -27,7 +27,6 @@ mod display;
 mod document;
 mod error;
 mod events;
-pub mod fitting;
 mod forecast;
 #[cfg(test)]
 mod fuzz;
@@ -39,7 +38,6 @@ mod kernels;
 mod layout;
 mod load_spec;
 mod made;
-mod paper;
 mod plan;
 mod presets;
 mod progress;

@@ -3,7 +3,7 @@
 //! ```text
 //!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
 //!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
-//!   {units, kernel} <- powercut
+//!   {units, kernel} <- powercut                    {units, workload, simulator, stats, machines} <- classic1983
 //! ```
 //!
 //! The simulator and the kernel have never heard of each other, and nothing depends on diskperf but
@@ -15,7 +15,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// Each crate, and those of ours that it may depend on.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("store", &["units", "workload", "stats"]),
     ("diskperf-machines", &["units", "simulator", "kernel"]),
     ("diskperf-powercut", &["units", "kernel"]),
+    ("diskperf-classic1983", &["units", "workload", "simulator", "stats", "diskperf-machines"]),
     (
         "diskperf",
         &[
@@ -37,10 +38,11 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "store",
             "diskperf-machines",
             "diskperf-powercut",
+            "diskperf-classic1983",
         ],
     ),
     ("overhead", &["units", "workload", "kernel", "stats", "diskperf"]),
-    ("calibration", &["stats", "diskperf"]),
+    ("calibration", &["stats", "diskperf-classic1983"]),
     ("testkit", &["units"]),
     ("xtask", &[FOR_TESTS]),
 ];

@@ -57,11 +57,12 @@ const SHELLS: [&str; 9] =
     ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
 
 /// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
-const PRODUCT: [&str; 11] = [
+const PRODUCT: [&str; 12] = [
     "units",
     "workload",
     "simulator",
     "machines",
+    "classic1983",
     "kernel",
     "powercut",
     "stats",

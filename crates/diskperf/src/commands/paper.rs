@@ -3,6 +3,8 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
+use classic1983::published::{DRIVES, DriveTable, FOOTNOTE, RATES};
+use classic1983::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims, comparisons};
 use machines::MachineFault;
 use report::wrap::wrapped;
 use report::{Page, replication};
@@ -14,8 +16,6 @@ use units::Exit;
 use crate::cli::values::parse_phases;
 use crate::error::Error;
 use crate::layout::{self, Format, OutputArguments};
-use crate::paper::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims, comparisons};
-use crate::published::vax::{DRIVES, DriveTable, FOOTNOTE, RATES};
 
 /// What `diskperf paper` takes.
 #[derive(Clone, Debug, Args)]

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use classic1983::published_beside;
 use kernel::name::Shown;
 use report::chart::{self, Chart, Subject};
 use report::html::{self, Detail, Found};
@@ -23,7 +24,6 @@ use crate::document::{self, Both, DocumentFault, Readable};
 use crate::error::Error;
 use crate::layout::dense;
 use crate::output;
-use crate::paper::published_beside;
 use crate::runs::StoreArguments;
 
 /// What `diskperf report` takes.

@@ -207,8 +207,6 @@ pub const COMMAND: &Preset = &command::PRESET;
 /// What a mix can be given to.
 pub const VAXMIX: &Preset = &vaxmix::PRESET;
 
-/// The bytes of its file on a simulated machine.
-pub const VAXMIX_BYTES: Bytes = vaxmix::SIMULATED_FILE;
 /// What a job file is run as: its loads one after the other, each as `io` runs it.
 pub static JOB: Preset = Preset { name: "job", about: "The workloads of a job file", ..io::PRESET };
 

@@ -5,7 +5,7 @@
 use stats::Cell;
 use units::{Bytes, Nanos};
 use workload::programs::mckusick::BYTES_1983;
-use workload::programs::vaxmix::VaxMix;
+use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 use workload::{Mix, Program};
 
 use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings};
@@ -32,10 +32,6 @@ pub const PRESET: Preset = Preset {
 
 /// The file on a real target: more than drives keep in a memory of their own, and written in a second or so.
 const FILE: Bytes = Bytes::mib(128);
-
-/// The file on a simulated machine: a sixth of its drive, so that it is sought over, and 160 times the buffers of the
-/// 11/780. The four programs have their eight megabytes there.
-pub const SIMULATED_FILE: Bytes = Bytes::mib(64);
 
 /// How long a mix goes on in a round, on a real target.
 const TIME: Nanos = Nanos::from_secs(2);

@@ -3,7 +3,6 @@
 
 mod lab;
 mod tlpi;
-pub mod vax;
 
 use stats::Cell;
 

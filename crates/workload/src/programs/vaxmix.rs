@@ -5,6 +5,8 @@
 use alloc::string::ToString;
 use alloc::vec;
 
+use units::Bytes;
+
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file};
 use crate::access::mixing::{Mix, Mixing};
 use crate::access::schedule::{Arrivals, Pace};
@@ -13,6 +15,10 @@ use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
+
+/// The file on a simulated machine: a sixth of its drive, so that it is sought over, and 160 times the buffers of the
+/// 11/780. The four programs have their eight megabytes there.
+pub const SIMULATED_FILE: Bytes = Bytes::mib(64);
 
 /// A mix on one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,9 +3,9 @@
 use machines::{MachineFault, RESOURCES, Resource};
 use workload::programs::mckusick::Classic;
 
-use super::super::certainty::spread;
-use super::super::laboratory::{Setup, measure};
 use super::{Answer, Question, gain, row};
+use crate::certainty::spread;
+use crate::laboratory::{Setup, measure};
 
 pub const QUESTION: Question = Question {
     id: "Q1",

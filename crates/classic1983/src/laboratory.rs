@@ -27,13 +27,13 @@ pub const SATURATED: f64 = 96.0;
 pub const FILE_BYTES: u64 = 8 << 20;
 
 /// What an experiment is made of.
-pub(super) struct Streams {
+pub(crate) struct Streams {
     /// What makes its file ready.
-    pub(super) files: Stream,
+    pub(crate) files: Stream,
     /// What ran just before.
-    pub(super) before: Stream,
+    pub(crate) before: Stream,
     /// What is measured.
-    pub(super) steps: Stream,
+    pub(crate) steps: Stream,
 }
 
 /// What can be run.
@@ -66,7 +66,7 @@ impl Test {
     }
 
     /// What it is made of.
-    pub(super) fn streams(self) -> Streams {
+    pub(crate) fn streams(self) -> Streams {
         let phase = match self {
             Test::Classic(classic) => {
                 let program = classic.program(FILE_BYTES);
@@ -193,7 +193,7 @@ impl Figure {
 }
 
 /// What limits programs whose time went so.
-pub(super) fn limit(time: &ProgramTime) -> &'static str {
+pub(crate) fn limit(time: &ProgramTime) -> &'static str {
     let busy = (time.cpu() + time.ready).as_secs_f64() / time.elapsed.as_secs_f64();
     if 100.0 * busy >= SATURATED {
         return "cpu";
@@ -272,7 +272,7 @@ pub fn over_phases(
 }
 
 /// What comes of it in each of so many ways in which the platters stand: on so many drives, by so many programs on each.
-pub(super) fn outcomes(
+pub(crate) fn outcomes(
     (description, half): (&Description, usize),
     (drives, streams): (usize, usize),
     Streams { files, before, steps }: &Streams,

@@ -1,6 +1,6 @@
 //! Which simulated machine stands for which column of the published tables.
 
-use crate::published::vax::{RATES, RateTable};
+use crate::published::{RATES, RateTable};
 
 /// The machine of every column, in the order of the tables: by the names under `machines/`.
 const MACHINES: [&[&str]; 5] = [

@@ -7,9 +7,9 @@ use stats::replication::{Comparison, Simulated, error_percent};
 use stats::{Cell, Document, Provenance};
 use workload::programs::mckusick::Classic;
 
-use super::columns::Column;
-use super::laboratory::{FILE_BYTES, Setup, measure};
-use crate::published::vax::{FILE_SYSTEMS, RATES, TESTS};
+use crate::columns::Column;
+use crate::laboratory::{FILE_BYTES, Setup, measure};
+use crate::published::{FILE_SYSTEMS, RATES, TESTS};
 
 /// A machine, a half of the tables, a test, the drives: what is simulated once for all columns that print it.
 type Experiment = (&'static str, usize, usize, usize);

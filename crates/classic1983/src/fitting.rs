@@ -5,8 +5,9 @@ use simulator::Description;
 use stats::replication::Simulated;
 use workload::programs::mckusick::Classic;
 
-use crate::paper::{Column, FILE_BYTES, Test, each, over_phases};
-use crate::published::vax::{FILE_SYSTEMS, TESTS};
+use crate::columns::Column;
+use crate::laboratory::{FILE_BYTES, Test, each, over_phases};
+use crate::published::{FILE_SYSTEMS, TESTS};
 
 /// A cell that judges.
 #[derive(Clone, Copy, Debug, PartialEq)]

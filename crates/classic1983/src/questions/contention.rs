@@ -4,9 +4,9 @@ use machines::MachineFault;
 use simulator::Cause;
 use workload::programs::mckusick::Classic;
 
-use super::super::certainty::spread;
-use super::super::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 use super::{Answer, Question, row};
+use crate::certainty::spread;
+use crate::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 
 pub const QUESTION: Question = Question {
     id: "Q7",

@@ -2,7 +2,7 @@
 
 use machines::MachineFault;
 
-use super::laboratory::{Figure, Setup, measure};
+use crate::laboratory::{Figure, Setup, measure};
 
 /// An effect, and how far it moves.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,10 +13,10 @@ use stats::replication::{Approaches, Estimate, Ratio, Transactions};
 use stats::summary::mean_and_half_width;
 use workload::Mix;
 use workload::programs::mckusick::Classic;
-use workload::programs::vaxmix::VaxMix;
+use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 
-use super::columns::Column;
-use super::laboratory::{FILE_BYTES, Streams, Test, each, limit, outcomes};
+use crate::columns::Column;
+use crate::laboratory::{FILE_BYTES, Streams, Test, each, limit, outcomes};
 
 /// By which approach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ struct Row {
 const STREAMS: usize = 4;
 
 /// Bytes that are accessed of each drive, by all of its programs: those of the preset.
-const BYTES: u64 = crate::presets::VAXMIX_BYTES.0;
+const BYTES: u64 = SIMULATED_FILE.0;
 
 /// Accesses of all programs of a drive. Ours: with twice as many, as `simulate` has them, the rates of six seeds lay within
 /// 2 % of each other.
@@ -342,8 +342,8 @@ fn count(drives: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::laboratory::{Figure, PHASES, Setup, measure};
     use super::*;
+    use crate::laboratory::{Figure, PHASES, Setup, measure};
 
     fn row(approach: Approach, streams: usize, driver_orders: bool) -> Row {
         Row { approach, drives: 1, streams, driver_orders }

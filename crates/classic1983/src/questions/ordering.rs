@@ -3,9 +3,9 @@
 use machines::MachineFault;
 use workload::programs::mckusick::Classic;
 
-use super::super::certainty::spread;
-use super::super::laboratory::{Setup, Test, measure};
 use super::{Answer, Question, rate, row};
+use crate::certainty::spread;
+use crate::laboratory::{Setup, Test, measure};
 
 pub const QUESTION: Question = Question {
     id: "Q4",

@@ -6,8 +6,8 @@
 use machines::{Machine, MachineFault};
 use workload::programs::mckusick::Classic::{self, Read8192, Write4096, Write8192};
 
-use super::laboratory::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
-use crate::published::vax::RATES;
+use crate::laboratory::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
+use crate::published::RATES;
 
 /// What is to be said of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

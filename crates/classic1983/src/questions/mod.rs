@@ -12,7 +12,7 @@ mod rotation;
 
 use machines::MachineFault;
 
-use super::certainty::Spread;
+use crate::certainty::Spread;
 
 /// A question.
 #[derive(Clone, Copy, Debug)]
