@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use campaign::runner::{Broken, Claim, Part, Performance, PhaseRun};
 use report::plain::SAID;
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
@@ -15,7 +16,6 @@ use crate::consumption::gather;
 use crate::error::{Error, hint};
 use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
-use crate::runner::{Broken, Claim, Part, Performance, PhaseRun};
 use crate::target::{Simulated, Target};
 
 /// One program's executions on one target.

@@ -1,11 +1,10 @@
 //! What a phase used: what the runner saw, in the words in which `stats::limits` judges.
 
+use campaign::runner::{Part, PhaseRun};
 use stats::ClockKind;
 use stats::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
 use workload::{Issue, Layer, OpKind, Phase, Steps, Witness};
-
-use crate::runner::{Part, PhaseRun};
 
 /// A page, in which the kernel counts what came back to memory.
 pub const PAGE: u64 = 4096;
@@ -141,12 +140,12 @@ fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use campaign::runner::{Claim, How, perform};
     use simulator::Machine;
     use stats::limits::{limited_by, owners};
     use workload::programs::mckusick::Classic;
 
     use super::*;
-    use crate::runner::{Claim, How, perform};
 
     /// What two programs used at once on the simplest machine.
     fn simulated(classic: Classic, programs: usize) -> Consumption {

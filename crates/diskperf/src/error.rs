@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use campaign::runner::Broken;
 use kernel::name::Shown;
 use machines::MachineFault;
 use powercut::{PowerCutError, VerifyFault};
@@ -26,7 +27,6 @@ use crate::forecast::about;
 use crate::jobs::{JobFault, Spot};
 use crate::load_spec::LoadFault;
 use crate::output;
-use crate::runner::Broken;
 use crate::shell;
 use kernel::said;
 

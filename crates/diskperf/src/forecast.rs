@@ -241,12 +241,12 @@ pub fn about(span: Nanos) -> String {
 
 #[cfg(test)]
 mod tests {
+    use campaign::runner::{Claim, How};
     use proptest::prelude::*;
 
     use super::*;
     use crate::plan::Row;
     use crate::presets::MIB_PER_SECOND;
-    use crate::runner::{Claim, How};
 
     /// Rows that cost so many seconds each, on one target.
     fn plan(seconds: &[u64], rounds: u32, budget: Option<Nanos>) -> (Plan, Forecast) {

@@ -5,6 +5,7 @@ pub mod machine;
 mod rates;
 mod window;
 
+use campaign::runner::PhaseRun;
 use kernel::place::Place;
 use stats::marks::{Mark, MarkCode, rounds};
 use stats::steady::Settling;
@@ -13,7 +14,6 @@ use units::Nanos;
 use workload::{Phase, Surroundings};
 
 use crate::plan::Plan;
-use crate::runner::PhaseRun;
 
 /// A cell to be judged: what it claims, and what was seen in the rounds that count.
 pub struct Case<'a> {

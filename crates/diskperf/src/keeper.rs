@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use campaign::runner::Performance;
 use kernel::Incarnation;
 use kernel::machine::written_by_this_process;
 use kernel::name::Shown;
@@ -24,7 +25,6 @@ use crate::budget::Sizes;
 use crate::cells::History;
 use crate::error::Error;
 use crate::plan::Plan;
-use crate::runner::Performance;
 use crate::target::{Site, Target};
 
 /// What was decided before the first round, as far as the command alone does not decide it again: trials and a

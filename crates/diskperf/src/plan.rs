@@ -4,6 +4,7 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use campaign::runner::How;
 use kernel::Means;
 use stats::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
@@ -11,7 +12,6 @@ use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
 
 use crate::budget::{Dial, Limits, Sizes};
 use crate::forecast::{Trials, Work};
-use crate::runner::How;
 
 /// What will be run.
 #[derive(Clone, Debug)]
@@ -294,11 +294,11 @@ pub fn writes(program: &Program) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use campaign::runner::Claim;
     use workload::programs::mckusick::Classic;
 
     use super::*;
     use crate::presets::MIB_PER_SECOND;
-    use crate::runner::Claim;
 
     fn plan() -> Plan {
         let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));

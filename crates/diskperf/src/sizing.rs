@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
+use campaign::runner::Performance;
 use units::{Bytes, Nanos};
 
 use crate::budget::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
 use crate::error::Error;
 use crate::forecast::about;
 use crate::plan::{self, Alternative, Plan, Row};
-use crate::runner::Performance;
 use crate::target::{Site, Target};
 
 /// The most bytes that a run writes to a directory where nobody asked for more.

@@ -4,6 +4,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use campaign::runner::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
 use kernel::tuning::{Tuned, Tuning};
 use kernel::{Left, Posix, Station, Vacated};
 use simulator::{Chance, Machine};
@@ -18,7 +19,6 @@ use crate::events::Event;
 use crate::forecast::Trial;
 use crate::ground::{Ground, Renewal};
 use crate::plan::{Alternative, Before, Plan, Raw};
-use crate::runner::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
 use crate::signals::Stop;
 use crate::target::Target;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use campaign::runner::{Claim, How, Performance, perform};
 use diskperf::Simulated;
-use diskperf::runner::{Claim, How, Performance, perform};
 use kernel::{Posix, Station, Workspace};
 use proptest::prelude::*;
 use simulator::{Chance, Machine};

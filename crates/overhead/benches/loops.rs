@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use diskperf::runner::{Claim, How, PhaseRun, perform};
+use campaign::runner::{Claim, How, PhaseRun, perform};
 use kernel::{Posix, Station, Workspace};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;

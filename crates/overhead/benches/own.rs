@@ -14,8 +14,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use diskperf::calibrate::own_ns;
-use diskperf::runner;
+use campaign::overhead::own_ns;
+use campaign::runner;
 use kernel::guard::Given;
 use kernel::{Posix, now};
 use rustix::time::{ClockId, clock_gettime};

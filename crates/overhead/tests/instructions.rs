@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use diskperf::recorder::Timed;
+use campaign::recorder::Timed;
 use kernel::{Posix, Station, Workspace};
 use rustix::fs::{Mode, OFlags};
 use workload::programs::mckusick::{BYTES_1983, Classic};

@@ -3,19 +3,19 @@
 //! ```text
 //!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
 //!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
-//!   {units, kernel} <- powercut                    {units, workload, simulator, stats, machines} <- classic1983
+//!   {units, kernel} <- powercut                     {units, workload, simulator, stats, machines} <- classic1983
+//!   {units, workload, kernel, stats} <- campaign
 //! ```
 //!
-//! The simulator and the kernel have never heard of each other, and nothing depends on diskperf but
-//! `overhead`, which measures it, and `calibration`, which fits its machines: neither is installed. What tests depend on is held to the same arrows: a
-//! test that sees both worlds belongs to diskperf.
+//! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What tests depend on is
+//! held to the same arrows: a test that sees both worlds belongs to diskperf.
 
 use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
 
 /// Each crate, and those of ours that it may depend on.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
@@ -26,6 +26,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("diskperf-machines", &["units", "simulator", "kernel"]),
     ("diskperf-powercut", &["units", "kernel"]),
     ("diskperf-classic1983", &["units", "workload", "simulator", "stats", "diskperf-machines"]),
+    ("diskperf-campaign", &["units", "workload", "kernel", "stats"]),
     (
         "diskperf",
         &[
@@ -39,9 +40,10 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "diskperf-machines",
             "diskperf-powercut",
             "diskperf-classic1983",
+            "diskperf-campaign",
         ],
     ),
-    ("overhead", &["units", "workload", "kernel", "stats", "diskperf"]),
+    ("overhead", &["units", "workload", "kernel", "stats", "diskperf-campaign"]),
     ("calibration", &["stats", "diskperf-classic1983"]),
     ("testkit", &["units"]),
     ("xtask", &[FOR_TESTS]),

@@ -57,7 +57,7 @@ const SHELLS: [&str; 9] =
     ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
 
 /// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
-const PRODUCT: [&str; 12] = [
+const PRODUCT: [&str; 13] = [
     "units",
     "workload",
     "simulator",
@@ -65,6 +65,7 @@ const PRODUCT: [&str; 12] = [
     "classic1983",
     "kernel",
     "powercut",
+    "campaign",
     "stats",
     "report",
     "store",

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use campaign::runner::{self, Claim, How};
 use clap::{ArgGroup, Args};
 use kernel::name::Shown;
 use kernel::storage::Storage;
@@ -15,7 +16,6 @@ use workload::programs::lab as programs;
 use super::given;
 use super::lab::{self, Voice};
 use crate::error::Error;
-use crate::runner::{self, Claim, How};
 use crate::signals::Stop;
 
 /// The lab's five transfers, in MB.

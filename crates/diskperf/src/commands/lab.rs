@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use campaign::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use clap::Args;
 use kernel::machine::Host;
 use kernel::{Posix, Station, Workspace};
@@ -14,7 +15,6 @@ use workload::{CacheState, Phase, Program, Reason, Unproven};
 use crate::consent::{self, YesArguments};
 use crate::error::Error;
 use crate::output;
-use crate::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use crate::signals::Stop;
 use crate::status::StatusLine;
 use crate::target::{Site, Target};
@@ -262,10 +262,10 @@ fn writing_remark(what: &str, run: &PhaseRun) -> String {
 
 #[cfg(test)]
 mod tests {
+    use campaign::runner::Part;
     use workload::{Calm, Census, CpuTime, DeviceBytes, Tally, Witness};
 
     use super::*;
-    use crate::runner::Part;
 
     /// A phase that moved so much, on a device that moved so much.
     fn phase((read, written): (u64, u64), device: Option<(u64, u64)>, durable: bool) -> PhaseRun {

@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use campaign::overhead;
+use campaign::runner::{Broken, PhaseRun};
 use kernel::PrivateMounts;
 use kernel::name::Shown;
 use stats::comparison::LEAST_PAIRS;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo, steady};
 use units::{Bytes, Exit, Nanos};
+use workload::Phase;
 
 use super::announce::announce;
 use super::conclusion::conclude;
@@ -17,7 +20,6 @@ use super::memory::limit_memory;
 use super::session::{self, Resumed, Session, document};
 use super::sized::{make_fit, say_what_was_left_out};
 use crate::budget::{Limits, Sizes};
-use crate::calibrate;
 use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor, Standing};
 use crate::cli::run::RunArguments;
@@ -36,7 +38,6 @@ use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
 use crate::remains;
-use crate::runner::Broken;
 use crate::signals::Stop;
 use crate::sizing::{self, Wishes};
 use crate::target::{Site, Target};
@@ -407,7 +408,8 @@ fn measure(
     results.noise = judge::machine::noise(plan, targets, &histories, &mut results.cells);
     judge::machine::order(&mut results.cells);
     results.cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
-    results.calibration = nothing.map(|nothing| calibrate::calibration(nothing, plan, targets, &histories));
+    results.calibration =
+        nothing.map(|nothing| overhead::calibration(nothing, plan.how.timed, real_phases(plan, targets, &histories)));
     results.cells.extend(published::cells(plan.preset));
     results.interrupted = interrupted;
     results.findings = (session.arguments.preset().findings)(&results.cells);
@@ -422,6 +424,20 @@ fn measure(
     notify(Event::Finished);
     let ended = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
     ran.and(ended)
+}
+
+/// The phases on real targets, each with its runs that count.
+fn real_phases<'a>(
+    plan: &'a Plan,
+    targets: &'a [Target],
+    histories: &'a [History],
+) -> impl Iterator<Item = (&'a Phase, Vec<&'a PhaseRun>)> {
+    let is_real = |alternative: &Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+    let real = plan.alternatives.iter().zip(histories).filter(move |(alternative, _)| is_real(alternative));
+    real.flat_map(|(alternative, history)| {
+        let phases = alternative.row.program.phases.iter().enumerate();
+        phases.map(move |(index, phase)| (phase, history.kept().filter_map(|(_, run)| run.phases.get(index)).collect()))
+    })
 }
 
 /// What the clock shows where nothing is done on a real target; nothing where there is none.

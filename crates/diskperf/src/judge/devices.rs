@@ -1,6 +1,7 @@
 //! Marks about caches and devices: where what was read came from, where what was written went. Every kept round is
 //! judged, and the worst one speaks.
 
+use campaign::runner::PhaseRun;
 use stats::RateBase;
 use stats::marks::caches::Wanted;
 use stats::marks::{Mark, caches, contents, durability};
@@ -8,7 +9,6 @@ use workload::{Layer, OpKind, Tally, WriteCache};
 
 use super::Case;
 use crate::consumption::PAGE;
-use crate::runner::PhaseRun;
 
 /// The marks of a cell, in their order. A simulated device does as it is told.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use campaign::runner::{Performance, PhaseRun};
 use kernel::machine::processors;
 use stats::marks::{Mark, clock, place, rounds};
 use stats::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
@@ -13,7 +14,6 @@ use super::Case;
 use super::window::windows;
 use crate::cells::History;
 use crate::plan::Plan;
-use crate::runner::{Performance, PhaseRun};
 use crate::target::Target;
 
 /// What one cell tells by itself.

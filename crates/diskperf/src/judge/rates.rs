@@ -1,5 +1,6 @@
 //! Marks about a rate over time: whether it settled, kept its level, and was held down from outside.
 
+use campaign::runner::PhaseRun;
 use kernel::heat::{AT_LIMIT, HEAT};
 use stats::marks::{Mark, level};
 use stats::steady::Settling;
@@ -8,7 +9,6 @@ use units::Bytes;
 use workload::{IoLimits, Layer};
 
 use super::Case;
-use crate::runner::PhaseRun;
 
 /// The marks of a cell. A simulated device is held down by nobody.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {

@@ -1,11 +1,11 @@
 //! What the runner saw of the machine around a phase, in the windows by which `stats::noise` judges.
 
+use campaign::runner::{Part, PhaseRun};
 use stats::noise::Window;
 use units::Nanos;
 use workload::{Issue, Phase, Steps, Witness};
 
 use crate::consumption::PAGE;
-use crate::runner::{Part, PhaseRun};
 
 /// What a file system writes of its own accord while its files are only read: times of access, a commit of its
 /// journal. Guessed.

@@ -3,13 +3,13 @@
 //! cache could not hide the disk. Memory has grown more than that: here it is made small, and the file large
 //! for it. `--size 8MiB` gives the letter.
 
+use campaign::runner::{Claim, How};
 use units::Bytes;
 use workload::programs::mckusick::BYTES_1983;
 
 use super::{KBYTES_PER_SEC, Preset, Settings};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {

@@ -1,5 +1,6 @@
 //! `-- COMMAND`: a command of a person's own, in the place of a preset. No name of a preset: a command must be given.
 
+use campaign::runner::{Claim, How};
 use stats::digits::significant;
 use stats::summary::RateUnit;
 use stats::{Cell, ClockKind, Round};
@@ -8,7 +9,6 @@ use units::{Bytes, Nanos};
 use super::{Preset, Settings};
 use crate::error::{CommandFault, Error};
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::{Site, Target};
 
 /// Runs of a command. Tables print how long one takes.

@@ -1,6 +1,7 @@
 //! What a block device does in the long run, as the SNIA measures it (Solid State Storage Performance Test Specification
 //! 2.0.1): rounds of a fixed time until the rate is steady. It is only read, or all of it overwritten.
 
+use campaign::runner::{Claim, How};
 use stats::summary::RateUnit;
 use stats::{Cell, ParameterValue, Round, Steadiness, steady};
 use units::{Bytes, Nanos};
@@ -10,7 +11,6 @@ use workload::programs::{device, load};
 use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, raw_device};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::{Site, Target};
 
 pub const PRESET: Preset = Preset {

@@ -1,5 +1,6 @@
 //! `diskperf io`: one load of a person's own, in the place of a preset. No name of a preset: a load must be given.
 
+use campaign::runner::{Claim, How};
 use stats::{Cell, Latency, LatencyKind};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
@@ -8,7 +9,6 @@ use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, too_small};
 use crate::error::Error;
 use crate::load_spec::{LoadFault, ROUNDS, SIZE};
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::{Site, Target};
 
 pub const PRESET: Preset = Preset {

@@ -3,6 +3,7 @@
 
 mod answers;
 
+use campaign::runner::{Claim, How};
 use stats::summary::RateUnit;
 use units::Bytes;
 use workload::programs::lab;
@@ -10,7 +11,6 @@ use workload::programs::lab;
 use super::{FILES_PER_SEC, Preset, SECTOR, Settings, raw_device};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {

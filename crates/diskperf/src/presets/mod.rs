@@ -10,6 +10,7 @@ mod smoke;
 mod tlpi;
 mod vaxmix;
 
+use campaign::runner::How;
 use kernel::name::Shown;
 use kernel::said;
 use kernel::storage::Storage;
@@ -25,7 +26,6 @@ use workload::programs::modern;
 use crate::budget::Sizes;
 use crate::error::Error;
 use crate::plan::{Before, Raw, Row};
-use crate::runner::How;
 use crate::target::{Site, Target};
 
 /// Megabytes as memory is counted.

@@ -1,5 +1,6 @@
 //! The main job: what one wants to know first about the storage one stands on, in well under a minute.
 
+use campaign::runner::{Claim, How};
 use units::Nanos;
 use workload::programs::mckusick::Classic;
 use workload::programs::{book, lab, modern};
@@ -8,7 +9,6 @@ use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
 use crate::budget::Dial;
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {

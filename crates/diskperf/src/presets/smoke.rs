@@ -1,5 +1,6 @@
 //! Everything once, as small as it can be: shows that the program works, not how fast anything is.
 
+use campaign::runner::{Claim, How};
 use units::Bytes;
 use workload::Mix;
 use workload::programs::vaxmix::VaxMix;
@@ -8,7 +9,6 @@ use workload::programs::{book, lab, modern};
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {

@@ -3,6 +3,7 @@
 //! synchronous writes (table 13-3). What follows is the book's own reading of its tables: what a call
 //! costs, how fast the CPU copies, how fast the disk delivers.
 
+use campaign::runner::{Claim, How};
 use stats::digits::significant;
 use stats::execution::Execution;
 use stats::fit::{self, DiskRate, SweepRow};
@@ -14,7 +15,6 @@ use super::{MB_PER_SECOND, Preset, Settings};
 use crate::error::Error;
 use crate::forecast::Work;
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::Target;
 
 /// The book's times are a shell's: of the program, until its last call returned. Where a row syncs, the

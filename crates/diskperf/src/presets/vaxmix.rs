@@ -2,6 +2,7 @@
 //! transactions a second, under the four programs of the paper. The mixes are ours; another is typed, or derived from a
 //! trace.
 
+use campaign::runner::{Claim, How};
 use stats::Cell;
 use units::{Bytes, Nanos};
 use workload::programs::mckusick::BYTES_1983;
@@ -11,7 +12,6 @@ use workload::{Mix, Program};
 use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::runner::{Claim, How};
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {

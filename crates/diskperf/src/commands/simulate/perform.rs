@@ -1,9 +1,9 @@
 //! One program on a simulated machine that was just switched on.
 
+use campaign::runner::{self, How, Performance};
 use simulator::{Chance, Computer, Mark};
 use workload::Program;
 
-use crate::runner::{self, How, Performance};
 use crate::signals::Stop;
 use crate::target::{Simulated, Target};
 
@@ -49,13 +49,13 @@ fn ready(
 
 #[cfg(test)]
 mod tests {
+    use campaign::runner::Claim;
     use machines::Machine;
     use simulator::Experiment;
     use workload::programs::mckusick::Classic;
     use workload::{Name, Stream};
 
     use super::*;
-    use crate::runner::Claim;
     use crate::target::TargetArgument;
 
     /// Through the runner and by itself a machine does the same, to the nanosecond.

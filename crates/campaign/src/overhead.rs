@@ -10,11 +10,8 @@ use stats::{Calibration, OwnCost};
 use units::{Host, Nanos};
 use workload::{Handle, Issue, Op, OpKind, Phase, Recorder, Steps, Tally, Unit};
 
-use crate::cells::History;
-use crate::plan::Plan;
 use crate::recorder::Timed;
-use crate::runner::{self, Part};
-use crate::target::Target;
+use crate::runner::{self, Part, PhaseRun};
 
 /// Operations that are timed to find out what that costs: a millisecond or so.
 const OPERATIONS: u32 = 10_000;
@@ -23,25 +20,23 @@ const OPERATIONS: u32 = 10_000;
 const TRIAL: Duration = Duration::from_millis(1);
 const TRIALS: usize = 3;
 
-/// What one measurement costs, and what share of the time and of the CPU time that was measured on real targets was our
-/// own. `nothing` is what the clock shows where nothing is done.
-pub fn calibration(nothing: Nanos, plan: &Plan, targets: &[Target], histories: &[History]) -> Calibration {
-    let per_op_ns = plan.how.timed.then(per_op_ns);
+/// The cost of one measurement, and our own share of the time and of the CPU time of some phases, which ran on real targets.
+/// `nothing` is the time that the clock shows for an empty stream; `timed` says whether single operations were timed.
+pub fn calibration<'a>(
+    nothing: Nanos,
+    timed: bool,
+    phases: impl Iterator<Item = (&'a Phase, Vec<&'a PhaseRun>)>,
+) -> Calibration {
+    let per_op_ns = timed.then(per_op_ns);
     let mut all = Sums::default();
     let mut known = Sums::default();
-    for (alternative, history) in plan.alternatives.iter().zip(histories) {
-        if alternative.targets.iter().any(|&index| targets[index].is_simulated()) {
-            continue;
-        }
-        for (index, phase) in alternative.row.program.phases.iter().enumerate() {
-            let mut sums = Sums::default();
-            let runs = history.kept().filter_map(|(_, run)| run.phases.get(index));
-            runs.flat_map(|run| &run.parts).for_each(|part| sums.add(part));
-            all.join(&sums);
-            let own = if sums.operations > 0 { own_ns(phase, plan.how.timed) } else { None };
-            if let Some(own) = own {
-                known.join(&Sums { own: own * sums.operations as f64, ..sums });
-            }
+    for (phase, runs) in phases {
+        let mut sums = Sums::default();
+        runs.into_iter().flat_map(|run| &run.parts).for_each(|part| sums.add(part));
+        all.join(&sums);
+        let own = if sums.operations > 0 { own_ns(phase, timed) } else { None };
+        if let Some(own) = own {
+            known.join(&Sums { own: own * sums.operations as f64, ..sums });
         }
     }
     let share = |per_op: f64| 100.0 * per_op * all.operations as f64 / all.elapsed.0 as f64;
