@@ -40,8 +40,8 @@ impl TestFile {
         command
     }
 
-    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two are
-    /// alike.
+    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two
+    /// are alike.
     pub fn shown(&self) -> String {
         let TestFile { package, name, kind, .. } = self;
         match kind.as_str() {

@@ -27,13 +27,13 @@ const COMPILER: &str = "musl-gcc";
 /// At one place in memory: a program that can be moved has a table of 300 KB of what to change then.
 const FIXED: &str = "relocation-model=static";
 
-/// What SQLite is built with and the store never asks for: search in texts and in space, functions of JSON and of sounds,
-/// statistics for plans.
+/// What SQLite is built with and the store never asks for: search in texts and in space, functions of JSON and of
+/// sounds, statistics for plans.
 const UNUSED_IN_SQLITE: &str = "-USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS3_PARENTHESIS -USQLITE_ENABLE_FTS5 \
     -USQLITE_ENABLE_RTREE -DSQLITE_OMIT_JSON -USQLITE_SOUNDEX -USQLITE_ENABLE_STAT4 -USQLITE_ENABLE_DBSTAT_VTAB";
 
-/// A panic ends the program at once, and nobody finds a way out of a function: what the linker leaves out for that is 635 KB
-/// (568 of tables, 68 of an index of them), measured. A panic says where it was all the same.
+/// A panic ends the program at once, and nobody finds a way out of a function: what the linker leaves out for that is
+/// 635 KB (568 of tables, 68 of an index of them), measured. A panic says where it was all the same.
 const NO_WAY_OUT: &str = "xtask/src/dist/no_way_out.ld";
 
 /// C has no panics: it needs no tables by which one finds its way out.

@@ -1,5 +1,5 @@
-//! `cargo xtask docs`: checks that the documents show the program's output; `--write` updates them. The work is done by the
-//! test `docs` of the program.
+//! `cargo xtask docs`: checks that the documents show the program's output; `--write` updates them. The work is done by
+//! the test `docs` of the program.
 
 use crate::process;
 

@@ -3,9 +3,9 @@
 //! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `docs` has the
 //! documents show what the program prints, `picture` what a report looks like; `prove` measures what is promised and
 //! takes longer, `steady-tests` runs all tests under load for it; `dist` makes what is handed out; `calibrate` fits the
-//! machines, `golden` keeps what they give. No task touches anything outside the target folder and the temporary one, but
-//! for the packages that `test` installs, the documents that `docs` writes, the picture, `calibrate --write` (machines/)
-//! and `golden` (golden/).
+//! machines, `golden` keeps what they give. No task touches anything outside the target folder and the temporary one,
+//! but for the packages that `test` installs, the documents that `docs` writes, the picture, `calibrate --write`
+//! (machines/) and `golden` (golden/).
 
 mod built;
 mod dist;
@@ -44,16 +44,17 @@ enum Task {
     /// Installs through apt what the tests need and what is missing, as root or where sudo asks for no
     /// password; otherwise names the packages. Then, in order and up to the first step that fails:
     /// formatting, clippy, documentation, tidy, all tests, as root those of the command line once more as an
-    /// unprivileged user, and what is counted in the release build and tested of the program to hand out. Tests run side
-    /// by side and beside those builds, but for the ones that must have the machine for themselves.
+    /// unprivileged user, and what is counted in the release build and tested of the program to hand out. Tests run
+    /// side by side and beside those builds, but for the ones that must have the machine for themselves.
     ///
-    /// Ends with the test files that took longest, and a line "N passed, N failed, N skipped". With CI=true a skipped test is a failure.
+    /// Ends with the test files that took longest, and a line "N passed, N failed, N skipped". With CI=true a skipped
+    /// test is a failure.
     Test,
     /// The rules of the project that no compiler holds.
     ///
     /// Which crate may depend on which, which may not need an operating system, where unsafe code,
-    /// deletion and other programs are allowed, licences, file lengths, import circles. Each rule stands in a file of its
-    /// own under xtask/src/tidy, with the exceptions it knows.
+    /// deletion and other programs are allowed, licences, file lengths, import circles. Each rule stands in a file of
+    /// its own under xtask/src/tidy, with the exceptions it knows.
     Tidy {
         /// Print the import circles of the crates in which they are still allowed, and nothing else.
         #[arg(long)]
@@ -99,8 +100,8 @@ enum Task {
     },
     /// All tests, several times, on a machine that is quiet or busy, on one processor, or with a slow disk.
     ///
-    /// A test that failed runs 20 more times. Keeps the results of each test file under target/prove and goes on there if
-    /// it was interrupted. `prove steady-tests` runs it under all conditions. The slow disk needs root.
+    /// A test that failed runs 20 more times. Keeps the results of each test file under target/prove and goes on there
+    /// if it was interrupted. `prove steady-tests` runs it under all conditions. The slow disk needs root.
     SteadyTests(steady::Arguments),
     /// The constants of machines/, fitted to the published tables from the guesses in
     /// crates/calibration/priors.toml; takes a quarter of an hour. `calibrate --help` tells the rest.

@@ -1,5 +1,5 @@
-//! `cargo xtask picture`: what a report looks like, for README.md: the page that the program makes of a recorded document,
-//! as a browser shows it.
+//! `cargo xtask picture`: what a report looks like, for README.md: the page that the program makes of a recorded
+//! document, as a browser shows it.
 
 use std::fs;
 use std::path::Path;

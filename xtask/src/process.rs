@@ -51,8 +51,8 @@ pub fn bounded(program: &Path, seconds: u32) -> Command {
     command
 }
 
-/// Whether a bounded command took too long: the exit statuses of timeout(1) if it ended the command, and if it had to kill
-/// it.
+/// Whether a bounded command took too long: the exit statuses of timeout(1) if it ended the command, and if it had to
+/// kill it.
 pub fn is_timeout(status: ExitStatus) -> bool {
     matches!(status.code(), Some(124 | 137))
 }

@@ -259,7 +259,8 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
         }
     }
     let table = format!(
-        "measured at {commit}: {} of {asked} figures are reached, {not_measured} could not be measured here\n\n| what | asked | measured | | command |\n| --- | --- | --- | --- | --- |\n{}\n",
+        "measured at {commit}: {} of {asked} figures are reached, {not_measured} could not be measured here\n\n\
+         | what | asked | measured | | command |\n| --- | --- | --- | --- | --- |\n{}\n",
         asked.saturating_sub(missed),
         rows.join("\n")
     );

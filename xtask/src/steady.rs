@@ -5,8 +5,8 @@
 //!   1. everything is built first; then the condition is made, and this program runs the tests inside it;
 //!   2. test files run as in `cargo xtask test`: side by side, and those that need the machine for themselves alone;
 //!   3. a test that failed runs 20 more times in the same condition; if it took too long, with a tenth of the time;
-//!   4. the results of a test file are durable when it has ended, and those of a failure that ran again after that: after a
-//!      kill, the next call goes on with the first of them that is missing, if the commit is still the same;
+//!   4. the results of a test file are durable when it has ended, and those of a failure that ran again after that:
+//!      after a kill, the next call goes on with the first of them that is missing, if the commit is still the same;
 //!   5. standard output has one line of JSON per run. A failed test is a result, not a failure of this task;
 //!   6. if the condition cannot be made here, the only line has the reason: nothing was measured.
 
@@ -127,7 +127,8 @@ impl Case<'_> {
         matches!(self, Case::Ours(test, _) if test::is_alone(test))
     }
 
-    /// The command that runs its tests for at most these seconds, and the file of this run to which they add their skips.
+    /// The command that runs its tests for at most these seconds, and the file of this run to which they add their
+    /// skips.
     fn command(&self, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
         let skips = format!("skips-{run}-{}", self.shown().replace([':', ' '], "-"));
         match self {

@@ -148,7 +148,8 @@ impl Results {
         Ok(())
     }
 
-    /// Prints what took longest, skips, failure and the last line. A step that failed without a failed test counts as one.
+    /// Prints what took longest, skips, failure and the last line. A step that failed without a failed test counts as
+    /// one.
     fn summarise(mut self, failure: Option<String>, all_must_run: bool) -> Result<(), String> {
         self.took.sort_unstable_by_key(|(took, ..)| Reverse(*took));
         for (took, cpu_s, name) in self.took.iter().take(SLOWEST) {

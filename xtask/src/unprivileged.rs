@@ -53,8 +53,8 @@ impl Repetition {
         self.tests.iter().map(job).collect()
     }
 
-    /// The command that runs the tests of this file for at most these seconds, and the file of this name to which they add
-    /// their skips.
+    /// The command that runs the tests of this file for at most these seconds, and the file of this name to which they
+    /// add their skips.
     pub fn command(&self, file: &str, skips: &str, seconds: u32) -> (Command, PathBuf) {
         let executable = self.tests.iter().find(|(name, _)| name == file).map(|(_, executable)| executable);
         let skips = self.folder.home().join(skips);
@@ -85,8 +85,8 @@ impl Folder {
         Ok(Folder(folder))
     }
 
-    /// A second name where there can be one, for they are large, else a copy. Another process makes it: what is open for
-    /// writing here would be in every child that begins in that moment, and could not be run.
+    /// A second name where there can be one, for they are large, else a copy. Another process makes it: what is open
+    /// for writing here would be in every child that begins in that moment, and could not be run.
     fn put(&self, from: &Path) -> Result<PathBuf, String> {
         let to = self.0.path().join(from.file_name().expect("an executable has a name"));
         if fs::hard_link(from, &to).is_err() {

@@ -1,10 +1,10 @@
 //! A table without a machine in it: the logarithm of a rate as a sum of numbers, one for each configuration with its
-//! drives, one for the file system, one for each test, and then for interactions. With as many numbers as the simulation
-//! has constants, it shows what is to be had without understanding anything.
+//! drives, one for the file system, one for each test, and then for interactions. With as many numbers as the
+//! simulation has constants, it shows what is to be had without understanding anything.
 //!
-//! Which interactions is decided in two ways: as said beforehand (file system with test, drives with file system, drives
-//! with test: no cell is looked at), or afterwards, always the one of all there are that helps most. The second table has
-//! been fitted twice, once in what it is made of.
+//! Which interactions is decided in two ways: as said beforehand (file system with test, drives with file system,
+//! drives with test: no cell is looked at), or afterwards, always the one of all there are that helps most. The second
+//! table has been fitted twice, once in what it is made of.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The way down from the guesses: least squares, linear about where it stands and damped (Levenberg, Marquardt). What is
-//! made small is no square, so each error is weighted by what it weighs in the loss, over its size.
+//! The way down from the guesses: least squares, linear about where it stands and damped (Levenberg, Marquardt). What
+//! is made small is no square, so each error is weighted by what it weighs in the loss, over its size.
 //!
 //! A single rate jumps where a sector is just caught or just missed; over several ways for the platters to stand, and
 //! over a change of a few percent, it is smooth enough to have a slope.

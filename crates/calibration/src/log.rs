@@ -114,8 +114,8 @@ impl Log<'_> {
         let (declared, chosen) = (additive::declared(self.cells, constants), additive::chosen(self.cells, constants));
         let (kept, pairs) = order(self.cells, self.simulated);
         format!(
-            "\nskill: mean error {own:.2} %; of an additive table with {constants} numbers {declared:.2} %: {:.2} of it; \
-             where its interactions may be chosen by the cells {chosen:.2} %: {:.2} of it\n\
+            "\nskill: mean error {own:.2} %; of an additive table with {constants} numbers {declared:.2} %: {:.2} of \
+             it; where its interactions may be chosen by the cells {chosen:.2} %: {:.2} of it\n\
              order: {kept} of {pairs} pairs within a table that differ by more than rounding ({:.1} %)\n",
             own / declared,
             own / chosen,

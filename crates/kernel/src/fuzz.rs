@@ -1,5 +1,5 @@
-//! A recorded machine of which one file after the other says something else: all that reads /proc and /sys, on text that
-//! no kernel has written.
+//! A recorded machine of which one file after the other says something else: all that reads /proc and /sys, on text
+//! that no kernel has written.
 
 use testkit::fuzz::{Subject, fuzz};
 

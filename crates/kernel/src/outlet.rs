@@ -365,8 +365,8 @@ fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Res
     Ok(true)
 }
 
-/// Whether a new file may take the place of an old one. Makes a file and removes it again if the old one cannot be read:
-/// else it does not matter.
+/// Whether a new file may take the place of an old one. Makes a file and removes it again if the old one cannot be
+/// read: else it does not matter.
 fn is_replaceable(folder: &File, old: &Found) -> io::Result<bool> {
     if rustix::fs::access(old.path(), Access::READ_OK).is_ok() {
         return Ok(true);

@@ -19,8 +19,8 @@ use workload::{Handle, Mode, Name, Op, Reason, Stream, Tally, World};
 /// Bytes of a call, and of the whole file.
 const BYTES: u32 = 4096;
 
-/// How often a file is written while its name changes. The issue that this answers found one write to a device in 100 to
-/// 150 tries. `DISKPERF_RACES` sets another number.
+/// How often a file is written while its name changes. The issue that this answers found one write to a device in 100
+/// to 150 tries. `DISKPERF_RACES` sets another number.
 const TRIES: usize = 2000;
 
 /// Creates the given file, or empties it, and writes one block.

@@ -1,5 +1,5 @@
-//! A name that leads to one device and then to another, as fast as it can be changed: whatever is written goes to the device
-//! that was looked at, and never to the other.
+//! A name that leads to one device and then to another, as fast as it can be changed: whatever is written goes to the
+//! device that was looked at, and never to the other.
 //!
 //! 30 tries of each kind; `DISKPERF_RACES` sets another number, 2,000 in `cargo xtask prove races`.
 

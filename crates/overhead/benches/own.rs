@@ -1,5 +1,5 @@
-//! What the time of every operation costs, in CPU time: 4 KiB at random places of a file in memory, through the path that
-//! a run takes, and in bare loops, alternating in one process.
+//! What the time of every operation costs, in CPU time: 4 KiB at random places of a file in memory, through the path
+//! that a run takes, and in bare loops, alternating in one process.
 //!
 //! ```text
 //!   cargo bench --package overhead --bench own

@@ -1,5 +1,5 @@
-//! How long `show` and `report` take to print ten thousand results, in how little memory: a line of JSON for each, judged by
-//! `cargo xtask prove report-10000`. That instructions grow in proportion is a test (`tests/scale`).
+//! How long `show` and `report` take to print ten thousand results, in how little memory: a line of JSON for each,
+//! judged by `cargo xtask prove report-10000`. That instructions grow in proportion is a test (`tests/scale`).
 
 use std::env;
 use std::fs;
@@ -9,8 +9,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use testkit::documents::Many;
 
-/// A measured document, of whose results there are made ten thousand: of programs, settings and targets, so that each is
-/// many.
+/// A measured document, of whose results there are made ten thousand: of programs, settings and targets, so that each
+/// is many.
 const EXAMPLE: &str = include_str!("../../../docs/quick.json");
 const MANY: Many = Many { programs: 20, settings: 50, targets: 10, rounds: None };
 

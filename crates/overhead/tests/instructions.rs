@@ -31,16 +31,17 @@ const ALLOWED_PROGRAM: u64 = 3_000_000;
 /// Instructions that `diskperf --version` may take.
 const ALLOWED_START: u64 = 5_000_000;
 
-/// Instructions that a simulated machine may take for all its cells of the paper's tables, once: four programs, two file
-/// systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they take:
-/// 336.5 and 335.6 million.
+/// Instructions that a simulated machine may take for all its cells of the paper's tables, once: four programs, two
+/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they
+/// take: 336.5 and 335.6 million.
 const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 343_000_000), ("vax750-uda50", 342_000_000)];
 
 /// Calls of the two runs between which the slope is taken.
 const CALLS: [u64; 2] = [2_000, 10_000];
 
 /// Instructions of the program itself that an operation of 4 KiB may cost with the time of every one kept: a few more
-/// than were counted (169 and 137), and for io_uring what it cost before slots were submitted while completions are handled.
+/// than were counted (169 and 137), and for io_uring what it cost before slots were submitted while completions are
+/// handled.
 const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 236.8), ("null", 147.0)];
 
 /// Operations of the two runs between which the slope of those is taken.

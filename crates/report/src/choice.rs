@@ -294,8 +294,8 @@ pub(crate) fn page_grid(document: &Document, choice: &Choice) -> Grid {
     }
 }
 
-/// A row per test: its rate and CPU time on each target, and the verdict on every two targets. Targets are called by their
-/// labels.
+/// A row per test: its rate and CPU time on each target, and the verdict on every two targets. Targets are called by
+/// their labels.
 fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]) -> Grid {
     let names = names(document);
     let mut columns = vec![Column::words("")];
@@ -403,7 +403,8 @@ pub(crate) fn figure(ratio: f64) -> String {
 /// More rounds than this many times those that were done are no estimate to act on.
 pub(crate) const PATIENCE: u32 = 10;
 
-/// Whether an undecided comparison needs more rounds than anybody waits for. A result that is not trusted has another reason.
+/// Whether an undecided comparison needs more rounds than anybody waits for. A result that is not trusted has another
+/// reason.
 pub(crate) fn is_too_noisy(pair: &Comparison) -> bool {
     let is_open = pair.verdict == Verdict::Undecided && pair.low.is_some() && pair.why.is_none();
     is_open && pair.more_rounds.is_none_or(|rounds| rounds > PATIENCE.saturating_mul(pair.pairs))

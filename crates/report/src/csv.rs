@@ -106,8 +106,8 @@ pub(crate) fn key(cell: &Cell) -> String {
     fields.map(field).join(",")
 }
 
-/// A field of text: quoted where it must be. A spreadsheet takes what begins like a formula for one, and computes it: that
-/// gets an apostrophe before it, as a person would type it there.
+/// A field of text: quoted where it must be. A spreadsheet takes what begins like a formula for one, and computes it:
+/// that gets an apostrophe before it, as a person would type it there.
 pub(crate) fn field(text: &str) -> String {
     let formula = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     let text = &format!("{formula}{text}");

@@ -2,13 +2,13 @@
 //!
 //! Policy if the page is too narrow for all columns:
 //!   1. an empty column is never printed;
-//!   2. words go on in the next line: names of rows that are longer than a quarter of the page, then the widest columns of
-//!      words, names down to 14 characters and others to 24;
-//!   3. on a terminal, optional columns are left out, the least important first, until the rest fits, and a remark names
-//!      them. A file or a pipe gets all columns;
+//!   2. words go on in the next line: names of rows that are longer than a quarter of the page, then the widest columns
+//!      of words, names down to 14 characters and others to 24;
+//!   3. on a terminal, optional columns are left out, the least important first, until the rest fits, and a remark
+//!      names them. A file or a pipe gets all columns;
 //!   4. columns that are still too wide go into blocks below each other, each with the leading columns;
-//!   5. a block has at least one column next to the leading ones: on a page that is narrower than that, lines are longer
-//!      than the page, and a remark says so.
+//!   5. a block has at least one column next to the leading ones: on a page that is narrower than that, lines are
+//!      longer than the page, and a remark says so.
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
@@ -122,8 +122,8 @@ impl Grid {
         self.lines.push(Line::Title(plain::line(&title.into()).into_owned()));
     }
 
-    /// The columns that say anything, and all lines, for a page whose columns are no characters: of a row the texts of these
-    /// columns.
+    /// The columns that say anything, and all lines, for a page whose columns are no characters: of a row the texts of
+    /// these columns.
     pub fn contents(&self) -> (Vec<&Column>, Vec<Line>) {
         let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
         let of_line = |line: &Line| match line {
@@ -187,7 +187,8 @@ impl Grid {
         text
     }
 
-    /// These columns as they fit on the page. In each block the words of the whole table are broken as that block needs.
+    /// These columns as they fit on the page. In each block the words of the whole table are broken as that block
+    /// needs.
     fn fitted(&self, mut shown: Vec<usize>, page: Page, whole: &Grid) -> Vec<String> {
         // 3.
         let mut left_out: Vec<usize> = Vec::new();

@@ -134,8 +134,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The footnote of a warning: its text, if all cells with it have the same one; else the worst, and how many others there
-/// are.
+/// The footnote of a warning: its text, if all cells with it have the same one; else the worst, and how many others
+/// there are.
 fn footnote(names: &Names, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
     let size = |mark: &Mark| match (code.is_worse_lower(), mark.value) {
         (true, value) => -value.unwrap_or(f64::INFINITY),
@@ -281,8 +281,8 @@ fn widest_interval(cells: &[Cell]) -> Option<f64> {
     cells.iter().filter_map(|cell| cell.rate.as_ref().and_then(half)).max_by(f64::total_cmp)
 }
 
-/// The overhead of diskperf, in percent of the tests' CPU time, or of all measured time if only the timing of operations is
-/// known; and the CPU time of kernel threads, in percent of all measured time.
+/// The overhead of diskperf, in percent of the tests' CPU time, or of all measured time if only the timing of
+/// operations is known; and the CPU time of kernel threads, in percent of all measured time.
 fn costs(document: &Document) -> Vec<String> {
     let percent = |value: f64| if value < 10.0 { significant(value, 1) } else { significant(value, 2) };
     let calibration = document.run.calibration;

@@ -7,8 +7,8 @@ use crate::html::shell_line;
 use crate::rows::{Rows, legend};
 use crate::{choice, header};
 
-/// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures where
-/// the table has others, and the command.
+/// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures
+/// where the table has others, and the command.
 pub fn markdown(name: &str, document: &Document) -> String {
     let run = &document.run;
     let mut text = format!("## {}\n\n", escaped(name));
@@ -72,8 +72,8 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
-/// What Markdown would take for its own is said to be none. Behind `@` and `://` stands a joint of no width: no page that
-/// shows this makes a mention of a name, or a link of an address, that somebody wrote into a run.
+/// What Markdown would take for its own is said to be none. Behind `@` and `://` stands a joint of no width: no page
+/// that shows this makes a mention of a name, or a link of an address, that somebody wrote into a run.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {

@@ -1,8 +1,8 @@
-//! Text that others chose - names of targets and devices, labels, what mkfs said, what a stored run says - without what a
-//! terminal would take for a command.
+//! Text that others chose - names of targets and devices, labels, what mkfs said, what a stored run says - without what
+//! a terminal would take for a command.
 //!
-//! What is taken out is shown as Rust writes it in a string (`\u{1b}`, `\n`), so that two names stay two names. Bytes of a
-//! name that are not UTF-8 (`units::name`) are shown as `\xFF`.
+//! What is taken out is shown as Rust writes it in a string (`\u{1b}`, `\n`), so that two names stay two names. Bytes
+//! of a name that are not UTF-8 (`units::name`) are shown as `\xFF`.
 
 use std::borrow::Cow;
 

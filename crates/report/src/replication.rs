@@ -125,8 +125,8 @@ pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 
-/// The controllers by the direct approach and by the indirect one: under each figure what limits it. Then the two that the
-/// question is about, one over the other, and what follows.
+/// The controllers by the direct approach and by the indirect one: under each figure what limits it. Then the two that
+/// the question is about, one over the other, and what follows.
 pub fn approaches(all: &Approaches, page: Page) -> String {
     let is_beside = |one: &Transactions, other: &Transactions| {
         (&one.approach, &one.conditions) == (&other.approach, &other.conditions)
@@ -157,8 +157,8 @@ pub fn approaches(all: &Approaches, page: Page) -> String {
     let heading =
         "Controllers ranked by user files, and by accesses drawn from a mix, on an 8K/1K 4.2BSD File System\n";
     let notes = format!(
-        "\nIn parentheses: the rank on that computer, equal if intervals overlap; {runs}. As on VMS, no driver sorts requests. \
-         The UDA50 sorts those of all mixes. The mixes are ours: the paper prints none.\n",
+        "\nIn parentheses: the rank on that computer, equal if intervals overlap; {runs}. As on VMS, no driver sorts \
+         requests. The UDA50 sorts those of all mixes. The mixes are ours: the paper prints none.\n",
     );
     let conclusions = format!("\n{}\n", all.conclusions.join("\n"));
     let lines = |grid: &Grid| format!("\n{}\n", grid.lines(page).join("\n"));

@@ -83,8 +83,8 @@ pub fn table(document: &Document, page: Page) -> String {
     grid.lines(page).join("\n") + "\n"
 }
 
-/// `randread: 4 KiB, O_DIRECT, queue depth 1 and 32; commit: 4 KiB append + fdatasync`, in a line of its own; nothing if
-/// the names say all.
+/// `randread: 4 KiB, O_DIRECT, queue depth 1 and 32; commit: 4 KiB append + fdatasync`, in a line of its own; nothing
+/// if the names say all.
 pub(crate) fn legend(cells: &[Cell]) -> String {
     let programs = different(cells.iter().map(|cell| cell.program.as_str()));
     let said: Vec<String> = programs.into_iter().filter_map(|program| explained(program, cells)).collect();
@@ -235,8 +235,8 @@ fn times(document: &Document) -> Option<LatencyKind> {
     kinds.all(|kind| kind == first).then_some(first)
 }
 
-/// `90.7/163 us`: the median and the 99th percentile. A unit that both have is printed once. In a table of both kinds of
-/// latency each names its kind.
+/// `90.7/163 us`: the median and the 99th percentile. A unit that both have is printed once. In a table of both kinds
+/// of latency each names its kind.
 fn latencies(cell: &Cell, is_mixed: bool) -> String {
     let Some(latency) = cell.latency_ns else { return String::new() };
     let kind = match (is_mixed, latency.kind) {

@@ -1,5 +1,5 @@
-//! Stages of a setup, as table 5 of Kridle & McKusick 1983 has those of a controller: a column for each with what changed
-//! above it, and under each rate how many times as fast that is as the stage before.
+//! Stages of a setup, as table 5 of Kridle & McKusick 1983 has those of a controller: a column for each with what
+//! changed above it, and under each rate how many times as fast that is as the stage before.
 
 use std::collections::BTreeMap;
 
@@ -290,7 +290,8 @@ mod tests {
             between("a", "c", "read_8192", faster),
         ]);
         let expected = [
-            "Stage 2, mount=noatime: no difference proven (same within 5 % in 1, undecided in 1, about 34 more rounds (5.7 min)).",
+            "Stage 2, mount=noatime: no difference proven (same within 5 % in 1, undecided in 1, about 34 more rounds \
+             (5.7 min)).",
             "Stage 3, tune=read_ahead_kb:4096: commit 0.50x (0.40-0.60); read_8192 1.40x (1.30-1.50).",
             "All stages together: read_8192 1.40x (1.30-1.50).",
         ];
@@ -328,7 +329,8 @@ mod tests {
         let said = for_use(&stages(Vec::new()), &purpose);
         assert_eq!(
             said,
-            "For mail: mount=noatime same (0.98-1.02); tune=read_ahead_kb:4096 x1.04 (1.01-1.07), maybe by less than 5 %."
+            "For mail: mount=noatime same (0.98-1.02); tune=read_ahead_kb:4096 x1.04 (1.01-1.07), maybe by less than 5 \
+             %."
         );
     }
 }

@@ -33,7 +33,8 @@ pub struct Check {
 }
 
 /// The checks in this order:
-///   1. acknowledged records are intact; not known if there were none, or if a control shows that losses cannot be found;
+///   1. acknowledged records are intact; not known if there were none, or if a control shows that losses cannot be
+///      found;
 ///   2. the same for each kind of record, kinds with losses first;
 ///   3. the file system can be mounted after each power cut;
 ///   4. losses would be found: power cuts that lost records show it, or else the control.
@@ -166,8 +167,8 @@ pub(crate) fn sentences(verification: &Verification) -> Vec<String> {
     }
     said.extend(control.as_ref().map(|control| match (control.acknowledged(), control.lost()) {
         (all, 0) => format!(
-            "Control: none of {all} records is lost on a device that is never flushed. Losses cannot be found here, so the \
-             result above proves nothing."
+            "Control: none of {all} records is lost on a device that is never flushed. Losses cannot be found here, so \
+             the result above proves nothing."
         ),
         (all, lost) => format!(
             "Control: {lost} of {all} records are lost on the same device if it is never flushed, so losses would have \

@@ -1,4 +1,5 @@
-//! The words that tables use for the codes and units of a document. The codes themselves stay as they are in JSON and CSV.
+//! The words that tables use for the codes and units of a document. The codes themselves stay as they are in JSON and
+//! CSV.
 
 use stats::{CacheState, Cell, ClockKind, LatencyKind, ParameterValue};
 

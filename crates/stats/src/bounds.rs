@@ -119,7 +119,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sharing_never_helps(rates in prop::collection::vec((1.0..1e6f64, 0.0..100.0f64), 1..5), cpus in 1.0..4.0f64) {
+        fn sharing_never_helps(
+            rates in prop::collection::vec((1.0..1e6f64, 0.0..100.0f64), 1..5),
+            cpus in 1.0..4.0f64,
+        ) {
             let solo: Vec<Solo> = rates.iter().map(|&(rate, cpu)| Solo { rate, cpu_percent: Some(cpu) }).collect();
             let Bounds { free, cpu } = bounds(&solo, cpus);
             prop_assert!(cpu.is_some_and(|cpu| cpu <= free * (1.0 + 1e-12)));

@@ -2,14 +2,14 @@
 //! use.
 //!
 //! Policy:
-//!   1. the same cell on two targets is compared: the same program and phase, the first of that name with the first, the
-//!      second with the second, since targets run the same rows in the same order;
-//!   2. of more than two targets, every two are compared, and all of that is what Holm's procedure corrects for: which of
-//!      them is the fastest is known afterwards only. Of stages, those two that `stages` says;
-//!   3. a result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its program
-//!      nor for a use in which it weighs;
-//!   4. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh. So
-//!      it has pairs and an interval of its own, and is no score;
+//!   1. the same cell on two targets is compared: the same program and phase, the first of that name with the first,
+//!      the second with the second, since targets run the same rows in the same order;
+//!   2. of more than two targets, every two are compared, and all of that is what Holm's procedure corrects for: which
+//!      of them is the fastest is known afterwards only. Of stages, those two that `stages` says;
+//!   3. a result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its
+//!      program nor for a use in which it weighs;
+//!   4. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh.
+//!      So it has pairs and an interval of its own, and is no score;
 //!   5. a use is undecided if tests with more than half of its weight are missing or undecided (`majority`).
 
 use std::collections::BTreeMap;
@@ -90,7 +90,8 @@ pub struct Comparison {
     pub faster: Option<String>,
     /// Whether all of the interval lies beyond the margin: a reason to choose.
     pub matters: bool,
-    /// How many rounds more would decide it, from the spread so far; null where it is decided, or nobody has the patience.
+    /// How many rounds more would decide it, from the spread so far; null where it is decided, or nobody has the
+    /// patience.
     pub more_rounds: Option<u32>,
     /// Why, from what limited both and what their devices did; null where nothing tells.
     pub why: Option<String>,
@@ -232,8 +233,8 @@ pub struct Weighed {
     pub missing: Vec<(String, f64)>,
 }
 
-/// All comparisons of a run: of each row and, last, of the use. Each with the places of the two targets, and of the row,
-/// none for the use.
+/// All comparisons of a run: of each row and, last, of the use. Each with the places of the two targets, and of the
+/// row, none for the use.
 pub struct Compared {
     /// Which two targets.
     pub targets: (usize, usize),

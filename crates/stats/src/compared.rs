@@ -1,17 +1,18 @@
-//! Two runs, one measured after the other: which of their cells are the same, what differs around them, and how the second
-//! compares with the first.
+//! Two runs, one measured after the other: which of their cells are the same, what differs around them, and how the
+//! second compares with the first.
 //!
 //! Policy:
 //!   1. where each run has one target, that is the same target, whatever it is called; else targets of one name are;
 //!   2. cells of one preset, program and phase are the same where all their settings are; of those that are left, where
-//!      all are but what stands under them, and of several alike the first is the first; of those that are left then, where
-//!      amounts differ too, and each run has one such. What differs is said beside them;
+//!      all are but what stands under them, and of several alike the first is the first; of those that are left then,
+//!      where amounts differ too, and each run has one such. What differs is said beside them;
 //!   3. rates are compared in what the first one counts, whatever unit either is printed in;
 //!   4. no round of one run is the other's: the comparison is of rounds that were apart (`comparison`), all of them
-//!      corrected together. Simulated rounds differ too, by where the platters stood and by the seed: only where none of
-//!      either run does, and the seed is one, the rates say all;
-//!   5. what has changed on the machine between the runs is in every ratio, and no statistic takes it out: the comparison
-//!      as a whole has the mark `order`; where that is a setting that every rate depends on, `env` too. A simulated machine changes in nothing but its settings: there is no such mark.
+//!      corrected together. Simulated rounds differ too, by where the platters stood and by the seed: only where none
+//!      of either run does, and the seed is one, the rates say all;
+//!   5. what has changed on the machine between the runs is in every ratio, and no statistic takes it out: the
+//!      comparison as a whole has the mark `order`; where that is a setting that every rate depends on, `env` too. A
+//!      simulated machine changes in nothing but its settings: there is no such mark.
 
 mod guard;
 #[cfg(test)]
@@ -53,8 +54,8 @@ pub struct Compared {
     pub margin: f64,
     /// What differs around them.
     pub environment: Vec<Change>,
-    /// The cells that both have, in the order of the second. Their intervals are corrected for all of them (Holm): of 100
-    /// comparisons no more than 5 call anything faster or slower that is not.
+    /// The cells that both have, in the order of the second. Their intervals are corrected for all of them (Holm): of
+    /// 100 comparisons no more than 5 call anything faster or slower that is not.
     pub cells: Vec<ComparedCell>,
     /// Cells that only the first has.
     pub only_then: Vec<Lone>,
@@ -124,7 +125,8 @@ pub struct ComparedCell {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// How sure the interval is by itself; 1 where no round of either run differs from another, as of a simulated machine.
+    /// How sure the interval is by itself; 1 where no round of either run differs from another, as of a simulated
+    /// machine.
     pub confidence: Option<f64>,
     /// What is to be said.
     pub finding: Finding,
@@ -132,8 +134,8 @@ pub struct ComparedCell {
     pub matters: bool,
     /// How many rounds the run with fewer of them has too few for anything to be decided.
     pub missing_rounds: u32,
-    /// How many rounds of each run would decide it, from the spread of these; null where it is decided, and where nobody
-    /// has the patience.
+    /// How many rounds of each run would decide it, from the spread of these; null where it is decided, and where
+    /// nobody has the patience.
     pub needed_rounds: Option<u32>,
     /// Why, from what limited both and what their devices did, or why nothing can be decided; null where nothing tells.
     pub why: Option<String>,
@@ -273,7 +275,8 @@ fn same_targets<'a>(then: &'a RunInfo, now: &'a RunInfo) -> Vec<(&'a TargetInfo,
 const AMOUNTS: [&str; 8] =
     ["file_bytes", "device_bytes", "files", "directories", "commits", "reads", "within_ms", "seed"];
 
-/// Settings that say on what. Of a simulated machine they are its parts and, with a point in their names, what these have.
+/// Settings that say on what. Of a simulated machine they are its parts and, with a point in their names, what these
+/// have.
 const GROUND: [&str; 7] = ["file_system", "tune", "cpu", "kernel", "bus", "controller", "drive"];
 
 /// Whether a setting is the target's, and told of that.

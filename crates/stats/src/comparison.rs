@@ -1,28 +1,29 @@
-//! Whether one of two setups is faster, by how much, and how sure that is: from rounds in which both ran, or from rounds of
-//! each by itself.
+//! Whether one of two setups is faster, by how much, and how sure that is: from rounds in which both ran, or from
+//! rounds of each by itself.
 //!
 //! Policy:
-//!   1. a round that both kept is a pair, and its figure the logarithm of the ratio of the two rates: what made the whole
-//!      round slow is in both, and falls out. Of rounds that were apart none is the other's: then the figures are the
-//!      logarithms of the rates, and what made a round slow is in the spread of each;
+//!   1. a round that both kept is a pair, and its figure the logarithm of the ratio of the two rates: what made the
+//!      whole round slow is in both, and falls out. Of rounds that were apart none is the other's: then the figures are
+//!      the logarithms of the rates, and what made a round slow is in the spread of each;
 //!   2. the interval is Student's over these figures; apart, Welch's, who lets each have a spread of its own, with the
-//!      degrees of freedom of Welch and Satterthwaite. A bootstrap of so few pairs finds differences where there are none
-//!      twice as often as it says; Student's does not;
-//!   3. many comparisons are made at once, and one in twenty would find something by chance alone: Holm's procedure. The
-//!      one that is surest is judged as if all were to be sure together (Bonferroni), the next as if all but that one, and
-//!      so on; the first that is not sure lends its level to all that follow. Each interval is printed at the level at
-//!      which it was judged, so that it leaves out 1 exactly where Holm finds a difference. What holds of all together is
-//!      that: in no more than 5 of 100 runs is anything called faster or slower that is not. That all intervals hold the
-//!      true ratio at once is not as sure: those of Holm's later steps are narrower than that would ask for;
-//!   4. one lies within the margin: *same*, whether or not it leaves out 1. Else one that leaves out 1 is *faster*. Else
-//!      nothing is decided;
-//!   5. a difference is a reason to choose by only where all of the interval lies beyond the margin, and one of 99.9 % too:
-//!      that it is faster is then sure, and that it is by no less than matters;
-//!   6. measuring ends by the width of intervals alone, never by what they say: half the width is no more than half of the
-//!      margin, which decides every comparison one way or the other, or than a quarter of the effect, which only large
-//!      effects reach first. Never below six pairs, or five rounds of each where they are apart;
-//!   7. a round in which nothing was done has no logarithm. To leave it out would call fast what stood still: where there is
-//!      one, nothing is decided.
+//!      degrees of freedom of Welch and Satterthwaite. A bootstrap of so few pairs finds differences where there are
+//!      none twice as often as it says; Student's does not;
+//!   3. many comparisons are made at once, and one in twenty would find something by chance alone: Holm's procedure.
+//!      The one that is surest is judged as if all were to be sure together (Bonferroni), the next as if all but that
+//!      one, and so on; the first that is not sure lends its level to all that follow. Each interval is printed at the
+//!      level at which it was judged, so that it leaves out 1 exactly where Holm finds a difference. What holds of all
+//!      together is that: in no more than 5 of 100 runs is anything called faster or slower that is not. That all
+//!      intervals hold the true ratio at once is not as sure: those of Holm's later steps are narrower than that would
+//!      ask for;
+//!   4. one lies within the margin: *same*, whether or not it leaves out 1. Else one that leaves out 1 is *faster*.
+//!      Else nothing is decided;
+//!   5. a difference is a reason to choose by only where all of the interval lies beyond the margin, and one of 99.9 %
+//!      too: that it is faster is then sure, and that it is by no less than matters;
+//!   6. measuring ends by the width of intervals alone, never by what they say: half the width is no more than half of
+//!      the margin, which decides every comparison one way or the other, or than a quarter of the effect, which only
+//!      large effects reach first. Never below six pairs, or five rounds of each where they are apart;
+//!   7. a round in which nothing was done has no logarithm. To leave it out would call fast what stood still: where
+//!      there is one, nothing is decided.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -32,16 +33,16 @@ use crate::summary::CONFIDENCE;
 /// so uncertain that a lucky streak looks like a proof.
 pub const LEAST_PAIRS: usize = 6;
 
-/// The fewest rounds of each that decide anything where they are apart: what `quick` has. Both spreads together are then
-/// known as well as that of as many pairs at least (tests/comparison.rs has how often chance deceives).
+/// The fewest rounds of each that decide anything where they are apart: what `quick` has. Both spreads together are
+/// then known as well as that of as many pairs at least (tests/comparison.rs has how often chance deceives).
 pub const LEAST_APART: usize = 5;
 
-/// Two that differ by less are the same to whoever chooses, where nothing else is said. Ours: a disk filled a tenth more
-/// differs by as much.
+/// Two that differ by less are the same to whoever chooses, where nothing else is said. Ours: a disk filled a tenth
+/// more differs by as much.
 pub const MARGIN: f64 = 0.05;
 
-/// How sure it must be that a difference is a reason to choose: with 0.99 one in 10,000 comparisons of six pairs takes 2 %
-/// for more than 5 %, measured in tests/comparison.rs.
+/// How sure it must be that a difference is a reason to choose: with 0.99 one in 10,000 comparisons of six pairs takes
+/// 2 % for more than 5 %, measured in tests/comparison.rs.
 const REASON: f64 = 0.999;
 
 /// Part of an effect that half the width of its interval must not be larger than.
@@ -316,7 +317,8 @@ fn variance(logs: &[f64]) -> Option<f64> {
     (logs.len() >= 2).then(|| squares / (logs.len() - 1) as f64)
 }
 
-/// What is to be said of all comparisons of a run together. The margin is the part by which two may differ and be the same.
+/// What is to be said of all comparisons of a run together. The margin is the part by which two may differ and be the
+/// same.
 pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
     judge_estimates(&all.iter().map(Pairs::estimate).collect::<Vec<Estimate>>(), margin)
 }
@@ -431,8 +433,8 @@ mod tests {
         Series { logs: logs.to_vec(), idle: 0 }
     }
 
-    /// Logarithms 1, 2, 3, 4, 5 (mean 3, variance 2.5) and 12, 14, 16, 18, 20 (16 and 10): the squared errors are 0.5 and
-    /// 2, together 2.5; the degrees 2.5^2 / (0.5^2 / 4 + 2^2 / 4) = 5.882.
+    /// Logarithms 1, 2, 3, 4, 5 (mean 3, variance 2.5) and 12, 14, 16, 18, 20 (16 and 10): the squared errors are 0.5
+    /// and 2, together 2.5; the degrees 2.5^2 / (0.5^2 / 4 + 2^2 / 4) = 5.882.
     #[test]
     fn rounds_that_were_apart_are_welchs() {
         let (one, other) = (series(&[1.0, 2.0, 3.0, 4.0, 5.0]), series(&[12.0, 14.0, 16.0, 18.0, 20.0]));

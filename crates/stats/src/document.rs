@@ -180,8 +180,8 @@ pub struct TargetInfo {
     /// What was done to the device before the first round, where all of it is overwritten; null else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditioned: Option<Conditioned>,
-    /// What was done to its file system before the first round, where it was filled or changed; null where it is as mkfs
-    /// made it, or was there before.
+    /// What was done to its file system before the first round, where it was filled or changed; null where it is as
+    /// mkfs made it, or was there before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<Aged>,
     /// What is done to it before every execution, where a preset wants its file system mounted or made anew.
@@ -194,8 +194,8 @@ pub struct TargetInfo {
 pub struct Aged {
     /// How full it was to be, in percent; `fill_percent` is how full it was.
     pub fill: u32,
-    /// How often a file was removed, one emptied and written again half as long, and one appended to, and others made in
-    /// their place.
+    /// How often a file was removed, one emptied and written again half as long, and one appended to, and others made
+    /// in their place.
     pub churns: u32,
     /// The seed of all that.
     pub seed: u64,

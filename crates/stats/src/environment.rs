@@ -3,8 +3,8 @@
 //! Policy:
 //!   1. what was not recorded is null; what was recorded as nothing has a word for it;
 //!   2. a setting that lists options is told by those that differ;
-//!   3. what is never twice the same - seeds, but of what is simulated, numbers of loop devices, a temperature, how much memory the kernel kept for
-//!      itself - is told only where it differs by much, or not at all.
+//!   3. what is never twice the same - seeds, but of what is simulated, numbers of loop devices, a temperature, how
+//!      much memory the kernel kept for itself - is told only where it differs by much, or not at all.
 
 use std::collections::BTreeSet;
 
@@ -141,8 +141,8 @@ pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
     changes.all
 }
 
-/// Settings, and what is claimed of cache and clock, that cells differ in which are compared all the same, each with the
-/// programs that have it.
+/// Settings, and what is claimed of cache and clock, that cells differ in which are compared all the same, each with
+/// the programs that have it.
 pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for (name, then, now) in pairs {
@@ -237,8 +237,8 @@ fn asked(run: &RunInfo) -> Vec<String> {
     options(&run.command, &targets)
 }
 
-/// The words of a command that decide what is measured, an option with its value: after the program, without where results
-/// go, and without targets, of which more is told.
+/// The words of a command that decide what is measured, an option with its value: after the program, without where
+/// results go, and without targets, of which more is told.
 fn options(command: &[String], targets: &[&str]) -> Vec<String> {
     let mut options: Vec<String> = Vec::new();
     let mut rest = command.iter().skip(1).filter(|word| !targets.contains(&word.as_str())).peekable();

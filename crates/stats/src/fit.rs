@@ -192,7 +192,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_rows_give_their_costs_back(pair_ns in 10.0f64..10_000.0, byte_ns in 0.05f64..50.0, from in 0usize..11) {
+        fn exact_rows_give_their_costs_back(
+            pair_ns in 10.0f64..10_000.0,
+            byte_ns in 0.05f64..50.0,
+            from in 0usize..11,
+        ) {
             let rows: Vec<SweepRow> = BUFFERS[from..]
                 .iter()
                 .map(|&buffer| {
@@ -208,7 +212,9 @@ mod tests {
         }
 
         #[test]
-        fn no_rows_panic(rows in prop::collection::vec((0u64..70_000, 0u64..1_000_000, 0.0f64..10.0, 0.0f64..10.0), 0..6)) {
+        fn no_rows_panic(
+            rows in prop::collection::vec((0u64..70_000, 0u64..1_000_000, 0.0f64..10.0, 0.0f64..10.0), 0..6),
+        ) {
             let rows: Vec<SweepRow> = rows
                 .into_iter()
                 .map(|(buffer_bytes, file_bytes, elapsed_s, cpu_s)| {

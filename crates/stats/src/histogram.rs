@@ -1,6 +1,6 @@
 //! Counts of times by how long they are, to three digits: as of G. Tene's HdrHistogram, a row of equally wide buckets
-//! for each power of two. Fixed in size; adding one neither allocates nor fails, and what few buckets hold is soon added
-//! and forgotten.
+//! for each power of two. Fixed in size; adding one neither allocates nor fails, and what few buckets hold is soon
+//! added and forgotten.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ use std::ops::Range;
 const ROW: usize = 1 << ROW_BITS;
 const ROW_BITS: u32 = 10;
 
-/// Times of so many bits are told apart, in nanoseconds: more than an hour. Anything longer counts as the longest of them.
+/// Times of so many bits are told apart, in nanoseconds: more than an hour. Anything longer counts as the longest of
+/// them.
 const LONGEST_BITS: u32 = 42;
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 //! before.
 //!
 //! Policy:
-//!   1. what is the same in two runs that are compared (`compared`) stands in one series: one program, phase and place, in
-//!      one preset, with the same settings but for amounts and what stands under them;
+//!   1. what is the same in two runs that are compared (`compared`) stands in one series: one program, phase and place,
+//!      in one preset, with the same settings but for amounts and what stands under them;
 //!   2. each time is compared with the last one before it that was measured, as runs that were apart are, each step by
 //!      itself: what is said of one run is the same however many others are told with it. So of 100 steps that change
 //!      nothing, 5 may look like a change;
-//!   3. what changed around it is told since the time that it is compared with; where there is none, since the one before.
+//!   3. what changed around it is told since the time that it is compared with; where there is none, since the one
+//!      before.
 
 use std::collections::BTreeMap;
 

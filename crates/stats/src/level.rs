@@ -79,8 +79,8 @@ pub fn step(series: &[f64]) -> Option<Step> {
     candidates.iter().filter(lasts).copied().max_by(|a, b| size(a).total_cmp(&size(b)))
 }
 
-/// By how much a window differs from the one before, on average; nothing where there are too few. A step adds a fifth of
-/// itself to that at most, and so hides itself never.
+/// By how much a window differs from the one before, on average; nothing where there are too few. A step adds a fifth
+/// of itself to that at most, and so hides itself never.
 fn neighbours_differ_by(series: &[f64]) -> Option<f64> {
     if series.iter().any(|value| !value.is_finite()) || series.len() < 2 * PERSISTS {
         return None;

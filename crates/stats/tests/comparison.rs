@@ -1,5 +1,5 @@
-//! What is said of setups whose true difference is known: rounds of chance, from a printed seed, whose noise is known too.
-//! `cargo xtask prove` does it more often.
+//! What is said of setups whose true difference is known: rounds of chance, from a printed seed, whose noise is known
+//! too. `cargo xtask prove` does it more often.
 
 use std::env;
 

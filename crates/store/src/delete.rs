@@ -2,9 +2,10 @@
 //!
 //! Policy:
 //!   1. one transaction: after a crash either all of them are there or none is;
-//!   2. what is freed is overwritten with zeros (`secure_delete`): nothing of a run that is gone can be read in the file;
-//!   3. the file is made smaller (`VACUUM`, then the log is emptied) in a step of its own, which needs the store for itself
-//!      and room for a copy. Where it fails the runs are gone all the same, and later runs use the space.
+//!   2. what is freed is overwritten with zeros (`secure_delete`): nothing of a run that is gone can be read in the
+//!      file;
+//!   3. the file is made smaller (`VACUUM`, then the log is emptied) in a step of its own, which needs the store for
+//!      itself and room for a copy. Where it fails the runs are gone all the same, and later runs use the space.
 
 use rusqlite::params;
 

@@ -35,7 +35,7 @@ pub enum StoreError {
         what: String,
     },
     /// A newer diskperf has written it.
-    #[error("the results database {path} has schema {found}; this diskperf knows schemas up to {known}", path = .path.shown())]
+    #[error("the results database {} has schema {found}; this diskperf knows schemas up to {known}", .path.shown())]
     Newer {
         /// The file.
         path: PathBuf,

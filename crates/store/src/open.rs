@@ -2,8 +2,8 @@
 //!
 //! Policy:
 //!   1. a store that is not there is made: unnamed, in full, then linked to its name, so that nobody ever sees
-//!      half of one, not even after `kill -9`. Only its owner may read it, and in the usual place this is so of one that
-//!      was there already;
+//!      half of one, not even after `kill -9`. Only its owner may read it, and in the usual place this is so of one
+//!      that was there already;
 //!   2. the file's first bytes say whether it is a store, before SQLite opens it;
 //!   3. who wants to write is told at once where that cannot be;
 //!   4. SQLite looks whether the file is whole;
@@ -55,12 +55,12 @@ impl Store {
         Store::open_as(path, owner, STEPS)
     }
 
-    /// Makes the folder that a store is to lie in, and those above it, and sees to it that nobody but its owner can enter
-    /// it or read what of a store is there already: restored from a copy, both may have wider rights.
+    /// Makes the folder that a store is to lie in, and those above it, and sees to it that nobody but its owner can
+    /// enter it or read what of a store is there already: restored from a copy, both may have wider rights.
     ///
     /// Under sudo all of this is done in folders that a user may change meanwhile. So what was made is given away only
-    /// where it is seen through the folder it was made in, no link is followed to it, and rights are changed only of what
-    /// belongs to that user.
+    /// where it is seen through the folder it was made in, no link is followed to it, and rights are changed only of
+    /// what belongs to that user.
     pub fn make_folder(path: &Path, owner: Option<Owner>) -> Result<(), StoreError> {
         let Some(folder) = path.parent() else { return Ok(()) };
         let mut missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();

@@ -175,7 +175,8 @@ impl Store {
             change.check_holder(run, before)?;
             let none = Sealed::of::<[Problem; 0]>(&[]);
             change.execute(
-                "UPDATE runs SET holder = ?2, state = ?3, ended_unix_s = NULL, errors = ?4, errors_fnv = ?5 WHERE id = ?1",
+                "UPDATE runs SET holder = ?2, state = ?3, ended_unix_s = NULL, errors = ?4, errors_fnv = ?5 \
+                 WHERE id = ?1",
                 params![run, holder, RunState::Running.name(), none.text, none.fnv],
             )
         })

@@ -1,4 +1,5 @@
-//! The file of a store, changed at random: whatever it is, it is told, and nothing of it is believed that was not stored.
+//! The file of a store, changed at random: whatever it is, it is told, and nothing of it is believed that was not
+//! stored.
 
 mod common;
 

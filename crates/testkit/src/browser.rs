@@ -183,7 +183,8 @@ impl Browser {
         Ok(())
     }
 
-    /// Runs a script in the page, with these `arguments`, and gives back what it returns; what it promises is waited for.
+    /// Runs a script in the page, with these `arguments`, and gives back what it returns; what it promises is waited
+    /// for.
     pub fn run(&self, script: &str, arguments: &[Value]) -> Result<Value, String> {
         self.post("execute/sync", &json!({"script": script, "args": arguments}))
     }
@@ -268,7 +269,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Nothing of it is to be kept, so nobody is asked. The driver lives or was not waited for: the number is its own.
+        // Nothing of it is to be kept, so nobody is asked. The driver lives or was not waited for: the number is its
+        // own.
         let began = Instant::now();
         let _ = kill_process_group(self.group(), Signal::KILL);
         let _ = self.driver.wait();

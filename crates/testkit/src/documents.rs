@@ -1,5 +1,5 @@
-//! Documents of many results, made of those of a measured one: what reads or prints them must not take a time that grows
-//! faster than they do.
+//! Documents of many results, made of those of a measured one: what reads or prints them must not take a time that
+//! grows faster than they do.
 
 use serde_json::{Value, json};
 
@@ -25,8 +25,8 @@ impl Many {
         self.programs * self.settings * self.targets
     }
 
-    /// A document of so many results, which are in turn those that the example measured: of programs, their settings and
-    /// their targets, each with a name of its own.
+    /// A document of so many results, which are in turn those that the example measured: of programs, their settings
+    /// and their targets, each with a name of its own.
     pub fn document(self, example: &Value) -> Value {
         let measured =
             example["cells"].as_array().into_iter().flatten().filter(|cell| cell["provenance"] == "measured");

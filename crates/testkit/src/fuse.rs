@@ -56,8 +56,8 @@ pub enum Queue {
     None,
     /// One after the other, as on a disk with one arm: a queue with a single server.
     OneArm,
-    /// The same, and after a request the arm goes on by itself with what it believes comes next, until it has that: a short
-    /// pause of whoever asks costs nothing, as in front of a disk with a buffer for a track.
+    /// The same, and after a request the arm goes on by itself with what it believes comes next, until it has that: a
+    /// short pause of whoever asks costs nothing, as in front of a disk with a buffer for a track.
     ReadsAhead,
 }
 
@@ -106,8 +106,8 @@ struct Disk {
     fsyncs: AtomicU64,
 }
 
-/// Added to the size of a disk on such a file, so that no other test has a disk of that size: the guard cannot tell what a
-/// loop device on FUSE shows, and refuses devices that are as large.
+/// Added to the size of a disk on such a file, so that no other test has a disk of that size: the guard cannot tell
+/// what a loop device on FUSE shows, and refuses devices that are as large.
 pub const APART: u64 = 37 * 4096;
 
 /// The name of the one file.

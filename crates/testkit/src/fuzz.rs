@@ -4,10 +4,10 @@
 //!   1. its examples come first, as they are. Among them stands what was once found, so that it stays found;
 //!   2. then, up to a number of inputs or until the time is up, one that is known with a few changes: bits, pieces left
 //!      out, repeated and taken from another, words of its language, numbers at the edge of what their types hold;
-//!   3. an input of which something came that nothing came of before is known from then on. That stands for the coverage
-//!      that other fuzzers go by and that stable Rust does not tell;
-//!   4. a panic fails the test, with the shortest input found that has it; a call that takes longer than two minutes ends
-//!      the process, with its input.
+//!   3. an input of which something came that nothing came of before is known from then on. That stands for the
+//!      coverage that other fuzzers go by and that stable Rust does not tell;
+//!   4. a panic fails the test, with the shortest input found that has it; a call that takes longer than two minutes
+//!      ends the process, with its input.
 //!
 //! The same seed makes the same inputs. A subject is a test called `fuzz_...`, beside what it
 //! tests.
@@ -101,8 +101,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Something of that name that reads these, and what is made of them. It panics where something does not hold that must,
-    /// and says in a few words what came of the input.
+    /// Something of that name that reads these, and what is made of them. It panics where something does not hold that
+    /// must, and says in a few words what came of the input.
     pub fn new<E: AsRef<[u8]>>(
         name: &'static str,
         examples: impl IntoIterator<Item = E>,

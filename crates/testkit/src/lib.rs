@@ -133,9 +133,9 @@ fn prepared(program: &Path) -> Command {
     command
 }
 
-/// Waits until something holds that others bring about: the kernel takes a dead process's mounts away a moment after its
-/// end, and a child that another test has just started holds what is ours until it runs its own program. Whoever waits
-/// for two minutes waits for ever.
+/// Waits until something holds that others bring about: the kernel takes a dead process's mounts away a moment after
+/// its end, and a child that another test has just started holds what is ours until it runs its own program. Whoever
+/// waits for two minutes waits for ever.
 pub fn soon(what: &str, holds: impl Fn() -> bool) {
     assert!(holds_soon(holds), "not within 120 s: {what}");
 }
@@ -152,8 +152,8 @@ pub fn holds_soon(holds: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Whether diskperf has registered all its signal handlers, of which SIGCONT is the last (`Stop::on_signals`). An earlier
-/// signal ends the process or is lost: the first handler for Ctrl-C only decides whether it is the second one.
+/// Whether diskperf has registered all its signal handlers, of which SIGCONT is the last (`Stop::on_signals`). An
+/// earlier signal ends the process or is lost: the first handler for Ctrl-C only decides whether it is the second one.
 pub fn has_signal_handlers(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));

@@ -1,4 +1,5 @@
-//! The browser, and what looks at pages in it, on pages whose faults are known: each is found, and a good page has none.
+//! The browser, and what looks at pages in it, on pages whose faults are known: each is found, and a good page has
+//! none.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -73,7 +73,8 @@ fn requests_take_what_chance_gives_them_one_after_the_other() {
     assert!(took >= each.iter().sum(), "{took:?} of {each:?}");
     let [least, most] = [each.iter().min(), each.iter().max()].map(|end| *end.expect("ten"));
     assert!(Duration::from_millis(2) <= least && least < most && most <= Duration::from_millis(6), "{each:?}");
-    // After a pause, a disk that reads ahead has what comes next. Others may have the processor meanwhile: once is enough.
+    // After a pause, a disk that reads ahead has what comes next. Others may have the processor meanwhile: once is
+    // enough.
     let least = Duration::from_millis(20);
     let is_ahead = |queue: Queue, attempts: u64| {
         fuse.turn(Knobs { queue, service: 2 * least, ..knobs.clone() });

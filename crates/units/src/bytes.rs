@@ -63,12 +63,18 @@ impl fmt::Display for ParseBytesError {
             ParseBytesError::NotANumber => f.write_str("not a size; write a positive number and a unit, as in 8KiB"),
             ParseBytesError::Zero => f.write_str("a size must be at least one byte"),
             ParseBytesError::Ambiguous(letter) => {
-                let (binary, decimal) = (letter.to_ascii_uppercase(), if *letter == 'k' { 'k' } else { letter.to_ascii_uppercase() });
-                write!(f, "ambiguous unit {letter}b; write {letter} or {binary}iB (powers of 1024), or {decimal}B (powers of 1000)")
+                let binary = letter.to_ascii_uppercase();
+                let decimal = if *letter == 'k' { 'k' } else { binary };
+                write!(
+                    f,
+                    "ambiguous unit {letter}b; write {letter} or {binary}iB (powers of 1024), or {decimal}B \
+                     (powers of 1000)"
+                )
             }
-            ParseBytesError::Unit => {
-                f.write_str("unknown unit of size; use k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), or kB, MB, GB, TB (powers of 1000)")
-            }
+            ParseBytesError::Unit => f.write_str(
+                "unknown unit of size; use k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), or kB, MB, GB, TB \
+                 (powers of 1000)",
+            ),
             ParseBytesError::TooLarge => f.write_str("size too large (more than 64 bits)"),
         }
     }

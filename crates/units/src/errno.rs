@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Numbers, names and words as include/uapi/asm-generic/errno-base.h and errno.h and strerror(3) of glibc have them. x86-64,
-/// 64-bit ARM, RISC-V and most others use these; 41 and 58 are second names of 11 and 35.
+/// Numbers, names and words as include/uapi/asm-generic/errno-base.h and errno.h and strerror(3) of glibc have them.
+/// x86-64, 64-bit ARM, RISC-V and most others use these; 41 and 58 are second names of 11 and 35.
 const ALL: [(i32, &str, &str); 131] = [
     (1, "EPERM", "Operation not permitted"),
     (2, "ENOENT", "No such file or directory"),
@@ -138,8 +138,8 @@ const ALL: [(i32, &str, &str); 131] = [
     (133, "EHWPOISON", "Memory page has hardware error"),
 ];
 
-/// Numbers that are meant for the kernel itself (include/linux/errno.h) and that drivers and file systems give away all the
-/// same, 524 above all; strerror(3) has no words for them.
+/// Numbers that are meant for the kernel itself (include/linux/errno.h) and that drivers and file systems give away all
+/// the same, 524 above all; strerror(3) has no words for them.
 const INTERNAL: [(i32, &str, &str); 19] = [
     (512, "ERESTARTSYS", "Interrupted, to be restarted"),
     (513, "ERESTARTNOINTR", "Interrupted, to be restarted"),

@@ -1,5 +1,5 @@
-//! Names as text. A name on Linux is bytes, most often UTF-8. Here every name has one text, and the text leads back to the
-//! same bytes, so that names can be compared, stored and printed as text.
+//! Names as text. A name on Linux is bytes, most often UTF-8. Here every name has one text, and the text leads back to
+//! the same bytes, so that names can be compared, stored and printed as text.
 //!
 //! A name in UTF-8 is its own text. In any other name each byte that is not UTF-8 becomes a private character, U+10FE00
 //! plus the byte, which is printed as `\xFF`. Two things that would look or be the same are told apart in the same way:

@@ -1,7 +1,7 @@
 //! A decimal number and a unit in one word, as people type sizes and times: `8KiB`, `1.5 h`.
 
-/// A decimal number kept exact: `digits` divided by ten to the power `decimals`. The digits are saturated far beyond what
-/// 64 bits hold.
+/// A decimal number kept exact: `digits` divided by ten to the power `decimals`. The digits are saturated far beyond
+/// what 64 bits hold.
 pub(crate) struct Decimal {
     digits: u128,
     decimals: u32,

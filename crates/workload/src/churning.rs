@@ -1,5 +1,5 @@
-//! A file system that is used for a while: filled with files of mixed sizes, and then changed over and over, at the same
-//! level. All is drawn from a seed.
+//! A file system that is used for a while: filled with files of mixed sizes, and then changed over and over, at the
+//! same level. All is drawn from a seed.
 //!
 //! Policy:
 //!   1. files are made until they hold so many bytes. Sizes are whole blocks; each power of two between a block and the
@@ -20,8 +20,8 @@ pub(crate) const GRAIN: u32 = 4096;
 /// In so many directories files lie. Chosen: enough that a file system that keeps directories apart does.
 pub(crate) const DIRECTORIES: u16 = 16;
 
-/// After so many churns all is written out. Guess: a file system places data when they are written out, so that with none
-/// in between the last state would be placed as if nothing had been there before.
+/// After so many churns all is written out. Guess: a file system places data when they are written out, so that with
+/// none in between the last state would be placed as if nothing had been there before.
 const WRITTEN_OUT: u32 = 10;
 
 const HANDLE: Handle = Handle(0);

@@ -190,8 +190,8 @@ pub enum Op {
         /// The file.
         name: Name,
     },
-    /// Runs a command of the user's to its end, in the folder that the program stands in. What it asks of the file system
-    /// is its own affair: bytes it moves are not counted here.
+    /// Runs a command of the user's to its end, in the folder that the program stands in. What it asks of the file
+    /// system is its own affair: bytes it moves are not counted here.
     Run {
         /// Which of the commands that the world was given.
         command: u8,
@@ -342,7 +342,8 @@ pub enum Reason {
     Errno(i32),
 }
 
-/// Words for error numbers that a failing storage gives, where those of the system say less to a person. The name follows.
+/// Words for error numbers that a failing storage gives, where those of the system say less to a person. The name
+/// follows.
 const WORDS: [(i32, &str); 13] = [
     (6, "the device is gone"),
     (12, "no memory left"),

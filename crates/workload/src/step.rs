@@ -21,8 +21,8 @@ pub enum Issue {
     /// One call after the other.
     #[default]
     InTurn,
-    /// One after the other, reads and writes at places as copies from and to memory that the file is mapped into. A world
-    /// without such memory does them as calls.
+    /// One after the other, reads and writes at places as copies from and to memory that the file is mapped into. A
+    /// world without such memory does them as calls.
     Mapped,
     /// Several at once, where the world can do that.
     Overlapping(Overlap),
@@ -68,8 +68,8 @@ pub trait Steps: Iterator<Item = Step> {
         0
     }
 
-    /// Takes out the step that comes next where it is a read or a write at a place of its own, and may begin at once. An
-    /// offer like the one above: a world that takes it need not look which op it is.
+    /// Takes out the step that comes next where it is a read or a write at a place of its own, and may begin at once.
+    /// An offer like the one above: a world that takes it need not look which op it is.
     fn place(&mut self) -> Option<Place> {
         None
     }

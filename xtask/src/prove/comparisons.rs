@@ -147,7 +147,8 @@ mod tests {
     fn the_faster_disk_is_to_be_found_with_the_right_ratio_and_equal_ones_to_be_the_same() {
         let reached = |limits: [u64; 2], verdict: &str, ratio: f64, rounds: u64| {
             let line = json!({
-                "choose": limits, "verdict": verdict, "faster": "b", "ratio": ratio, "low": 1.0, "high": 2.0, "rounds": rounds,
+                "choose": limits, "verdict": verdict, "faster": "b", "ratio": ratio, "low": 1.0, "high": 2.0,
+                "rounds": rounds,
             });
             throttled(&line).expect("a figure").reached
         };
@@ -168,7 +169,8 @@ mod tests {
         assert_eq!([said(6, 40), said(7, 40), said(0, 10)], [Some(true), Some(false), Some(false)]);
         let timed = |elapsed: f64, fewest: u64| {
             let line = json!({
-                "file_systems": 3, "elapsed_s": elapsed, "comparisons": 36, "fewest_pairs": fewest, "faster": 9, "same": 9,
+                "file_systems": 3, "elapsed_s": elapsed, "comparisons": 36, "fewest_pairs": fewest,
+                "faster": 9, "same": 9,
             });
             file_systems(&line).map(|one| one.reached)
         };

@@ -66,8 +66,8 @@ const SLOW: [(&str, u64); 2] = [("bps", 20 << 20), ("iops", 500)];
 /// Bytes of the slow disk: a sparse file, larger than what all tests have at once.
 const DISK: u64 = 16 << 30;
 
-/// Enters the control group `$1` and mounts the device `$2` on `$3` for itself, then runs the rest. The kernel detaches the
-/// device when the last process that sees the mount has ended, however that happens.
+/// Enters the control group `$1` and mounts the device `$2` on `$3` for itself, then runs the rest. The kernel detaches
+/// the device when the last process that sees the mount has ended, however that happens.
 const ENTER: &str = "echo $$ > \"$1\" && mount \"$2\" \"$3\"; mounted=$?; losetup --detach \"$2\"; \
                      [ $mounted = 0 ] && chmod 1777 \"$3\" && shift 3 && exec \"$@\"";
 
@@ -94,9 +94,9 @@ impl Surroundings {
         Ok(made)
     }
 
-    /// A file system on a loop device of its own, whose speed the control group limits. In version 1 the limit holds for
-    /// reads, direct writes and what a sync writes, but not for what kernel threads write by themselves. Version 2 is not
-    /// supported.
+    /// A file system on a loop device of its own, whose speed the control group limits. In version 1 the limit holds
+    /// for reads, direct writes and what a sync writes, but not for what kernel threads write by themselves. Version 2
+    /// is not supported.
     fn slow_disk(&mut self, folder: &Path) -> Result<(), String> {
         let failed = |error| format!("there can be no slow disk: {error}");
         let (image, point) = (folder.join("steady-tests.disk"), folder.join("steady-tests.mount"));

@@ -22,8 +22,8 @@ pub struct Failure {
 const KEPT: usize = 16 << 10;
 
 impl Outcomes {
-    /// Reads them. Programs that a test starts may write into the line `test NAME ... ok`, so failures are taken from the
-    /// list at the end. A program without the harness is one test.
+    /// Reads them. Programs that a test starts may write into the line `test NAME ... ok`, so failures are taken from
+    /// the list at the end. A program without the harness is one test.
     pub fn of(output: &str, succeeded: bool) -> Outcomes {
         let named = output.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
         let ran = named.filter(|(_, rest)| !rest.trim_start().starts_with("ignored"));

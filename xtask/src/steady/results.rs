@@ -1,5 +1,5 @@
-//! The results of tests on disk: a file of lines of JSON to which the tests of a file are added when it has ended, and each
-//! of its failures once more when it has run again.
+//! The results of tests on disk: a file of lines of JSON to which the tests of a file are added when it has ended, and
+//! each of its failures once more when it has run again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

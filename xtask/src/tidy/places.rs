@@ -1,7 +1,7 @@
 //! Where other programs are run, where things are deleted, where devices are had exclusively, and where files are read
-//! whatever their size. A tool that people run as root on disks they care for does all of this in few places, each known.
-//! So is where the clock on the wall is read, which somebody may set while something is measured: nothing that is
-//! measured goes by it, and no wait but for the times of a file. It runs a shell nowhere.
+//! whatever their size. A tool that people run as root on disks they care for does all of this in few places, each
+//! known. So is where the clock on the wall is read, which somebody may set while something is measured: nothing that
+//! is measured goes by it, and no wait but for the times of a file. It runs a shell nowhere.
 
 use super::Finding;
 use super::source::{File, has_word};

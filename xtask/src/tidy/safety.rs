@@ -1,5 +1,5 @@
-//! The table of `docs/safety.md`: each situation names the test that checks it, and that test exists. Whether it passes is
-//! known to `cargo xtask test`.
+//! The table of `docs/safety.md`: each situation names the test that checks it, and that test exists. Whether it passes
+//! is known to `cargo xtask test`.
 
 use super::Finding;
 use super::source::File;
@@ -49,7 +49,8 @@ fn quoted(text: &str) -> Option<&str> {
     text.strip_prefix('`')?.strip_suffix('`')
 }
 
-/// Whether a file of Rust has the test: the attribute stands before the function, and only other attributes between them.
+/// Whether a file of Rust has the test: the attribute stands before the function, and only other attributes between
+/// them.
 fn has_test(code: &str, test: &str) -> bool {
     let head = format!("fn {test}(");
     let lines: Vec<&str> = code.lines().map(str::trim).collect();

@@ -95,8 +95,8 @@ impl Cleared {
     ///   4. without a leave, read all of it; every byte must be zero. The device is held before it is read, so that no
     ///      program can write in between. `told` hears the progress, and may end it;
     ///   5. inspect it for the last time: reading may take hours, and a program may have opened it for writing
-    ///      meanwhile. If a program wrote to it and closed it again, the counts of the device and of its disk, or the times
-    ///      of the file behind it, have changed, and 4. fails.
+    ///      meanwhile. If a program wrote to it and closed it again, the counts of the device and of its disk, or the
+    ///      times of the file behind it, have changed, and 4. fails.
     pub fn over_watched(inspected: &Inspected, leave: &Leave, told: Watch) -> Result<Cleared, GuardFault> {
         let (path, node) = (&inspected.path, inspected.node());
         let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };

@@ -1,5 +1,6 @@
-//! What is to be undone, written down for the case that this process cannot do it: small files in a folder that only its
-//! owner can enter, so that nobody else can have anything "undone". They are gone when the machine is started again.
+//! What is to be undone, written down for the case that this process cannot do it: small files in a folder that only
+//! its owner can enter, so that nobody else can have anything "undone". They are gone when the machine is started
+//! again.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write};
@@ -62,8 +63,8 @@ impl Notes {
     }
 
     /// An empty file of this name, locked until the last process closes it that opened or inherited it. So a child that
-    /// has it as its standard input keeps the lock, whatever becomes of this process. The folder must exist. Fails where
-    /// another has the lock.
+    /// has it as its standard input keeps the lock, whatever becomes of this process. The folder must exist. Fails
+    /// where another has the lock.
     pub(crate) fn hold(&self, name: &str) -> io::Result<File> {
         let file = self.holding(name)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;

@@ -1,5 +1,5 @@
-//! Folders and named images that a diskperf process left behind in a directory. Found by their tag (`tag.rs`), and never
-//! by their name alone.
+//! Folders and named images that a diskperf process left behind in a directory. Found by their tag (`tag.rs`), and
+//! never by their name alone.
 
 use std::ffi::OsStr;
 use std::fs;

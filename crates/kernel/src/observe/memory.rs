@@ -11,8 +11,9 @@ use crate::sys::payload::RING_BYTES;
 /// `quick` in a build that is not optimised.
 const HELD: u64 = 16 << 20;
 
-/// What it takes of addresses beside them: stacks of its threads (2 MiB each), what the C library sets aside for a thread
-/// (64 MiB, of which it makes do with less), the store's caches. With 32 MiB `quick` and `tlpi` came to their end.
+/// What it takes of addresses beside them: stacks of its threads (2 MiB each), what the C library sets aside for a
+/// thread (64 MiB, of which it makes do with less), the store's caches. With 32 MiB `quick` and `tlpi` came to their
+/// end.
 const ADDRESSES: u64 = 32 << 20;
 
 /// What each program takes of addresses where several run at once, each on a thread of its own: its stack, and its
@@ -24,7 +25,8 @@ pub fn stack_limit() -> Option<Bytes> {
     getrlimit(Resource::Stack).current.map(Bytes)
 }
 
-/// Refuses where so many programs, with calls of that size and `rings` at once, would not have the memory that they need.
+/// Refuses where so many programs, with calls of that size and `rings` at once, would not have the memory that they
+/// need.
 ///   1. No control group may allow less than is held;
 ///   2. the kernel must have addresses for all of it (`ulimit -v`, strict overcommit): they are asked for, and given
 ///      back.

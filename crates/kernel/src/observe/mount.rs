@@ -105,8 +105,8 @@ pub(crate) fn file_system_at(path: &Path) -> Option<String> {
     mount_of(path).map(|mount| mount.fs_type)
 }
 
-/// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and have the
-/// texts that `units::name` gives them.
+/// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and have
+/// the texts that `units::name` gives them.
 pub(crate) fn mount_lines(thread: &Path) -> io::Result<String> {
     read_limited::of_the_kernel(thread.join("mountinfo"))
 }

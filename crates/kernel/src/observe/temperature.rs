@@ -1,7 +1,7 @@
 //! How hot a device is, and whether it is as hot as it may be: drives slow themselves down then.
 //!
-//! Drives show it as sensors of the kernel's hardware monitoring (Documentation/hwmon/sysfs-interface.rst): NVMe from Linux
-//! 5.5 on, SATA where the module drivetemp is loaded. Virtual ones have none.
+//! Drives show it as sensors of the kernel's hardware monitoring (Documentation/hwmon/sysfs-interface.rst): NVMe from
+//! Linux 5.5 on, SATA where the module drivetemp is loaded. Virtual ones have none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ pub const HEAT: &str = "heat of ";
 /// What such a setting says where it has.
 pub const AT_LIMIT: &str = "at its limit";
 
-/// The hottest that a sensor may say is its limit, in degrees: the kernel gives 65,261.85 of NVMe drives that name none.
+/// The hottest that a sensor may say is its limit, in degrees: the kernel gives 65,261.85 of NVMe drives that name
+/// none.
 const BELIEVABLE: i64 = 200;
 
 /// What the sensors of a device say.

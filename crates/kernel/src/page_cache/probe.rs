@@ -185,8 +185,8 @@ pub(crate) fn read_through(mut file: &File, limit: u64, stop: &dyn Fn() -> bool)
     Ok(())
 }
 
-/// How often in a row a read that a signal broke off is made again. Nobody sends so many: a server that goes on answering
-/// so (FUSE) does nothing else.
+/// How often in a row a read that a signal broke off is made again. Nobody sends so many: a server that goes on
+/// answering so (FUSE) does nothing else.
 const PATIENCE: u32 = 100;
 
 /// Bytes of a file or a block device.

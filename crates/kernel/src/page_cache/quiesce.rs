@@ -14,8 +14,8 @@ use crate::world::program::Program;
 /// The longest wait for other people's work to end.
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
-/// The longest wait once that was in vain: work that goes on for longer will not end for us. Half of it once that was in
-/// vain too, and so on down to one window, which is always watched.
+/// The longest wait once that was in vain: work that goes on for longer will not end for us. Half of it once that was
+/// in vain too, and so on down to one window, which is always watched.
 const LITTLE_PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Bytes of the whole machine that may wait to be written: a hundredth of a second's work for a fast disk, a

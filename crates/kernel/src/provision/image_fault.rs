@@ -128,7 +128,7 @@ pub enum ImageFault {
         words: String,
     },
     /// The kernel refused to mount, remount or unmount it.
-    #[error("cannot {action} {file_system}: {}", .words.as_deref().map_or_else(|| said(source).to_string(), str::to_owned))]
+    #[error("cannot {action} {file_system}: {}", .words.clone().unwrap_or_else(|| said(source).to_string()))]
     Mount {
         /// What was tried.
         action: &'static str,

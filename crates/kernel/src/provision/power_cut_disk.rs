@@ -52,7 +52,8 @@ const TOGETHER: u64 = 8;
 /// Whether a warning of the kernel stops the machine.
 const PANIC_ON_WARN: &str = "/proc/sys/kernel/panic_on_warn";
 
-/// So long the power is left on for a moment when something is in the write cache. Guess: several flushes of a fast disk.
+/// So long the power is left on for a moment when something is in the write cache. Guess: several flushes of a fast
+/// disk.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What of a write cache is on the platter when the power goes, beside what was flushed.
@@ -154,8 +155,8 @@ impl VolatileImage {
     }
 
     /// Cuts the power, at a moment when something is in the write cache, where one comes soon. Says how many bytes that
-    /// were, a moment before; nothing where this kernel does not tell. Whoever works on the file system gets errors from
-    /// here on.
+    /// were, a moment before; nothing where this kernel does not tell. Whoever works on the file system gets errors
+    /// from here on.
     pub fn cut(&self, lasting: Lasting, random: &mut Prng) -> Result<Option<u64>, ImageFault> {
         let Some((_, file)) = &self.attached else { return Err(no_power()) };
         // 2

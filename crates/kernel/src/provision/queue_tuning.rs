@@ -170,8 +170,8 @@ pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
     Ok(left.map(|note| (note.queue.disk, note.owner.pid)).collect())
 }
 
-/// Restores what processes that are no more have left changed, as far as this user may know of it, of the disks that are
-/// wanted.
+/// Restores what processes that are no more have left changed, as far as this user may know of it, of the disks that
+/// are wanted.
 pub fn restore_left(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
     let is_wanted = |note: &Note| is_wanted(&note.queue.disk);
     Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))

@@ -1,5 +1,5 @@
-//! A device that programs write to as it is, without a file system on it. Made only where the guard gave leave; all that
-//! it held goes.
+//! A device that programs write to as it is, without a file system on it. Made only where the guard gave leave; all
+//! that it held goes.
 
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};

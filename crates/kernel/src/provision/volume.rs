@@ -55,12 +55,12 @@ enum Told {
 
 impl Volume {
     /// Makes it on a device that was looked at, for the stored run of this name, if there is one:
-    ///   1. where the device may hold something, everything once on a file in memory: an option that mkfs or the kernel does
-    ///      not take costs nothing yet;
-    ///   2. the leave, which is given only where nothing has changed. Without one the device is read, and must be blank:
-    ///      `told` hears how far that is, and may end it;
-    ///   3. all that tells of what was there is erased, so that nothing of it comes back when ours is gone: the copy of a
-    ///      partition table at the end.
+    ///   1. where the device may hold something, everything once on a file in memory: an option that mkfs or the kernel
+    ///      does not take costs nothing yet;
+    ///   2. the leave, which is given only where nothing has changed. Without one the device is read, and must be
+    ///      blank: `told` hears how far that is, and may end it;
+    ///   3. all that tells of what was there is erased, so that nothing of it comes back when ours is gone: the copy of
+    ///      a partition table at the end.
     pub fn make(
         spec: &VolumeSpec,
         inspected: &Inspected,
@@ -151,7 +151,8 @@ impl Volume {
         Ok(Vacated { cleared: self.cleared.hand_over()?, bytes: self.bytes, was_blank: self.was_blank })
     }
 
-    /// Unmounts it and leaves it on the device. Its note stays too and says so, so that it is found once nobody wants it.
+    /// Unmounts it and leaves it on the device. Its note stays too and says so, so that it is found once nobody wants
+    /// it.
     pub fn keep(mut self) -> Result<(), ImageFault> {
         self.is_made = false;
         self.note.write(&self.numbers(), State::Kept);
@@ -280,8 +281,8 @@ impl Vacated {
     }
 }
 
-/// So large is a file in memory at most that stands for a device. Its size decides little of which options are taken, and
-/// mkfs writes tables of all of it: of so much, a few megabytes.
+/// So large is a file in memory at most that stands for a device. Its size decides little of which options are taken,
+/// and mkfs writes tables of all of it: of so much, a few megabytes.
 const REHEARSED: u64 = 64 << 30;
 
 /// Makes and mounts the file system on a file in memory. Where no loop device can be had, nothing is known beforehand.

@@ -95,7 +95,8 @@ impl Workspace {
         Ok(file)
     }
 
-    /// Every file below it. What else a command may leave there, a link, a pipe or a device, is none, and is not opened.
+    /// Every file below it. What else a command may leave there, a link, a pipe or a device, is none, and is not
+    /// opened.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>, Fault> {
         let mut files = Vec::new();
         let mut folders = vec![self.path().to_owned()];
@@ -180,8 +181,8 @@ impl Drop for Workspace {
 }
 
 /// Removes a folder with all it holds, where it is the right one, which is asked once it is open:
-///   1. by descriptors from its parent on, so that what somebody puts in its place, or in that of a folder below, is not
-///      followed;
+///   1. by descriptors from its parent on, so that what somebody puts in its place, or in that of a folder below, is
+///      not followed;
 ///   2. what is mounted below it stays, and the folders that lead there.
 pub(crate) fn remove(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Result<()> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
@@ -200,8 +201,8 @@ pub(crate) fn remove(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io:
     Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Removes all that an open folder holds. However deep that is, it takes no more of the stack: only descriptors, of which
-/// the kernel gives so many and no more.
+/// Removes all that an open folder holds. However deep that is, it takes no more of the stack: only descriptors, of
+/// which the kernel gives so many and no more.
 fn empty(folder: BorrowedFd) -> Result<(), Errno> {
     // From the outermost on: a folder below that is open, and what is still in it, at the end what goes next.
     let mut levels: Vec<(Option<OwnedFd>, Vec<CString>)> = vec![(None, names_in(folder)?)];

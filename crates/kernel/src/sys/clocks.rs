@@ -18,8 +18,8 @@ pub fn now() -> Moment<Host> {
     Moment::at(nanos(clock_gettime(ClockId::Monotonic)))
 }
 
-/// By the C library: in a static program rustix does not find the memory that the kernel shares, and would make a system
-/// call of each reading.
+/// By the C library: in a static program rustix does not find the memory that the kernel shares, and would make a
+/// system call of each reading.
 #[cfg(target_env = "musl")]
 fn clock_gettime(clock: ClockId) -> Timespec {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
@@ -49,7 +49,8 @@ pub(crate) fn cpu_of(usage: &libc::rusage) -> CpuTime {
     CpuTime { total: user + system, user }
 }
 
-/// CPU time of the kernel workers that do what the calling thread's rings hand to them; nothing where it cannot be seen.
+/// CPU time of the kernel workers that do what the calling thread's rings hand to them; nothing where it cannot be
+/// seen.
 pub(crate) fn worker_cpu(is_alone: bool) -> Option<Nanos> {
     let own = (!is_alone).then(|| rustix::thread::gettid().as_raw_nonzero().get());
     workers_of(own, Path::new("/proc/self/task"))

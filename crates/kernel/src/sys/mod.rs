@@ -1,4 +1,5 @@
-//! Clocks, names, bounded reading and this process: needed by all of the crate, and knowing nothing of it but its errors.
+//! Clocks, names, bounded reading and this process: needed by all of the crate, and knowing nothing of it but its
+//! errors.
 
 pub(crate) mod clocks;
 pub mod name;

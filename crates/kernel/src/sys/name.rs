@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// A name that can be shown. Unlike `display` it loses nothing: [`original`] leads back, and two names are shown differently.
+/// A name that can be shown. Unlike `display` it loses nothing: [`original`] leads back, and two names are shown
+/// differently.
 pub trait Shown {
     /// Its text.
     fn shown(&self) -> Cow<'_, str>;

@@ -1,5 +1,5 @@
-//! Reading what others have written: never more than was thought of, and opening it waits for nobody. Reading may: whoever
-//! has opened a pipe to write to it is waited for.
+//! Reading what others have written: never more than was thought of, and opening it waits for nobody. Reading may:
+//! whoever has opened a pipe to write to it is waited for.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use units::{Bytes, name};
 
-/// The most that is read of a file under /proc or /sys. Attributes have a page; the list of mounts of a machine with ten
-/// thousand of them has two megabytes.
+/// The most that is read of a file under /proc or /sys. Attributes have a page; the list of mounts of a machine with
+/// ten thousand of them has two megabytes.
 pub const OF_THE_KERNEL: Bytes = Bytes::mib(16);
 
 /// Opens what is there, to read it. It is not waited for anybody to write to a pipe: one that nobody writes to ends at

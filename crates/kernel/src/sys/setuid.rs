@@ -1,7 +1,7 @@
 //! Whether this process may do more than whoever started it: by the bits and the capabilities of its file.
 
-/// Whether the kernel says so, or the users and groups do. diskperf overwrites, mounts and deletes what it is told to: with
-/// borrowed rights, it would do that for anybody.
+/// Whether the kernel says so, or the users and groups do. diskperf overwrites, mounts and deletes what it is told to:
+/// with borrowed rights, it would do that for anybody.
 pub fn is_elevated() -> bool {
     use rustix::process::{getegid, geteuid, getgid, getuid};
     // SAFETY: it reads a list that the kernel wrote before the program began, and takes a number.

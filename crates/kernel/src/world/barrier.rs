@@ -28,8 +28,8 @@ impl StartLine {
         StartLine { of, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until all are there, and says since when they are; nothing where one will never be. Who is told late, as no
-    /// processor was free, has started with the others all the same.
+    /// Waits until all are there, and says since when they are; nothing where one will never be. Who is told late, as
+    /// no processor was free, has started with the others all the same.
     pub(crate) fn wait(&self) -> Option<Moment<Host>> {
         let mut state = self.state();
         state.there += 1;

@@ -3,19 +3,20 @@
 //!
 //! Policy:
 //!   1. no shell: the words are those that were given, and `{}` in any of them is the folder, `{{}}` is `{}` itself;
-//!   2. it runs as whoever types it would run it: their environment, rights and limits. It reads nothing, what it says on
-//!      standard output goes nowhere, and of standard error the end is kept, for where it fails;
-//!   3. it has a session of its own: keys of a terminal reach us alone, and who asks for a password there is refused and
-//!      does not wait. None of our open files reaches it;
-//!   4. the clock holds its start and its end, seen by a descriptor that the kernel wakes us by. What follows is outside:
-//!      its status is taken, whoever it left running is ended, and their CPU time is added to its own;
-//!   5. told to stop, or overdue, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are killed, it
-//!      is too; what it has started in the background is not, and goes on;
+//!   2. it runs as whoever types it would run it: their environment, rights and limits. It reads nothing, what it says
+//!      on standard output goes nowhere, and of standard error the end is kept, for where it fails;
+//!   3. it has a session of its own: keys of a terminal reach us alone, and who asks for a password there is refused
+//!      and does not wait. None of our open files reaches it;
+//!   4. the clock holds its start and its end, seen by a descriptor that the kernel wakes us by. What follows is
+//!      outside: its status is taken, whoever it left running is ended, and their CPU time is added to its own;
+//!   5. told to stop, or overdue, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are
+//!      killed, it is too; what it has started in the background is not, and goes on;
 //!   6. who runs as another user may not be ended: nobody waits for it, and there is no figure.
 //!
-//! What it started and did not wait for becomes our child when its parent ends (`PR_SET_CHILD_SUBREAPER`), and so is found
-//! and waited for. A child that its parent ignores (SIGCHLD) tells nobody of its CPU time. Where this process was started
-//! with children, these are left alone, and so are all of their sessions, who may come to be ours too: no command is in one.
+//! What it started and did not wait for becomes our child when its parent ends (`PR_SET_CHILD_SUBREAPER`), and so is
+//! found and waited for. A child that its parent ignores (SIGCHLD) tells nobody of its CPU time. Where this process was
+//! started with children, these are left alone, and so are all of their sessions, who may come to be ours too: no
+//! command is in one.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -95,8 +96,8 @@ pub enum NoCommand {
 }
 
 impl Command {
-    /// Finds the program: where its name has a slash it is a path from here, else it is in one of the folders of PATH. One
-    /// whose path begins in the folder (`{}`) may come to be there, and is not looked for.
+    /// Finds the program: where its name has a slash it is a path from here, else it is in one of the folders of PATH.
+    /// One whose path begins in the folder (`{}`) may come to be there, and is not looked for.
     pub fn find(words: &[OsString]) -> Result<Command, NoCommand> {
         let name = words.first().filter(|name| !name.is_empty()).ok_or(NoCommand::Nothing)?;
         let is_inside = holds_folder(name);
@@ -266,8 +267,8 @@ impl Commands {
         .inspect_err(|_| started.listen_to_the_end(&mut self.said))
     }
 
-    /// Ends what was left running of the one that ran, waits for all of it, and says how much CPU time they took together;
-    /// nothing where none ran. Who may not be ended is not waited for.
+    /// Ends what was left running of the one that ran, waits for all of it, and says how much CPU time they took
+    /// together; nothing where none ran. Who may not be ended is not waited for.
     pub(crate) fn end(&mut self) -> Option<CpuTime> {
         let ran = self.ran.take()?;
         let mut all = CpuTime::default();
@@ -511,8 +512,8 @@ struct Stat {
 }
 
 impl Stat {
-    /// The fields: number, name in brackets, which may hold anything, state, parent (4), group, session (6); minor faults of
-    /// those that it waited for (11); its beginning (22).
+    /// The fields: number, name in brackets, which may hold anything, state, parent (4), group, session (6); minor
+    /// faults of those that it waited for (11); its beginning (22).
     fn read(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3);

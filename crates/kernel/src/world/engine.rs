@@ -36,8 +36,8 @@ impl Ready {
         })
     }
 
-    /// Runs the stream, and ends what a command of it left running. What that took of the CPU is known then, and not how
-    /// long it waited for one.
+    /// Runs the stream, and ends what a command of it left running. What that took of the CPU is known then, and not
+    /// how long it waited for one.
     pub(super) fn run_all<S, R>(
         self,
         process: &mut Process,

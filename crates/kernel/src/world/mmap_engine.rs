@@ -1,8 +1,9 @@
 //! Reads and writes at places as copies from and to a mapping of the file: the kernel hears only of a page that is not
 //! in memory, or not yet written to.
 //!
-//! A page that cannot be had is no call that fails but a signal (SIGBUS), which ends a program. So it is heard: where it
-//! is a page of a mapping of ours, an empty one that belongs to no file takes its place, and the op that touched it fails.
+//! A page that cannot be had is no call that fails but a signal (SIGBUS), which ends a program. So it is heard: where
+//! it is a page of a mapping of ours, an empty one that belongs to no file takes its place, and the op that touched it
+//! fails.
 
 use std::ffi::{c_int, c_void};
 use std::hint::black_box;

@@ -117,7 +117,8 @@ impl Posix {
         self.programs.iter_mut().find_map(|program| program.process.commands()?.said())
     }
 
-    /// What commands have left running since this was asked last; of those whose processes were ended, each is told once.
+    /// What commands have left running since this was asked last; of those whose processes were ended, each is told
+    /// once.
     pub fn left(&mut self) -> Left {
         let mut all = Left::default();
         for commands in self.programs.iter_mut().filter_map(|program| program.process.commands()) {

@@ -53,10 +53,9 @@ struct OpenFile {
 }
 
 impl Process {
-    /// A program that stands in `root`, or in no folder of ours; `given` are the files that the user named, each with the
-    /// path that it is opened by.
-    /// Incompressible data are made ready that come again after `ring_bytes`, and room for calls of
-    /// `largest_call` bytes.
+    /// A program that stands in `root`, or in no folder of ours; `given` are the files that the user named, each with
+    /// the path that it is opened by. Incompressible data are made ready that come again after `ring_bytes`, and room
+    /// for calls of `largest_call` bytes.
     pub(crate) fn new(
         root: Option<OwnedFd>,
         given: Vec<(CString, Given)>,

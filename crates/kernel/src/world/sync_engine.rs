@@ -80,8 +80,8 @@ impl Doer for Nowhere {
     }
 }
 
-/// Runs a program, which has started then, or starts now. Everything that is done for every op is in `repeat` and `at_places`. Kept apart from what a ring
-/// does, whose registers it would take.
+/// Runs a program, which has started then, or starts now. Everything that is done for every op is in `repeat` and
+/// `at_places`. Kept apart from what a ring does, whose registers it would take.
 #[inline(never)]
 pub(crate) fn run_one<D, S, R>(
     doer: &mut D,

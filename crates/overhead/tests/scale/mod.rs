@@ -1,5 +1,5 @@
-//! What prints results takes instructions in proportion to their number, whichever of programs, settings, targets and rounds
-//! they are many of; and so does what reads a job of many sections. A count of the whole command at two sizes.
+//! What prints results takes instructions in proportion to their number, whichever of programs, settings, targets and
+//! rounds they are many of; and so does what reads a job of many sections. A count of the whole command at two sizes.
 
 use std::fs;
 use std::path::Path;
@@ -67,8 +67,8 @@ fn many_sections_are_imported_in_proportion() {
         let sections = "[job]\nrw=randread\nruntime=1\nstonewall\n".repeat(sections);
         fs::write(&path, format!("[global]\nsize=1m\nbs=4k\ntime_based\n{sections}")).expect("it is written");
         let program = beside();
-        // To standard output: before a file is written, every loop device of the machine is looked at, and other tests make
-        // some.
+        // To standard output: before a file is written, every loop device of the machine is looked at, and other tests
+        // make some.
         count(&[text(&program), "import", text(&path)], None)
     });
     println!("{{\"scale\": \"import\", \"instructions\": [{few}, {many}]}}");

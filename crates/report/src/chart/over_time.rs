@@ -7,8 +7,8 @@
 //!   2. of a preset that goes on until a rate is steady, the rounds before that are drawn too, on shaded ground;
 //!   3. programs that were over before anything could be seen have no chart: fewer than so many quarters of a second;
 //!   4. of the others, those with marks of that kind come before those that merely took long;
-//!   5. in many rounds the lines of several targets would cover each other: each target has a small chart then, with the
-//!      axes and the colours that one chart would have.
+//!   5. in many rounds the lines of several targets would cover each other: each target has a small chart then, with
+//!      the axes and the colours that one chart would have.
 
 use std::collections::{BTreeMap, BTreeSet};
 

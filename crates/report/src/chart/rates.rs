@@ -63,7 +63,8 @@ impl<'a> Units<'a> {
         units
     }
 
-    /// The unit of a cell. What was not measured has that of its phase, or that of another phase of its program; or none.
+    /// The unit of a cell. What was not measured has that of its phase, or that of another phase of its program; or
+    /// none.
     fn unit(&self, cell: &'a Cell) -> Option<&'a str> {
         let of_phase = || self.of_phase.get(&(&*cell.program, &*cell.phase)).copied();
         own_unit(cell).or_else(of_phase).or_else(|| self.of_program.get(cell.program.as_str()).copied())

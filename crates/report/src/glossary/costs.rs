@@ -11,8 +11,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "rotation",
         also: &["waiting rotation"],
         brief: "waiting while the platter turns to the sector",
-        says: "Time, in ms, until the first sector of a request is below the head. A random request waits half a revolution \
-               on average.",
+        says: "Time, in ms, until the first sector of a request is below the head. A random request waits half a \
+               revolution on average.",
         when: SIMULATED,
         advice: "Change drive.rpm or file_system.rotational_delay with --set, and compare.",
     },
@@ -36,8 +36,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "host",
         also: &["waiting host"],
         brief: "waiting while a drive waits for the processor",
-        says: "Time, in ms, in which a drive or controller has finished a step, and the processor has not yet answered its \
-               interrupt.",
+        says: "Time, in ms, in which a drive or controller has finished a step, and the processor has not yet answered \
+               its interrupt.",
         when: SIMULATED,
         advice: "A faster processor helps, or a controller that needs fewer interrupts.",
     },
@@ -69,10 +69,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "busy",
         also: &["blocked"],
         brief: "working; blocked is waiting for another resource",
-        says: "Percent of the elapsed time in which a simulated resource worked (busy), or could not continue because another \
-               resource was not ready (blocked). The causes are in parentheses.",
-        when: "diskperf explain for a simulated result, below `by resource`. For real devices: busy is the time with a request \
-               in flight, from /sys/block.",
+        says: "Percent of the elapsed time in which a simulated resource worked (busy), or could not continue because \
+               another resource was not ready (blocked). The causes are in parentheses.",
+        when: "diskperf explain for a simulated result, below `by resource`. For real devices: busy is the time with a \
+               request in flight, from /sys/block.",
         advice: "Look first at the resource with the largest sum of both.",
     },
     Entry {
@@ -95,8 +95,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "block read",
         also: &["block write", "allocate", "clear"],
         brief: "the processor finds, allocates or clears blocks of a file",
-        says: "CPU time, in ms, of the file system: finding a block to read or write, choosing a new one (allocate), and zeroing \
-               it (clear).",
+        says: "CPU time, in ms, of the file system: finding a block to read or write, choosing a new one (allocate), \
+               and zeroing it (clear).",
         when: "diskperf explain for a simulated result.",
         advice: "Larger blocks need less of it: compare 8K/1K with 4K/1K.",
     },
@@ -104,8 +104,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "call",
         also: &["start", "switch"],
         brief: "the processor makes system calls, starts requests, switches programs",
-        says: "CPU time, in ms: system calls and the loop around them (call), handing requests to the driver (start), and \
-               context switches (switch).",
+        says: "CPU time, in ms: system calls and the loop around them (call), handing requests to the driver (start), \
+               and context switches (switch).",
         when: "diskperf explain for a simulated result.",
         advice: "Larger calls need less of it: compare write_4096 with write_8192.",
     },
@@ -137,8 +137,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "by program",
         also: &["by resource", "none"],
         brief: "the two views of a simulated time",
-        says: "`by program` divides the elapsed time of the program; `by resource` divides the time of each part of the machine. \
-               The line `none` lists parts that took no time.",
+        says: "`by program` divides the elapsed time of the program; `by resource` divides the time of each part of \
+               the machine. The line `none` lists parts that took no time.",
         when: "diskperf explain for a simulated result.",
         advice: "Look at the resource that is never idle, then at the part of the program that waits for it.",
     },
@@ -146,8 +146,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "spindle",
         also: &["drive1", "drive2", "10 % better", "10 % faster"],
         brief: "the part of a drive that turns the platters",
-        says: "A 10 % faster spindle means 10 % more revolutions per minute. Question Q1 and explain make each part of a machine 10 % \
-               faster in turn.",
+        says: "A 10 % faster spindle means 10 % more revolutions per minute. Question Q1 and explain make each part of \
+               a machine 10 % faster in turn.",
         when: "diskperf paper Q1; the last lines of diskperf explain for a simulated result.",
         advice: "Improve the part with the largest gain.",
     },
@@ -155,8 +155,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "suspect",
         also: &["healthy"],
         brief: "printed in 1983 although the hardware was not working properly",
-        says: "The authors marked this figure with * because they suspected the hardware. `healthy` below it means: the simulation \
-               shows the rate of working hardware, and computes no error.",
+        says: "The authors marked this figure with * because they suspected the hardware. `healthy` below it means: \
+               the simulation shows the rate of working hardware, and computes no error.",
         when: "The tables of diskperf paper.",
         advice: "Do not compare the two figures.",
     },
@@ -172,8 +172,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "agrees",
         also: &["disagrees", "these tests cannot tell", "printed", "certainty"],
         brief: "the result of a check of the paper: the simulation agrees or not",
-        says: "`printed` has the paper's figures, `simulated` ours. agrees or disagrees: the simulation supports or contradicts \
-               the sentence; these tests cannot tell: it does neither.",
+        says: "`printed` has the paper's figures, `simulated` ours. agrees or disagrees: the simulation supports or \
+               contradicts the sentence; these tests cannot tell: it does neither.",
         when: "diskperf paper claims; `Certainty` is the last line of each question.",
         advice: "Read `Certainty`: the range of the answer if a fitted constant is 10 % off.",
     },
@@ -181,8 +181,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "Drive",
         also: &["1 Drive", "2 Drives", "Test", "1 drive, 4 programs", "2 drives, 4 programs on each", "as VMS"],
         brief: "the number of drives and programs that are busy at once",
-        says: "1 Drive: one program on one drive. 2 Drives: one program on each of two drives, rates added. As VMS: no driver \
-               sorts the requests.",
+        says: "1 Drive: one program on one drive. 2 Drives: one program on each of two drives, rates added. As VMS: no \
+               driver sorts the requests.",
         when: "The tables of diskperf paper and of classic1983.",
         advice: "If two drives are hardly faster than one, look at the word below the rate.",
     },
@@ -190,8 +190,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "transactions/sec.",
         also: &["direct", "indirect", "uniform places", "with locality", "rank"],
         brief: "transactions per second: accesses drawn from a mix",
-        says: "direct: the four programs of 1983. indirect: small accesses at random places, either uniform or with locality. The \
-               number in parentheses is the rank of the controller.",
+        says: "direct: the four programs of 1983. indirect: small accesses at random places, either uniform or with \
+               locality. The number in parentheses is the rank of the controller.",
         when: "diskperf paper vaxmix.",
         advice: "Compare the ranks, not the rates.",
     },
@@ -205,8 +205,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             "Improved SBI Arb.",
         ],
         brief: "versions of the SC780 controller in the paper of 1983",
-        says: "The search lead is the number of sectors by which a controller is ready before a sector passes. The arbitration \
-               decides which device uses the bus of the VAX-11/780 (SBI) next.",
+        says: "The search lead is the number of sectors by which a controller is ready before a sector passes. The \
+               arbitration decides which device uses the bus of the VAX-11/780 (SBI) next.",
         when: "The column headings of diskperf paper T4 and T5.",
         advice: "Compare the columns: a lead that is too short costs a revolution per block.",
     },

@@ -15,8 +15,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "1",
         also: &["failed", "exit 1"],
         brief: "a measurement failed",
-        says: "An operation failed during a measurement, or diskperf could not write the results. Failed tests are n.m.; the \
-               results of other tests and targets are printed.",
+        says: "An operation failed during a measurement, or diskperf could not write the results. Failed tests are \
+               n.m.; the results of other tests and targets are printed.",
         when: "Disk full, quota exceeded, I/O errors, a file system that became read-only or was unmounted.",
         advice: "Read the reason below the table, or errors in the JSON.",
     },
@@ -40,17 +40,19 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "4",
         also: &["interrupted", "exit 4"],
         brief: "interrupted; finished results are printed",
-        says: "Ctrl-C or a signal (TERM, HUP) ended the run. diskperf removed its folders and images, and printed the finished \
-               results. A second Ctrl-C ends it at once and may leave a folder.",
+        says: "Ctrl-C or a signal (TERM, HUP) ended the run. diskperf removed its folders and images, and printed the \
+               finished results. A second Ctrl-C ends it at once and may leave a folder.",
         when: "During a run. A signal that the caller ignores (nohup) does not end it.",
-        advice: "The printed figures are valid, from fewer rounds; see the warning few. diskperf resume finishes the run.",
+        advice: "The printed figures are valid, from fewer rounds; see the warning few. diskperf resume finishes the \
+                 run.",
     },
     Entry {
         word: "5",
         also: &["unmet", "exit 5"],
         brief: "a check failed",
         says: "The command itself succeeded, but a condition does not hold.",
-        when: "verify: durable data are lost. choose --need: no target meets all needs. compare --fail-if: a test is slower.",
+        when: "verify: durable data are lost. choose --need: no target meets all needs. compare --fail-if: a test is \
+               slower.",
         advice: "Standard error names the lost data, the unmet need or the slower test.",
     },
 ];

@@ -17,8 +17,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the directory of the loop image",
         says: "The directory whose file system holds the image, as in dir=/mnt/disk.",
         when: "image: only. The default is the current directory.",
-        advice: "The file system must support files without a name (O_TMPFILE): ext4, xfs, btrfs and tmpfs do, overlayfs from \
-                 Linux 6.1 on.",
+        advice: "The file system must support files without a name (O_TMPFILE): ext4, xfs, btrfs and tmpfs do, \
+                 overlayfs from Linux 6.1 on.",
     },
     Entry {
         word: "block",
@@ -48,8 +48,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "tune",
         also: &["tune=", "scheduler", "read_ahead_kb", "nr_requests"],
         brief: "block-queue settings of the device during the run",
-        says: "ATTRIBUTE:VALUE, several with + between them, as in tune=scheduler:none+read_ahead_kb:4096. An attribute is a \
-               file in /sys/block/DEV/queue. diskperf restores the settings afterwards; after kill -9, the next run does.",
+        says: "ATTRIBUTE:VALUE, several with + between them, as in tune=scheduler:none+read_ahead_kb:4096. An \
+               attribute is a file in /sys/block/DEV/queue. diskperf restores the settings afterwards; after kill -9, \
+               the next run does.",
         when: "Any real target, if you may write to these files, which mostly needs root.",
         advice: "Measure with and without the setting in one run: plain=. tuned=.,tune=scheduler:none take turns.",
     },

@@ -15,8 +15,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "device",
         also: &["disk", "device-bound", "both device-bound"],
         brief: "waiting for the device",
-        says: "At least half of the time, the test waited for the device: in writes, in large requests or in overlapping ones. \
-               Or the device was busy nine tenths of the time.",
+        says: "At least half of the time, the test waited for the device: in writes, in large requests or in \
+               overlapping ones. Or the device was busy nine tenths of the time.",
         when: "The counters of the device show it, and at most a fifth of its work was for other programs.",
         advice: "This is the speed of the device. Only a faster device, or less data, helps.",
     },
@@ -40,8 +40,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "dirty throttle",
         also: &["dirty throttling"],
         brief: "the kernel slowed down the writer: too much dirty data",
-        says: "The page cache held more dirty data than vm.dirty_ratio allows. The kernel slows down writers to the speed of the \
-               device (balance_dirty_pages).",
+        says: "The page cache held more dirty data than vm.dirty_ratio allows. The kernel slows down writers to the \
+               speed of the device (balance_dirty_pages).",
         when: "Half of the elapsed time.",
         advice: "The rate is near that of the device. Look at the durable rate.",
     },
@@ -49,16 +49,19 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "quota",
         also: &["cgroup limit"],
         brief: "a CPU or I/O limit of a control group",
-        says: "A control group limits CPU time, bytes per second or requests per second, and the test reached that limit.",
+        says: "A control group limits CPU time, bytes per second or requests per second, and the test reached that \
+               limit.",
         when: "The CPU quota took a tenth of the time, or nine tenths of an I/O limit were used.",
-        advice: "The figure is that of the limit, not of the disk. diskperf doctor lists the limits that are visible here.",
+        advice: "The figure is that of the limit, not of the disk. diskperf doctor lists the limits that are visible \
+                 here.",
     },
     Entry {
         word: "memory",
         also: &["memory-bound"],
         brief: "too little page cache: data were read again",
         says: "Pages were evicted from the page cache and read again. More memory would help, a faster disk less so.",
-        when: "Half of the bytes that the device read had been in the page cache shortly before, and the test waited for them.",
+        when: "Half of the bytes that the device read had been in the page cache shortly before, and the test waited \
+               for them.",
         advice: "Give the run more memory (--cache), or use a smaller --size.",
     },
     Entry {
@@ -66,8 +69,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["nm", "not measured"],
         brief: "not measured: the counters do not show a bottleneck",
         says: "The counters do not show a single bottleneck. diskperf does not guess.",
-        when: "Less than 0.1 s. Counters that are not visible here. A device busy for others. No part of the time that is \
-               clearly larger than the next.",
+        when: "Less than 0.1 s. Counters that are not visible here. A device busy for others. No part of the time that \
+               is clearly larger than the next.",
         advice: "Run diskperf doctor: it lists the missing counters, and how to get them.",
     },
 ];

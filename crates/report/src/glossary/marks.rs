@@ -7,9 +7,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "cache",
         also: &[],
         brief: "part of a cold or direct read came from the page cache",
-        says: "The result is labelled cold or O_DIRECT, but part of the data came from memory. The rate is partly that of memory.",
-        when: "The device delivered less than 95 % of the bytes read, apart from 128 KiB for metadata. If blocks are read \
-               more than once, only first reads count.",
+        says: "The result is labelled cold or O_DIRECT, but part of the data came from memory. The rate is partly that \
+               of memory.",
+        when: "The device delivered less than 95 % of the bytes read, apart from 128 KiB for metadata. If blocks are \
+               read more than once, only first reads count.",
         advice: "Measure again while no other program reads the files. Use a larger --size, or --drop-caches as root.",
     },
     Entry {
@@ -18,36 +19,38 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a cache below the page cache had the data",
         says: "The device below the file system read data, but the device below that did not. A cache between the two \
                answered, such as that of the file under a loop device.",
-        when: "The lower device read less than 95 % of the bytes of the upper one. Caches of the drive or of a host are not \
-               visible; the lines above the table say so.",
+        when: "The lower device read less than 95 % of the bytes of the upper one. Caches of the drive or of a host \
+               are not visible; the lines above the table say so.",
         advice: "Use direct I/O on the loop device, as image: does if it can; or a file larger than that cache.",
     },
     Entry {
         word: "dirty",
         also: &[],
         brief: "data were still in memory when the time ended",
-        says: "The result is labelled durable, but data were only in memory when the clock stopped. A crash would have lost \
-               them.",
-        when: "More than 1 % of the pages of the files were dirty. If no disk is visible below: the dirty memory of the machine \
-               grew by more than half of the bytes written.",
-        advice: "Look for a layer that answers fsync without doing it (FUSE, network). Treat the rate as that of memory.",
+        says: "The result is labelled durable, but data were only in memory when the clock stopped. A crash would have \
+               lost them.",
+        when: "More than 1 % of the pages of the files were dirty. If no disk is visible below: the dirty memory of \
+               the machine grew by more than half of the bytes written.",
+        advice: "Look for a layer that answers fsync without doing it (FUSE, network). Treat the rate as that of \
+                 memory.",
     },
     Entry {
         word: "noflush",
         also: &["no flush"],
         brief: "the write cache of the device was not flushed",
-        says: "The result is labelled durable and the device has a volatile write cache, but the kernel did not flush it. A power \
-               cut may lose data that fsync had promised.",
-        when: "The device got fewer flushes than half the number of sync calls, or none; or the file system is mounted without \
-               barriers: nobarrier, barrier=0, an overlay with volatile.",
-        advice: "Check the mount options, and queue/write_cache for write through. With power-loss protection in the device, the \
-                 rate is right anyway.",
+        says: "The result is labelled durable and the device has a volatile write cache, but the kernel did not flush \
+               it. A power cut may lose data that fsync had promised.",
+        when: "The device got fewer flushes than half the number of sync calls, or none; or the file system is mounted \
+               without barriers: nobarrier, barrier=0, an overlay with volatile.",
+        advice: "Check the mount options, and queue/write_cache for write through. With power-loss protection in the \
+                 device, the rate is right anyway.",
     },
     Entry {
         word: "hole",
         also: &["holes"],
         brief: "the file has holes: bytes that were never written",
-        says: "Part of the file is a hole or only preallocated. Reading it returns zeros and does not touch the device.",
+        says: "Part of the file is a hole or only preallocated. Reading it returns zeros and does not touch the \
+               device.",
         when: "More than 5 % of the bytes of the files read.",
         advice: "Use a file that was written in full; cp --sparse=never makes one.",
     },
@@ -56,8 +59,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["compressed"],
         brief: "the device moved far fewer bytes than the test",
         says: "Something compressed the data, so the rate is not that of the device.",
-        when: "The device wrote less than 90 % of the bytes written. For reads: more than 5 % of the files is compressed, and \
-               the device read less than 95 % of the bytes.",
+        when: "The device wrote less than 90 % of the bytes written. For reads: more than 5 % of the files is \
+               compressed, and the device read less than 95 % of the bytes.",
         advice: "Mount without compression; or keep it, and say so with the result.",
     },
     Entry {
@@ -66,38 +69,41 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the device wrote far more bytes than the test",
         says: "The device wrote much more than the test: a data journal, copies, a RAID, or other programs.",
         when: "More than 1.5 times the bytes, in a write of 16 MiB or more in calls of 4096 bytes or more.",
-        advice: "Check the mount options (data=journal), the layers below, and other programs. If the warning is gone on a quiet \
-                 machine, another program was the cause.",
+        advice: "Check the mount options (data=journal), the layers below, and other programs. If the warning is gone \
+                 on a quiet machine, another program was the cause.",
     },
     Entry {
         word: "unsteady",
         also: &[],
         brief: "the rate did not become steady",
-        says: "The last five rounds are too far apart, or still rise or fall. Their mean is not a figure of the device.",
-        when: "The last five rounds break the rule of the SNIA: all rates within 20 % of their mean, and a slope of at most 10 % \
-               of it.",
-        advice: "Use more rounds (--rounds; the default is at most 25) or longer ones (--time), on a quiet machine. For a new \
-                 SSD, use --write, which conditions it.",
+        says: "The last five rounds are too far apart, or still rise or fall. Their mean is not a figure of the \
+               device.",
+        when: "The last five rounds break the rule of the SNIA: all rates within 20 % of their mean, and a slope of at \
+               most 10 % of it.",
+        advice: "Use more rounds (--rounds; the default is at most 25) or longer ones (--time), on a quiet machine. \
+                 For a new SSD, use --write, which conditions it.",
     },
     Entry {
         word: "step",
         also: &["change point"],
         brief: "the rate jumped to another level during the test",
-        says: "The rate changed its level and stayed there: credits were used up, a cache was full, or a limit was set. The mean \
-               is the speed of neither level.",
-        when: "In windows of half a second: the level changes by more than 20 % for three windows or more, by three times the \
-               difference of neighbours. For writes, in the rounds that count; for reads, in all.",
-        advice: "Look at the rounds and intervals in the JSON for both levels. To measure the second level alone, run longer.",
+        says: "The rate changed its level and stayed there: credits were used up, a cache was full, or a limit was \
+               set. The mean is the speed of neither level.",
+        when: "In windows of half a second: the level changes by more than 20 % for three windows or more, by three \
+               times the difference of neighbours. For writes, in the rounds that count; for reads, in all.",
+        advice: "Look at the rounds and intervals in the JSON for both levels. To measure the second level alone, run \
+                 longer.",
     },
     Entry {
         word: "throttle",
         also: &["throttled"],
         brief: "a limit or heat slowed down the device",
-        says: "An I/O limit of a control group was used up, or the device reached its temperature limit and slowed down.",
-        when: "Nine tenths of a limit on bytes or requests per second were used, or a temperature sensor reached its own limit. \
-               Limits outside a container are not visible.",
-        advice: "Check blkio.throttle or io.max of the groups in /proc/self/cgroup; cool the device. If your programs run under \
-                 that limit, the figure is theirs.",
+        says: "An I/O limit of a control group was used up, or the device reached its temperature limit and slowed \
+               down.",
+        when: "Nine tenths of a limit on bytes or requests per second were used, or a temperature sensor reached its \
+               own limit. Limits outside a container are not visible.",
+        advice: "Check blkio.throttle or io.max of the groups in /proc/self/cgroup; cool the device. If your programs \
+                 run under that limit, the figure is theirs.",
     },
     Entry {
         word: "short",
@@ -112,30 +118,31 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &[],
         brief: "too few rounds, or rounds that disagree",
         says: "The result has fewer rounds than its preset needs, or its rounds disagree.",
-        when: "Fewer rounds than the preset has (quick: 5; classic1983: 2 after the discarded one), after --rounds, --budget or \
-               Ctrl-C. In classic1983, also rounds that differ by more than 10 %.",
+        when: "Fewer rounds than the preset has (quick: 5; classic1983: 2 after the discarded one), after --rounds, \
+               --budget or Ctrl-C. In classic1983, also rounds that differ by more than 10 %.",
         advice: "Run all rounds of the preset, on a quieter machine if the rounds disagree.",
     },
     Entry {
         word: "noise",
         also: &[],
         brief: "more other load than during the rest of the run",
-        says: "Other programs, other virtual machines (CPU steal) or the kernel were active, more than during the other tests. \
-               The line below the table shows the other load of the whole run.",
-        when: "Twice the run's usual value, and above one of these thresholds. Device traffic of others: 2 %. CPU pressure: 10 % \
-               of the time. CPU time waited: 2 %. CPU steal: 1 %. A sleep: 5 ms too long. I/O pressure before: 1 %. Bytes \
-               read again: 2 %. Or the caches were dropped.",
-        advice: "Stop other programs, or run more rounds. Their order is random, and the interval shows the noise that is left.",
+        says: "Other programs, other virtual machines (CPU steal) or the kernel were active, more than during the \
+               other tests. The line below the table shows the other load of the whole run.",
+        when: "Twice the run's usual value, and above one of these thresholds. Device traffic of others: 2 %. CPU \
+               pressure: 10 % of the time. CPU time waited: 2 %. CPU steal: 1 %. A sleep: 5 ms too long. I/O pressure \
+               before: 1 %. Bytes read again: 2 %. Or the caches were dropped.",
+        advice: "Stop other programs, or run more rounds. Their order is random, and the interval shows the noise that \
+                 is left.",
     },
     Entry {
         word: "error",
         also: &["errors"],
         brief: "an operation failed, so there is no rate",
-        says: "A call failed, moved fewer bytes than asked, or a file did not hold the data that were written. The result is \
-               n.m.: a fast wrong answer does not count.",
+        says: "A call failed, moved fewer bytes than asked, or a file did not hold the data that were written. The \
+               result is n.m.: a fast wrong answer does not count.",
         when: "One failure is enough.",
-        advice: "Read the reason below the table. No space: free some, or use a smaller --size. Wrong content: do not trust that \
-                 storage.",
+        advice: "Read the reason below the table. No space: free some, or use a smaller --size. Wrong content: do not \
+                 trust that storage.",
     },
     Entry {
         word: "env",
@@ -149,8 +156,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "nested",
         also: &["loop image"],
         brief: "the file system is on a loop image in another file system",
-        says: "All I/O went through two file systems. The lower one has a cache, a journal and other users of its own. The figure \
-               is not that of the device.",
+        says: "All I/O went through two file systems. The lower one has a cache, a journal and other users of its own. \
+               The figure is not that of the device.",
         when: "The target is image:, or is on a loop device.",
         advice: "Compare such results only with one another.",
     },
@@ -166,8 +173,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "memory",
         also: &[],
         brief: "the storage is memory, not a disk",
-        says: "The file system keeps its files in memory (tmpfs, ramfs), or the device is a RAM disk. Nothing there is durable or \
-               cold.",
+        says: "The file system keeps its files in memory (tmpfs, ramfs), or the device is a RAM disk. Nothing there is \
+               durable or cold.",
         when: "The target is on such storage, and the result is labelled durable or cold.",
         advice: "Use a directory on a disk; /tmp and /dev/shm are often in memory.",
     },
@@ -175,7 +182,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "order",
         also: &[],
         brief: "the results were not measured in turns",
-        says: "The compared results ran one after another. The later one may have met another cache, temperature or load.",
+        says: "The compared results ran one after another. The later one may have met another cache, temperature or \
+               load.",
         when: "One round only, results from different rounds, or the two runs of compare.",
         advice: "Measure them in one run with two rounds or more; for two targets, use diskperf choose.",
     },
@@ -185,8 +193,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the command did not use the device",
         says: "The command wrote nothing that needed a sync and read only from the page cache. Its time is that of the \
                processor, and the same on any target.",
-        when: "A command of your own: in every round, the device moved no byte, or the kernel counted no read and no write of \
-               the command. Created and removed names are not counted.",
-        advice: "Make the command write in its folder, whose path is {}. With --cold, files of --prepare are read from the device.",
+        when: "A command of your own: in every round, the device moved no byte, or the kernel counted no read and no \
+               write of the command. Created and removed names are not counted.",
+        advice: "Make the command write in its folder, whose path is {}. With --cold, files of --prepare are read from \
+                 the device.",
     },
 ];

@@ -1,6 +1,6 @@
 //! The glossary: the meaning of every word of tables, JSON and command line, its place, and advice. It is the source of
-//! `diskperf help WORD`, of the manual pages, and of short explanations elsewhere. It knows no command line: the words are
-//! data.
+//! `diskperf help WORD`, of the manual pages, and of short explanations elsewhere. It knows no command line: the words
+//! are data.
 //!
 //! A word can have several meanings (`memory` is a warning and a bottleneck): then each is an entry.
 

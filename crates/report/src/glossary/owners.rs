@@ -1,5 +1,5 @@
-//! The parts of a result's elapsed time. They add up to the elapsed time; each is limited to the time that those before it
-//! leave. `explain` prints the short meanings next to bars, so they are short.
+//! The parts of a result's elapsed time. They add up to the elapsed time; each is limited to the time that those before
+//! it leave. `explain` prints the short meanings next to bars, so they are short.
 
 use super::Entry;
 
@@ -24,10 +24,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "quota",
         also: &["cgroup limit"],
         brief: "held back by a cgroup limit",
-        says: "The program was runnable, but its control group had used up its CPU quota; or its requests waited for an I/O \
-               limit (io.max, blkio.throttle).",
-        when: "cpu.stat counts the first. No counter shows the second: it is the unexplained time while nine tenths of an I/O \
-               limit were used. Without limits, this part is absent.",
+        says: "The program was runnable, but its control group had used up its CPU quota; or its requests waited for \
+               an I/O limit (io.max, blkio.throttle).",
+        when: "cpu.stat counts the first. No counter shows the second: it is the unexplained time while nine tenths of \
+               an I/O limit were used. Without limits, this part is absent.",
         advice: "Raise cpu.max or io.max (for a container: --cpus). The figure is that of the limit.",
     },
     Entry {
@@ -50,7 +50,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "dirty_throttling",
         also: &["dirty throttling"],
         brief: "held back: too much dirty data",
-        says: "The kernel stopped the writer because the page cache held more dirty data than allowed (balance_dirty_pages).",
+        says: "The kernel stopped the writer because the page cache held more dirty data than allowed \
+               (balance_dirty_pages).",
         when: "The program was blocked in its calls over that limit, with hardly anything to read.",
         advice: "The program writes faster than the device. Look at the durable rate.",
     },
@@ -74,8 +75,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "kernel_workers",
         also: &["kernel workers", "kernel", "kernel threads", "kthreads"],
         brief: "kernel threads (upper bound)",
-        says: "CPU time of kernel threads on the whole machine: write-back, journal, loop devices. The program waited for them \
-               at most this long.",
+        says: "CPU time of kernel threads on the whole machine: write-back, journal, loop devices. The program waited \
+               for them at most this long.",
         when: "The threads are visible in /proc.",
         advice: "The program's own CPU figure does not contain this time; the table prints it next to it.",
     },

@@ -7,7 +7,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "cold",
         also: &["cold cache"],
         brief: "cold page cache: no page of the files was in it",
-        says: "Before the measurement, no page of the files was in the page cache. diskperf evicted and then checked them.",
+        says: "Before the measurement, no page of the files was in the page cache. diskperf evicted and then checked \
+               them.",
         when: "Phases that read, if diskperf can check it (diskperf doctor shows where); all phases with --cold.",
         advice: "Metadata may still be cached; --drop-caches evicts it too.",
     },
@@ -15,8 +16,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "warm",
         also: &["warm cache"],
         brief: "warm page cache: all pages of the files were in it",
-        says: "Before the measurement, all pages of the files were in the page cache. A read then measures memory and system \
-               calls.",
+        says: "Before the measurement, all pages of the files were in the page cache. A read then measures memory and \
+               system calls.",
         when: "With --warm, if diskperf checked it.",
         advice: "Use it for the cost of system calls, not for the speed of a disk.",
     },
@@ -32,10 +33,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "steady",
         also: &[],
         brief: "the rate was steady",
-        says: "The rate changed so little over the last five rounds that their mean stands for it. Earlier rounds are in the \
-               JSON. The first of them is in the column fresh.",
-        when: "The preset device, by the rule of the SNIA: all rates within 20 % of their mean, and a slope of at most 10 % of \
-               it. Other presets do not run until the rate is steady.",
+        says: "The rate changed so little over the last five rounds that their mean stands for it. Earlier rounds are \
+               in the JSON. The first of them is in the column fresh.",
+        when: "The preset device, by the rule of the SNIA: all rates within 20 % of their mean, and a slope of at most \
+               10 % of it. Other presets do not run until the rate is steady.",
         advice: "Use it for the long run, and fresh for the first minutes.",
     },
     Entry {
@@ -90,18 +91,18 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "service",
         also: &["service time"],
         brief: "latency from the issue of each operation",
-        says: "Latency counts from the moment when an operation is issued. Operations delayed by a stall are not counted, so \
-               long waits are underestimated (coordinated omission).",
-        when: "Without --rate, at any queue depth: the next operation is issued when an earlier one returns. latency_ns in JSON \
-               has it as kind.",
+        says: "Latency counts from the moment when an operation is issued. Operations delayed by a stall are not \
+               counted, so long waits are underestimated (coordinated omission).",
+        when: "Without --rate, at any queue depth: the next operation is issued when an earlier one returns. \
+               latency_ns in JSON has it as kind.",
         advice: "Read p99 as the tail of the device, not as the wait of a user. Use io --rate for that.",
     },
     Entry {
         word: "response",
         also: &["response time", "latency from intended start"],
         brief: "latency from the intended start of each operation",
-        says: "Latency counts from the moment when an operation should have been issued. A stall counts for every operation that \
-               it delayed.",
+        says: "Latency counts from the moment when an operation should have been issued. A stall counts for every \
+               operation that it delayed.",
         when: "With --rate. latency_ns in JSON has it as kind.",
         advice: "Use it for promises to users.",
     },

@@ -15,8 +15,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "no single cause found",
         also: &["no cause"],
         brief: "one target is faster, and the counters do not show why",
-        says: "The bottlenecks are the same or not measured. The work that diskperf compares for this bottleneck (flushes, bytes \
-               written or CPU time) differs by less than 20 % or does not explain the order.",
+        says: "The bottlenecks are the same or not measured. The work that diskperf compares for this bottleneck \
+               (flushes, bytes written or CPU time) differs by less than 20 % or does not explain the order.",
         when: "The column why of choose, in a test that one target wins.",
         advice: "Compare the time breakdown of both targets: diskperf explain last.",
     },
@@ -24,9 +24,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "sizes",
         also: &[],
         brief: "how to type a size: 4k, 4KiB, 4kB",
-        says: "k, M, G, T (upper or lower case) and KiB, MiB, GiB, TiB are powers of 1024, as in fio: 4k is 4096 bytes. kB, MB, \
-               GB, TB are powers of 1000. A bare number is in bytes. kb, mb, gb and tb are refused, because tools disagree on \
-               them.",
+        says: "k, M, G, T (upper or lower case) and KiB, MiB, GiB, TiB are powers of 1024, as in fio: 4k is 4096 \
+               bytes. kB, MB, GB, TB are powers of 1000. A bare number is in bytes. kb, mb, gb and tb are refused, \
+               because tools disagree on them.",
         when: "Every option, key and argument that is a size, and job files. Tables print powers of 1024.",
         advice: "Fractions are allowed: 1.5G.",
     },
@@ -34,8 +34,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "age",
         also: &["aged", "aging", "not aged", "churn", "churns"],
         brief: "how a file system was aged before the first round",
-        says: "A new file system is not aged. With --fill or --age, diskperf fills it with files and changes them: each change \
-               (churn) removes a file, rewrites one at half its size, appends to one, and adds files up to the same level.",
+        says: "A new file system is not aged. With --fill or --age, diskperf fills it with files and changes them: \
+               each change (churn) removes a file, rewrites one at half its size, appends to one, and adds files up to \
+               the same level.",
         when: "The lines above the table, for image: and new:; aged in JSON, with the files made, removed and written.",
         advice: "Used file systems may rank differently from new ones: compare with --fill 70% --age 1000 too.",
     },
@@ -43,20 +44,21 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "command",
         also: &["own program", "{}", "prepare"],
         brief: "a command of your own as the test",
-        says: "diskperf runs the command once per round, in an empty private folder of the target; {} in its words is the path \
-               of the folder. CPU is the CPU time of all its processes that were waited for. The first round, which reads the \
-               command itself into memory, does not count.",
-        when: "diskperf run and diskperf choose, with two dashes before the command. --prepare names a command that creates its \
-               files, which is not measured.",
-        advice: "Write full paths for files elsewhere; use sh -c 'LINE' for shell syntax. Output goes to /dev/null; grep and tar \
-                 notice this and do less, so let them write a file. A command that fails has no figure; the reason below the \
-                 table is the end of its output.",
+        says: "diskperf runs the command once per round, in an empty private folder of the target; {} in its words is \
+               the path of the folder. CPU is the CPU time of all its processes that were waited for. The first round, \
+               which reads the command itself into memory, does not count.",
+        when: "diskperf run and diskperf choose, with two dashes before the command. --prepare names a command that \
+               creates its files, which is not measured.",
+        advice: "Write full paths for files elsewhere; use sh -c 'LINE' for shell syntax. Output goes to /dev/null; \
+                 grep and tar notice this and do less, so let them write a file. A command that fails has no figure; \
+                 the reason below the table is the end of its output.",
     },
     Entry {
         word: "*",
         also: &["star", "asterisk", "warning"],
         brief: "a warning: do not trust this figure as labelled",
-        says: "A label of this figure (cold, durable, number of rounds) is not true, or its rounds were disturbed. The reason is below the table.",
+        says: "A label of this figure (cold, durable, number of rounds) is not true, or its rounds were disturbed. The \
+               reason is below the table.",
         when: "After a figure. Noise counts if it was higher than during the other tests.",
         advice: "diskperf help warnings lists all warnings.",
     },
@@ -72,8 +74,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "+-",
         also: &["±", "±95 %", "interval", "confidence", "95 % interval", "confidence interval"],
         brief: "the 95 % confidence interval, in % of the rate",
-        says: "If you repeated the run 100 times, about 95 of the intervals would contain the true mean (Student t interval of \
-               the rounds). A rate shows only the digits that its interval supports.",
+        says: "If you repeated the run 100 times, about 95 of the intervals would contain the true mean (Student t \
+               interval of the rounds). A rate shows only the digits that its interval supports.",
         when: "From two rounds on. >100 % means that the interval includes zero.",
         advice: "If two intervals overlap, the rates may be the same. More rounds make intervals narrower.",
     },
@@ -89,8 +91,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "rate",
         also: &["per_second"],
         brief: "the mean rate of the rounds that count",
-        says: "The work of a round divided by its time, up to the end point in the column `condition`. For targets that are \
-               busy at once, the sum.",
+        says: "The work of a round divided by its time, up to the end point in the column `condition`. For targets \
+               that are busy at once, the sum.",
         when: "The column of that name; computed from the rounds in JSON.",
         advice: "Read it together with its condition and its interval.",
     },
@@ -98,8 +100,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "CPU",
         also: &["cpu_percent", "CPU + kthreads"],
         brief: "the CPU time of the test, in % of one processor",
-        says: "User and system CPU time of the test, in percent of the elapsed time, as in 1983. After the + is the CPU time of \
-               kernel threads on the whole machine.",
+        says: "User and system CPU time of the test, in percent of the elapsed time, as in 1983. After the + is the \
+               CPU time of kernel threads on the whole machine.",
         when: "The column of that name. n.m. if all rounds together took less than 0.1 s.",
         advice: "Near 100 %, the test measures the processor. diskperf explain shows the parts.",
     },
@@ -107,10 +109,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "tool",
         also: &["this tool", "own", "overhead", "diskperf overhead"],
         brief: "the CPU time of diskperf's own code",
-        says: "After the last round, each phase is replayed without its system calls, with the same loop, clocks and histogram. \
-               The CPU time of this replay is diskperf's own overhead, in percent of the CPU time of the tests.",
-        when: "Below a table of real targets. \"of the time\", if only the timing of operations is known, as with io_uring and \
-               --rate; n.m. if not even that.",
+        says: "After the last round, each phase is replayed without its system calls, with the same loop, clocks and \
+               histogram. The CPU time of this replay is diskperf's own overhead, in percent of the CPU time of the \
+               tests.",
+        when: "Below a table of real targets. \"of the time\", if only the timing of operations is known, as with \
+               io_uring and --rate; n.m. if not even that.",
         advice: "If it is some percent, do not trust differences that are smaller.",
     },
     Entry {
@@ -135,8 +138,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "round",
         also: &["rounds", "random order"],
         brief: "each test once on each target, in random order",
-        says: "Every round runs each test once on each target. The order is random and differs between rounds, so that none \
-               always runs first.",
+        says: "Every round runs each test once on each target. The order is random and differs between rounds, so that \
+               none always runs first.",
         when: "--rounds; the line below the table has their number.",
         advice: "The same --seed gives the same orders.",
     },
@@ -168,8 +171,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "acknowledged",
         also: &["power cut", "records"],
         brief: "records that were durable before the power cut",
-        says: "Every call that makes the record durable had returned successfully before the power cut. Other records may be \
-               there, wholly, in part or not at all.",
+        says: "Every call that makes the record durable had returned successfully before the power cut. Other records \
+               may be there, wholly, in part or not at all.",
         when: "The table of diskperf verify.",
         advice: "missing, torn and stale say how such a record was lost.",
     },
@@ -185,8 +188,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "missing",
         also: &["lost", "cannot be mounted"],
         brief: "acknowledged records that are gone after the power cut",
-        says: "Its file is missing, ends before the record, or has other data in its place. A file system that cannot be \
-               mounted has lost all records.",
+        says: "Its file is missing, ends before the record, or has other data in its place. A file system that cannot \
+               be mounted has lost all records.",
         when: "The table of diskperf verify.",
         advice: "Check that the device was flushed: nobarrier, and devices that ignore flushes, lose the last writes.",
     },
@@ -194,8 +197,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "torn",
         also: &[],
         brief: "acknowledged records that are partly overwritten or missing",
-        says: "Some sectors of 512 bytes are right; others are older, of another record, or zeros. In a file replaced by rename, \
-               old and new data are mixed.",
+        says: "Some sectors of 512 bytes are right; others are older, of another record, or zeros. In a file replaced \
+               by rename, old and new data are mixed.",
         when: "The table of diskperf verify.",
         advice: "A program that cannot bear this needs checksums, and storage that loses nothing.",
     },
@@ -219,10 +222,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "base",
         also: &["then", "now", "new run", "since the one before", "since the run before"],
         brief: "the earlier of two runs that are compared; `new` is the later one",
-        says: "A ratio is the later rate divided by the earlier one: below 1 means slower. The difference is sure if the \
-               interval excludes 1. The result is the same if the whole interval is within the margin.",
+        says: "A ratio is the later rate divided by the earlier one: below 1 means slower. The difference is sure if \
+               the interval excludes 1. The result is the same if the whole interval is within the margin.",
         when: "The tables of diskperf compare and diskperf history.",
-        advice: "The lines above the table list the changes around the runs. A change that was not recorded is in the ratio too.",
+        advice: "The lines above the table list the changes around the runs. A change that was not recorded is in the \
+                 ratio too.",
     },
     Entry {
         word: "ratio",
@@ -236,8 +240,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "margin",
         also: &["within the margin", "maybe by less than", "by little perhaps"],
         brief: "the difference that does not matter to you; 5 % by default",
-        says: "Two rates are the same if the whole interval of their ratio is within the margin. A rate is faster if the interval \
-               excludes 1; the table adds \"maybe by less than 5 %\" if the interval reaches into the margin.",
+        says: "Two rates are the same if the whole interval of their ratio is within the margin. A rate is faster if \
+               the interval excludes 1; the table adds \"maybe by less than 5 %\" if the interval reaches into the \
+               margin.",
         when: "--margin of diskperf choose and diskperf compare.",
         advice: "Choose a margin before you look at the result. A smaller one needs more rounds.",
     },
@@ -245,8 +250,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "verdict",
         also: &["faster", "slower", "same", "not decided", "undecided", "too noisy", "same within", "identical"],
         brief: "the result of a comparison: faster, slower, same or undecided",
-        says: "faster and slower: the interval of the ratio excludes 1. same: the whole interval is within the margin. undecided: \
-               neither; too noisy: more rounds of this kind would not help.",
+        says: "faster and slower: the interval of the ratio excludes 1. same: the whole interval is within the margin. \
+               undecided: neither; too noisy: more rounds of this kind would not help.",
         when: "diskperf choose and diskperf compare; verdict of the comparisons in JSON.",
         advice: "Choose the target that is faster by more than the margin; if they are the same, choose by price.",
     },
@@ -270,8 +275,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "stage",
         also: &["stages", "all stages together", "nothing changed"],
         brief: "a setup that changes the one before it",
-        says: "Each column header has the stage's number and its change. x1.17 (1.12-1.23) below a rate is the ratio to the stage \
-               before, with its interval. The last column compares the last stage with the first.",
+        says: "Each column header has the stage's number and its change. x1.17 (1.12-1.23) below a rate is the ratio \
+               to the stage before, with its interval. The last column compares the last stage with the first.",
         when: "diskperf choose --stages; stages in JSON.",
         advice: "Change one thing per stage, or the effects cannot be separated.",
     },
@@ -279,7 +284,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "changed",
         also: &["changes", "of"],
         brief: "settings that differ between two runs",
-        says: "Kernel, device, file system, mount options, queue settings and other recorded settings, with both values.",
+        says: "Kernel, device, file system, mount options, queue settings and other recorded settings, with both \
+               values.",
         when: "A table of diskperf compare; a column of diskperf history.",
         advice: "A difference in rates may come from any of them. Change one at a time.",
     },
@@ -303,8 +309,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "finished",
         also: &["running", "killed", "not finished"],
         brief: "how far a stored run got",
-        says: "finished: all rounds are done, or the budget is spent. running: a diskperf still measures it. interrupted: Ctrl-C \
-               or a signal ended it. killed: its process is gone.",
+        says: "finished: all rounds are done, or the budget is spent. running: a diskperf still measures it. \
+               interrupted: Ctrl-C or a signal ended it. killed: its process is gone.",
         when: "The column state of diskperf list.",
         advice: "diskperf resume finishes an interrupted or killed run.",
     },
@@ -320,7 +326,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "limited by",
         also: &["limit", "bottleneck"],
         brief: "the bottleneck of a test",
-        says: "One word for the resource that limits the rate, from the breakdown of the time and the counters of the device.",
+        says: "One word for the resource that limits the rate, from the breakdown of the time and the counters of the \
+               device.",
         when: "The column `bottleneck`; limited_by in JSON, with its figures.",
         advice: "diskperf help bottlenecks lists the words.",
     },
@@ -336,8 +343,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "engine",
         also: &["posix", "uring", "io_uring", "sqpoll", "mmap"],
         brief: "the way to issue operations: plain calls, io_uring, mmap or none",
-        says: "posix: plain calls, one at a time. uring: io_uring, several in flight. sqpoll: io_uring with a polling kernel \
-               thread. mmap: copies from and to the mapped file. null: no I/O, which shows diskperf's overhead.",
+        says: "posix: plain calls, one at a time. uring: io_uring, several in flight. sqpoll: io_uring with a polling \
+               kernel thread. mmap: copies from and to the mapped file. null: no I/O, which shows diskperf's overhead.",
         when: "engine in JSON; --engine of io. On a simulated machine it is simulated.",
         advice: "Compare only rates of the same engine. diskperf io PATTERN --engine null shows the overhead.",
     },
@@ -345,8 +352,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "jobs",
         also: &[],
         brief: "threads that run the same workload at once",
-        says: "Each thread has its own file (or all share the file of file:PATH) and its own random places. Rates and CPU times \
-               are sums, latencies are over all threads, and --rate is for all together.",
+        says: "Each thread has its own file (or all share the file of file:PATH) and its own random places. Rates and \
+               CPU times are sums, latencies are over all threads, and --rate is for all together.",
         when: "--jobs of io, and jobs in JSON.",
         advice: "Several jobs show lock contention in the file system. --iodepth keeps more in flight in one thread.",
     },
@@ -354,8 +361,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "order",
         also: &["zipf", "permutation", "replacement"],
         brief: "the order of random blocks",
-        says: "replacement draws each block from all blocks. permutation touches each block once, then each again in another \
-               order. zipf:THETA has hot blocks: the n-th hottest is drawn in proportion to 1/n^THETA.",
+        says: "replacement draws each block from all blocks. permutation touches each block once, then each again in \
+               another order. zipf:THETA has hot blocks: the n-th hottest is drawn in proportion to 1/n^THETA.",
         when: "--order of io; order in JSON if it is not replacement.",
         advice: "A cache smaller than the file helps least with permutation, and most with zipf.",
     },
@@ -363,8 +370,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "iodepth",
         also: &["depth", "queue depth", "in flight"],
         brief: "queue depth: the most operations in flight at once",
-        says: "Many drives reach their full rate only with several operations in flight. Each then takes longer, because it also \
-               waits for others.",
+        says: "Many drives reach their full rate only with several operations in flight. Each then takes longer, \
+               because it also waits for others.",
         when: "randread at iodepth 32 of quick; --iodepth of io; otherwise 1.",
         advice: "Depth 1 shows the latency of one operation, a large depth the highest rate of the drive.",
     },
@@ -372,8 +379,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "CPU steal",
         also: &["steal", "CPU pressure", "I/O pressure", "other load"],
         brief: "time in which the host ran other virtual machines",
-        says: "CPU steal is the share of time in which this virtual machine could run but the host ran others, from /proc/stat. \
-               Pressure is the share of time in which tasks waited, from /proc/pressure.",
+        says: "CPU steal is the share of time in which this virtual machine could run but the host ran others, from \
+               /proc/stat. Pressure is the share of time in which tasks waited, from /proc/pressure.",
         when: "The lines `noise` below a table, in percent of the elapsed time.",
         advice: "Measure at a quieter time, or run more rounds. See the warning noise.",
     },
@@ -406,7 +413,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "smallfb creat",
         also: &["smallfb read", "smallfb delete", "creat"],
         brief: "a test: creating, reading and deleting small files",
-        says: "creat makes the files and writes 1 KiB to each, read reads them all, delete removes them. The unit is files/s.",
+        says: "creat makes the files and writes 1 KiB to each, read reads them all, delete removes them. The unit is \
+               files/s.",
         when: "The presets quick, lfs and smoke, and diskperf smallfb.",
         advice: "Compare storage for builds, mail and source trees by it.",
     },
@@ -428,7 +436,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             "largefb read sequential again",
         ],
         brief: "a test: sequential and random I/O on one large file",
-        says: "The file is written and read in order, then in random order, then read in order again, in calls of 4096 bytes.",
+        says: "The file is written and read in order, then in random order, then read in order again, in calls of 4096 \
+               bytes.",
         when: "The presets lfs and smoke, and diskperf largefb.",
         advice: "If the last read is slower than the first, random writes have scattered the file.",
     },
@@ -436,7 +445,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "local_mix",
         also: &["uniform_mix"],
         brief: "a test: small accesses drawn from a mix; `write` writes a file",
-        says: "local_mix reads and writes at places that are often near earlier ones. write writes a file of tlpi in small calls.",
+        says: "local_mix reads and writes at places that are often near earlier ones. write writes a file of tlpi in \
+               small calls.",
         when: "The presets vaxmix (local_mix), tlpi (write) and smoke (both).",
         advice: "diskperf help vaxmix and diskperf help tlpi say more.",
     },
@@ -444,8 +454,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "create",
         also: &["append", "overwrite", "replace", "power cuts", "not flushed"],
         brief: "the four writers of verify: create, append, overwrite, replace",
-        says: "create makes a new file and syncs it and its directory. append and overwrite write into a file and call fdatasync; \
-               replace writes a new file, syncs it and renames it over the old one.",
+        says: "create makes a new file and syncs it and its directory. append and overwrite write into a file and call \
+               fdatasync; replace writes a new file, syncs it and renames it over the old one.",
         when: "The rows of diskperf verify; the figures are numbers of records.",
         advice: "If only replace or create loses records, check for missing fsync of directories or for nobarrier.",
     },
@@ -453,9 +463,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "weights",
         also: &["use", "database", "build"],
         brief: "the share of each test in the verdict for a use",
-        says: "--use NAME weights the ratios of the tests that this use depends on, in percent. The verdict `For NAME` is their \
-               weighted geometric mean. The purpose is not decided if tests with more than half of the weight are missing \
-               or undecided.",
+        says: "--use NAME weights the ratios of the tests that this use depends on, in percent. The verdict `For NAME` \
+               is their weighted geometric mean. The purpose is not decided if tests with more than half of the weight \
+               are missing or undecided.",
         when: "The first lines of diskperf choose --use.",
         advice: "diskperf choose /mnt/a /mnt/b --use database; --use also takes your own weights.",
     },
@@ -463,8 +473,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "open loop",
         also: &["rate of io", "arrivals", "poisson", "closed loop", "coordinated omission"],
         brief: "operations start on schedule, whether or not earlier ones finished",
-        says: "In a closed loop, an operation starts when an earlier one returns. A stall then delays operations that are not \
-               counted (coordinated omission). In an open loop they start on schedule, and their wait counts.",
+        says: "In a closed loop, an operation starts when an earlier one returns. A stall then delays operations that \
+               are not counted (coordinated omission). In an open loop they start on schedule, and their wait counts.",
         when: "--rate of io, with equal or random times between starts (--arrivals constant or poisson).",
         advice: "Use a rate below that of a closed loop. Above it, waiting grows without bound.",
     },

@@ -71,8 +71,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "runs/s",
         also: &["s/run", "ms/run", "us/run"],
         brief: "runs of a command per second; tables print the time of one",
-        says: "1 divided by the seconds of a run, with its final sync. The mean of rates gives a slow run less weight than the \
-               mean of times.",
+        says: "1 divided by the seconds of a run, with its final sync. The mean of rates gives a slow run less weight \
+               than the mean of times.",
         when: "Commands of your own; runs/s in JSON and CSV, s/run in tables.",
         advice: "The column `before sync` has the time until the command returned.",
     },
@@ -136,8 +136,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "times",
         also: &["permille", "ppm", "hertz"],
         brief: "factors and shares in machines: times, percent, permille, ppm",
-        says: "times is a factor; percent, permille and ppm are parts of a hundred, a thousand and a million; hertz is once per \
-               second.",
+        says: "times is a factor; percent, permille and ppm are parts of a hundred, a thousand and a million; hertz is \
+               once per second.",
         when: "Numbers of simulated machines, as --parts prints them.",
         advice: "--set takes a number with any unit of its kind, or without one in the unit of the file.",
     },
@@ -153,7 +153,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "sectors",
         also: &["blocks", "heads", "cylinders", "drives", "commands", "writes", "slips"],
         brief: "a number of sectors, heads, cylinders and so on",
-        says: "A sector is 512 bytes of a track. A head reads the tracks of one surface; a cylinder is one track of each head.",
+        says: "A sector is 512 bytes of a track. A head reads the tracks of one surface; a cylinder is one track of \
+               each head.",
         when: "Numbers of simulated machines.",
         advice: "diskperf simulate MACHINE --parts prints them.",
     },
@@ -161,8 +162,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "%",
         also: &["percent"],
         brief: "percent of one processor, of the rate, or of the elapsed time",
-        says: "In the columns CPU and kthreads: of one processor, so that several can use more than 100 %. In ±95 %: of the rate. \
-               In explain: of the elapsed time.",
+        says: "In the columns CPU and kthreads: of one processor, so that several can use more than 100 %. In ±95 %: \
+               of the rate. In explain: of the elapsed time.",
         when: "Those columns. CPU is n.m. if all rounds together took less than 0.1 s.",
         advice: "A test near 100 % CPU measures the processor; see cpu.",
     },

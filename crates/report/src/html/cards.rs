@@ -1,5 +1,5 @@
-//! The figures of a run that most people ask for, as cards: rate, interval and bottleneck of sequential and random access,
-//! commits and small files. What is compared in a choice is in its table instead.
+//! The figures of a run that most people ask for, as cards: rate, interval and bottleneck of sequential and random
+//! access, commits and small files. What is compared in a choice is in its table instead.
 
 use std::collections::BTreeSet;
 

@@ -98,7 +98,8 @@ impl<'a> Matrix<'a> {
         tests.into_iter().map(|(_, test)| test).collect()
     }
 
-    /// Why one is faster. Most reasons name both alternatives; of several, one that does not has to say which two it means.
+    /// Why one is faster. Most reasons name both alternatives; of several, one that does not has to say which two it
+    /// means.
     fn reason(&self, pair: &Comparison, cells: &[Option<&Cell>]) -> Option<String> {
         let reason = reason(pair, &self.names, cells)?;
         let is_plain = self.names.len() > 2 && reason == NO_CAUSE;
@@ -168,8 +169,8 @@ impl<'a> Matrix<'a> {
         is_fastest(self.names[place], pairs, self.names.len())
     }
 
-    /// The dots and what they say. Of more than two alternatives each is drawn against the first one, and the others are
-    /// compared in words.
+    /// The dots and what they say. Of more than two alternatives each is drawn against the first one, and the others
+    /// are compared in words.
     fn ratios(&self, pairs: &[&Comparison]) -> Markup {
         let is_of_many = self.names.len() > 2;
         let drawn: Vec<&&Comparison> = pairs.iter().filter(|pair| !is_of_many || pair.first == self.names[0]).collect();

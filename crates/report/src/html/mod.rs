@@ -1,8 +1,8 @@
-//! Runs as one page of HTML that needs nothing else: no server, no network, no script to be complete. For a screen, a phone,
-//! paper, and a program that reads aloud.
+//! Runs as one page of HTML that needs nothing else: no server, no network, no script to be complete. For a screen, a
+//! phone, paper, and a program that reads aloud.
 //!
-//! What others wrote is escaped by `maud` wherever it stands in the page; the document behind it is JSON in a script that is
-//! no program, with every `<` escaped, so that no name in it ends that script.
+//! What others wrote is escaped by `maud` wherever it stands in the page; the document behind it is JSON in a script
+//! that is no program, with every `<` escaped, so that no name in it ends that script.
 
 mod cards;
 mod figures;
@@ -130,8 +130,8 @@ impl Detail {
     }
 }
 
-/// The most bytes of a page: it is sent in letters and kept beside others. Where the documents make it larger, they stand
-/// there in less detail.
+/// The most bytes of a page: it is sent in letters and kept beside others. Where the documents make it larger, they
+/// stand there in less detail.
 pub const LARGEST: usize = 300_000;
 
 /// The page: a section for each run, for each other result file, and for the tables of the paper if they are asked for.
@@ -240,6 +240,6 @@ fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Mar
     }
 }
 
-/// Nothing is fetched from anywhere. What is in the page itself may be used: its own style and script, and pictures whose
-/// bytes stand in it.
+/// Nothing is fetched from anywhere. What is in the page itself may be used: its own style and script, and pictures
+/// whose bytes stand in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";

@@ -79,7 +79,8 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
         details class="screen" {
             summary { @if has_rates { "Raw cells, and the rate of each round" } @else { "Raw cells" } }
             p class="why" {
-                "Rates are bytes, files or operations per second, times are nanoseconds, bytes are those of all kept rounds. An empty field is n.m."
+                "Rates are bytes, files or operations per second, times are nanoseconds, bytes are those of all kept \
+                 rounds. An empty field is n.m."
                 @if has_rates { " Of the rounds those in parentheses were discarded." }
             }
             (wide("Raw cells", cells))

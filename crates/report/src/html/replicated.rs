@@ -41,7 +41,9 @@ pub fn tables(cells: &[Comparison]) -> Markup {
             }
         }
         p class="why" {
-            "Kbytes (1024) a second, and percent of the CPU. Printed, simulated, and how far off that lies with what limits it. Of what was not measured (n.m.), or was suspect (*), the simulated machine says what healthy hardware would have given."
+            "Kbytes (1024) a second, and percent of the CPU. Printed, simulated, and how far off that lies with what \
+             limits it. Of what was not measured (n.m.), or was suspect (*), the simulated machine says what healthy \
+             hardware would have given."
         }
     }
 }

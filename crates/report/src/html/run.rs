@@ -129,8 +129,8 @@ fn compared(keyed: &Keyed, choice: &Choice, all: &[Chart], place: Place) -> Mark
     }
 }
 
-/// The answer: of a choice a sentence, else the figures that most people ask for and the sentences of the preset. Above it
-/// whether the run was interrupted, below it what went wrong.
+/// The answer: of a choice a sentence, else the figures that most people ask for and the sentences of the preset. Above
+/// it whether the run was interrupted, below it what went wrong.
 fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
     let run = &document.run;
     let is_swept = all.iter().any(|chart| chart.subject == Subject::Sweep);

@@ -25,7 +25,8 @@ pub fn side_by_side(runs: &[Run]) -> Markup {
     }
 }
 
-/// One document that has the results of all runs, the oldest run first. Each run, and each target of it, is a target here.
+/// One document that has the results of all runs, the oldest run first. Each run, and each target of it, is a target
+/// here.
 fn merged(runs: &[Run]) -> Option<Document> {
     let mut ordered: Vec<&Run> = runs.iter().collect();
     ordered.sort_by(|one, other| one.document.run.started_unix_s.total_cmp(&other.document.run.started_unix_s));

@@ -1,5 +1,5 @@
-//! What power cuts left of acknowledged records: the verdict, a table of checks, the records of each kind, and the power
-//! cuts that lost any.
+//! What power cuts left of acknowledged records: the verdict, a table of checks, the records of each kind, and the
+//! power cuts that lost any.
 
 use maud::{Markup, html};
 use stats::Verification;
@@ -48,7 +48,8 @@ pub fn section(verification: &Verification, title: &str, place: Place) -> Markup
             (place.heading("Notes"))
             @for line in said.iter().skip(1).filter(|line| !line.starts_with(' ')) { p class="why" { (line) } }
             p class="why" {
-                "Acknowledged: fsync returned. Missing: not there. Torn: partly something else. Stale: an older version."
+                "Acknowledged: fsync returned. Missing: not there. Torn: partly something else. Stale: an older \
+                 version."
             }
         }
     }

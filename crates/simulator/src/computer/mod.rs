@@ -145,7 +145,8 @@ impl Computer {
         Computer::shared(description, file_system, (programs, 1), chance)
     }
 
-    /// The same with so many drives and so many programs on each. The programs of the first round of the drives come first.
+    /// The same with so many drives and so many programs on each. The programs of the first round of the drives come
+    /// first.
     pub fn shared(
         description: &Description,
         file_system: &FileSystem,

@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use workload::Reason;
 
-/// Events that every run is granted: a day and a night of a clock that ticks a hundred times a second, and a second or so
-/// of whoever waits for the simulation.
+/// Events that every run is granted: a day and a night of a clock that ticks a hundred times a second, and a second or
+/// so of whoever waits for the simulation.
 const TO_BEGIN_WITH: u64 = 1 << 23;
 
 /// Events that every block, or less, that is asked for grants: a machine of 1983 has about forty for one.

@@ -5,8 +5,8 @@ use super::Waiting;
 
 /// Where a request on that cylinder goes.
 ///   1. Less than two wait: behind them.
-///   2. At or above the cylinder under way: into the first list, before the first higher cylinder. Mostly that is behind
-///      the last: files are read and written upwards, and only what lies below the first is in the second list.
+///   2. At or above the cylinder under way: into the first list, before the first higher cylinder. Mostly that is
+///      behind the last: files are read and written upwards, and only what lies below the first is in the second list.
 ///   3. Below: into the second list, which begins where cylinders go down; the same there.
 pub(super) fn place<T>(waiting: &[Waiting<T>], cylinder: u32) -> usize {
     // 1, and the end that 2 mostly comes to

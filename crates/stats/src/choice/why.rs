@@ -21,8 +21,8 @@ pub(super) fn warned(untrusted: &[(usize, MarkCode)], names: &[&str]) -> Option<
     (!warnings.is_empty()).then(|| warnings.join(", "))
 }
 
-/// Below this part of each other, two counts are told apart: what devices do for others differs by less from run to run.
-/// Guess.
+/// Below this part of each other, two counts are told apart: what devices do for others differs by less from run to
+/// run. Guess.
 const TELLS: f64 = 0.8;
 
 /// The reason why one is faster, from the bottlenecks and the work for each operation:

@@ -1,11 +1,13 @@
-//! What a condition says of a cell in two runs: that it is surely slower, that it is gone, or that it cannot be guarded.
+//! What a condition says of a cell in two runs: that it is surely slower, that it is gone, or that it cannot be
+//! guarded.
 //!
 //! Policy:
 //!   1. what was measured and is not now, or does nothing now, fails;
-//!   2. a cell of which the condition could never fail is not guarded, and that fails too: too few rounds, rounds in which
-//!      nothing was done, a run that was interrupted, a rate that a mark calls false, another amount, another claim;
-//!   3. a cell that was not measured then has nothing to be held against. Where that is so of all that a condition names,
-//!      the condition guards nothing; one beside others is new;
+//!   2. a cell of which the condition could never fail is not guarded, and that fails too: too few rounds, rounds in
+//!      which nothing was done, a run that was interrupted, a rate that a mark calls false, another amount, another
+//!      claim;
+//!   3. a cell that was not measured then has nothing to be held against. Where that is so of all that a condition
+//!      names, the condition guards nothing; one beside others is new;
 //!   4. one that is surely slower - its interval leaves out 1 - and by as much in the middle of the interval fails;
 //!   5. one that may be slower by as much, and may not be slower at all, does neither.
 

@@ -76,14 +76,15 @@ pub fn amplify(device: u64, program: u64, calls: u64) -> Option<Mark> {
     })
 }
 
-/// What is wrong with a command while which the devices under its target moved so many bytes in all rounds together, and
-/// whose own account has so many, where others use the devices too. Names that are made and removed are in no account.
+/// What is wrong with a command while which the devices under its target moved so many bytes in all rounds together,
+/// and whose own account has so many, where others use the devices too. Names that are made and removed are in no
+/// account.
 pub fn untouched(device: u64, own: Option<u64>) -> Option<Mark> {
     let text = match own {
         _ if device == 0 => "it neither read nor wrote the device: the figure says nothing about this target",
         Some(0) => {
-            "it neither read the device nor changed a file: unless it creates or removes files, the figure says nothing \
-             about this target"
+            "it neither read the device nor changed a file: unless it creates or removes files, the figure says \
+             nothing about this target"
         }
         _ => return None,
     };

@@ -33,8 +33,8 @@ pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
         code: MarkCode::Dirty,
         value: Some(share),
         text: format!(
-            "when the clock stopped, {:.0} % of the written bytes were still to be written, and no disk is visible that \
-             received them",
+            "when the clock stopped, {:.0} % of the written bytes were still to be written, and no disk is visible \
+             that received them",
             100.0 * share
         ),
     })

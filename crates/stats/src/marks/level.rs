@@ -12,16 +12,16 @@ pub fn unsteady(spread: &Spread) -> Option<Mark> {
     let percent = |share: f64| 100.0 * share;
     let (range, excursion) = (percent(spread.range), percent(spread.excursion));
     let text = format!(
-        "the last five rounds differ by {range:.0} % of their mean and their trend moves by {excursion:.0} %; steady is \
-         up to {:.0} % and {:.0} %",
+        "the last five rounds differ by {range:.0} % of their mean and their trend moves by {excursion:.0} %; steady \
+         is up to {:.0} % and {:.0} %",
         percent(RANGE),
         percent(EXCURSION),
     );
     Some(Mark { code: MarkCode::Unsteady, value: Some(spread.range.max(spread.excursion)), text })
 }
 
-/// What is wrong with a rate whose level changed in the middle: which stands for the device is not told by their mean. In
-/// words what is counted, as `20.3 MiB/s`, and the round it began in.
+/// What is wrong with a rate whose level changed in the middle: which stands for the device is not told by their mean.
+/// In words what is counted, as `20.3 MiB/s`, and the round it began in.
 pub fn step(step: &Step, in_words: impl Fn(f64) -> String, round: u32) -> Mark {
     let way = if step.after < step.before { "fell" } else { "rose" };
     let (from, to) = (in_words(step.before), in_words(step.after));
@@ -50,8 +50,8 @@ pub struct GroupLimit<'a> {
     pub done: f64,
 }
 
-/// What is wrong with a rate said to be a device's where a control group lets the program do no more: of the limits, the
-/// one that was used most.
+/// What is wrong with a rate said to be a device's where a control group lets the program do no more: of the limits,
+/// the one that was used most.
 pub fn throttle_by_group(limits: &[GroupLimit]) -> Option<Mark> {
     let used = |limit: &GroupLimit| limit.done / limit.allowed as f64;
     let reached = limits.iter().filter(|limit| limit.allowed > 0 && used(limit) >= REACHED);

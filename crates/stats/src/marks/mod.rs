@@ -100,8 +100,9 @@ impl MarkCode {
         }
     }
 
-    /// Whether the result is not the one that its label names, such as a disk's rate that came from a cache. Such a result
-    /// decides nothing, in a choice or between two runs. `noise` and `few` leave the label true: they widen the interval.
+    /// Whether the result is not the one that its label names, such as a disk's rate that came from a cache. Such a
+    /// result decides nothing, in a choice or between two runs. `noise` and `few` leave the label true: they widen the
+    /// interval.
     pub const fn decides_nothing(self) -> bool {
         match self {
             MarkCode::Cache

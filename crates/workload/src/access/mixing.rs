@@ -17,8 +17,8 @@ pub const MOST_MIXED: usize = 16;
 /// The largest access: ours, more than one request to a block device has on Linux.
 pub const LARGEST_ACCESS: Bytes = Bytes::mib(64);
 
-/// How far from the end of the last access the next is still near it, on either side. Ours: eight blocks of 4.2BSD, which
-/// lie in one cylinder of the drives of the time.
+/// How far from the end of the last access the next is still near it, on either side. Ours: eight blocks of 4.2BSD,
+/// which lie in one cylinder of the drives of the time.
 pub const NEAR: Bytes = Bytes::kib(64);
 
 /// All of something, in the parts that shares are counted in: tenths of a percent.
@@ -77,8 +77,8 @@ impl fmt::Display for BadMix {
             BadMix::Twice(text) => write!(f, "{text:?} is said twice"),
             BadMix::Size(text) => write!(
                 f,
-                "{text:?} is not a size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are whole \
-                 numbers from 1"
+                "{text:?} is not a size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are \
+                 whole numbers from 1"
             ),
             BadMix::TooManySizes => write!(f, "more than {MOST_MIXED} sizes"),
             BadMix::Share(text) => write!(
@@ -170,8 +170,8 @@ impl Mix {
         self.reads < WHOLE
     }
 
-    /// One length that stands for those of all writes, where it matters whether calls that begin at their own multiples cut
-    /// through pages: one that does, else the shortest.
+    /// One length that stands for those of all writes, where it matters whether calls that begin at their own multiples
+    /// cut through pages: one that does, else the shortest.
     pub(crate) fn cuts(&self) -> Option<u32> {
         let lengths = || self.sizes().iter().map(|&(bytes, _)| bytes);
         let crooked = lengths().find(|length| !length.is_power_of_two() && !length.is_multiple_of(PAGE));
@@ -295,11 +295,11 @@ fn read_sizes(text: &str) -> Result<Weights, BadMix> {
 
 /// The default mix: ours throughout, as the paper prints no parameter of its "vax mix".
 ///
-/// Sizes: fragments and blocks of the 8K/1K file system, small ones as most files were small (in the traces of Ousterhout
-/// et al. 1985, "A Trace-Driven Analysis of the UNIX 4.2 BSD File System", most accesses are to files of a few Kbytes), and
-/// a tenth of 512 bytes, the block of VMS. Reads: two of three, as about a third of the block accesses of those traces were
-/// writes. Both cited from memory, and for their order of magnitude only. Places: anywhere, as in the "vax mix" (Kridle &
-/// McKusick 1983, section 3).
+/// Sizes: fragments and blocks of the 8K/1K file system, small ones as most files were small (in the traces of
+/// Ousterhout et al. 1985, "A Trace-Driven Analysis of the UNIX 4.2 BSD File System", most accesses are to files of a
+/// few Kbytes), and a tenth of 512 bytes, the block of VMS. Reads: two of three, as about a third of the block accesses
+/// of those traces were writes. Both cited from memory, and for their order of magnitude only. Places: anywhere, as in
+/// the "vax mix" (Kridle & McKusick 1983, section 3).
 impl Default for Mix {
     fn default() -> Mix {
         let sizes = [(512, 10), (1024, 20), (2048, 10), (4096, 20), (8192, 40)];
@@ -308,8 +308,9 @@ impl Default for Mix {
 }
 
 impl Mix {
-    /// The default mix with "strong locality characteristics", which the paper (section 3) believes real systems to have
-    /// and gives no figure for. Ours: of ten accesses six fall into a tenth of the file, and two near the one before.
+    /// The default mix with "strong locality characteristics", which the paper (section 3) believes real systems to
+    /// have and gives no figure for. Ours: of ten accesses six fall into a tenth of the file, and two near the one
+    /// before.
     pub fn local() -> Mix {
         Mix { places: Locality { hot: 600, part: 100, near: 200 }, ..Mix::default() }
     }

@@ -65,8 +65,8 @@ impl Between {
     /// The next step, or nothing where the body has come to its end:
     ///   1. what was announced;
     ///   2. a sync that so many writes are due for, which belongs to the unit before it;
-    ///   3. the next op of the body, or before it its intended start or a pause; what was to start when the schedule has
-    ///      ended never does, and the body ends then, not before.
+    ///   3. the next op of the body, or before it its intended start or a pause; what was to start when the schedule
+    ///      has ended never does, and the body ends then, not before.
     #[inline(never)]
     pub(crate) fn next(&mut self, body: &mut Body) -> Option<Step> {
         // 1

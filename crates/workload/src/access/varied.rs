@@ -1,5 +1,5 @@
-//! Reads and writes of one file in an order of choice and of more than one size: what [`Places`](crate::Places) does not
-//! do, which is shorter for that. Memory stays the same, however large the file is.
+//! Reads and writes of one file in an order of choice and of more than one size: what [`Places`](crate::Places) does
+//! not do, which is shorter for that. Memory stays the same, however large the file is.
 
 use alloc::string::String;
 use core::fmt::{self, Write};
@@ -29,8 +29,8 @@ impl Sizes {
         Sizes { shares, count: 1 }
     }
 
-    /// So many in a hundred of each; nothing where that is not a hundred, or there are too many, or a size is no multiple
-    /// of the smallest.
+    /// So many in a hundred of each; nothing where that is not a hundred, or there are too many, or a size is no
+    /// multiple of the smallest.
     pub fn shared(shares: &[(u32, u8)]) -> Option<Sizes> {
         let smallest = shares.iter().map(|(bytes, _)| *bytes).min().filter(|bytes| *bytes > 0)?;
         let whole = shares.iter().all(|(bytes, _)| bytes.is_multiple_of(smallest));
@@ -146,8 +146,8 @@ impl Varied {
         Varied { handle, bytes, sizes, reads: if write { 0 } else { 100 }, walk, prng: Prng::new(seed) }
     }
 
-    /// Each so many blocks after the one before, to the end of the file; then from the second block on, and so forth, until
-    /// each was touched once. Panics where the stride is zero.
+    /// Each so many blocks after the one before, to the end of the file; then from the second block on, and so forth,
+    /// until each was touched once. Panics where the stride is zero.
     pub fn strided(write: bool, handle: Handle, block: u32, (bytes, stride): (u64, u64)) -> Varied {
         assert!(stride > 0, "a stride of nothing");
         let walk = Walk::Strided { next: 0, lane: 0, stride };

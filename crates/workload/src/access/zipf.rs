@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 
 use units::Prng;
 
-/// Ranks that have a slot of their own, and into how many slots the ranks up to twice a rank are divided. A chance is off
-/// by less than 1/10,000 of itself then up to an exponent of 1, and by less than 1/1,000 up to 3 (a test says so).
+/// Ranks that have a slot of their own, and into how many slots the ranks up to twice a rank are divided. A chance is
+/// off by less than 1/10,000 of itself then up to an exponent of 1, and by less than 1/1,000 up to 3 (a test says so).
 const SINGLE: u64 = 128;
 const DIVISION: u64 = 64;
 

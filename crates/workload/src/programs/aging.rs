@@ -12,7 +12,8 @@ use crate::op::{Directory, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
-/// The program that fills a file system and changes it: its directories, and one phase. Everything is durable at the end.
+/// The program that fills a file system and changes it: its directories, and one phase. Everything is durable at the
+/// end.
 pub fn aging(aging: Aging) -> Program {
     let directories: Vec<Op> = (1..=DIRECTORIES).map(|number| Op::Mkdir { directory: Directory(number) }).collect();
     let steps = Stream::open(Vec::new(), Body::Churn(Box::new(Churning::new(aging))));

@@ -1,4 +1,5 @@
-//! Loads on a block device as it is: reads and writes in order and at random, past the page cache, each for a fixed time.
+//! Loads on a block device as it is: reads and writes in order and at random, past the page cache, each for a fixed
+//! time.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -86,8 +86,8 @@ pub struct Load {
     pub sizes: Sizes,
     /// In which order, where that is random.
     pub drawing: Drawing,
-    /// How many bytes apart the starts of two blocks are that are read or written in order, where they do not follow upon
-    /// each other: a multiple of the one size.
+    /// How many bytes apart the starts of two blocks are that are read or written in order, where they do not follow
+    /// upon each other: a multiple of the one size.
     pub stride: Option<u64>,
     /// Whether it goes past the page cache.
     pub direct: bool,

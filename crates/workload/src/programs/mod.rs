@@ -1,4 +1,5 @@
-//! The programs of the seed documents and the loads people ask about now, each a function from its sizes to a [`Program`](crate::Program).
+//! The programs of the seed documents and the loads people ask about now, each a function from its sizes to a
+//! [`Program`](crate::Program).
 
 pub mod aging;
 pub mod book;

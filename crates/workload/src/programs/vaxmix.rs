@@ -1,6 +1,6 @@
 //! The indirect approach that Kridle & McKusick 1983 describe in section 3 and did not take: accesses drawn from a few
-//! parameters instead of user files, counted as transactions in a second. DEC called its parameters a "vax mix"; the paper
-//! prints none of them, so those of [`Mix`] are ours.
+//! parameters instead of user files, counted as transactions in a second. DEC called its parameters a "vax mix"; the
+//! paper prints none of them, so those of [`Mix`] are ours.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -25,8 +25,8 @@ pub const SIMULATED_FILE: Bytes = Bytes::mib(64);
 pub struct VaxMix {
     /// What the program is called.
     pub name: &'static str,
-    /// What is drawn from. Where it has a rate, that is when its accesses begin, each moment as likely as any other; else
-    /// each begins when the one before has returned, which gives the highest rate.
+    /// What is drawn from. Where it has a rate, that is when its accesses begin, each moment as likely as any other;
+    /// else each begins when the one before has returned, which gives the highest rate.
     pub mix: Mix,
     /// Bytes of the file.
     pub bytes: u64,

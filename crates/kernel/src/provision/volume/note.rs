@@ -59,8 +59,9 @@ impl Note {
         &self.file_system
     }
 
-    /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is about
-    /// to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is killed.
+    /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is
+    /// about to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is
+    /// killed.
     pub(super) fn write(&self, uuids: &[Uuid], state: State) {
         let noted = Noted {
             device: self.device.clone(),
@@ -76,8 +77,8 @@ impl Note {
         }
     }
 
-    /// The file that mkfs is to have open as long as it runs: killing this process does not end mkfs, and who erases what
-    /// it makes must wait for it. Nothing where there are no notes.
+    /// The file that mkfs is to have open as long as it runs: killing this process does not end mkfs, and who erases
+    /// what it makes must wait for it. Nothing where there are no notes.
     pub(super) fn hold(&self) -> Option<File> {
         Notes::usual()?.hold(&making(&self.device)).ok()
     }
@@ -101,16 +102,17 @@ pub struct LeftVolume {
     pub holder: Holder,
     /// Whether somebody wanted it to stay.
     pub is_kept: bool,
-    /// The number by which it is known; nothing where it has none, or mkfs was killed before it wrote that. Then nothing
-    /// proves whose it is.
+    /// The number by which it is known; nothing where it has none, or mkfs was killed before it wrote that. Then
+    /// nothing proves whose it is.
     uuid: Option<Uuid>,
     /// What the device was when it was looked at; nothing while somebody still makes the file system.
     seen: Option<Inspected>,
 }
 
-/// File systems that are noted, and still there: the device of that name holds the file system of that number. Needs the
-/// right to read devices; of one that cannot be looked at, its path and why. Only those that are wanted are looked at, and
-/// none whose process still runs: who looks has the device exclusively for a moment, and mkfs would fail meanwhile.
+/// File systems that are noted, and still there: the device of that name holds the file system of that number. Needs
+/// the right to read devices; of one that cannot be looked at, its path and why. Only those that are wanted are looked
+/// at, and none whose process still runs: who looks has the device exclusively for a moment, and mkfs would fail
+/// meanwhile.
 pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
     let noted = noted(|noted| is_wanted(&node_of(&noted.device)))?;
     Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
@@ -157,8 +159,8 @@ pub struct ReplacedVolume {
     pub is_unfinished: bool,
 }
 
-/// The devices on which killed processes of this stored run noted a file system that is no longer there: other programs may
-/// have written to them since. Call it after [`left_volumes_of`], which waits for mkfs, and after those are erased.
+/// The devices on which killed processes of this stored run noted a file system that is no longer there: other programs
+/// may have written to them since. Call it after [`left_volumes_of`], which waits for mkfs, and after those are erased.
 pub fn replaced_volumes_of(run: &str) -> Result<Vec<ReplacedVolume>, GuardFault> {
     let is_left = |noted: &Noted| noted.run.as_deref() == Some(run) && !noted.owner.lives();
     let folder = || Notes::usual().map_or_else(PathBuf::new, |notes| notes.folder().to_owned());
@@ -208,8 +210,8 @@ impl LeftVolume {
         self.seen.as_ref()
     }
 
-    /// Erases it if its number proves that a process of ours made it, the device holds nothing else, and no program uses
-    /// it. The device stays held: on a disk that cannot discard, the next look finds data of our own.
+    /// Erases it if its number proves that a process of ours made it, the device holds nothing else, and no program
+    /// uses it. The device stays held: on a disk that cannot discard, the next look finds data of our own.
     pub fn erase(&self) -> Result<Vacated, ImageFault> {
         let Some(uuid) = self.uuid else {
             return Err(GuardFault::Changed(self.node(), "no number proves that diskperf made it").into());
@@ -219,8 +221,8 @@ impl LeftVolume {
         Ok(Vacated::from(cleared))
     }
 
-    /// Erases what nothing proves to be ours: the user typed which device it is ([`Inspected::identity`]). The other bytes
-    /// of the device stay, because they may be the user's.
+    /// Erases what nothing proves to be ours: the user typed which device it is ([`Inspected::identity`]). The other
+    /// bytes of the device stay, because they may be the user's.
     pub fn erase_confirmed(&self, typed: &str) -> Result<(), ImageFault> {
         self.erase_with(&Leave::Destroy(typed.to_owned())).map(drop)
     }
@@ -281,8 +283,8 @@ fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
     Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid, seen }))
 }
 
-/// Whether a disk that holds the noted number can be the noted disk. A disk that was plugged in again has another sequence,
-/// and its file system is still ours.
+/// Whether a disk that holds the noted number can be the noted disk. A disk that was plugged in again has another
+/// sequence, and its file system is still ours.
 fn is_same_disk(noted: &DiskMark, now: &DiskMark) -> bool {
     (noted.bytes, &noted.identity) == (now.bytes, &now.identity)
 }

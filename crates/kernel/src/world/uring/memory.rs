@@ -75,8 +75,8 @@ impl Memory {
     fn part(&mut self, slot: u32, from: usize, bytes: usize) -> &mut [u8] {
         let begin = slot as usize * self.slot + from;
         assert!(begin + bytes <= self.bytes, "a slot beyond the memory");
-        // SAFETY: in bounds of the memory, as asserted. Of this slot nothing is under way, so that nobody else has these
-        // bytes, and no reference to the rest is made.
+        // SAFETY: in bounds of the memory, as asserted. Of this slot nothing is under way, so that nobody else has
+        // these bytes, and no reference to the rest is made.
         unsafe { std::slice::from_raw_parts_mut(self.base.add(begin), bytes) }
     }
 }

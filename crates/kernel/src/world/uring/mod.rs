@@ -40,8 +40,8 @@ pub(crate) struct Uring {
     refused: u32,
 }
 
-/// How often in a row, a millisecond apart, the kernel may take nothing for now (EAGAIN, EBUSY) before it is given up: a
-/// second or more. Chosen: longer than it takes to free memory, shorter than somebody waits who has told it to stop.
+/// How often in a row, a millisecond apart, the kernel may take nothing for now (EAGAIN, EBUSY) before it is given up:
+/// a second or more. Chosen: longer than it takes to free memory, shorter than somebody waits who has told it to stop.
 const MOST_REFUSED: u32 = 1000;
 
 /// The most completions that are handled after a wait before their slots are filled and submitted again. A device that
@@ -51,8 +51,8 @@ const MOST_REFUSED: u32 = 1000;
 const FIRST_BATCH: usize = 4;
 
 /// Each following batch is twice as large, up to this: completions that are there already need no wait, and each
-/// submission costs instructions. Operations count as issued when the batch before them was taken, so the limit also keeps
-/// the time between small: handling 32 completions takes about 1 us. Chosen.
+/// submission costs instructions. Operations count as issued when the batch before them was taken, so the limit also
+/// keeps the time between small: handling 32 completions takes about 1 us. Chosen.
 const LARGEST_BATCH: usize = 32;
 
 /// What is under way in a ring, and what it works with.
@@ -164,8 +164,8 @@ impl Uring {
         let mut held = None;
         // The intended start of the next op.
         let mut due: Option<Moment<Host>> = None;
-        // When the last completions were taken from the ring. The operations that replace them count as issued then: the
-        // clock is read once for both.
+        // When the last completions were taken from the ring. The operations that replace them count as issued then:
+        // the clock is read once for both.
         let mut taken: Option<Moment<Host>> = None;
         let mut is_over = false;
         let depth = self.work.slots.len();
@@ -252,7 +252,8 @@ impl Uring {
         }
     }
 
-    /// Puts into the ring what the stream offers, as much as there is room for. Says what of it was not issued, and why.
+    /// Puts into the ring what the stream offers, as much as there is room for. Says what of it was not issued, and
+    /// why.
     #[inline(never)]
     fn issue_all<S: Steps, const REGISTERED: bool>(
         &mut self,

@@ -22,8 +22,8 @@ pub const MOST_DEPTH: u32 = 32768;
 /// The most bytes of memory that a ring works on: what the kernel registers as one buffer, a GiB.
 pub const MOST_BYTES: u64 = 1 << 30;
 
-/// How long a polling thread looks for more before it sleeps, in whole milliseconds. Guess: longer than a slow disk takes,
-/// so that it sleeps only when the program has ended.
+/// How long a polling thread looks for more before it sleeps, in whole milliseconds. Guess: longer than a slow disk
+/// takes, so that it sleeps only when the program has ended.
 const PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Why there is no ring.
@@ -77,8 +77,8 @@ impl fmt::Display for Lack {
             }
             Lack::Plain => f.write_str("completions interrupt the program: this kernel is older than Linux 5.19"),
             Lack::Workers => f.write_str(
-                "io_uring handed operations to kernel workers because this file system would have blocked; their CPU time \
-                 is counted",
+                "io_uring handed operations to kernel workers because this file system would have blocked; their CPU \
+                 time is counted",
             ),
             Lack::UnseenWorkers => f.write_str(
                 "the CPU time of io_uring's kernel workers is not visible here (/proc/self/task) and not counted",
@@ -93,11 +93,12 @@ pub fn no_ring() -> Option<NoRing> {
     *TRIED.get_or_init(|| make(1, false).err())
 }
 
-/// A ring for so many ops, and whether it is a plain one. One that is polled is of no other kind: its thread begins what it
-/// finds, and sleeps when it has found nothing for [`PATIENCE`].
+/// A ring for so many ops, and whether it is a plain one. One that is polled is of no other kind: its thread begins
+/// what it finds, and sleeps when it has found nothing for [`PATIENCE`].
 pub(super) fn make(depth: u32, polled: bool) -> Result<(IoUring, bool), NoRing> {
     if polled {
-        // An op may be done before its entry is free again: that thread gives entries back when it has begun all it found.
+        // An op may be done before its entry is free again: that thread gives entries back when it has begun all it
+        // found.
         let entries = depth.saturating_mul(2);
         let ring = IoUring::builder().setup_sqpoll(PATIENCE.0 as u32 / 1_000_000).build(entries);
         return usable(ring.map(|ring| (ring, false)));
