@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::super::Finding;
 use super::modules::{FileId, ModuleId, Tree};
-use super::resolve::definers;
+use super::resolve::{definers, is_module, macro_definers};
 
 /// The files of a crate and what they import.
 pub struct Graph {
     files: Vec<String>,
+    /// The imports of modules inside functions: the file and the path.
+    hidden: Vec<(FileId, String)>,
     /// The file that the module of a file is in, for all but the root.
     parents: BTreeMap<FileId, FileId>,
     /// The names that one file imports from another.
@@ -20,7 +23,8 @@ pub type Circle = BTreeSet<FileId>;
 impl Graph {
     /// The imports between the files of a crate.
     pub fn of(tree: &Tree) -> Graph {
-        let mut graph = Graph { files: tree.files.clone(), parents: BTreeMap::new(), imports: BTreeMap::new() };
+        let mut graph =
+            Graph { files: tree.files.clone(), hidden: Vec::new(), parents: BTreeMap::new(), imports: BTreeMap::new() };
         for module in &tree.modules {
             if let Some(parent) = module.parent.map(|parent: ModuleId| tree.modules[parent].file)
                 && parent != module.file
@@ -38,8 +42,21 @@ impl Graph {
                     }
                 }
             }
+            let hidden = module.inner_uses.iter().filter(|path| is_module(tree, id, path));
+            graph.hidden.extend(hidden.map(|path| (module.file, path.join("::"))));
+            for name in &module.calls {
+                for file in macro_definers(tree, id, name).into_iter().filter(|file| *file != module.file) {
+                    graph.imports.entry((module.file, file)).or_default().insert(format!("{name}!"));
+                }
+            }
         }
         graph
+    }
+
+    /// The imports of modules inside functions.
+    pub fn hidden(&self) -> Vec<Finding> {
+        let message = |path: &str| format!("use {path} inside a function hides imports: move it out");
+        self.hidden.iter().map(|(file, path)| Finding::new(&self.files[*file], message(path))).collect()
     }
 
     /// Takes an import out.

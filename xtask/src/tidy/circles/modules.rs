@@ -1,10 +1,10 @@
-//! The modules of a crate: the names that each defines or imports, and the paths that its code uses.
+//! The modules of a crate: the names that each defines or imports, and the paths and macros that its code uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, Meta, UseTree, Visibility};
+use syn::{Attribute, Item, ItemMacro, ItemMod, ItemUse, Meta, UseTree, Visibility};
 
 use super::super::Finding;
 
@@ -43,6 +43,14 @@ pub struct Module {
     pub paths: BTreeSet<Path>,
     /// The paths that it re-exports.
     pub passed_on: BTreeSet<Path>,
+    /// The macros that its code calls by a bare name.
+    pub calls: BTreeSet<String>,
+    /// The macros whose bare names it and the modules in it can call, each with its file.
+    pub macros: BTreeMap<String, FileId>,
+    /// The paths of the `use` inside functions.
+    pub inner_uses: Vec<Path>,
+    /// Whether its macros can be called after it (`#[macro_use]`).
+    is_macro_use: bool,
 }
 
 /// The modules of a crate. The first is its root.
@@ -79,7 +87,20 @@ impl Tree {
                 rest.push((child_path.ok_or_else(missing)?.clone(), Some(child)));
             }
         }
+        tree.hand_up_macros();
         Ok(tree)
+    }
+
+    /// Gives the macros of a module with `#[macro_use]` to the module that it is in.
+    fn hand_up_macros(&mut self) {
+        // The modules in a module are after it.
+        for id in (1..self.modules.len()).rev() {
+            let module = &self.modules[id];
+            if let Some(parent) = module.parent.filter(|_| module.is_macro_use) {
+                let macros = module.macros.clone();
+                self.modules[parent].macros.extend(macros);
+            }
+        }
     }
 
     fn add(&mut self, module: Module) -> ModuleId {
@@ -95,7 +116,8 @@ impl Tree {
             match item {
                 Item::Mod(ItemMod { ident, content, attrs, .. }) => {
                     let file = self.modules[module].file;
-                    let child = self.add(Module { parent: Some(module), file, ..Module::default() });
+                    let is_macro_use = attrs.iter().any(|attribute| attribute.path().is_ident("macro_use"));
+                    let child = self.add(Module { parent: Some(module), file, is_macro_use, ..Module::default() });
                     self.bind(module, ident.to_string(), Binding::Module(child));
                     self.collect(module, |paths| attrs.iter().for_each(|attr| paths.visit_attribute(attr)));
                     match content {
@@ -111,6 +133,9 @@ impl Tree {
                 Item::Use(ItemUse { tree, leading_colon: None, vis, .. }) => self.import(module, &tree, &vis),
                 Item::Use(_) => {}
                 item => {
+                    if let Item::Macro(ItemMacro { ident: Some(name), attrs, .. }) = &item {
+                        self.define_macro(module, name.to_string(), attrs);
+                    }
                     defined(&item).into_iter().for_each(|name| self.bind(module, name, Binding::Item));
                     self.collect(module, |paths| paths.visit_item(&item));
                 }
@@ -121,6 +146,14 @@ impl Tree {
 
     fn bind(&mut self, module: ModuleId, name: String, binding: Binding) {
         self.modules[module].names.entry(name).or_default().push(binding);
+    }
+
+    fn define_macro(&mut self, module: ModuleId, name: String, attributes: &[Attribute]) {
+        let file = self.modules[module].file;
+        if attributes.iter().any(|attribute| attribute.path().is_ident("macro_export")) {
+            self.modules[0].macros.insert(name.clone(), file);
+        }
+        self.modules[module].macros.insert(name, file);
     }
 
     fn import(&mut self, module: ModuleId, tree: &UseTree, visibility: &Visibility) {
@@ -136,9 +169,12 @@ impl Tree {
     }
 
     fn collect(&mut self, module: ModuleId, visit: impl FnOnce(&mut Paths)) {
-        let mut paths = Paths(BTreeSet::new());
-        visit(&mut paths);
-        self.modules[module].paths.append(&mut paths.0);
+        let mut found = Paths::default();
+        visit(&mut found);
+        let of = &mut self.modules[module];
+        of.paths.append(&mut found.paths);
+        of.calls.append(&mut found.calls);
+        of.inner_uses.append(&mut found.inner_uses);
     }
 }
 
@@ -230,7 +266,12 @@ fn is_test(attributes: &[Attribute]) -> bool {
 }
 
 /// Collects the paths that code uses.
-struct Paths(BTreeSet<Path>);
+#[derive(Default)]
+struct Paths {
+    paths: BTreeSet<Path>,
+    calls: BTreeSet<String>,
+    inner_uses: Vec<Path>,
+}
 
 impl Paths {
     /// The paths in tokens that are not parsed, such as `a::b` in the arguments of a macro, and in strings of
@@ -252,12 +293,17 @@ impl Paths {
                     colons += 1;
                     continue;
                 }
+                TokenTree::Punct(punct) if punct.as_char() == '!' => {
+                    if let [name] = &path[..] {
+                        self.calls.insert(name.clone());
+                    }
+                }
                 TokenTree::Group(group) => self.scan(group.stream(), with_strings),
                 TokenTree::Literal(literal) if with_strings => {
                     let text = literal.to_string();
                     let is_path = text.contains("::");
                     let parsed = text.trim_matches('"').parse::<TokenStream>().ok().filter(|_| is_path);
-                    parsed.into_iter().for_each(|tokens| self.scan(tokens, false));
+                    parsed.into_iter().for_each(|tokens| self.scan_string(tokens));
                 }
                 TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
@@ -267,9 +313,22 @@ impl Paths {
         self.take(&mut path);
     }
 
+    /// The paths in a string of an attribute. One may name a module, as in `with = "a::b"` of serde, whose functions
+    /// the derived code calls.
+    fn scan_string(&mut self, tokens: TokenStream) {
+        let mut found = Paths::default();
+        found.scan(tokens, false);
+        for path in found.paths {
+            for function in ["serialize", "deserialize"] {
+                self.paths.insert(path.iter().cloned().chain([function.to_owned()]).collect());
+            }
+            self.paths.insert(path);
+        }
+    }
+
     fn take(&mut self, path: &mut Path) {
         if !path.is_empty() {
-            self.0.insert(std::mem::take(path));
+            self.paths.insert(std::mem::take(path));
         }
     }
 }
@@ -277,13 +336,16 @@ impl Paths {
 impl<'ast> Visit<'ast> for Paths {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.leading_colon.is_none() {
-            self.0.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+            self.paths.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         }
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, of: &'ast syn::Macro) {
-        visit::visit_macro(self, of);
+        match of.path.get_ident() {
+            Some(name) => drop(self.calls.insert(name.to_string())),
+            None => visit::visit_macro(self, of),
+        }
         self.scan(of.tokens.clone(), false);
     }
 
@@ -295,7 +357,9 @@ impl<'ast> Visit<'ast> for Paths {
 
     fn visit_item_use(&mut self, of: &'ast ItemUse) {
         if of.leading_colon.is_none() {
-            self.0.extend(flat(&of.tree).into_iter().map(|(path, _)| path));
+            let paths: Vec<Path> = flat(&of.tree).into_iter().map(|(path, _)| path).collect();
+            self.inner_uses.extend(paths.iter().cloned());
+            self.paths.extend(paths);
         }
     }
 

@@ -15,20 +15,40 @@ enum Target {
 /// The files that define what a path in a module names; none if it names a module or an item of another crate. A name
 /// can be a type and a function at once.
 pub fn definers(tree: &Tree, module: ModuleId, path: &[String]) -> BTreeSet<FileId> {
-    let mut search = Search { tree, seen: BTreeSet::new() };
-    let targets = search.resolve(module, path).into_iter();
-    let items = targets.filter_map(|target| match target {
+    let items = targets(tree, module, path).into_iter().filter_map(|target| match target {
         Target::Item(file) => Some(file),
         Target::Module(_) => None,
     });
     items.collect()
 }
 
+/// The files that define a macro which is called by a bare name: the nearest module around the call that has such a
+/// macro, or else what the name is as a path.
+pub fn macro_definers(tree: &Tree, module: ModuleId, name: &str) -> BTreeSet<FileId> {
+    let around = std::iter::successors(Some(module), |module| tree.modules[*module].parent);
+    match around.filter_map(|module| tree.modules[module].macros.get(name)).next() {
+        Some(file) => BTreeSet::from([*file]),
+        None => definers(tree, module, &[name.to_owned()]),
+    }
+}
+
+/// Whether a path names a module of the crate.
+pub fn is_module(tree: &Tree, module: ModuleId, path: &[String]) -> bool {
+    targets(tree, module, path).iter().any(|target| matches!(target, Target::Module(_)))
+}
+
+fn targets(tree: &Tree, module: ModuleId, path: &[String]) -> Vec<Target> {
+    Search { tree, seen: BTreeSet::new() }.resolve(module, path)
+}
+
 struct Search<'a> {
     tree: &'a Tree,
-    /// The names that are being looked up: globs and imports can lead back to where they began.
-    seen: BTreeSet<(ModuleId, String)>,
+    /// The bindings that are being followed, by module, name and place among the bindings of the name: imports can lead
+    /// back to where they began. The globs of the module have the place `GLOBS`.
+    seen: BTreeSet<(ModuleId, String, usize)>,
 }
+
+const GLOBS: usize = usize::MAX;
 
 impl Search<'_> {
     fn resolve(&mut self, module: ModuleId, path: &[String]) -> Vec<Target> {
@@ -54,29 +74,48 @@ impl Search<'_> {
     }
 
     fn look_up(&mut self, module: ModuleId, name: &str) -> Vec<Target> {
-        if !self.seen.insert((module, name.to_owned())) {
-            return Vec::new();
-        }
         let of = &self.tree.modules[module];
         let mut targets = Vec::new();
-        for binding in of.names.get(name).into_iter().flatten() {
+        for (place, binding) in of.names.get(name).into_iter().flatten().enumerate() {
             match binding {
                 Binding::Item => targets.push(Target::Item(of.file)),
                 Binding::Module(child) => targets.push(Target::Module(*child)),
-                Binding::Import(path) => targets.extend(self.resolve(module, path)),
+                Binding::Import(path) => {
+                    targets.extend(self.once((module, name, place), |search| search.resolve(module, path)));
+                }
             }
         }
         // A name of its own hides those of globs.
         if targets.is_empty() {
-            for glob in &of.globs {
-                for target in self.resolve(module, glob) {
-                    if let Target::Module(below) = target {
-                        targets.extend(self.look_up(below, name));
-                    }
+            targets.extend(self.once((module, name, GLOBS), |search| search.look_up_in_globs(module, name)));
+        }
+        targets
+    }
+
+    fn look_up_in_globs(&mut self, module: ModuleId, name: &str) -> Vec<Target> {
+        let mut targets = Vec::new();
+        for glob in &self.tree.modules[module].globs {
+            for target in self.resolve(module, glob) {
+                if let Target::Module(below) = target {
+                    targets.extend(self.look_up(below, name));
                 }
             }
         }
-        self.seen.remove(&(module, name.to_owned()));
+        targets
+    }
+
+    /// What following a binding finds; nothing if it is being followed already.
+    fn once(
+        &mut self,
+        (module, name, place): (ModuleId, &str, usize),
+        follow: impl FnOnce(&mut Self) -> Vec<Target>,
+    ) -> Vec<Target> {
+        let key = (module, name.to_owned(), place);
+        if !self.seen.insert(key.clone()) {
+            return Vec::new();
+        }
+        let targets = follow(self);
+        self.seen.remove(&key);
         targets
     }
 }
