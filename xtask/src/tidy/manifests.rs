@@ -1,15 +1,26 @@
-//! What every manifest of ours says: what the crate is for, and that it is held to our lints. And what the one of the
-//! workspace says for nothing: a dependency that no crate takes.
+//! Our manifests: each describes its crate and takes our lints. Each dependency of the workspace is taken by a crate,
+//! and each dependency of a crate occurs in its code.
 
 use super::Finding;
+use super::source::{File, has_word};
 
 /// The one crate with unsafe code in it has lints of its own.
 const UNSAFE_CRATE: &str = "kernel";
 
-/// Of each crate, its name and the text of its manifest.
-pub fn check(manifests: &[(String, String)]) -> Vec<Finding> {
+/// The manifest of a crate.
+pub struct Manifest {
+    /// The crate's name.
+    pub name: String,
+    /// The crate's folder, from the root of the workspace.
+    pub folder: String,
+    /// The whole manifest.
+    pub text: String,
+}
+
+/// Manifests without a description or without our lints.
+pub fn check(manifests: &[Manifest]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, text) in manifests {
+    for Manifest { name, text, .. } in manifests {
         let mut must = |holds: bool, message: &str| {
             if !holds {
                 findings.push(Finding::new(name, message));
@@ -32,20 +43,69 @@ pub fn check(manifests: &[(String, String)]) -> Vec<Finding> {
 }
 
 /// The dependencies of the workspace that none of its crates takes. `workspace` is the text of its manifest.
-pub fn unused(workspace: &str, manifests: &[(String, String)]) -> Vec<Finding> {
-    let names = entries(workspace, "[workspace.dependencies]").map(|(name, _)| name);
-    let takes = |text: &str, name: &str| {
-        let mut lines = text.lines().filter_map(|line| line.split_once('='));
-        lines.any(|(key, value)| match key.trim().split_once('.') {
-            Some((key, "workspace")) => key == name && value.trim() == "true",
-            Some(_) => false,
-            None => key.trim() == name && value.replace(' ', "").contains("workspace=true"),
-        })
+pub fn not_taken(workspace: &str, manifests: &[Manifest]) -> Vec<Finding> {
+    let is_taken = |name: &str| {
+        let mut taken = manifests.iter().flat_map(|manifest| dependencies(&manifest.text));
+        taken.any(|dependency| dependency.name == name && dependency.is_inherited)
     };
-    names
-        .filter(|name| !manifests.iter().any(|(_, text)| takes(text, name)))
-        .map(|name| Finding::new("Cargo.toml", format!("no crate takes the dependency {name}")))
+    dependencies(workspace)
+        .into_iter()
+        .filter(|dependency| !is_taken(dependency.name))
+        .map(|dependency| Finding::new("Cargo.toml", format!("no crate takes the dependency {}", dependency.name)))
         .collect()
+}
+
+/// The dependencies of crates whose code does not name them.
+pub fn unused(manifests: &[Manifest], files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for Manifest { name, folder, text } in manifests {
+        let below = format!("{folder}/");
+        let of_crate = || files.iter().filter(|file| file.path.ends_with(".rs") && file.path.starts_with(&below));
+        for dependency in dependencies(text) {
+            let word = dependency.name.replace('-', "_");
+            if !of_crate().any(|file| has_word(&file.code, &word)) {
+                findings.push(Finding::new(name, format!("does not use its dependency {}", dependency.name)));
+            }
+        }
+    }
+    findings
+}
+
+/// A dependency of a manifest.
+#[derive(Debug, PartialEq, Eq)]
+struct Dependency<'a> {
+    /// Its name in the code.
+    name: &'a str,
+    /// Whether it is taken from the workspace.
+    is_inherited: bool,
+}
+
+/// The dependencies of a manifest, those of tests and of single targets too: keys of `[dependencies]`, or tables like
+/// `[dependencies.NAME]`.
+fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
+    let mut found: Vec<Dependency> = Vec::new();
+    let mut section = "";
+    for line in manifest.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.trim_end_matches(']');
+            let table = section.rsplit_once('.').filter(|(table, _)| table.ends_with("dependencies"));
+            found.extend(table.map(|(_, name)| Dependency { name, is_inherited: false }));
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let (key, value) = (key.trim(), value.replace(' ', ""));
+        if section.ends_with("dependencies") && !key.starts_with('#') {
+            let (name, is_inherited) = match key.split_once('.') {
+                Some((name, "workspace")) => (name, value == "true"),
+                Some((name, _)) => (name, false),
+                None => (key, value.contains("workspace=true")),
+            };
+            found.push(Dependency { name, is_inherited });
+        } else if section.contains("dependencies.") && (key, value.as_str()) == ("workspace", "true") {
+            found.iter_mut().last().expect("its table begins above").is_inherited = true;
+        }
+    }
+    found
 }
 
 /// The value of a key in a section, as it is written.
@@ -64,8 +124,12 @@ fn entries<'a>(manifest: &'a str, section: &str) -> impl Iterator<Item = (&'a st
 mod tests {
     use super::*;
 
+    fn manifest(name: &str, text: &str) -> Manifest {
+        Manifest { name: name.to_owned(), folder: format!("crates/{name}"), text: text.to_owned() }
+    }
+
     fn findings(name: &str, text: &str) -> usize {
-        check(&[(name.to_owned(), text.to_owned())]).len()
+        check(&[manifest(name, text)]).len()
     }
 
     #[test]
@@ -90,12 +154,25 @@ mod tests {
     #[test]
     fn a_dependency_of_the_workspace_that_no_crate_takes_is_found() {
         let workspace = "[workspace.dependencies]\nclap = \"4\"\nserde = { version = \"1\" }\nsyn = \"3\"\n\
-            [profile.dev]\nx = 1\n";
-        let takes = |lines: &str| unused(workspace, &[("a".to_owned(), format!("[dependencies]\n{lines}\n"))]);
-        let all = "clap.workspace = true\nserde = { workspace = true, features = [\"std\"] }\nsyn = {workspace=true}";
+            [workspace.dependencies.toml]\nversion = \"1\"\n[profile.dev]\nx = 1\n";
+        let takes = |lines: &str| not_taken(workspace, &[manifest("a", &format!("[dependencies]\n{lines}\n"))]);
+        let all = "clap.workspace = true\nserde = { workspace = true, features = [\"std\"] }\n\
+            [dev-dependencies]\nsyn = {workspace=true}\n[target.'cfg(unix)'.dependencies.toml]\nworkspace = true";
         assert_eq!(takes(all), []);
         let found = takes("clap.workspace = true\nserde = { version = \"1\" }\nsyn-mid.workspace = true");
         let messages: Vec<_> = found.iter().map(|finding| finding.message.as_str()).collect();
-        assert_eq!(messages, ["no crate takes the dependency serde", "no crate takes the dependency syn"]);
+        let not_taken = ["serde", "syn", "toml"].map(|name| format!("no crate takes the dependency {name}"));
+        assert_eq!(messages, not_taken);
+    }
+
+    #[test]
+    fn a_dependency_that_the_code_does_not_name_is_found() {
+        let text = "[dependencies]\nclap.workspace = true\n[dev-dependencies.serde-json]\nworkspace = true\n";
+        let found = |code: &str| unused(&[manifest("a", text)], &[File::new("crates/a/src/lib.rs", code)]).len();
+        assert_eq!(found("use clap::Parser; fn f() { serde_json::to_string(a) }"), 0);
+        assert_eq!(found("use clap::Parser; // serde_json"), 1);
+        assert_eq!(found("use clap_mangen::Man; \"serde_json\""), 2);
+        let elsewhere = [File::new("crates/ab/src/lib.rs", "clap serde_json")];
+        assert_eq!(unused(&[manifest("a", text)], &elsewhere).len(), 2);
     }
 }

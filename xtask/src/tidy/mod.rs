@@ -24,9 +24,10 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use cargo_metadata::MetadataCommand;
+use cargo_metadata::{MetadataCommand, Package};
 
 use crate::process;
+use manifests::Manifest;
 use source::File;
 
 /// A rule that does not hold somewhere.
@@ -103,15 +104,13 @@ pub fn check() -> Result<Report, String> {
     let files = source_files(&root)?;
     let metadata = MetadataCommand::new().current_dir(&root).exec().map_err(|error| error.to_string())?;
     let ours: Vec<_> = metadata.workspace_packages();
-    let manifests: Vec<(String, String)> = ours
-        .iter()
-        .map(|package| read(package.manifest_path.as_std_path()).map(|text| (package.name.to_string(), text)))
-        .collect::<Result<_, _>>()?;
+    let manifests: Vec<Manifest> = ours.iter().map(|package| manifest(&root, package)).collect::<Result<_, _>>()?;
 
     let mut findings = Vec::new();
     findings.extend(arrows::check(&arrows::crates(&ours)));
     findings.extend(manifests::check(&manifests));
-    findings.extend(manifests::unused(&read(&root.join("Cargo.toml"))?, &manifests));
+    findings.extend(manifests::not_taken(&read(&root.join("Cargo.toml"))?, &manifests));
+    findings.extend(manifests::unused(&manifests, &files));
     findings.extend(licences::check(&licences::packages(&metadata.packages)));
     findings.extend(bare::check(&files));
     findings.extend(unsafety::check(&files));
@@ -132,6 +131,13 @@ pub fn check() -> Result<Report, String> {
         bare::Outcome::NoTarget(reason) => skips.push(("bare_target", reason)),
     }
     Ok(Report { findings, skips })
+}
+
+fn manifest(root: &Path, package: &Package) -> Result<Manifest, String> {
+    let path = package.manifest_path.as_std_path();
+    let folder = path.parent().and_then(|folder| folder.strip_prefix(root).ok()).unwrap_or(root);
+    let folder = folder.to_string_lossy().into_owned();
+    Ok(Manifest { name: package.name.to_string(), folder, text: read(path)? })
 }
 
 /// The pages that users read: those of `prose`, and all below `docs`.
