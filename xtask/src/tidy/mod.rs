@@ -6,6 +6,7 @@
 mod arrows;
 mod bare;
 mod circles;
+mod columns;
 mod folders;
 mod ignores;
 mod licences;
@@ -17,6 +18,7 @@ mod published;
 mod safety;
 mod sizes;
 mod source;
+mod terminal;
 mod unsafety;
 
 use std::cmp::Ordering;
@@ -118,7 +120,9 @@ pub fn check() -> Result<Report, String> {
     findings.extend(published::check(&files));
     findings.extend(machines::check(&files));
     findings.extend(sizes::check(&files));
+    findings.extend(columns::check(&files));
     findings.extend(folders::check(&files));
+    findings.extend(terminal::check(&files));
     findings.extend(circles::check(&files));
     findings.extend(ignores::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
