@@ -1,6 +1,7 @@
 //! The table of `device`: the steady rate, and beside it what the first round gave.
 
 use stats::digits::significant;
+use stats::summary::rate_of;
 use stats::{Cell, Conditioned, Document, Round, Steadiness, steady};
 use units::{Bytes, Nanos};
 
@@ -37,7 +38,7 @@ fn fresh(cell: &Cell) -> String {
 }
 
 fn per_second(cell: &Cell, round: &Round) -> Option<f64> {
-    cell.rate_of(round, cell.rate.as_ref()?.base)
+    rate_of(cell, round, cell.rate.as_ref()?.base)
 }
 
 /// From which round on it is steady.

@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::breakdown::Breakdown;
+use crate::clock::ClockKind;
+use crate::latency::Latency;
 use crate::marks::{Mark, MarkCode};
 use crate::name::Name;
 use crate::round::Round;
-use crate::summary::round_rate;
 
 /// One printed figure and all that makes it believable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,11 +106,6 @@ impl Cell {
     /// The rounds that count.
     pub fn kept(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.discarded)
-    }
-
-    /// The rate of one of its rounds by its own clock, in this base per second.
-    pub fn rate_of(&self, round: &Round, base: RateBase) -> Option<f64> {
-        round_rate(round, self.together, base, self.state.clock)
     }
 
     /// Whether the figure has a star. That its file system lies on an image is true of all cells of a target:
@@ -215,54 +211,6 @@ pub struct CpuPercent {
     pub machine: Option<f64>,
 }
 
-/// How long single operations took, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Latency {
-    /// How many operations.
-    pub count: u64,
-    /// Half took no longer.
-    pub p50: u64,
-    /// 90 % took no longer.
-    pub p90: Option<u64>,
-    /// 99 % took no longer.
-    pub p99: Option<u64>,
-    /// 99.9 % took no longer.
-    pub p999: Option<u64>,
-    /// The longest.
-    pub max: u64,
-    /// From when the time was counted.
-    pub kind: LatencyKind,
-}
-
-/// From when an operation's time is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum LatencyKind {
-    /// From its issue: a closed loop hides the operations that a stall kept from being issued.
-    Service,
-    /// From its intended start.
-    Response,
-}
-
-impl LatencyKind {
-    /// In one word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LatencyKind::Service => "service",
-            LatencyKind::Response => "response",
-        }
-    }
-
-    /// Above two percentiles.
-    pub const fn heading(self) -> &'static str {
-        match self {
-            LatencyKind::Service => "service p50/p99",
-            LatencyKind::Response => "response p50/p99",
-        }
-    }
-}
-
 /// Bytes on both sides, over all kept rounds and the clock that the cell claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -348,18 +296,6 @@ pub enum LowerCache {
     /// be seen.
     #[serde(rename = "n.m.")]
     NotMeasured,
-}
-
-/// When a clock stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ClockKind {
-    /// When the last call came back; data may still be in memory.
-    Returned,
-    /// When the data are on the device (fdatasync).
-    DataDurable,
-    /// When data and names are on the device (fsync, directory, syncfs).
-    Durable,
 }
 
 /// Whether a rate had settled.

@@ -22,6 +22,7 @@ use crate::comparison::{Decision, Judged, Pairs, judge};
 use crate::marks::MarkCode;
 use crate::name::Name;
 use crate::stages::Stage;
+use crate::summary::rate_of;
 
 mod majority;
 mod why;
@@ -212,7 +213,7 @@ pub fn every_two(count: usize) -> impl Iterator<Item = (usize, usize)> {
 /// The rates of a cell by round, of the rounds that count.
 fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
     let Some(rate) = &cell.rate else { return BTreeMap::new() };
-    cell.kept().filter_map(|round| Some((round.round, cell.rate_of(round, rate.base)?))).collect()
+    cell.kept().filter_map(|round| Some((round.round, rate_of(cell, round, rate.base)?))).collect()
 }
 
 /// The logarithms of the ratio of two cells' rates, by round; no number where one did nothing.

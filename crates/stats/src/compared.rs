@@ -27,10 +27,10 @@ use crate::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
 use crate::choice::{idle, why_of};
 use crate::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_estimates};
 use crate::document::{Document, RunInfo, TargetInfo};
-use crate::environment::{self, Change};
+use crate::environment::{self, Change, is_of_ground};
 use crate::marks::{Mark, MarkCode};
 use crate::name::Name;
-use crate::summary::mean_and_half_width;
+use crate::summary::{mean_and_half_width, rate_of};
 
 pub use guard::{Guarded, Outcome, Unguarded};
 
@@ -275,15 +275,6 @@ fn same_targets<'a>(then: &'a RunInfo, now: &'a RunInfo) -> Vec<(&'a TargetInfo,
 const AMOUNTS: [&str; 8] =
     ["file_bytes", "device_bytes", "files", "directories", "commits", "reads", "within_ms", "seed"];
 
-/// Settings that say on what. Of a simulated machine they are its parts and, with a point in their names, what these
-/// have.
-const GROUND: [&str; 7] = ["file_system", "tune", "cpu", "kernel", "bus", "controller", "drive"];
-
-/// Whether a setting is the target's, and told of that.
-pub(crate) fn is_of_ground(key: &str) -> bool {
-    GROUND.contains(&key) || key.contains('.')
-}
-
 /// What a cell is, whatever run it is of: its place where that counts, its names, and its settings without amounts.
 type Identity<'a> = (&'a str, [&'a str; 3], bool, Vec<(&'a str, &'a ParameterValue)>);
 
@@ -402,7 +393,7 @@ pub fn is_simulated(cell: &Cell) -> bool {
 }
 
 fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {
-    cell.kept().filter_map(move |round| cell.rate_of(round, base))
+    cell.kept().filter_map(move |round| rate_of(cell, round, base))
 }
 
 /// The rate of a cell in the unit of another rate. One that counts something else is computed anew: rounds know both.

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::cell::{CacheState, Cell, ClockKind, ParameterValue};
-use crate::compared::is_of_ground;
+use crate::cell::{CacheState, Cell, ParameterValue};
+use crate::clock::ClockKind;
 use crate::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
 use crate::marks::{Mark, MarkCode};
 use crate::name::Name;
@@ -139,6 +139,15 @@ pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
         changes.told("full", full(one), full(other));
     }
     changes.all
+}
+
+/// Settings that say on what. Of a simulated machine they are its parts and, with a point in their names, what these
+/// have.
+const GROUND: [&str; 7] = ["file_system", "tune", "cpu", "kernel", "bus", "controller", "drive"];
+
+/// Whether a setting is the target's, and told of that.
+pub(crate) fn is_of_ground(key: &str) -> bool {
+    GROUND.contains(&key) || key.contains('.')
 }
 
 /// Settings, and what is claimed of cache and clock, that cells differ in which are compared all the same, each with

@@ -1,10 +1,58 @@
 //! How long single operations took: a histogram of three digits, and what it may say.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::cell::{Latency, LatencyKind};
 use crate::histogram::Histogram;
+
+/// How long single operations took, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// How many operations.
+    pub count: u64,
+    /// Half took no longer.
+    pub p50: u64,
+    /// 90 % took no longer.
+    pub p90: Option<u64>,
+    /// 99 % took no longer.
+    pub p99: Option<u64>,
+    /// 99.9 % took no longer.
+    pub p999: Option<u64>,
+    /// The longest.
+    pub max: u64,
+    /// From when the time was counted.
+    pub kind: LatencyKind,
+}
+
+/// From when an operation's time is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencyKind {
+    /// From its issue: a closed loop hides the operations that a stall kept from being issued.
+    Service,
+    /// From its intended start.
+    Response,
+}
+
+impl LatencyKind {
+    /// In one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LatencyKind::Service => "service",
+            LatencyKind::Response => "response",
+        }
+    }
+
+    /// Above two percentiles.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            LatencyKind::Service => "service p50/p99",
+            LatencyKind::Response => "response p50/p99",
+        }
+    }
+}
 
 /// Samples that a percentile needs beyond it, so that it does not depend on chance: the 99.9th needs 10,000 in all. A guess.
 const BEYOND: f64 = 10.0;

@@ -8,6 +8,7 @@ mod breakdown;
 mod cell;
 mod checkup;
 pub mod choice;
+mod clock;
 pub mod compared;
 pub mod comparison;
 pub mod digits;
@@ -33,17 +34,18 @@ mod verification;
 
 pub use breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
 pub use cell::{
-    CacheState, Cell, ClockKind, CpuPercent, Environment, Io, Latency, LatencyKind, LimitedBy, LowerCache,
-    ParameterValue, Provenance, Rate, RateBase, State, Steadiness,
+    CacheState, Cell, CpuPercent, Environment, Io, LimitedBy, LowerCache, ParameterValue, Provenance, Rate, RateBase,
+    State, Steadiness,
 };
 pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use choice::{Choice, Comparison, Need, Purpose, Verdict};
+pub use clock::ClockKind;
 pub use document::{
     Aged, Calibration, Conditioned, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
     TargetInfo,
 };
 pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
-pub use latency::{Latencies, Times};
+pub use latency::{Latencies, Latency, LatencyKind, Times};
 pub use marks::{Mark, MarkCode};
 pub use name::Name;
 pub use round::{CpuSeconds, Round, RoundPart};

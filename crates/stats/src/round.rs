@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::ClockKind;
+use crate::clock::ClockKind;
 use crate::interval::Interval;
 use crate::marks::Mark;
 

@@ -2,7 +2,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::cell::{ClockKind, CpuPercent, Rate, RateBase};
+use crate::cell::{Cell, CpuPercent, Rate, RateBase};
+use crate::clock::ClockKind;
 use crate::round::Round;
 
 /// How sure the intervals are.
@@ -42,6 +43,11 @@ pub fn rate<'a>(
         confidence: CONFIDENCE,
         rounds: rates.len() as u32,
     })
+}
+
+/// The rate of one of a cell's rounds by the cell's clock, in this base per second.
+pub fn rate_of(cell: &Cell, round: &Round, base: RateBase) -> Option<f64> {
+    round_rate(round, cell.together, base, cell.state.clock)
 }
 
 /// One round's rate, in the base per second. Of targets that were busy together, the sum of each one's own rate,

@@ -3,6 +3,7 @@
 
 use campaign::runner::{Claim, How};
 use stats::summary::RateUnit;
+use stats::summary::rate_of;
 use stats::{Cell, ParameterValue, Round, Steadiness, steady};
 use units::{Bytes, Nanos};
 use workload::Program;
@@ -112,7 +113,7 @@ fn settled(cell: &Cell) -> Option<String> {
     let name = format!("{}{depth} on {}", cell.program, cell.target);
     let rounds: Vec<u32> = cell.kept().map(|round| round.round).collect();
     let (first, last) = (rounds.first()?, rounds.last()?);
-    let per_second = |round: &Round| cell.rate_of(round, rate.base);
+    let per_second = |round: &Round| rate_of(cell, round, rate.base);
     let fresh = cell.rounds.first().and_then(per_second)? * rate.value / rate.per_second;
     let unit = &rate.unit;
     let fresh = format!("fresh {} {unit}", stats::digits::significant(fresh, 3));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stats::digits::significant;
+use stats::summary::rate_of;
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::words::listed;
@@ -145,7 +146,7 @@ pub(super) fn in_unit(rate: &Rate, per_second: f64) -> f64 {
 /// The rate of every round that counts, in the unit of the rate.
 fn rounds(cell: &Cell) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
-    let of_round = |round| cell.rate_of(round, rate.base);
+    let of_round = |round| rate_of(cell, round, rate.base);
     cell.kept().filter_map(of_round).map(|per_second| in_unit(rate, per_second)).collect()
 }
 

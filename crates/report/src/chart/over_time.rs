@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
+use stats::summary::rate_of;
 use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round, level};
 
 use super::figures::{self, Names};
@@ -309,7 +310,7 @@ impl Program<'_> {
             let of_cell = |cell: &&Cell| {
                 let round = self.rounds(cell).find(|round| round.round == *number)?;
                 let rate = cell.rate.as_ref()?;
-                let per_second = cell.rate_of(round, rate.base)?;
+                let per_second = rate_of(cell, round, rate.base)?;
                 let figure = match rate.unit.as_str() {
                     RUNS => format!("{}/run", time_each(per_second, 3)),
                     unit => format!("{} {unit}", significant(figures::in_unit(rate, per_second), 3)),

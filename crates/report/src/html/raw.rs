@@ -4,6 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use stats::Cell;
 use stats::digits::{plain, significant};
 use units::whole;
+use stats::summary::rate_of;
 
 use super::parts::wide;
 use super::{Detail, Other, Run, run as one_run};
@@ -62,7 +63,7 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
                         td { (rate.map_or("n.m.", |rate| rate.unit.as_str())) }
                         @for round in &cell.rounds {
                             @let value = rate.and_then(|rate| {
-                                let of_round = cell.rate_of(round, rate.base)?;
+                                let of_round = rate_of(cell, round, rate.base)?;
                                 Some(significant(of_round * rate.value / rate.per_second, 4))
                             });
                             td class="n" {

@@ -1,7 +1,8 @@
 //! What is said of made cells.
 
 use super::*;
-use crate::cell::{CacheState, ClockKind};
+use crate::cell::CacheState;
+use crate::clock::ClockKind;
 use crate::round::{CpuSeconds, Round};
 
 /// A cell whose rounds did so many units of 4 KiB, each round in one second.
