@@ -25,50 +25,17 @@ use workload::{DeviceUse, Reason};
 use crate::accounts::Accounts;
 use crate::bus::Bus;
 use crate::cache::{BufferId, Cache, State};
-use crate::controller::{self, Controller, Hardware, Io, Occupied, Signal};
+use crate::controller::{Controller, Hardware, Io, Occupied};
 use crate::cpu::{Cause, Completed, Process, Processor};
 use crate::description::{self, Description, Driver, FileSystem, Invalid, Kernel};
 use crate::drive::{Activity, Drive};
-use crate::engine::{Coded, Engine};
+use crate::engine::{Engine, Event, Handler};
 use crate::fs::ffs::Ffs;
 use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
 use crate::timeline::{Mark, Track, requests};
 use idle::IdleWatch;
 use patience::Patience;
-
-/// What happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// What runs on the processor has come to its end.
-    Cpu,
-    /// The clock ticks.
-    Tick,
-    /// A process has paused for long enough.
-    Awake(u8),
-    /// Something in the controller.
-    Controller(controller::Event),
-}
-
-impl Coded for Event {
-    fn code(self) -> u64 {
-        match self {
-            Event::Cpu => 1,
-            Event::Tick => 2,
-            Event::Awake(process) => 3 << 16 | u64::from(process),
-            Event::Controller(event) => 4 << 16 | event.code(),
-        }
-    }
-}
-
-/// What is to be done when an interrupt was served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handler {
-    /// Nothing: the clock has ticked.
-    Clock,
-    /// The controller is told.
-    Controller(Signal),
-}
 
 /// What chance decides: two runs with the same chance are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

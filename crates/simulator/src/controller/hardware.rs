@@ -6,10 +6,9 @@ use units::{Moment, Nanos, Virtual};
 
 use super::{Event, Occupied, Signal};
 use crate::bus::Bus;
-use crate::computer::{self, Handler};
 use crate::cpu::{Cause, Processor};
 use crate::drive::{Activity, Drive};
-use crate::engine::Engine;
+use crate::engine::{self, Engine, Handler};
 
 /// All of a computer but its controller and its system.
 #[derive(Debug)]
@@ -27,16 +26,16 @@ impl Hardware {
     }
 
     pub(super) fn after(&mut self, delay: Nanos, event: Event) {
-        self.engine.calendar.after(delay, computer::Event::Controller(event));
+        self.engine.calendar.after(delay, engine::Event::Controller(event));
     }
 
     pub(super) fn at(&mut self, moment: Moment<Virtual>, event: Event) {
-        self.engine.calendar.at(moment, computer::Event::Controller(event));
+        self.engine.calendar.at(moment, engine::Event::Controller(event));
     }
 
     /// The same as `after` and that event, where it is the next one; says whether it was.
     pub(super) fn happens_next(&mut self, delay: Nanos, event: Event) -> bool {
-        self.engine.calendar.happens_next(delay, computer::Event::Controller(event))
+        self.engine.calendar.happens_next(delay, engine::Event::Controller(event))
     }
 
     pub(super) fn interrupt(&mut self, work: Nanos, signal: Signal) {

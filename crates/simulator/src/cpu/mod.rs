@@ -14,9 +14,8 @@ use alloc::vec::Vec;
 pub use cause::Cause;
 use units::{Moment, Nanos, Virtual};
 
-use crate::computer::Event;
 use crate::description;
-use crate::engine::Engine;
+use crate::engine::{Engine, Event};
 use crate::faults::{self, Fault};
 use crate::timeline::Track;
 

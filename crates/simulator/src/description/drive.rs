@@ -4,7 +4,10 @@ use alloc::string::String;
 
 use units::Nanos;
 
-use super::{Invalid, SECTOR_BYTES};
+use super::Invalid;
+
+/// Bytes in a sector of every drive here: the unit of VAX disks.
+pub const SECTOR_BYTES: u32 = 512;
 
 /// What an address of 28 bits reaches, as controllers of the time have it at most: 128 GiB.
 const MOST_SECTORS: u64 = 1 << 28;

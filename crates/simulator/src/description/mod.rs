@@ -19,14 +19,13 @@ use alloc::vec::Vec;
 pub use bus::{Bus, DataLate};
 pub use controller::{Attention, Controller, Driver, Massbus, Search, Uda};
 pub use cpu::Cpu;
-pub use drive::Drive;
+pub use drive::{Drive, SECTOR_BYTES};
 pub use file_system::FileSystem;
 pub use invalid::Invalid;
 pub use kernel::Kernel;
 use units::Nanos;
 
-/// Bytes in a sector of every drive here: the unit of VAX disks.
-pub const SECTOR_BYTES: u32 = 512;
+use crate::fs::ffs::Plan;
 
 /// A whole computer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +84,9 @@ impl Description {
         }
         for file_system in &self.file_systems {
             file_system.check(&self.drive)?;
+            if let Some((field, what)) = Plan::refusal(&self.drive, file_system) {
+                return Err(Invalid::new(field, what, "take another drive"));
+            }
         }
         let largest = self.file_systems.iter().map(|file_system| file_system.block_bytes).max().unwrap_or(0);
         if self.buffers(largest) < Kernel::LEAST_BUFFERS {

@@ -2,12 +2,13 @@
 //! goes with time: chance, and the timeline.
 
 mod calendar;
+mod event;
 
 use units::{Moment, Nanos, Prng, Virtual};
 
 pub(crate) use calendar::{Calendar, Coded};
+pub(crate) use event::{Event, Handler};
 
-use crate::computer::Event;
 use crate::timeline::Timeline;
 
 /// Time, chance and the record of both.
