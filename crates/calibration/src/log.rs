@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use classic1983::fitting::{Cell, Machines};
-use stats::replication::{Errors, Simulated};
+use stats::compare::replication::{Errors, Simulated};
 
 use crate::additive;
 use crate::loss::{cpu_error, loss, mean, rate_percent};

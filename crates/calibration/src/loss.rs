@@ -4,7 +4,7 @@
 //! a tenth counted twice more, so that no cell is given up for the others; and a quarter of the CPU shares' errors.
 
 use classic1983::fitting::Cell;
-use stats::replication::Simulated;
+use stats::compare::replication::Simulated;
 
 /// From here on an error is a large one.
 const LARGE: f64 = 0.10;

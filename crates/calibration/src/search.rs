@@ -14,7 +14,7 @@ use std::path::Path;
 
 use classic1983::fitting::{Cell, Change, Machines};
 use cmaes::{CMAESOptions, DVector};
-use stats::replication::Simulated;
+use stats::compare::replication::Simulated;
 
 use crate::descent::descend;
 use crate::loss::{loss, residuals};

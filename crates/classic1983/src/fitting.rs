@@ -2,7 +2,7 @@
 
 use machines::{Kind, Machine, Place};
 use simulator::Description;
-use stats::replication::Simulated;
+use stats::compare::replication::Simulated;
 use workload::programs::mckusick::Classic;
 
 use crate::columns::Column;

@@ -11,7 +11,7 @@ use std::thread;
 use machines::{Machine, MachineFault};
 use simulator::description::Invalid;
 use simulator::{Activity, Cause, Chance, Description, Experiment, Outcome, ProgramTime};
-use stats::replication::Simulated;
+use stats::compare::replication::Simulated;
 use workload::programs::lab::LargeFile;
 use workload::programs::mckusick::Classic;
 use workload::{Access, Handle, Mode, Name, Op, Placing, Stream};

@@ -1,7 +1,7 @@
 //! The tables of Kridle & McKusick 1983, section 5, and the drives of its section 2, as printed and never
 //! corrected. The same measurement stands in several tables; where they differ, both stay as they are.
 
-use stats::replication::Published;
+use stats::compare::replication::Published;
 
 /// A table of rates, as it is printed: the same four tests on two file systems.
 #[derive(Debug)]

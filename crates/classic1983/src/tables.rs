@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use machines::MachineFault;
-use stats::replication::{Comparison, Simulated, error_percent};
+use stats::compare::replication::{Comparison, Simulated, error_percent};
 use stats::{Cell, Document, Provenance};
 use workload::programs::mckusick::Classic;
 
@@ -135,7 +135,7 @@ mod tests {
         };
         let outcomes = of(&RATES.each_ref().map(|table| table.id));
         let cells = beside(&outcomes);
-        let summary = stats::replication::summary(&cells).expect("cells that judge");
+        let summary = stats::compare::replication::summary(&cells).expect("cells that judge");
         assert_eq!((cells.len(), summary.rate.cells, summary.cpu.cells), (192, 93, 73));
         assert_eq!(outcomes.len(), 7 * 16);
         // A table alone needs its machines alone, and brings the cells in which others print the same.

@@ -9,8 +9,8 @@
 
 use machines::{Machine, MachineFault};
 use simulator::{Outcome, ProgramTime};
-use stats::replication::{Approaches, Estimate, Ratio, Transactions};
-use stats::summary::mean_and_half_width;
+use stats::compare::replication::{Approaches, Estimate, Ratio, Transactions};
+use stats::figures::summary::mean_and_half_width;
 use workload::Mix;
 use workload::programs::mckusick::Classic;
 use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};

@@ -17,8 +17,8 @@ use std::fs;
 
 use ground::Ground;
 use serde_json::{Value, json};
-use stats::bounds::{Solo, bounds, explain};
-use stats::summary::median;
+use stats::figures::summary::median;
+use stats::inference::bounds::{Solo, bounds, explain};
 use testkit::fuse::Knobs;
 use testkit::run;
 

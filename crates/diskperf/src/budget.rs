@@ -203,7 +203,7 @@ pub fn complete(rows: &[(Dial, u64, Option<Cost>)]) -> Vec<Cost> {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    stats::summary::median(&values.collect::<Vec<f64>>())
+    stats::figures::summary::median(&values.collect::<Vec<f64>>())
 }
 
 /// A row as far as it takes time and writes.

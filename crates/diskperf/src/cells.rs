@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use campaign::runner::{Broken, Claim, Part, Performance, PhaseRun};
 use report::plain::SAID;
+use stats::figures::summary;
+use stats::inference::steady;
+use stats::judge::limits;
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
     MarkCode, ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State,
-    Steadiness, TargetInfo, limits, steady, summary,
+    Steadiness, TargetInfo,
 };
 use units::{Nanos, fnv1a};
 use workload::{Base, Census, Issue, OpKind, Phase, Reason, Setting, Steps, Tally, Unproven};
@@ -163,7 +166,7 @@ fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool
     match settling {
         Some(steady::Settling::Since(..)) => (Steadiness::Steady, None),
         Some(steady::Settling::Not(_)) => (Steadiness::Transient, None),
-        Some(steady::Settling::TooFew) => (Steadiness::NotMeasured, stats::marks::level::too_few(rounds)),
+        Some(steady::Settling::TooFew) => (Steadiness::NotMeasured, stats::judge::marks::level::too_few(rounds)),
         None if simulated => (Steadiness::NotMeasured, None),
         None => (Steadiness::NotMeasured, Some("only the preset device goes on until a rate is steady".to_owned())),
     }

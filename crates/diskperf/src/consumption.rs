@@ -1,8 +1,8 @@
-//! What a phase used: what the runner saw, in the words in which `stats::limits` judges.
+//! What a phase used: what the runner saw, in the words in which `stats::judge::limits` judges.
 
 use campaign::runner::{Part, PhaseRun};
 use stats::ClockKind;
-use stats::limits::{Consumption, DeviceWork, allowance, held_back};
+use stats::judge::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
 use workload::{Issue, Layer, OpKind, Phase, Steps, Witness};
 
@@ -142,7 +142,7 @@ fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
 mod tests {
     use campaign::runner::{Claim, How, perform};
     use simulator::Machine;
-    use stats::limits::{limited_by, owners};
+    use stats::judge::limits::{limited_by, owners};
     use workload::programs::mckusick::Classic;
 
     use super::*;

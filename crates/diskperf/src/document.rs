@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
-use stats::history::{HISTORY_SCHEMA, History};
+use stats::compare::history::{HISTORY_SCHEMA, History};
 use stats::{Document, Name, SCHEMA, VERIFICATION_SCHEMA, Verification};
 use units::{Bytes, name};
 

@@ -1,4 +1,4 @@
-//! Which claims of a cell are false: what the runner saw, in the words in which `stats::marks` judges.
+//! Which claims of a cell are false: what the runner saw, in the words in which `stats::judge::marks` judges.
 
 mod devices;
 pub mod machine;
@@ -7,9 +7,10 @@ mod window;
 
 use campaign::runner::PhaseRun;
 use kernel::place::Place;
-use stats::marks::{Mark, MarkCode, rounds};
-use stats::steady::Settling;
-use stats::{ClockKind, RateBase, Round, TargetInfo, summary};
+use stats::figures::summary;
+use stats::inference::steady::Settling;
+use stats::judge::marks::{Mark, MarkCode, rounds};
+use stats::{ClockKind, RateBase, Round, TargetInfo};
 use units::Nanos;
 use workload::{Phase, Surroundings};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use campaign::runner::How;
 use kernel::Means;
-use stats::summary::RateUnit;
+use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
-use stats::level::{step, windows};
+use stats::inference::level::{step, windows};
 use testkit::disk::{Disk, Mounted};
 use testkit::group::{Group, run_in};
 use testkit::{Ended, need_disk, skip, soon, use_tool};
@@ -63,7 +63,7 @@ fn reads_limited(disk: &Disk, mib: u64) -> Result<Group, String> {
 const LIMIT: &str = "blkio.throttle.read_bps_device";
 
 /// That the cell's state and its marks say the same, and that it has the mark of a step if its own figures show one:
-/// the decision is that of `stats::level`.
+/// the decision is that of `stats::inference::level`.
 fn is_consistent(cell: &Value) {
     match cell["state"]["steadiness"].as_str() {
         Some("steady") => assert_eq!(mark(cell, "unsteady"), None, "{cell:#}"),

@@ -184,7 +184,7 @@ impl Arm {
 fn print(bench: &str, program: &str, phase: &str, pairs: &[(Nanos, Nanos)]) {
     let median = |of: &dyn Fn(&(Nanos, Nanos)) -> f64| {
         let values: Vec<f64> = pairs.iter().map(of).collect();
-        stats::summary::median(&values).expect("a pair")
+        stats::figures::summary::median(&values).expect("a pair")
     };
     let line = serde_json::json!({
         "bench": bench,

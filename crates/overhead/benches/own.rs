@@ -21,7 +21,7 @@ use kernel::{Posix, now};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use stats::Latencies;
-use stats::summary::median;
+use stats::figures::summary::median;
 use units::{Nanos, Prng};
 use workload::programs::mckusick::Classic;
 use workload::{Access, Body, Directory, Handle, Name, Op, OpKind, Phase, Places, Stream, Unit};

@@ -2,7 +2,7 @@
 //! size. Table 13-1 for every way to sync, table 13-3 with a pair of columns for each.
 
 use stats::digits::significant;
-use stats::execution::Execution;
+use stats::figures::execution::Execution;
 use stats::{Cell, Document, Provenance};
 use units::whole;
 

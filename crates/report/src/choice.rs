@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::choice::{Price, Row, every_two};
+use stats::compare::choice::{Price, Row, every_two};
 use stats::digits::significant;
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 use units::Nanos;
@@ -311,7 +311,7 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
     for pair in &choice.comparisons {
         of_programs.entry(&pair.program).or_default().push(pair);
     }
-    for Row { cells, .. } in stats::choice::rows(&document.cells, &names) {
+    for Row { cells, .. } in stats::compare::choice::rows(&document.cells, &names) {
         let Some(any) = cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
         let mut leading = vec![name.clone()];

@@ -1,9 +1,9 @@
 //! Two runs, one measured after the other: the verdict, the changes around them, then a row per test.
 
-use stats::compared::{Compared, ComparedCell, Finding, Guarded, Lone, Side, Unguarded};
-use stats::comparison::LEAST_APART;
+use stats::compare::compared::{Compared, ComparedCell, Finding, Guarded, Lone, Side, Unguarded};
+use stats::compare::environment::Change;
 use stats::digits::significant;
-use stats::environment::Change;
+use stats::inference::comparison::LEAST_APART;
 use stats::{MarkCode, Rate};
 use units::Civil;
 

@@ -1,8 +1,9 @@
 //! The table of `device`: the steady rate, and beside it what the first round gave.
 
 use stats::digits::significant;
-use stats::summary::rate_of;
-use stats::{Cell, Conditioned, Document, Round, Steadiness, steady};
+use stats::figures::summary::rate_of;
+use stats::inference::steady;
+use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid, Page};

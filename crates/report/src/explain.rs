@@ -1,10 +1,10 @@
-//! The time breakdown of a result, and its bottleneck: as text, Markdown and CSV. Both are decided in `stats::limits`.
+//! The time breakdown of a result, and its bottleneck: as text, Markdown and CSV. Both are decided in `stats::judge::limits`.
 
 mod breakdown;
 
 use std::collections::BTreeMap;
 
-use stats::limits::OWNERS;
+use stats::judge::limits::OWNERS;
 use stats::{Cell, ClockKind, Document, Mark, MarkCode, Provenance};
 use units::Nanos;
 use units::whole;

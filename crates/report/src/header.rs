@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
-use stats::summary::CONFIDENCE;
+use stats::figures::summary::CONFIDENCE;
 use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Rate, TargetInfo};
 use units::Bytes;
 use units::whole;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use stats::compared::Finding;
-use stats::environment::Change;
-use stats::history::{History, Past, Step, Time};
+use stats::compare::compared::Finding;
+use stats::compare::environment::Change;
+use stats::compare::history::{History, Past, Step, Time};
 use stats::{MarkCode, Rate};
 use units::Civil;
 

@@ -2,7 +2,7 @@
 //! did not print: the middle of a series, and how far from it its best lies.
 
 use stats::digits::plain;
-use stats::summary::median;
+use stats::figures::summary::median;
 use units::{Nanos, per_second};
 
 /// How many digits a number gets.

@@ -2,7 +2,7 @@
 //! beside them what was published for that phase.
 
 use stats::digits::significant;
-use stats::summary::{median, round_rate};
+use stats::figures::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 

@@ -1,8 +1,8 @@
 //! The table of Kridle & McKusick 1983: `RATE (CPU%)` in Kbytes/sec, a `*` on what is suspect, `n.m.` for
 //! what was not measured; one drive and all at once. Below it, what each drive alone allows them together.
 
-use stats::bounds::{self, Solo};
 use stats::digits::significant;
+use stats::inference::bounds::{self, Solo};
 use stats::{Cell, Document, Provenance};
 
 use crate::grid::{Column, Grid, Page};

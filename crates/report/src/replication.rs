@@ -1,7 +1,7 @@
 //! Published tables with the simulated figures under the printed ones.
 
+use stats::compare::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
 use stats::digits::significant;
-use stats::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
 
 use crate::grid::{Column, Grid, Page};
 use crate::wrap::wrapped;

@@ -1,7 +1,8 @@
 //! The plain table: a row per cell, under what people ask for together.
 
 use stats::digits::significant;
-use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate, summary};
+use stats::figures::summary;
+use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate};
 use units::whole;
 use units::{Bytes, Nanos};
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use stats::choice::rows;
-use stats::stages::{Step, steps};
+use stats::compare::choice::rows;
+use stats::compare::stages::{Step, steps};
 use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 
 use crate::choice::{figure, interval, is_too_noisy, maybe_little, more, percent};

@@ -1,6 +1,6 @@
 //! Why one target is faster than another in a test, as the tables say it.
 
-use stats::choice::why_of;
+use stats::compare::choice::why_of;
 use stats::{Cell, Comparison, Verdict};
 
 /// The reason if neither the bottlenecks nor the devices' work tell one apart from the other.

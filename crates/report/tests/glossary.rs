@@ -8,9 +8,9 @@ use std::path::Path;
 use report::Page;
 use report::glossary::{self, Topic};
 use schemars::JsonSchema;
-use stats::limits::{Limit, OWNERS};
-use stats::marks::caches::FROM_DEVICE;
-use stats::marks::rounds::{AGREEMENT, OVERLAP};
+use stats::judge::limits::{Limit, OWNERS};
+use stats::judge::marks::caches::FROM_DEVICE;
+use stats::judge::marks::rounds::{AGREEMENT, OVERLAP};
 use stats::{CacheState, ClockKind, Environment, LatencyKind, LowerCache, MarkCode, Provenance, Steadiness};
 
 /// The words that a value can be in a document, as its schema has them.
@@ -85,7 +85,7 @@ fn thresholds_are_those_of_the_code() {
         assert!(when(mark).contains(&format!("{:.0} %", 100.0 * FROM_DEVICE)), "{mark}");
     }
     let percent = Topic::Unit.entry("%").expect("an entry").when;
-    assert!(percent.contains(&format!("{} s", stats::summary::CPU_NEEDS_S)));
+    assert!(percent.contains(&format!("{} s", stats::figures::summary::CPU_NEEDS_S)));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use report::glossary::Topic;
 use report::html::{Detail, LARGEST, Run, page};
 use report::plain;
-use stats::replication::{Comparison, PAPER_SCHEMA, PaperDocument, Published, Simulated};
+use stats::compare::replication::{Comparison, PAPER_SCHEMA, PaperDocument, Published, Simulated};
 use stats::{Cell, Document, Mark, MarkCode};
 
 /// A run of `quick` on a real disk, as the documentation shows it.
@@ -214,7 +214,7 @@ fn requirements_pass_fail_or_are_not_known_and_prices_are_those_stored() {
             met,
         });
     }
-    let price = stats::choice::Price { target: "ahead".to_owned(), amount: 0.5, per: "GiB".to_owned() };
+    let price = stats::compare::choice::Price { target: "ahead".to_owned(), amount: 0.5, per: "GiB".to_owned() };
     choice.prices.push(price);
     // Older documents have prices in the command only: those are not read.
     document.run.command.extend(["--price", "usual=7/GiB"].map(str::to_owned));

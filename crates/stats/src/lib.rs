@@ -3,51 +3,30 @@
 //! A [`Document`] holds the [`Cell`]s of one run; a cell holds the [`Round`]s it was computed from. Pure
 //! functions of numbers: no clock, no file, no device.
 
-pub mod bounds;
-mod breakdown;
-mod cell;
-mod checkup;
-pub mod choice;
-mod clock;
-pub mod compared;
-pub mod comparison;
+pub mod compare;
 pub mod digits;
-mod document;
-pub mod environment;
-pub mod execution;
-pub mod fit;
-mod histogram;
-pub mod history;
-mod interval;
-mod latency;
-pub mod level;
-pub mod limits;
-pub mod marks;
+pub mod figures;
+pub mod inference;
+pub mod judge;
 mod name;
-pub mod noise;
-pub mod replication;
-mod round;
-pub mod stages;
-pub mod steady;
-pub mod summary;
-mod verification;
+mod results;
 
-pub use breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
-pub use cell::{
+pub use compare::choice::{Choice, Comparison, Need, Purpose, Verdict};
+pub use compare::stages::Stage;
+pub use figures::breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
+pub use judge::marks::{Mark, MarkCode};
+pub use name::Name;
+pub use results::cell::{
     CacheState, Cell, CpuPercent, Environment, Io, LimitedBy, LowerCache, ParameterValue, Provenance, Rate, RateBase,
     State, Steadiness,
 };
-pub use checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
-pub use choice::{Choice, Comparison, Need, Purpose, Verdict};
-pub use clock::ClockKind;
-pub use document::{
+pub use results::checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
+pub use results::clock::ClockKind;
+pub use results::document::{
     Aged, Calibration, Conditioned, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
     TargetInfo,
 };
-pub use interval::{INTERVAL, Interval, MOST_INTERVALS};
-pub use latency::{Latencies, Latency, LatencyKind, Times};
-pub use marks::{Mark, MarkCode};
-pub use name::Name;
-pub use round::{CpuSeconds, Round, RoundPart};
-pub use stages::Stage;
-pub use verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};
+pub use results::interval::{INTERVAL, Interval, MOST_INTERVALS};
+pub use results::latency::{Latencies, Latency, LatencyKind, Times};
+pub use results::round::{CpuSeconds, Round, RoundPart};
+pub use results::verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};

@@ -3,7 +3,9 @@
 //! I/O over its disk, limits set by control groups, and other people's work beside it.
 
 use proptest::prelude::*;
-use stats::limits::{Consumption, DeviceWork, Limit, Owners, allowance, held_back, limited_by, owners, where_it_went};
+use stats::judge::limits::{
+    Consumption, DeviceWork, Limit, Owners, allowance, held_back, limited_by, owners, where_it_went,
+};
 use units::Nanos;
 
 const fn ms(millis: u64) -> Nanos {

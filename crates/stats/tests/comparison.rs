@@ -3,7 +3,9 @@
 
 use std::env;
 
-use stats::comparison::{Decision, Judged, LEAST_APART, LEAST_PAIRS, MARGIN, Pairs, Series, judge, judge_estimates};
+use stats::inference::comparison::{
+    Decision, Judged, LEAST_APART, LEAST_PAIRS, MARGIN, Pairs, Series, judge, judge_estimates,
+};
 use units::Prng;
 
 /// The environment variable that says how many comparisons are made.

@@ -1,7 +1,7 @@
 //! What is needed, whatever is faster: `read>=200MiB/s,commit.p99<=5ms`.
 
 use report::unit;
-use stats::choice::Row;
+use stats::compare::choice::Row;
 use stats::digits::significant;
 use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};

@@ -68,8 +68,8 @@ impl Price {
     }
 
     /// As a document has it.
-    pub fn stored(&self) -> stats::choice::Price {
-        stats::choice::Price { target: self.target.clone(), amount: self.amount, per: self.per.clone() }
+    pub fn stored(&self) -> stats::compare::choice::Price {
+        stats::compare::choice::Price { target: self.target.clone(), amount: self.amount, per: self.per.clone() }
     }
 
     fn words(&self) -> String {
@@ -116,7 +116,7 @@ pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> V
         });
         Some(said + &gained.unwrap_or_default())
     };
-    stats::choice::every_two(names.len()).filter_map(remark).collect()
+    stats::compare::choice::every_two(names.len()).filter_map(remark).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What storage is used for, as weights of programs. They are shown and can be changed.
 
-use stats::choice::{Row, Weighed};
+use stats::compare::choice::{Row, Weighed};
 
 use super::{keys, matching};
 

@@ -2,7 +2,7 @@
 //! known.
 
 use clap::Args;
-use stats::comparison::LEAST_PAIRS;
+use stats::inference::comparison::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
 use crate::aging::WearArguments;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::Args;
 use report::compared;
 use report::plain::line;
-use stats::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
+use stats::compare::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
 use stats::{Cell, Document, Provenance};
 use units::Exit;
 

@@ -11,7 +11,7 @@ use kernel::guard::Given;
 use kernel::name::Shown;
 use kernel::place::Place;
 use kernel::{Posix, said};
-use stats::execution::SPLIT_NEEDS_S;
+use stats::figures::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::book::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};

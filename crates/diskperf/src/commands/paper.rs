@@ -8,7 +8,7 @@ use classic1983::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims
 use machines::MachineFault;
 use report::wrap::wrapped;
 use report::{Page, replication};
-use stats::replication::{
+use stats::compare::replication::{
     Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, Summary, summary,
 };
 use units::Exit;

@@ -8,8 +8,9 @@ use campaign::overhead;
 use campaign::runner::{Broken, PhaseRun};
 use kernel::PrivateMounts;
 use kernel::name::Shown;
-use stats::comparison::LEAST_PAIRS;
-use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo, steady};
+use stats::inference::comparison::LEAST_PAIRS;
+use stats::inference::steady;
+use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Bytes, Exit, Nanos};
 use workload::Phase;
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use stats::comparison::LEAST_PAIRS;
+use stats::inference::comparison::LEAST_PAIRS;
 
 use super::run::alternatives;
 use crate::budget::{Cost, Limits, Sizes};

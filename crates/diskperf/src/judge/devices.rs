@@ -3,8 +3,8 @@
 
 use campaign::runner::PhaseRun;
 use stats::RateBase;
-use stats::marks::caches::Wanted;
-use stats::marks::{Mark, caches, contents, durability};
+use stats::judge::marks::caches::Wanted;
+use stats::judge::marks::{Mark, caches, contents, durability};
 use workload::{Layer, OpKind, Tally, WriteCache};
 
 use super::Case;

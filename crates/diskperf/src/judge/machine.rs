@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use campaign::runner::{Performance, PhaseRun};
 use kernel::machine::processors;
-use stats::marks::{Mark, clock, place, rounds};
-use stats::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
+use stats::judge::marks::{Mark, clock, place, rounds};
+use stats::judge::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
 use stats::{Cell, Noise, ParameterValue, Provenance, Round};
 use workload::Phase;
 

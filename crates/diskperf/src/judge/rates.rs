@@ -2,8 +2,8 @@
 
 use campaign::runner::PhaseRun;
 use kernel::heat::{AT_LIMIT, HEAT};
-use stats::marks::{Mark, level};
-use stats::steady::Settling;
+use stats::inference::steady::Settling;
+use stats::judge::marks::{Mark, level};
 use stats::{RateBase, Round};
 use units::Bytes;
 use workload::{IoLimits, Layer};
@@ -32,10 +32,10 @@ fn of_level(case: &Case) -> Option<Mark> {
     let mut series: Vec<f64> = Vec::new();
     let mut rounds: Vec<u32> = Vec::new();
     for round in case.all_rounds.iter().filter(is_judged) {
-        series.extend(stats::level::windows(&round.intervals, amount));
+        series.extend(stats::inference::level::windows(&round.intervals, amount));
         rounds.resize(series.len(), round.round);
     }
-    let step = stats::level::step(&series)?;
+    let step = stats::inference::level::step(&series)?;
     let in_words = |value: f64| match case.base {
         RateBase::Bytes => format!("{}/s", Bytes(value as u64)),
         RateBase::Files | RateBase::Ops => format!("{value:.0} a second"),

@@ -1,7 +1,7 @@
-//! What the runner saw of the machine around a phase, in the windows by which `stats::noise` judges.
+//! What the runner saw of the machine around a phase, in the windows by which `stats::judge::noise` judges.
 
 use campaign::runner::{Part, PhaseRun};
-use stats::noise::Window;
+use stats::judge::noise::Window;
 use units::Nanos;
 use workload::{Issue, Phase, Steps, Witness};
 

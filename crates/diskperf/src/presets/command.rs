@@ -2,7 +2,7 @@
 
 use campaign::runner::{Claim, How};
 use stats::digits::significant;
-use stats::summary::RateUnit;
+use stats::figures::summary::RateUnit;
 use stats::{Cell, ClockKind, Round};
 use units::{Bytes, Nanos};
 

@@ -2,9 +2,10 @@
 //! 2.0.1): rounds of a fixed time until the rate is steady. It is only read, or all of it overwritten.
 
 use campaign::runner::{Claim, How};
-use stats::summary::RateUnit;
-use stats::summary::rate_of;
-use stats::{Cell, ParameterValue, Round, Steadiness, steady};
+use stats::figures::summary::RateUnit;
+use stats::figures::summary::rate_of;
+use stats::inference::steady;
+use stats::{Cell, ParameterValue, Round, Steadiness};
 use units::{Bytes, Nanos};
 use workload::Program;
 use workload::programs::{device, load};

@@ -4,7 +4,7 @@
 mod answers;
 
 use campaign::runner::{Claim, How};
-use stats::summary::RateUnit;
+use stats::figures::summary::RateUnit;
 use units::Bytes;
 use workload::programs::lab;
 

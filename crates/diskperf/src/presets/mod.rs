@@ -15,7 +15,7 @@ use kernel::name::Shown;
 use kernel::said;
 use kernel::storage::Storage;
 use stats::Cell;
-use stats::summary::RateUnit;
+use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos};
 use workload::Mix;
 use workload::programs::command::Command;

@@ -5,8 +5,8 @@
 
 use campaign::runner::{Claim, How};
 use stats::digits::significant;
-use stats::execution::Execution;
-use stats::fit::{self, DiskRate, SweepRow};
+use stats::figures::execution::Execution;
+use stats::inference::fit::{self, DiskRate, SweepRow};
 use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
 use workload::programs::book::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};

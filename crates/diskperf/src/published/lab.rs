@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Cell, ParameterValue, Provenance, Rate, RateBase, summary};
+use stats::figures::summary;
+use stats::{Cell, ParameterValue, Provenance, Rate, RateBase};
 
 /// What the cells call the lab's disk.
 const TARGET: &str = "lab 2002 (hda8)";

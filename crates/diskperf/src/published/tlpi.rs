@@ -75,7 +75,7 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
             unit: MB_PER_SECOND.name.to_owned(),
             low: None,
             high: None,
-            confidence: stats::summary::CONFIDENCE,
+            confidence: stats::figures::summary::CONFIDENCE,
             rounds: RUNS,
         }),
         state: State { cache: CacheState::Cold, ..State::unknown(ClockKind::Returned) },
@@ -85,7 +85,7 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
 
 #[cfg(test)]
 mod tests {
-    use stats::execution::Execution;
+    use stats::figures::execution::Execution;
 
     use super::*;
 

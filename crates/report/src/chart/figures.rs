@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stats::digits::significant;
-use stats::summary::rate_of;
+use stats::figures::summary::rate_of;
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::words::listed;

@@ -33,8 +33,8 @@ mod together;
 mod words;
 
 use stats::Document;
-use stats::history::History;
-use stats::replication::Comparison;
+use stats::compare::history::History;
+use stats::compare::replication::Comparison;
 
 pub(crate) use figures::class as colour;
 pub(crate) use ratios::Axis;

@@ -13,8 +13,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
-use stats::summary::rate_of;
-use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round, level};
+use stats::figures::summary::rate_of;
+use stats::inference::level;
+use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round};
 
 use super::figures::{self, Names};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};

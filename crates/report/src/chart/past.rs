@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use stats::MarkCode;
-use stats::compared::Finding;
-use stats::history::{History, Past, Time};
+use stats::compare::compared::Finding;
+use stats::compare::history::{History, Past, Time};
 use units::Civil;
 
 use super::figures::{self, class};

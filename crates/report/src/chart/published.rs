@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use stats::compare::replication::Comparison;
 use stats::digits::significant;
-use stats::replication::Comparison;
 use stats::{Cell, Document, Provenance, Rate};
 
 use super::bars::{self, Bar, Group};

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use stats::choice::every_two;
+use stats::compare::choice::every_two;
+use stats::compare::stages::{Step, steps};
 use stats::digits::significant;
-use stats::stages::{Step, steps};
 use stats::{Choice, Comparison, Document, Verdict};
 
 use super::figures::{self, class};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
-use stats::execution::Execution;
+use stats::figures::execution::Execution;
 use stats::{Cell, Document};
 
 use super::figures::{self, class};

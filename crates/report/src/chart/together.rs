@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use stats::bounds::{self, Bounds, Solo};
 use stats::digits::significant;
+use stats::inference::bounds::{self, Bounds, Solo};
 use stats::{Cell, Document, ParameterValue, Provenance};
 
 use super::figures::{self, class};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
-use stats::choice::rows;
+use stats::compare::choice::rows;
 use stats::{Cell, Choice, Comparison, Document, Need, Verdict};
 
 use super::figures::star;

@@ -20,8 +20,8 @@ mod verified;
 use std::collections::BTreeMap;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use stats::history::History;
-use stats::replication::PaperDocument;
+use stats::compare::history::History;
+use stats::compare::replication::PaperDocument;
 use stats::{Document, Verification};
 use units::Civil;
 
@@ -37,7 +37,7 @@ pub struct Run<'a> {
     /// What was measured: without what a terminal would obey, as for every table.
     pub document: &'a Document,
     /// The published figures beside those that this run simulated, where it simulated a machine of the paper as it is.
-    pub published: &'a [stats::replication::Comparison],
+    pub published: &'a [stats::compare::replication::Comparison],
     /// The document as JSON, in this detail.
     pub json: &'a dyn Fn(Detail) -> String,
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use stats::compared::Finding;
-use stats::history::{History, Past, Time};
+use stats::compare::compared::Finding;
+use stats::compare::history::{History, Past, Time};
 use units::Civil;
 
 use super::parts::{Place, figure, table};

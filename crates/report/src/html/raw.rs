@@ -3,8 +3,8 @@
 use maud::{Markup, PreEscaped, html};
 use stats::Cell;
 use stats::digits::{plain, significant};
+use stats::figures::summary::rate_of;
 use units::whole;
-use stats::summary::rate_of;
 
 use super::parts::wide;
 use super::{Detail, Other, Run, run as one_run};

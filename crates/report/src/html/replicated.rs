@@ -1,7 +1,7 @@
 //! The tables of the paper of 1983: under each printed figure what the simulated machine gives.
 
 use maud::{Markup, html};
-use stats::replication::{Comparison, Drive, PaperDocument};
+use stats::compare::replication::{Comparison, Drive, PaperDocument};
 
 use super::parts::{Place, figure, side, wide};
 use crate::chart;

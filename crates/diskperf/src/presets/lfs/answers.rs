@@ -149,7 +149,8 @@ fn digits(value: f64) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use stats::{ClockKind, ParameterValue, Rate, RateBase, State, summary};
+    use stats::figures::summary;
+    use stats::{ClockKind, ParameterValue, Rate, RateBase, State};
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Charts over many rounds, and over many runs.
 
 use stats::Document;
-use stats::compared::Finding;
-use stats::history::{HISTORY_SCHEMA, History, Past, Step, Time};
+use stats::compare::compared::Finding;
+use stats::compare::history::{HISTORY_SCHEMA, History, Past, Step, Time};
 
 use super::checked::attribute;
 use super::example::{cell, document};

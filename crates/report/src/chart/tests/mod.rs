@@ -7,7 +7,7 @@ mod many;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stats::replication::{self, Published, Simulated};
+use stats::compare::replication::{self, Published, Simulated};
 use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, Verdict};
 
 use super::{Chart, Subject, charts, paper, standalone};
@@ -444,7 +444,7 @@ fn the_charts_of_many_targets_are_small_too() {
         let cells = programs.iter().flat_map(|program| names.iter().map(|name| cell(program, name, &[900; 10])));
         let mut document = document(cells.collect());
         let mut pairs = Vec::new();
-        for (first, second) in stats::choice::every_two(count) {
+        for (first, second) in stats::compare::choice::every_two(count) {
             let sides = [names[first].as_str(), names[second].as_str()];
             // The third is the best of them.
             let ends = if first == 2 { [0.5, 0.6, 0.7] } else { [1.2, 1.3, 1.4] };

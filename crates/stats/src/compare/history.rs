@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, Rate};
-use crate::compared::{Finding, Likeness, Naming, finding, found, identity, is_simulated, judge_found};
-use crate::document::RunInfo;
-use crate::environment::{self, Change};
-use crate::marks::MarkCode;
+use crate::compare::compared::{Finding, Likeness, Naming, finding, found, identity, is_simulated, judge_found};
+use crate::compare::environment::{self, Change};
+use crate::judge::marks::MarkCode;
 use crate::name::Name;
+use crate::results::cell::{Cell, Rate};
+use crate::results::document::RunInfo;
 
 /// The name and version of the format.
 pub const HISTORY_SCHEMA: &str = "diskperf-history/1";

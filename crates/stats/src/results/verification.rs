@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::Problem;
 use crate::name::Name;
+use crate::results::document::Problem;
 
 /// The name and version of the format.
 pub const VERIFICATION_SCHEMA: &str = "diskperf-verify/1";

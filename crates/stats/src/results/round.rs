@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::ClockKind;
-use crate::interval::Interval;
-use crate::marks::Mark;
+use crate::judge::marks::Mark;
+use crate::results::clock::ClockKind;
+use crate::results::interval::Interval;
 
 /// One execution of one phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

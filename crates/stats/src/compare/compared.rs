@@ -23,14 +23,14 @@ use std::collections::{BTreeMap, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
-use crate::choice::{idle, why_of};
-use crate::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_estimates};
-use crate::document::{Document, RunInfo, TargetInfo};
-use crate::environment::{self, Change, is_of_ground};
-use crate::marks::{Mark, MarkCode};
+use crate::compare::choice::{idle, why_of};
+use crate::compare::environment::{self, Change, is_of_ground};
+use crate::figures::summary::{mean_and_half_width, rate_of};
+use crate::inference::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_estimates};
+use crate::judge::marks::{Mark, MarkCode};
 use crate::name::Name;
-use crate::summary::{mean_and_half_width, rate_of};
+use crate::results::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
+use crate::results::document::{Document, RunInfo, TargetInfo};
 
 pub use guard::{Guarded, Outcome, Unguarded};
 

@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, Provenance};
-use crate::comparison::{Decision, Judged, Pairs, judge};
-use crate::marks::MarkCode;
+use crate::compare::stages::Stage;
+use crate::figures::summary::rate_of;
+use crate::inference::comparison::{Decision, Judged, Pairs, judge};
+use crate::judge::marks::MarkCode;
 use crate::name::Name;
-use crate::stages::Stage;
-use crate::summary::rate_of;
+use crate::results::cell::{Cell, Provenance};
 
 mod majority;
 mod why;
@@ -378,10 +378,10 @@ impl Compared {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::cell::{Io, LimitedBy, Rate, RateBase};
-    use crate::marks::Mark;
-    use crate::round::{CpuSeconds, Round};
-    use crate::stages::steps;
+    use crate::compare::stages::steps;
+    use crate::judge::marks::Mark;
+    use crate::results::cell::{Io, LimitedBy, Rate, RateBase};
+    use crate::results::round::{CpuSeconds, Round};
 
     /// A cell whose rounds did so many units, each round in one second.
     pub(crate) fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {

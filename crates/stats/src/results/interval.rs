@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::latency::Latencies;
+use crate::results::latency::Latencies;
 
 /// How long an interval is.
 pub const INTERVAL: Nanos = Nanos::from_millis(250);

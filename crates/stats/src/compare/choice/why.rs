@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::Nanos;
 
-use crate::cell::Cell;
-use crate::marks::MarkCode;
+use crate::judge::marks::MarkCode;
+use crate::results::cell::Cell;
 
 /// `warning cache (xfs)`: the warnings by which nothing is decided.
 pub(super) fn warned(untrusted: &[(usize, MarkCode)], names: &[&str]) -> Option<String> {
@@ -107,7 +107,7 @@ fn figure(value: f64) -> String {
 fn unit(cell: &Cell) -> &'static str {
     match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
         ("commit", _) => "commit",
-        (_, Some(crate::cell::RateBase::Files)) => "file",
+        (_, Some(crate::results::cell::RateBase::Files)) => "file",
         _ => "call",
     }
 }

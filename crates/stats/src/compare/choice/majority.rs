@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Compared, Row, Weighed};
-use crate::comparison::{Decision, Judged};
+use crate::inference::comparison::{Decision, Judged};
 
 /// A use is decided by its tests only if they have at least this part of its weight. Guess: a majority.
 const LEAST: f64 = 0.5;
@@ -49,8 +49,8 @@ fn no_majority(missing: &[(String, f64)], undecided: &[(String, f64)]) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::tests::cell;
-    use crate::choice::{compare, every_two, rows};
+    use crate::compare::choice::tests::cell;
+    use crate::compare::choice::{compare, every_two, rows};
 
     /// The second target is twice as fast in the only test that was measured.
     #[test]

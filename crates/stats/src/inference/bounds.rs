@@ -9,7 +9,7 @@
 
 /// Within this share of a bound, the bound explains what was measured: the agreement that the preset asks
 /// of two rounds.
-pub const CLOSE: f64 = crate::marks::rounds::AGREEMENT;
+pub const CLOSE: f64 = crate::judge::marks::rounds::AGREEMENT;
 
 /// What one program reaches alone.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! What is said of made cells.
 
 use super::*;
-use crate::cell::CacheState;
-use crate::clock::ClockKind;
-use crate::round::{CpuSeconds, Round};
+use crate::results::cell::CacheState;
+use crate::results::clock::ClockKind;
+use crate::results::round::{CpuSeconds, Round};
 
 /// A cell whose rounds did so many units of 4 KiB, each round in one second.
 fn cell(target: &str, program: &str, file_bytes: u64, rates: &[u64]) -> Cell {

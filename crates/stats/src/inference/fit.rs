@@ -1,7 +1,7 @@
 //! What a sweep over buffer sizes tells of the machine: what a call costs the CPU, how fast the CPU copies,
 //! how fast the disk delivers. The reading that *The Linux Programming Interface* gives its table 13-1.
 
-use crate::summary::median;
+use crate::figures::summary::median;
 
 /// A row of a sweep: one copy of a file, per execution.
 #[derive(Clone, Copy, Debug, PartialEq)]

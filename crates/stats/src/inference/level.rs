@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use crate::interval::{INTERVAL, Interval};
+use crate::results::interval::{INTERVAL, Interval};
 
 /// How long a window is: two intervals. What a limit lets through comes in slices that beat with a quarter of a second
 /// (73, 48, 72, 48 MiB/s where 60 were allowed); over twice that it is 60, 60.
@@ -94,7 +94,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// Of at least one value.
 fn median(values: &[f64]) -> f64 {
-    crate::summary::median(values).unwrap_or(0.0)
+    crate::figures::summary::median(values).unwrap_or(0.0)
 }
 
 #[cfg(test)]

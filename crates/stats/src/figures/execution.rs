@@ -1,7 +1,7 @@
 //! Seconds per execution, as a shell's `time` tells them: elapsed, CPU, user, system. The tables of *The
 //! Linux Programming Interface* print these and no rate.
 
-use crate::cell::{Cell, Provenance};
+use crate::results::cell::{Cell, Provenance};
 
 /// Below so many CPU seconds over all kept rounds, nobody can tell user from system: the kernel samples the
 /// split by its clock tick, ten times in so long at 100 Hz.
@@ -52,8 +52,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cell::{CpuPercent, ParameterValue, Rate, RateBase};
-    use crate::round::{CpuSeconds, Round};
+    use crate::results::cell::{CpuPercent, ParameterValue, Rate, RateBase};
+    use crate::results::round::{CpuSeconds, Round};
 
     fn cell(provenance: Provenance, rounds: Vec<Round>) -> Cell {
         Cell {

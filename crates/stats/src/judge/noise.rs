@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use units::Nanos;
 
-use crate::cell::Environment;
-use crate::document::Noise;
-use crate::marks::{Mark, MarkCode};
-use crate::summary::median;
+use crate::figures::summary::median;
+use crate::judge::marks::{Mark, MarkCode};
+use crate::results::cell::Environment;
+use crate::results::document::Noise;
 
 /// What was seen of the machine in a window of time. Nothing is what was not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

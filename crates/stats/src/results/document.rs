@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
-use crate::choice::Choice;
+use crate::compare::choice::Choice;
 use crate::name::Name;
+use crate::results::cell::Cell;
 
 /// The name and version of the format.
 pub const SCHEMA: &str = "diskperf/1";

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::histogram::Histogram;
+use crate::figures::histogram::Histogram;
 
 /// How long single operations took, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -135,7 +135,7 @@ impl Latencies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::histogram::LONGEST;
+    use crate::figures::histogram::LONGEST;
 
     fn of(times: impl Iterator<Item = u64>) -> Latencies {
         let mut latencies = Latencies::default();

@@ -27,7 +27,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::summary::CONFIDENCE;
+use crate::figures::summary::CONFIDENCE;
 
 /// The fewest pairs that decide anything. With fewer, Student's quantile and the deviation that it stands on are both
 /// so uncertain that a lucky streak looks like a proof.

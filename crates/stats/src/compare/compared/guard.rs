@@ -15,8 +15,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{AMOUNTS, ComparedCell, Found};
-use crate::cell::Cell;
-use crate::comparison::{LEAST_APART, Series};
+use crate::inference::comparison::{LEAST_APART, Series};
+use crate::results::cell::Cell;
 
 /// What was to fail, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

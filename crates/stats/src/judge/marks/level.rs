@@ -1,8 +1,8 @@
 //! What a rate over time tells: one that did not settle, one that changed its level, one that was held down.
 
 use super::{Mark, MarkCode};
-use crate::level::{LEVEL_WINDOW, Step};
-use crate::steady::{EXCURSION, MOST_ROUNDS, RANGE, Spread};
+use crate::inference::level::{LEVEL_WINDOW, Step};
+use crate::inference::steady::{EXCURSION, MOST_ROUNDS, RANGE, Spread};
 
 /// What is wrong with a rate that is claimed to be steady and whose last rounds are so far apart.
 pub fn unsteady(spread: &Spread) -> Option<Mark> {
@@ -71,7 +71,7 @@ pub fn throttle_by_heat(device: &str, rounds: usize) -> Mark {
 
 /// Why nothing is said of how steady a rate is, of so many rounds; nothing where there are enough of them.
 pub fn too_few(rounds: usize) -> Option<String> {
-    let window = crate::steady::WINDOW;
+    let window = crate::inference::steady::WINDOW;
     (rounds < window).then(|| format!("{rounds} of the {window} rounds that it needs (it may take {MOST_ROUNDS})"))
 }
 

@@ -7,12 +7,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::breakdown::Breakdown;
-use crate::clock::ClockKind;
-use crate::latency::Latency;
-use crate::marks::{Mark, MarkCode};
+use crate::figures::breakdown::Breakdown;
+use crate::judge::marks::{Mark, MarkCode};
 use crate::name::Name;
-use crate::round::Round;
+use crate::results::clock::ClockKind;
+use crate::results::latency::Latency;
+use crate::results::round::Round;
 
 /// One printed figure and all that makes it believable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

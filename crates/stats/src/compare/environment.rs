@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::cell::{CacheState, Cell, ParameterValue};
-use crate::clock::ClockKind;
-use crate::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
-use crate::marks::{Mark, MarkCode};
+use crate::judge::marks::{Mark, MarkCode};
 use crate::name::Name;
+use crate::results::cell::{CacheState, Cell, ParameterValue};
+use crate::results::clock::ClockKind;
+use crate::results::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
 
 /// Something that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::cell::{Cell, CpuPercent, Rate, RateBase};
-use crate::clock::ClockKind;
-use crate::round::Round;
+use crate::results::cell::{Cell, CpuPercent, Rate, RateBase};
+use crate::results::clock::ClockKind;
+use crate::results::round::Round;
 
 /// How sure the intervals are.
 pub const CONFIDENCE: f64 = 0.95;
@@ -141,7 +141,7 @@ mod tests {
             returned_s,
             data_durable_s: None,
             durable_s: Some(2.0 * returned_s),
-            cpu_s: crate::round::CpuSeconds { process: returned_s / 2.0, ..Default::default() },
+            cpu_s: crate::results::round::CpuSeconds { process: returned_s / 2.0, ..Default::default() },
             parts: Vec::new(),
             intervals: Vec::new(),
             marks: Vec::new(),
@@ -174,7 +174,7 @@ mod tests {
     /// Two drives that reach 360 alone reach 540 together (table 2, UDA50/RA81): a sum, not a mean.
     #[test]
     fn programs_at_once_add_up_each_on_its_own_time() {
-        let part = |returned_s: f64| crate::round::RoundPart {
+        let part = |returned_s: f64| crate::results::round::RoundPart {
             bytes: 8 << 20,
             ops: 1024,
             returned_s,
@@ -189,7 +189,8 @@ mod tests {
         assert!((cpu.process - 72.0).abs() < 1e-9);
         assert_eq!(together.overlap(ClockKind::Returned), Some(0.5));
         // On one target they have that time between them, whether they overlapped or not.
-        let shared = Round { cpu_s: crate::round::CpuSeconds { process: 17.28, ..Default::default() }, ..together };
+        let shared =
+            Round { cpu_s: crate::results::round::CpuSeconds { process: 17.28, ..Default::default() }, ..together };
         let rate = super::rate([&shared], false, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
         assert_eq!(rate.value, 512.0);
         let cpu = cpu_percent([&shared], false, ClockKind::Returned).expect("a share");

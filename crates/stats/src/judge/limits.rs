@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use units::Nanos;
 
-use crate::cell::LimitedBy;
+use crate::results::cell::LimitedBy;
 
 /// What a phase used, over the clock that its cell claims and over all kept rounds. Nothing is what was not
 /// seen; zero is what was seen not to be.

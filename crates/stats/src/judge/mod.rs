@@ -1,0 +1,5 @@
+//! Whether a figure is what its label says, and what limited it.
+
+pub mod limits;
+pub mod marks;
+pub mod noise;

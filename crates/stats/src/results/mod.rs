@@ -1,0 +1,10 @@
+//! What a run measured: documents, cells, rounds, and the times of single operations.
+
+pub mod cell;
+pub mod checkup;
+pub mod clock;
+pub mod document;
+pub mod interval;
+pub mod latency;
+pub mod round;
+pub mod verification;
