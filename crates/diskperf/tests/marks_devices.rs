@@ -283,7 +283,7 @@ fn a_disk_whose_fsync_answers_too_early_is_dirty() {
     // what this disk keeps, but not again and again.
     assert!((0..RUNS).any(|_| is_marked(Fsync::Early, "1")), "no run of {RUNS} has the mark");
     // Other programs may also write as much as an honest disk does, so the mark's absence is not claimed:
-    // `stats::judge::marks::durability` tests that one clean round clears the disk.
+    // `judge::marks::durability` tests that one clean round clears the disk.
     is_marked(Fsync::Honest, "2");
 }
 

@@ -146,7 +146,7 @@ fn busy_neighbours_are_noise() {
 /// none in any; a run may have too little time on the processors for its ticks to tell.
 const RUNS: usize = 20;
 
-/// Which cells stand out depends on the figures, and `stats::judge::noise` tests it with recorded ones.
+/// Which cells stand out depends on the figures, and `judge::noise` tests it with recorded ones.
 #[test]
 fn only_noisy_cells_are_starred_and_never_most_of_them() {
     let is_starred = || {

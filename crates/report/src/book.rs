@@ -6,7 +6,8 @@ use stats::figures::execution::Execution;
 use stats::{Cell, Document, Provenance};
 use units::whole;
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
+use crate::page::Page;
 use crate::wrap::wrapped;
 
 /// Both tables for every target, then what was published.

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use stats::compare::choice::{Price, Row, every_two};
-use stats::digits::significant;
-use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
-use units::Nanos;
-
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
 use crate::names::CellNames;
 use crate::numbers::figure as figure_of;
+use crate::page::Page;
+use crate::verdict::{ends, figure, interval, is_too_noisy, maybe_little, more, percent};
 use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
 use crate::{header, rows, stages};
+use stats::compare::choice::{Price, Row, every_two};
+use stats::digits::significant;
+use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 
 /// The verdict, the machine, a row per test, and the warnings. Long target names become letters in the table.
 pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
@@ -361,11 +361,6 @@ pub(crate) fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) ->
     }
 }
 
-/// `, maybe by less than 5 %`: the interval excludes 1 but not the margin.
-pub(crate) fn maybe_little(margin: f64, pair: &Comparison) -> String {
-    if pair.matters { String::new() } else { format!(", maybe by less than {}", percent(margin)) }
-}
-
 /// `undecided (0.93-1.15), about 34 more rounds (5.7 min)` or `too noisy to decide (0.40-8.12)`.
 fn open(choice: &Choice, pair: &Comparison) -> String {
     let doubt = if is_too_noisy(pair) { "too noisy to decide" } else { "undecided" };
@@ -380,60 +375,6 @@ fn ratio(pair: &Comparison) -> String {
     let (low, high) = if is_first { (high, low) } else { (low, high) };
     let ratio = ratio.map_or_else(String::new, |ratio| format!("{}x", figure(ratio)));
     format!("{ratio}{}", ends(low, high))
-}
-
-/// `(1.12-1.23)`; empty below two rounds.
-pub(crate) fn interval(pair: &Comparison) -> String {
-    ends(pair.low, pair.high).trim_start().to_owned()
-}
-
-fn ends(low: Option<f64>, high: Option<f64>) -> String {
-    low.zip(high).map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)))
-}
-
-/// Two decimals; three digits of what is larger, and two of what is smaller.
-pub(crate) fn figure(ratio: f64) -> String {
-    match ratio {
-        small if small < 0.1 => significant(small, 2),
-        usual if usual < 10.0 => format!("{usual:.2}"),
-        large => significant(large, 3),
-    }
-}
-
-/// More rounds than this many times those that were done are no estimate to act on.
-pub(crate) const PATIENCE: u32 = 10;
-
-/// Whether an undecided comparison needs more rounds than anybody waits for. A result that is not trusted has another
-/// reason.
-pub(crate) fn is_too_noisy(pair: &Comparison) -> bool {
-    let is_open = pair.verdict == Verdict::Undecided && pair.low.is_some() && pair.why.is_none();
-    is_open && pair.more_rounds.is_none_or(|rounds| rounds > PATIENCE.saturating_mul(pair.pairs))
-}
-
-/// `, about 34 more rounds (5.7 min)`: an estimate, if it is one to act on.
-pub(crate) fn more(choice: &Choice, pair: &Comparison) -> String {
-    let Some(rounds) = pair.more_rounds.filter(|_| !is_too_noisy(pair)) else { return String::new() };
-    let s = if rounds == 1 { "" } else { "s" };
-    // A guess deserves no more digits.
-    let count = if rounds < 100 { rounds.to_string() } else { significant(f64::from(rounds), 2) };
-    let time = choice.round_s.map(|round_s| Nanos((round_s * f64::from(rounds) * 1e9) as u64));
-    let time = time.map_or_else(String::new, |time| format!(" ({})", about(time)));
-    format!(", about {count} more round{s}{time}")
-}
-
-/// A span with the digits that a guess deserves.
-fn about(span: Nanos) -> String {
-    match span.as_secs_f64() {
-        seconds if seconds < 100.0 => format!("{} s", significant(seconds, 2)),
-        seconds if seconds < 6000.0 => format!("{} min", significant(seconds / 60.0, 2)),
-        seconds => format!("{} h", significant(seconds / 3600.0, 2)),
-    }
-}
-
-/// `5 %`.
-pub(crate) fn percent(margin: f64) -> String {
-    let percent = 100.0 * margin;
-    if (percent - percent.round()).abs() < 1e-9 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
 #[cfg(test)]

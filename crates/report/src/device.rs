@@ -6,7 +6,8 @@ use stats::inference::steady;
 use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
+use crate::page::Page;
 use crate::rows::Rows;
 use crate::words::unit;
 

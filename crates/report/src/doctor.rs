@@ -2,7 +2,7 @@
 
 use stats::{Ability, Checkup};
 
-use crate::grid::Page;
+use crate::page::Page;
 use crate::plain::line;
 use crate::wrap::hanging;
 

@@ -1,4 +1,5 @@
-//! The time breakdown of a result, and its bottleneck: as text, Markdown and CSV. Both are decided in `stats::judge::limits`.
+//! The time breakdown of a result, and its bottleneck: as text, Markdown and CSV. Both are decided in
+//! `stats::judge::limits`.
 
 mod breakdown;
 
@@ -10,11 +11,11 @@ use units::Nanos;
 use units::whole;
 
 use crate::csv::{self, field};
+use crate::escape::escaped;
 use crate::glossary::Topic;
-use crate::grid::Page;
-use crate::markdown::escaped;
 use crate::names::CellNames;
 use crate::numbers::figure;
+use crate::page::Page;
 use crate::words::{self, owner as owner_in_words};
 use crate::wrap::wrapped;
 use crate::{header, plain};

@@ -12,33 +12,10 @@
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
-use crate::markdown::escaped;
+use crate::escape::escaped;
+use crate::page::Page;
 use crate::plain;
 use crate::wrap::wrapped;
-
-/// Columns of a text that does not go to a terminal: what fits a review, a mail and most editors.
-pub const FILE_COLUMNS: usize = 100;
-
-/// The page that a text is printed on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// Columns of the terminal; none of a file or a pipe.
-    pub columns: Option<usize>,
-}
-
-impl Page {
-    /// A file or a pipe: lines of 100 columns, and nothing left out.
-    pub const ENDLESS: Page = Page { columns: None };
-
-    /// How long a line may be.
-    pub fn width(self) -> usize {
-        self.columns.unwrap_or(FILE_COLUMNS)
-    }
-
-    fn holds(self, grid: &Grid, columns: &[usize]) -> bool {
-        grid.width(columns) <= self.width()
-    }
-}
 
 /// A column of a table.
 #[derive(Clone, Debug)]
@@ -135,6 +112,10 @@ impl Grid {
         (shown.iter().map(|column| &self.columns[*column]).collect(), self.lines.iter().map(of_line).collect())
     }
 
+    fn fits(&self, page: Page, columns: &[usize]) -> bool {
+        self.width(columns) <= page.width()
+    }
+
     /// The table as it fits on the page.
     pub fn lines(&self, page: Page) -> Vec<String> {
         // 1.
@@ -144,7 +125,7 @@ impl Grid {
 
     /// 2. The same table with words in several lines, so that these columns fit on the page if they can.
     fn squeezed(&self, shown: &[usize], page: Page) -> Grid {
-        if page.holds(self, shown) {
+        if self.fits(page, shown) {
             return self.clone();
         }
         let mut limits = vec![usize::MAX; self.columns.len()];
@@ -192,7 +173,7 @@ impl Grid {
     fn fitted(&self, mut shown: Vec<usize>, page: Page, whole: &Grid) -> Vec<String> {
         // 3.
         let mut left_out: Vec<usize> = Vec::new();
-        while page.columns.is_some() && !page.holds(self, &shown) {
+        while page.columns.is_some() && !self.fits(page, &shown) {
             let rank = |column: &usize| self.columns[*column].left_out.map(|rank| (rank, *column));
             let Some((_, least)) = shown.iter().filter_map(rank).max() else { break };
             shown.retain(|column| *column != least);
@@ -210,7 +191,7 @@ impl Grid {
         left_out.sort_unstable();
         let names: Vec<&str> = left_out.iter().map(|column| self.columns[*column].heading.as_str()).collect();
         // 5.
-        let is_broken = blocks.iter().any(|block| !page.holds(self, block));
+        let is_broken = blocks.iter().any(|block| !self.fits(page, block));
         if let Some(remark) = remark(page, &names, is_broken) {
             lines.push(String::new());
             lines.extend(wrapped(&remark, page).lines().map(str::to_owned));
@@ -225,7 +206,7 @@ impl Grid {
         for column in others {
             let last = blocks.last_mut().expect("there is one from the beginning");
             let wider = [last.as_slice(), &[column]].concat();
-            if last.len() > leading.len() && !page.holds(self, &wider) {
+            if last.len() > leading.len() && !self.fits(page, &wider) {
                 blocks.push([leading.as_slice(), &[column]].concat());
             } else {
                 *last = wider;
@@ -444,7 +425,7 @@ mod tests {
             ["randread, iodepth 32, engine uring"].into_iter().chain(rates).chain([verdict, "both: device-bound"]);
         grid.row(row);
         let lines = grid.lines(Page::ENDLESS);
-        assert!(lines.iter().all(|line| line.chars().count() <= FILE_COLUMNS), "{lines:#?}");
+        assert!(lines.iter().all(|line| line.chars().count() <= Page::ENDLESS.width()), "{lines:#?}");
         let text = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
         for shown in
             targets.into_iter().chain(rates).chain(["maybe by less than 5 %", "device-bound", "1.17x (1.12-1.23)"])

@@ -6,8 +6,9 @@ use stats::figures::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
 use crate::numbers::supported;
+use crate::page::Page;
 use crate::words::unit;
 use crate::wrap::wrapped;
 

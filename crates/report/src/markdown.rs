@@ -2,10 +2,10 @@
 
 use stats::Document;
 
+use crate::escape::escaped;
 use crate::grid::Grid;
-use crate::html::shell_line;
 use crate::rows::{Rows, legend};
-use crate::{choice, header};
+use crate::{choice, header, shell};
 
 /// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures
 /// where the table has others, and the command.
@@ -43,7 +43,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
     if run.choice.is_some() && !all.is_empty() {
         text += &format!("\n{all}");
     }
-    text + &format!("\n{}\n</details>\n", fenced("shell", &shell_line(&run.command)))
+    text + &format!("\n{}\n</details>\n", fenced("shell", &shell::line(&run.command)))
 }
 
 /// What went wrong, a line each.
@@ -72,22 +72,6 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
-/// What Markdown would take for its own is said to be none. Behind `@` and `://` stands a joint of no width: no page
-/// that shows this makes a mention of a name, or a link of an address, that somebody wrote into a run.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for character in text.chars() {
-        if "\\`*_[]<>|&~$#".contains(character) {
-            escaped.push('\\');
-        }
-        escaped.push(if character == '\n' { ' ' } else { character });
-        if character == '@' || escaped.ends_with("://") {
-            escaped.push('\u{2060}');
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,12 +79,5 @@ mod tests {
     #[test]
     fn a_fence_is_longer_than_what_stands_in_it() {
         assert_eq!(fenced("shell", "a ``` b"), "````shell\na ``` b\n````\n");
-    }
-
-    #[test]
-    fn what_is_markdowns_own_is_escaped() {
-        assert_eq!(escaped("&lt; ~~a~~ $b$ #3"), "\\&lt; \\~\\~a\\~\\~ \\$b\\$ \\#3");
-        assert_eq!(escaped("@who https://a.b"), "@\u{2060}who https://\u{2060}a.b");
-        assert_eq!(escaped("a|b *c* read_8192\n<d>"), "a\\|b \\*c\\* read\\_8192 \\<d\\>");
     }
 }

@@ -5,9 +5,10 @@ use stats::digits::significant;
 use stats::inference::bounds::{self, Solo};
 use stats::{Cell, Document, Provenance};
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
 use crate::names::different;
 use crate::numbers::supported;
+use crate::page::Page;
 use crate::wrap::wrapped;
 
 /// A row per program, a column per target and one for all at once, and the bounds.

@@ -3,7 +3,8 @@
 use stats::compare::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
 use stats::digits::significant;
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
+use crate::page::Page;
 use crate::wrap::wrapped;
 
 /// A published table, half by half: under each printed row what the simulated machine gives, how far that lies

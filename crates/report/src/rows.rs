@@ -6,9 +6,10 @@ use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate};
 use units::whole;
 use units::{Bytes, Nanos};
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
 use crate::names::{CellNames, different, grouped};
 use crate::numbers::{RUNS, figure, supported_digits, time_each};
+use crate::page::Page;
 use crate::words;
 
 pub(crate) use crate::words::condition as state;

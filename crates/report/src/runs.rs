@@ -2,7 +2,8 @@
 
 use units::Civil;
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
+use crate::page::Page;
 
 /// A run as the list shows it.
 #[derive(Clone, Debug)]

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use stats::digits::significant;
 use stats::{Cell, Document, ParameterValue};
 
-use crate::grid::{Column, Grid, Page};
+use crate::grid::{Column, Grid};
 use crate::names::different;
+use crate::page::Page;
 use crate::wrap::wrapped;
 
 /// A table for each file system.

@@ -3,8 +3,9 @@
 use stats::{Kept, PowerCut, Verification};
 use units::Bytes;
 
-use crate::grid::{Column, Grid, Page};
-use crate::markdown::escaped;
+use crate::escape::escaped;
+use crate::grid::{Column, Grid};
+use crate::page::Page;
 use crate::wrap::wrapped;
 
 /// The most power cuts with losses that are listed one by one.

@@ -1,6 +1,6 @@
 //! Paragraphs after a label, and lines that are longer than a page, broken into lines.
 
-use crate::grid::Page;
+use crate::page::Page;
 
 /// Columns of a terminal that has not been made smaller: longer lines are tiring to read, however wide the page is.
 pub const COLUMNS: usize = 80;

@@ -13,7 +13,7 @@ const FULL: [(&str, usize); 4] = [
     ("crates/diskperf/src", 42),
     ("crates/diskperf/src/commands", 37),
     ("crates/diskperf/tests", 55),
-    ("crates/report/src", 27),
+    ("crates/report/src", 31),
 ];
 
 /// Folders with too many files, or with another number than the list says.

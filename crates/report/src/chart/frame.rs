@@ -1,6 +1,7 @@
 //! What stands around the drawing of every chart: its element, its axes, its words for who cannot see it.
 
-use super::svg::{Along, Anchor, Svg};
+use super::svg::{Along, Svg};
+use super::words::Anchor;
 use super::words::{self, BOLD, Label};
 use super::{Chart, NARROW, Subject};
 use crate::plain;

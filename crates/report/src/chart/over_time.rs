@@ -20,8 +20,9 @@ use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase,
 use super::figures::{self, Names};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
 use super::scale::{self, Scale};
-use super::svg::{Along, Anchor, Path, Shape, Svg};
+use super::svg::{Along, Path, Shape, Svg};
 use super::thinned::thinned;
+use super::words::Anchor;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};

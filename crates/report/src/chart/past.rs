@@ -17,11 +17,12 @@ use super::figures::{self, class};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, upright};
 use super::ratios::{labels, scale_of};
 use super::scale::Scale;
-use super::svg::{Along, Anchor, Path, Shape, Svg};
+use super::svg::{Along, Path, Shape, Svg};
 use super::words;
+use super::words::Anchor;
 use super::{Chart, NARROW, Subject, budget};
-use crate::choice::percent;
 use crate::history::{step, tests};
+use crate::verdict::percent;
 use crate::{numbers, plain};
 
 /// The most lines of a chart: as many as there are colours.

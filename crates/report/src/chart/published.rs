@@ -11,8 +11,9 @@ use super::bars::{self, Bar, Group};
 use super::figures::{self, Names, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
 use super::scale::{self, Scale};
-use super::svg::{Along, Anchor, Path, Shape, Svg};
+use super::svg::{Along, Path, Shape, Svg};
 use super::sweep::Swept;
+use super::words::Anchor;
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 

@@ -2,7 +2,8 @@
 //! is written out, in its light colours, as on paper.
 
 use super::frame::{LEFT, LINE, RIGHT};
-use super::svg::{Along, Anchor, Shape, Svg};
+use super::svg::{Along, Shape, Svg};
+use super::words::Anchor;
 use super::{Chart, STYLE, words};
 
 /// How wide it is, in pixels. Half of a large screen.

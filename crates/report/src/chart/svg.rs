@@ -1,6 +1,6 @@
 //! The small writer of SVG. Positions along a chart are percentages, heights are pixels; every text is escaped here.
 
-use super::words::Placed;
+use super::words::{Anchor, Placed};
 use crate::plain;
 
 /// A position along the chart.
@@ -10,27 +10,6 @@ pub(super) enum Along {
     Share(f64),
     /// So many pixels from its left edge.
     Pixels(f64),
-}
-
-/// Which end of a text stands there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
-    /// Its first letter.
-    Start,
-    /// Its middle.
-    Middle,
-    /// Its last letter.
-    End,
-}
-
-impl Anchor {
-    const fn name(self) -> &'static str {
-        match self {
-            Anchor::Start => "",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        }
-    }
 }
 
 /// What a value looks like that is a point.

@@ -1,8 +1,6 @@
 //! How much room words take, and how they are made to fit. A chart does not know the fonts of who reads it: it reckons
 //! with DejaVu Sans, the widest of those that are common, at twelve pixels.
 
-use super::svg::Anchor;
-
 /// Text is so high, in pixels.
 const SIZE: f64 = 12.0;
 
@@ -68,6 +66,27 @@ pub(super) fn lines(text: &str, room: f64) -> Vec<String> {
 
 /// A label on an axis: at which share of it, and what it says.
 pub(super) type Label = (f64, String);
+
+/// Which end of a text stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// Its first letter.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Its last letter.
+    End,
+}
+
+impl Anchor {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Anchor::Start => "",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        }
+    }
+}
 
 /// Where a label stands: at which share, by which end, and moved by how many pixels.
 pub(super) struct Placed {

@@ -19,7 +19,7 @@ mod targets;
 mod terms;
 mod units;
 
-use crate::grid::Page;
+use crate::page::Page;
 use crate::wrap::{hanging, wrapped};
 
 /// An explained word.

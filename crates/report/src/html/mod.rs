@@ -27,8 +27,6 @@ use units::Civil;
 
 use crate::chart;
 
-pub(crate) use run::line as shell_line;
-
 /// A run as the page shows it.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {

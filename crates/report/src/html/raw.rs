@@ -7,8 +7,9 @@ use stats::figures::summary::rate_of;
 use units::whole;
 
 use super::parts::wide;
-use super::{Detail, Other, Run, run as one_run};
+use super::{Detail, Other, Run};
 use crate::names::CellNames;
+use crate::shell;
 
 /// What is known of each cell and stands in no other table, then the rate of each of its rounds.
 pub fn rounds(run: &Run, has_rates: bool) -> Markup {
@@ -17,7 +18,7 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
         return html! {
             p class="why" {
                 "Left out, so that the page stays small: the raw cells of " (whole(document.cells.len() as u64)) " results. "
-                code { "diskperf show " (one_run::word(run.name)) " --format csv" } " prints them."
+                code { "diskperf show " (shell::word(run.name)) " --format csv" } " prints them."
             }
         };
     }
@@ -151,7 +152,7 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
             p class="document" data-for=[has_it.then_some(&id)] data-name={ "diskperf-" (file) (detail.suffix()) ".json" } {
                 @if has_it { "This page contains the JSON document of " (run.name) ". " }
                 @if detail != Detail::Whole {
-                    (detail.remark()) code { "diskperf show " (one_run::word(run.name)) " --format json" } " has it all"
+                    (detail.remark()) code { "diskperf show " (shell::word(run.name)) " --format json" } " has it all"
                     @if has_it { "; what is saved here is called " code { "diskperf-" (file) (detail.suffix()) ".json" } }
                     "."
                 }

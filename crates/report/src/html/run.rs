@@ -11,9 +11,9 @@ use super::lead::lead;
 use super::matrix::matrix;
 use super::parts::{Place, charts, table, wide};
 use super::{Run, figures, raw, replicated};
-use crate::Page;
 use crate::chart::{self, Chart, Subject};
-use crate::{book, choice, header, lfs, paper, simulated, stages};
+use crate::page::Page;
+use crate::{book, choice, header, lfs, paper, shell, simulated, stages};
 
 /// The titles of the charts of each subject, in the order of the page.
 const SUBJECTS: [(Subject, &str); 7] = [
@@ -192,7 +192,7 @@ fn layout(document: &Document) -> Option<String> {
 /// What to type to have it again, and the job file where it was one.
 fn commands(run: &RunInfo, has_order: bool) -> Markup {
     html! {
-        div class="command" { pre { code { (line(&run.command)) } } }
+        div class="command" { pre { code { (shell::line(&run.command)) } } }
         @if has_order { p class="why" { "The seed of every order was " (run.seed) "; --seed " (run.seed) " takes it again." } }
         @if let Some(job) = &run.job {
             details { summary { "Its job file" } pre { (job) } }
@@ -200,35 +200,5 @@ fn commands(run: &RunInfo, has_order: bool) -> Markup {
         @if let Some(mix) = &run.mix {
             p { "The mix that it drew from: " code { (mix) } }
         }
-    }
-}
-
-/// Words as a shell takes them. The program is called by its name, wherever it lay.
-pub fn line(words: &[String]) -> String {
-    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let words = words.iter().enumerate().map(|(place, one)| word(&if place == 0 { name(one) } else { one.clone() }));
-    words.collect::<Vec<String>>().join(" ")
-}
-
-/// A word as a shell takes it.
-pub fn word(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&byte);
-    if !word.is_empty() && !word.starts_with('=') && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_takes_the_words_as_they_were_given() {
-        let words = ["/opt/diskperf", "choose", "a=image:ext4,size=1GiB", "--need", "read>=5/s", "it's", ""];
-        assert_eq!(
-            line(&words.map(str::to_owned)),
-            "diskperf choose a=image:ext4,size=1GiB --need 'read>=5/s' 'it'\\''s' ''"
-        );
     }
 }
