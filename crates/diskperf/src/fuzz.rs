@@ -336,9 +336,13 @@ fn compared(then: &Document, now: &Document) -> String {
     let all = history(&samples, MARGIN, 2, report::cell_names);
     layout::json(&two);
     layout::json(&all);
-    let of_two =
-        report::compared::table(&two, narrow) + &report::compared::markdown(&two) + &report::compared::csv(&two);
-    of_two + &report::history::table(&all, narrow) + &report::history::markdown(&all) + &report::history::csv(&all)
+    let of_two = report::compare::compared::table(&two, narrow)
+        + &report::compare::compared::markdown(&two)
+        + &report::compare::compared::csv(&two);
+    of_two
+        + &report::compare::history::table(&all, narrow)
+        + &report::compare::history::markdown(&all)
+        + &report::compare::history::csv(&all)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenanc
 use units::Bytes;
 use units::whole;
 
-use crate::device::conditioned;
+use crate::layouts::device::conditioned;
 use crate::names::{CellNames, different, grouped};
 use crate::plain;
 

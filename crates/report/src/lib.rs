@@ -1,46 +1,37 @@
 //! Cells in, text out. Knows no clock, no device and no store.
 
-mod book;
 pub mod chart;
-pub mod choice;
-pub mod compared;
+pub mod compare;
 pub mod csv;
-mod device;
 pub mod doctor;
 mod escape;
 pub mod explain;
 pub mod glossary;
 mod grid;
 mod header;
-pub mod history;
 pub mod html;
-pub mod lab;
-mod lfs;
+pub mod layouts;
 mod markdown;
 mod names;
 mod numbers;
 mod page;
-mod paper;
 pub mod plain;
-pub mod replication;
-mod rows;
 pub mod runs;
 mod shell;
-mod simulated;
-mod stages;
-mod verdict;
 pub mod verification;
 mod why;
 mod words;
 pub mod wrap;
 
-pub use device::conditioned;
+use compare::choice;
 pub use header::aged;
+pub use layouts::device::conditioned;
+pub use layouts::rows::first_figure;
+use layouts::{book, device, lfs, paper, rows, simulated};
 pub use markdown::markdown;
 pub use names::cell_names;
 pub use numbers::RUNS;
 pub use page::Page;
-pub use rows::first_figure;
 use stats::Document;
 pub use words::unit;
 

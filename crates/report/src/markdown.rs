@@ -2,10 +2,11 @@
 
 use stats::Document;
 
+use crate::compare::choice;
 use crate::escape::escaped;
 use crate::grid::Grid;
-use crate::rows::{Rows, legend};
-use crate::{choice, header, shell};
+use crate::layouts::rows::{Rows, legend};
+use crate::{header, shell};
 
 /// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures
 /// where the table has others, and the command.

@@ -40,7 +40,7 @@ pub(crate) fn labelled(pair: &Comparison, names: &[&str], labels: &[impl AsRef<s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::tests::pair;
+    use crate::compare::choice::tests::pair;
 
     fn recorded() -> stats::Document {
         serde_json::from_str(include_str!("../../../docs/choice.json")).expect("a document")

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use kernel::name::Shown;
 use kernel::storage::Storage;
 use kernel::{Posix, Station};
-use report::lab::{self as lines, Best};
+use report::layouts::lab::{self as lines, Best};
 use units::{Bytes, Exit};
 use workload::Program;
 use workload::programs::lab as programs;

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use report::compared;
+use report::compare::compared;
 use report::plain::line;
 use stats::compare::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
 use stats::{Cell, Document, Provenance};

@@ -1,6 +1,6 @@
 //! How a run ends: what is shown of it, what is said of what failed, and the exit status.
 
-use report::choice::enough;
+use report::compare::choice::enough;
 use report::plain;
 use stats::{Document, Problem};
 use units::Exit;

@@ -78,9 +78,9 @@ pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
     let limit = arguments.limit.map_or(usize::MAX, |limit| limit as usize);
     let history = history(&samples, MARGIN, limit, report::cell_names);
     let text = match layout {
-        Tabular::Table => report::history::table(&history, arguments.output.page()),
-        Tabular::Markdown => report::history::markdown(&history),
-        Tabular::Csv => report::history::csv(&history),
+        Tabular::Table => report::compare::history::table(&history, arguments.output.page()),
+        Tabular::Markdown => report::compare::history::markdown(&history),
+        Tabular::Csv => report::compare::history::csv(&history),
         Tabular::Json => json(&history),
     };
     arguments.output.deliver(&text)?;

@@ -7,7 +7,7 @@ use campaign::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use clap::Args;
 use kernel::machine::Host;
 use kernel::{Posix, Station, Workspace};
-use report::lab::{Digits, FLUSH_FILE};
+use report::layouts::lab::{Digits, FLUSH_FILE};
 use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};

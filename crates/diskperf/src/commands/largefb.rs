@@ -1,7 +1,7 @@
 //! `largefb MB`: writes and reads one large file, in order and at random.
 
 use clap::{Args, ValueEnum};
-use report::lab as lines;
+use report::layouts::lab as lines;
 use units::{Bytes, Exit};
 use workload::Placing;
 use workload::programs::lab::{LARGE_CALL, LargeFile};

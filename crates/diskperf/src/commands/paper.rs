@@ -6,8 +6,9 @@ use clap::Args;
 use classic1983::published::{DRIVES, DriveTable, FOOTNOTE, RATES};
 use classic1983::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims, comparisons};
 use machines::MachineFault;
+use report::Page;
+use report::compare::replication;
 use report::wrap::wrapped;
-use report::{Page, replication};
 use stats::compare::replication::{
     Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, Summary, summary,
 };

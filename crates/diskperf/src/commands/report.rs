@@ -102,7 +102,7 @@ impl Other {
 
     fn markdown(&self) -> String {
         match &self.found {
-            OtherFound::History(history) => report::history::markdown(history),
+            OtherFound::History(history) => report::compare::history::markdown(history),
             OtherFound::Verification(verification) => report::verification::markdown(verification),
         }
     }

@@ -1,7 +1,7 @@
 //! `smallfb N SIZE`: creates small files, reads them, deletes them.
 
 use clap::{Args, ValueEnum};
-use report::lab as lines;
+use report::layouts::lab as lines;
 use units::{Bytes, Exit};
 use workload::programs::lab::{SmallFiles, SmallSync};
 use workload::{Layout, Order};

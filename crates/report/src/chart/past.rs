@@ -21,8 +21,8 @@ use super::svg::{Along, Path, Shape, Svg};
 use super::words;
 use super::words::Anchor;
 use super::{Chart, NARROW, Subject, budget};
-use crate::history::{step, tests};
-use crate::verdict::percent;
+use crate::compare::history::{step, tests};
+use crate::compare::verdict::percent;
 use crate::{numbers, plain};
 
 /// The most lines of a chart: as many as there are colours.

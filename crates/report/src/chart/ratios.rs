@@ -15,7 +15,7 @@ use super::svg::{Along, Path, Shape, Svg};
 use super::words::Anchor;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
-use crate::choice::of_targets;
+use crate::compare::choice::of_targets;
 
 /// What an interval is drawn in.
 const STRIP: f64 = 14.0;

@@ -10,8 +10,9 @@ use units::Nanos;
 use super::figures::star;
 use super::parts::Place;
 use crate::chart::colour;
+use crate::layouts::rows;
 use crate::names::{CellNames, different, grouped};
-use crate::{rows, words};
+use crate::words;
 
 /// A card: its title, and the results in it.
 struct Card<'a> {

@@ -8,7 +8,7 @@ use stats::{Cell, Document, MarkCode, Provenance};
 use super::parts::{Place, side, wide};
 use crate::glossary::{Entry, Topic};
 use crate::header;
-use crate::rows::{Rows, groups, state};
+use crate::layouts::rows::{Rows, groups, state};
 
 /// A row of the table: the cell, and the words of all columns.
 type Row<'a> = (&'a Cell, Vec<String>);

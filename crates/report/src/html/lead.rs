@@ -6,10 +6,10 @@ use stats::{Choice, Comparison, Document, Verdict};
 
 use super::matrix::is_fastest;
 use crate::chart::colour;
-use crate::choice;
-use crate::choice::enough;
+use crate::compare::choice;
+use crate::compare::choice::enough;
+use crate::compare::verdict::{figure, percent};
 use crate::names::grouped;
-use crate::verdict::{figure, percent};
 
 /// The sentence, and one more if anything is required.
 pub fn lead(document: &Document, choice: &Choice) -> Markup {

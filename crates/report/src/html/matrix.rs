@@ -11,9 +11,9 @@ use super::figures::star;
 use super::key::Keyed;
 use super::parts::Place;
 use crate::chart::{Axis, colour};
-use crate::choice;
+use crate::compare::choice;
+use crate::layouts::rows::{groups, rate, state};
 use crate::names::{CellNames, different, grouped};
-use crate::rows::{groups, rate, state};
 use crate::why::{NO_CAUSE, reason};
 
 /// All of the table.
@@ -253,7 +253,7 @@ fn met(need: Option<&Need>) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::tests::pair;
+    use crate::compare::choice::tests::pair;
 
     #[test]
     fn the_fastest_is_faster_than_each_other() {

@@ -9,8 +9,8 @@ use units::Civil;
 
 use super::parts::{Place, figure, table};
 use crate::chart;
-use crate::history::{below, heading, page_grid, step, tests};
-use crate::verdict::figure as ratio;
+use crate::compare::history::{below, heading, page_grid, step, tests};
+use crate::compare::verdict::figure as ratio;
 
 /// The most tests that the first sentence has a line for.
 const MOST_LINES: usize = 6;

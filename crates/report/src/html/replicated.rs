@@ -5,7 +5,7 @@ use stats::compare::replication::{Comparison, Drive, PaperDocument};
 
 use super::parts::{Place, figure, side, wide};
 use crate::chart;
-use crate::replication::{computed, difference, different, printed, summary};
+use crate::compare::replication::{computed, difference, different, printed, summary};
 
 /// What the section is called.
 pub const TITLE: &str = "The tables of 1983, published beside simulated";

@@ -12,8 +12,14 @@ use super::matrix::matrix;
 use super::parts::{Place, charts, table, wide};
 use super::{Run, figures, raw, replicated};
 use crate::chart::{self, Chart, Subject};
+use crate::compare::choice;
+use crate::compare::stages;
+use crate::layouts::book;
+use crate::layouts::lfs;
+use crate::layouts::paper;
+use crate::layouts::simulated;
 use crate::page::Page;
-use crate::{book, choice, header, lfs, paper, shell, simulated, stages};
+use crate::{header, shell};
 
 /// The titles of the charts of each subject, in the order of the page.
 const SUBJECTS: [(Subject, &str); 7] = [

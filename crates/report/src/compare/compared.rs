@@ -7,12 +7,12 @@ use stats::inference::comparison::LEAST_APART;
 use stats::{MarkCode, Rate};
 use units::Civil;
 
+use crate::compare::verdict::{PATIENCE, figure, percent};
 use crate::csv::field;
 use crate::escape::escaped;
 use crate::grid::{Column, Grid};
 use crate::numbers;
 use crate::page::Page;
-use crate::verdict::{PATIENCE, figure, percent};
 use crate::wrap::wrapped;
 
 /// The comparison as text.

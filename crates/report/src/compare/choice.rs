@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::compare::stages;
+use crate::compare::verdict::{ends, figure, interval, is_too_noisy, maybe_little, more, percent};
 use crate::grid::{Column, Grid};
+use crate::header;
+use crate::layouts::rows;
 use crate::names::CellNames;
 use crate::numbers::figure as figure_of;
 use crate::page::Page;
-use crate::verdict::{ends, figure, interval, is_too_noisy, maybe_little, more, percent};
 use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
-use crate::{header, rows, stages};
 use stats::compare::choice::{Price, Row, every_two};
 use stats::digits::significant;
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};

@@ -7,10 +7,10 @@ use stats::compare::choice::rows;
 use stats::compare::stages::{Step, steps};
 use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 
+use crate::compare::verdict::{figure, interval, is_too_noisy, maybe_little, more, percent};
 use crate::grid::{Column, Grid};
 use crate::names::{CellNames, grouped};
 use crate::numbers::supported;
-use crate::verdict::{figure, interval, is_too_noisy, maybe_little, more, percent};
 use crate::words::unit;
 
 /// The heading for all changes together.
@@ -257,7 +257,7 @@ pub fn reasons(choice: &Choice) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::tests::{choice, pair};
+    use crate::compare::choice::tests::{choice, pair};
 
     /// Three stages of which the second changed nothing that matters.
     fn stages(comparisons: Vec<Comparison>) -> Choice {

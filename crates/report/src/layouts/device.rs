@@ -7,8 +7,8 @@ use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Grid};
+use crate::layouts::rows::Rows;
 use crate::page::Page;
-use crate::rows::Rows;
 use crate::words::unit;
 
 /// Behind which column of the plain table the others stand: its rate.

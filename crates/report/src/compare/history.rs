@@ -8,13 +8,13 @@ use stats::compare::history::{History, Past, Step, Time};
 use stats::{MarkCode, Rate};
 use units::Civil;
 
-use crate::compared::finding;
+use crate::compare::compared::finding;
+use crate::compare::verdict::{figure, percent};
 use crate::csv::field;
 use crate::escape::escaped;
 use crate::grid::{Column, Grid};
 use crate::numbers;
 use crate::page::Page;
-use crate::verdict::{figure, percent};
 use crate::wrap::wrapped;
 
 /// How many characters stand for the highest rate of a series.

@@ -1,0 +1,8 @@
+//! Comparisons as text: of targets, stages and runs, of one test over time, and with published figures.
+
+pub mod choice;
+pub mod compared;
+pub mod history;
+pub mod replication;
+pub(crate) mod stages;
+pub(crate) mod verdict;
