@@ -53,8 +53,8 @@ enum Task {
     /// The rules of the project that no compiler holds.
     ///
     /// Which crate may depend on which, which may not need an operating system, where unsafe code,
-    /// deletion and other programs are allowed, licences, file lengths, import circles. Each rule stands in a file of
-    /// its own under xtask/src/tidy, with the exceptions it knows.
+    /// deletion and other programs are allowed, licences, unused dependencies, lengths of files and lines, full
+    /// folders, import circles, and which code prints. Each rule is a file in xtask/src/tidy, with its exceptions.
     Tidy {
         /// Print the import circles of the crates in which they are still allowed, and nothing else.
         #[arg(long)]
