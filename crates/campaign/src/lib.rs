@@ -5,7 +5,7 @@
 //!   overhead: what measuring costs, by the runner's own path
 //! ```
 //!
-//! `record` of the recorder is in the measured loop: it is generic and always inlined, whichever crate drives the world.
+//! The recorder's `record` is in the measured loop: generic and always inlined, whichever crate drives the world.
 
 pub mod overhead;
 pub mod recorder;

@@ -20,7 +20,7 @@ const OPERATIONS: u32 = 10_000;
 const TRIAL: Duration = Duration::from_millis(1);
 const TRIALS: usize = 3;
 
-/// The cost of one measurement, and our own share of the time and of the CPU time of some phases, which ran on real targets.
+/// The cost of one measurement, and our own share of the time and of the CPU time of phases that ran on real targets.
 /// `nothing` is the time that the clock shows for an empty stream; `timed` says whether single operations were timed.
 pub fn calibration<'a>(
     nothing: Nanos,

@@ -18,8 +18,8 @@ use crate::writers::Writers;
 /// How often the writers are looked after.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Writes in a prepared folder until it is told to stop, and then takes back all that was promised. Fails where a writer
-/// does, or where `say` does.
+/// Writes in a prepared folder until it is told to stop, and then takes back all that was promised. Fails if a writer
+/// or `say` does.
 pub fn write(
     stop: &AtomicBool,
     folder: &Path,
@@ -45,9 +45,9 @@ pub struct Found {
 }
 
 /// Finds the folder of a log's records:
-///   1. where nothing was promised, or all was taken back, there is nothing to look for;
-///   2. a folder that is not there is lost only where that was said: its disk may not be mounted;
-///   3. who still writes there has its power.
+///   1. if nothing was promised, or all was taken back, there is nothing to look for;
+///   2. a missing folder is lost only if the user said so: its disk may not be mounted;
+///   3. if a process still writes there, the power was not cut.
 pub fn find(path: &Path, log: &Log, may_be_lost: bool) -> Result<Found, VerifyFault> {
     let folder = path.join(&log.folder);
     let is_there = !fs::symlink_metadata(&folder).is_err_and(|error| error.kind() == ErrorKind::NotFound);

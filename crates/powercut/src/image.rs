@@ -66,7 +66,8 @@ pub enum Event {
 
 /// Cuts the power of an image `rounds` times:
 ///   1. each power cut has a fresh file system, and records that look like no other's;
-///   2. the power goes after so many records as the lot says, and a moment later, so that it is no moment of the writers';
+///   2. the power goes after a random number of records, and a random moment later, so that it is no moment of the
+///      writers';
 ///   3. by turns nothing that was not flushed lasts, and some of it by lot;
 ///   4. where nothing was lost, losses are made once: the device is said to have no write cache, so that nobody flushes
 ///      it. If none are found then, the test has shown nothing.

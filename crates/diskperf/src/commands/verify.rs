@@ -1,7 +1,8 @@
 //! `diskperf verify TARGET`: whether what was acknowledged as durable is there after the power was cut.
 //!
-//! On an image, `powercut::cuts` cuts the power. In a directory somebody else does: the writers tell what is acknowledged
-//! line by line (`--write`), to where it outlives the power cut; afterwards what is there is held against that (`--check`).
+//! On an image, `powercut::cuts` cuts the power. In a directory somebody else does: the writers tell what is
+//! acknowledged line by line (`--write`), to where it outlives the power cut; afterwards what is there is held against
+//! that (`--check`).
 
 mod image;
 mod steps;
