@@ -331,8 +331,8 @@ fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The program in release, and the tests that count its instructions. The second call finds what the first has compiled,
-/// except crates that have other features without the program.
+/// The program in release, and the tests that count its instructions. The second call finds what the first has
+/// compiled, except crates that have other features without the program.
 pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];

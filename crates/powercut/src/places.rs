@@ -10,8 +10,8 @@ pub(crate) const SLOTS: u64 = 32;
 /// Files that are replaced.
 pub(crate) const REPLACED: u64 = 8;
 
-/// What is there of two kinds at once, as shares of what is free: three times as many as are bounded (see [`Bounds`]), and
-/// as much again, which stays free.
+/// What is there of two kinds at once, as shares of what is free: three times as many as are bounded (see
+/// [`Bounds`]), and as much again, which stays free.
 const SHARE: u64 = 2 * 3 * 2;
 
 /// Where the records of a kind are, below a folder.

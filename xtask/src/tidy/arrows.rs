@@ -7,8 +7,8 @@
 //!   {units, workload, kernel, stats} <- campaign
 //! ```
 //!
-//! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What tests depend on is
-//! held to the same arrows: a test that sees both worlds belongs to diskperf.
+//! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What tests depend on
+//! is held to the same arrows: a test that sees both worlds belongs to diskperf.
 
 use cargo_metadata::{DependencyKind, Package};
 
