@@ -7,6 +7,7 @@ mod arrows;
 mod bare;
 mod circles;
 mod columns;
+mod design;
 mod folders;
 mod ignores;
 mod licences;
@@ -126,7 +127,10 @@ pub fn check() -> Result<Report, String> {
     findings.extend(circles::check(&files));
     findings.extend(ignores::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
-    findings.extend(prose::check(&pages(&root)?));
+    let pages = pages(&root)?;
+    findings.extend(prose::check(&pages));
+    let of_design: Vec<_> = pages.into_iter().filter(|(path, _)| design::is_page(path)).collect();
+    findings.extend(design::check(&of_design, &paths_below(&root, "")?));
 
     let mut skips = Vec::new();
     match bare::build()? {

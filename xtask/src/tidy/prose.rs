@@ -6,7 +6,8 @@
 use super::Finding;
 
 /// Pages outside of `docs`.
-pub const PAGES: [&str; 5] = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "machines/README.md"];
+pub const PAGES: [&str; 6] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "machines/README.md"];
 
 /// The most words of a sentence.
 const WORDS: usize = 35;
