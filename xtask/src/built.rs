@@ -1,5 +1,10 @@
 //! What cargo builds, and where it puts it.
+//!
+//! A test binary of several files (`tests/cli/main.rs`) saves links. Each of its modules still runs as a process of its own,
+//! as if it were a binary: modules run side by side, and share no static and no mount namespace. The test harness lists the
+//! modules, so a new one needs no entry anywhere.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,13 +20,17 @@ pub struct Built {
     pub tests: Vec<TestFile>,
 }
 
-/// A file of tests, built.
+/// A file of tests, built: a test binary, or a module of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestFile {
     /// Its package.
     pub package: String,
-    /// What cargo calls it: the file's name, or that of the crate or program whose unit tests they are.
+    /// Its name: cargo's, or `cli_store` for the module `store` of the test binary `cli`.
     pub name: String,
+    /// Cargo's name: the test binary, or the crate or program whose unit tests they are.
+    pub target: String,
+    /// The tests of a module, as the test harness names them. Empty for a whole binary.
+    pub tests: Vec<String>,
     /// Whether it is a file under `tests`.
     pub is_integration: bool,
     /// The kind of target, as cargo calls it: `lib`, `bin`, `test`, `bench`.
@@ -33,15 +42,22 @@ pub struct TestFile {
 }
 
 impl TestFile {
-    /// The command that runs all its tests, as `cargo test` does, for at most these seconds.
-    pub fn command(&self, seconds: u32) -> Command {
+    /// The command that runs its tests, as `cargo test` does, for at most these seconds: all, or only one.
+    pub fn command(&self, only: Option<&str>, seconds: u32) -> Command {
         let mut command = process::bounded(&self.executable, seconds);
-        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command.args(self.selection(only)).current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
     }
 
-    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two
-    /// are alike.
+    /// The arguments of the executable that select its tests: all, or only one.
+    pub fn selection<'a>(&'a self, only: Option<&'a str>) -> Vec<&'a str> {
+        let tests = only.map_or_else(|| self.tests.iter().map(String::as_str).collect(), |test| vec![test]);
+        // A filter without --exact matches parts of names: `file::` would select `profile::` too.
+        if tests.is_empty() { tests } else { [vec!["--exact"], tests].concat() }
+    }
+
+    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two are
+    /// alike.
     pub fn shown(&self) -> String {
         let TestFile { package, name, kind, .. } = self;
         match kind.as_str() {
@@ -66,7 +82,7 @@ pub fn build(mut command: Command, last: &[&str]) -> Result<Built, String> {
         let Message::CompilerArtifact(artifact) = message else { continue };
         let Some(executable) = artifact.executable.clone().map(PathBuf::from) else { continue };
         if artifact.profile.test {
-            built.tests.push(test_file(artifact, executable)?);
+            built.tests.extend(test_files(artifact, executable)?);
         } else if artifact.target.kind.contains(&TargetKind::Bin) && artifact.target.name == "diskperf" {
             built.program = Some(executable);
         }
@@ -76,14 +92,78 @@ pub fn build(mut command: Command, last: &[&str]) -> Result<Built, String> {
     Ok(built)
 }
 
-fn test_file(artifact: Artifact, executable: PathBuf) -> Result<TestFile, String> {
+/// A test binary; its modules if it has several files.
+fn test_files(artifact: Artifact, executable: PathBuf) -> Result<Vec<TestFile>, String> {
     let folder = artifact.manifest_path.parent().ok_or("a package without a folder")?;
-    Ok(TestFile {
+    let whole = TestFile {
         package: Path::new(folder).file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        name: artifact.target.name,
+        name: artifact.target.name.clone(),
+        target: artifact.target.name,
+        tests: Vec::new(),
         is_integration: artifact.target.kind.contains(&TargetKind::Test),
         kind: artifact.target.kind.first().map(TargetKind::to_string).unwrap_or_default(),
         executable,
         folder: folder.into(),
-    })
+    };
+    if !whole.is_integration || artifact.target.src_path.file_name() != Some("main.rs") {
+        return Ok(vec![whole]);
+    }
+    let mut list = process::bounded(&whole.executable, process::LONGEST);
+    let list = process::output(list.args(["--list", "--format", "terse"]))?;
+    let module = |(name, tests)| TestFile { name, tests, ..whole.clone() };
+    Ok(by_module(&whole.target, &list).into_iter().map(module).collect())
+}
+
+/// The tests of each module, by its name: `cli_store` has `store::a_test`. The list is the test harness's:
+/// `store::a_test: test`.
+fn by_module(target: &str, list: &str) -> BTreeMap<String, Vec<String>> {
+    let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for test in list.lines().filter_map(|line| line.strip_suffix(": test")) {
+        let path = format!("{target}::{test}");
+        let (module, _) = path.rsplit_once("::").expect("the target before the test");
+        modules.entry(module.replace("::", "_")).or_default().push(test.to_owned());
+    }
+    modules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(tests: &[&str]) -> TestFile {
+        TestFile {
+            package: "diskperf".to_owned(),
+            name: "cli_file".to_owned(),
+            target: "cli".to_owned(),
+            tests: tests.iter().map(|test| (*test).to_owned()).collect(),
+            is_integration: true,
+            kind: "test".to_owned(),
+            executable: PathBuf::from("/target/cli"),
+            folder: PathBuf::from("/crates/diskperf"),
+        }
+    }
+
+    #[test]
+    fn each_module_has_the_tests_that_are_directly_in_it() {
+        let list = "file::b: test\nprofile::a: test\nfile::deep::c: test\ntop: test\nfile::a: test\nspeed: bench\n";
+        let modules = by_module("cli", list);
+        let names: Vec<(&str, Vec<&str>)> =
+            modules.iter().map(|(name, tests)| (name.as_str(), tests.iter().map(String::as_str).collect())).collect();
+        let expected = [
+            ("cli", vec!["top"]),
+            ("cli_file", vec!["file::b", "file::a"]),
+            ("cli_file_deep", vec!["file::deep::c"]),
+            ("cli_profile", vec!["profile::a"]),
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(by_module("cli", ""), BTreeMap::new());
+    }
+
+    #[test]
+    fn a_module_runs_its_tests_and_a_whole_binary_all() {
+        assert_eq!(file(&["file::a", "file::b"]).selection(None), ["--exact", "file::a", "file::b"]);
+        assert_eq!(file(&["file::a", "file::b"]).selection(Some("file::b")), ["--exact", "file::b"]);
+        assert_eq!(file(&[]).selection(None), [""; 0]);
+        assert_eq!(file(&[]).selection(Some("a")), ["--exact", "a"]);
+    }
 }

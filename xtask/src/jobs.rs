@@ -128,7 +128,7 @@ pub fn side_by_side<T: Send, R: Send>(
 impl Job {
     /// A file of tests, which leave their skips there.
     pub fn of(test: &TestFile, skips: &Path) -> Job {
-        let mut command = test.command(process::LONGEST);
+        let mut command = test.command(None, process::LONGEST);
         command.env(testkit::SKIPS, skips);
         Job { name: test.shown(), command }
     }

@@ -16,15 +16,15 @@ pub type Skips = BTreeMap<String, String>;
 pub enum Scope {
     /// All there are.
     Everything,
-    /// Those of these test files.
-    Files(Vec<String>),
+    /// Those of these test binaries.
+    Binaries(Vec<String>),
 }
 
 impl Scope {
     fn contains(&self, test: &str) -> bool {
         match self {
             Scope::Everything => true,
-            Scope::Files(files) => files.iter().any(|file| Some(file.as_str()) == test.split("::").next()),
+            Scope::Binaries(all) => all.iter().any(|binary| Some(binary.as_str()) == test.split("::").next()),
         }
     }
 }
@@ -89,16 +89,16 @@ mod tests {
         let first = parse("cli::refuses_without_rights\tneeds a user without rights\ncli::mounts\tno mkfs.xfs\n");
         let second = parse("cli::mounts\tneeds root\ncli::drops_caches\tneeds root\n");
         let runs =
-            [Run::Ended(Scope::Everything, first.clone()), Run::Ended(Scope::Files(vec!["cli".to_owned()]), second)];
+            [Run::Ended(Scope::Everything, first.clone()), Run::Ended(Scope::Binaries(vec!["cli".to_owned()]), second)];
         assert_eq!(never_run(&runs).into_keys().collect::<Vec<_>>(), ["cli::mounts"]);
         assert_eq!(never_run(&runs[..1]), first);
     }
 
     #[test]
-    fn a_run_of_other_files_excuses_nothing() {
+    fn a_run_of_other_binaries_excuses_nothing() {
         let first = parse("cli::mounts\tno mkfs.xfs\n");
         let runs =
-            [Run::Ended(Scope::Everything, first), Run::Ended(Scope::Files(vec!["cl".to_owned()]), Skips::new())];
+            [Run::Ended(Scope::Everything, first), Run::Ended(Scope::Binaries(vec!["cl".to_owned()]), Skips::new())];
         assert_eq!(never_run(&runs).len(), 1);
     }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_run_that_never_began_is_the_reason_why_its_tests_did_not_run() {
         let first = parse("instructions::reads\tcounted in the release build only\ncli::mounts\tno mkfs.xfs\n");
-        let of_release = || Scope::Files(vec!["instructions".to_owned()]);
+        let of_release = || Scope::Binaries(vec!["instructions".to_owned()]);
         let never = Run::Never(of_release(), "the release build failed".to_owned());
         let skips = never_run(&[Run::Ended(Scope::Everything, first.clone()), never]);
         let expected = [("cli::mounts", "no mkfs.xfs"), ("instructions::reads", "the release build failed")];

@@ -99,45 +99,42 @@ enum Case<'a> {
     /// As this user.
     Ours(&'a TestFile, bool),
     /// As a user without rights.
-    Unprivileged(&'a Repetition, String),
+    Unprivileged(&'a Repetition, &'a TestFile),
 }
 
 impl Case<'_> {
     fn shown(&self) -> String {
         match self {
             Case::Ours(test, is_release) => test.shown() + if *is_release { " in release" } else { "" },
-            Case::Unprivileged(_, name) => format!("{name} without rights"),
+            Case::Unprivileged(_, test) => format!("{} without rights", test.name),
         }
     }
 
-    /// The crate of its tests, as the compiler names them.
-    fn name(&self) -> &str {
-        match self {
-            Case::Ours(test, _) => &test.name,
-            Case::Unprivileged(_, name) => name,
-        }
+    fn test(&self) -> &TestFile {
+        let (Case::Ours(test, _) | Case::Unprivileged(_, test)) = self;
+        test
     }
 
-    /// The words before the name of each of its tests.
+    /// The words that the compiler puts before the name of each of its tests: the crate.
     fn prefix(&self) -> String {
-        format!("{}::", self.name().replace('-', "_"))
+        format!("{}::", self.test().target.replace('-', "_"))
     }
 
     fn is_alone(&self) -> bool {
         matches!(self, Case::Ours(test, _) if test::is_alone(test))
     }
 
-    /// The command that runs its tests for at most these seconds, and the file of this run to which they add their
-    /// skips.
-    fn command(&self, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
+    /// The command that runs its tests, or only one, for at most these seconds, and the file of this run to which they add
+    /// their skips.
+    fn command(&self, only: Option<&str>, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
         let skips = format!("skips-{run}-{}", self.shown().replace([':', ' '], "-"));
         match self {
             Case::Ours(test, _) => {
-                let (mut command, skips) = (test.command(seconds), scratch.join(skips));
+                let (mut command, skips) = (test.command(only, seconds), scratch.join(skips));
                 command.env(testkit::SKIPS, &skips);
                 (command, skips)
             }
-            Case::Unprivileged(repetition, name) => repetition.command(name, &skips, seconds),
+            Case::Unprivileged(repetition, test) => repetition.command(test, only, &skips, seconds),
         }
     }
 }
@@ -154,14 +151,15 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
     for run in 1..=arguments.runs {
         let ours = built.tests.iter().map(|test| Case::Ours(test, false));
         let ours = ours.chain(release.iter().map(|test| Case::Ours(test, true)));
-        let unprivileged = |of| Repetition::files(of).into_iter().map(move |name| Case::Unprivileged(of, name));
+        let unprivileged = |of| Repetition::files(of).iter().map(move |test| Case::Unprivileged(of, test));
         let others = repetition.iter().flat_map(unprivileged);
         let is_left = |case: &Case| {
             let (file, results) = (case.shown(), known(&results));
-            arguments.wants(case.name()) && (!results.has(run, &file) || !results.to_run_again(run, &file).is_empty())
+            arguments.wants(&case.test().name)
+                && (!results.has(run, &file) || !results.to_run_again(run, &file).is_empty())
         };
         let (alone, mut beside): (Vec<Case>, Vec<Case>) = ours.chain(others).filter(is_left).partition(Case::is_alone);
-        test::longest_first(&mut beside, Case::name);
+        test::longest_first(&mut beside, |case| &case.test().name);
         // 2
         for (cases, at_once) in [(beside, test::at_once()), (alone, 1)] {
             let mut kept = Ok(());
@@ -217,7 +215,7 @@ fn perform(case: &Case, run: u32, scratch: &Path, results: &Mutex<Results>) -> R
 /// Runs all tests of a file.
 fn perform_first(case: &Case, run: u32, scratch: &Path) -> Result<Vec<Tested>, String> {
     let file = case.shown();
-    let (mut command, skips) = case.command(run, scratch, process::LONGEST);
+    let (mut command, skips) = case.command(None, run, scratch, process::LONGEST);
     let process::Ended { status, output, .. } = process::all_of(&mut command)?;
     let outcomes = Outcomes::of(&output, status.success());
     let skipped = skips::parse(&skips::read(&skips)?);
@@ -242,16 +240,13 @@ fn perform_first(case: &Case, run: u32, scratch: &Path) -> Result<Vec<Tested>, S
 fn perform_again(case: &Case, run: u32, scratch: &Path, failure: Tested) -> Result<Tested, String> {
     let Kind::Failed { timed_out, output, .. } = failure.kind else { return Ok(failure) };
     let test = &failure.test;
-    let filter = if test.starts_with(&(case.shown() + WHOLE)) { None } else { test.strip_prefix(&case.prefix()) };
+    let only = if test.starts_with(&(case.shown() + WHOLE)) { None } else { test.strip_prefix(&case.prefix()) };
     let within_s = timed_out.then_some(process::LONGEST / LESS);
     let time = within_s.map(|seconds| format!(", for {seconds} s each time as it took too long")).unwrap_or_default();
     eprintln!("   run {run}: {test} failed, and runs {AGAIN} times more{time}\n{output}");
     let mut failed_again = 0;
     for _ in 0..AGAIN {
-        let (mut command, _) = case.command(run, scratch, within_s.unwrap_or(process::LONGEST));
-        if let Some(filter) = filter {
-            command.args(["--exact", filter]);
-        }
+        let (mut command, _) = case.command(only, run, scratch, within_s.unwrap_or(process::LONGEST));
         failed_again += u32::from(!process::all_of(&mut command)?.status.success());
     }
     Ok(Tested { kind: Kind::Failed { failed_again, of: AGAIN, timed_out, within_s, output }, ..failure })

@@ -182,7 +182,7 @@ fn documentation(_: &mut Results) -> Result<(), String> {
 fn tidy(results: &mut Results) -> Result<(), String> {
     let report = tidy::check()?;
     let lines: String = report.skips.iter().map(|(rule, reason)| format!("tidy::{rule}\t{reason}\n")).collect();
-    results.skipped(Scope::Files(vec!["tidy".to_owned()]), &lines);
+    results.skipped(Scope::Binaries(vec!["tidy".to_owned()]), &lines);
     report.verdict()
 }
 
@@ -214,14 +214,15 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
     let unbuilt = unbuilt.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (file, skips) in [(INSTRUCTIONS, &optimised), (DIST, &dist)] {
-        let scope = Scope::Files(vec![file.to_owned()]);
+        let scope = Scope::Binaries(vec![file.to_owned()]);
         match unbuilt.iter().find(|unbuilt| unbuilt.0 == file) {
             Some((_, why)) => results.runs.push(Run::Never(scope, why.reason().to_owned())),
             None => skipped.push(results.skipped_in(scope, skips)),
         }
     }
     if let Some(repetition) = repetition {
-        results.skipped(Scope::Files(repetition.files()), &repetition.skips()?);
+        let binaries = repetition.files().iter().map(|test| test.target.clone()).collect();
+        results.skipped(Scope::Binaries(binaries), &repetition.skips()?);
     }
     // 3
     let mut failed: Vec<String> = unbuilt.into_iter().filter_map(|(_, why)| why.failure()).collect();
@@ -317,7 +318,7 @@ fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
     }
     if !testkit::has_tool("setpriv") {
         let skip = "tests::command_line_without_rights\tsetpriv is not installed\n";
-        results.skipped(Scope::Files(Vec::new()), skip);
+        results.skipped(Scope::Binaries(Vec::new()), skip);
         return Ok(None);
     }
     results.built.as_ref().map(Repetition::of).transpose()

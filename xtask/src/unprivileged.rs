@@ -8,23 +8,23 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::built::Built;
+use crate::built::{Built, TestFile};
 use crate::jobs::Job;
 use crate::{process, skips};
 
 /// A user and a group that own nothing. A guess: any number that the system has not given away would do.
 const NOBODY: u32 = 54321;
 
-/// Test files of the crate `diskperf` that run the program: `cli` and what begins with `cli_`.
-fn is_command_line(target: &str) -> bool {
-    target == "cli" || target.starts_with("cli_")
+/// Test files of the crate `diskperf` that run the program: the modules of the binary `cli`, and what begins with `cli_`.
+fn is_command_line(name: &str) -> bool {
+    name == "cli" || name.starts_with("cli_")
 }
 
 /// The command-line tests, prepared for another user. The folder they are in is removed with this, whatever happens.
 pub struct Repetition {
     folder: Folder,
     program: PathBuf,
-    tests: Vec<(String, PathBuf)>,
+    tests: Vec<TestFile>,
 }
 
 impl Repetition {
@@ -34,31 +34,30 @@ impl Repetition {
         let program = built.program.as_ref().ok_or("cargo has not built the program diskperf")?;
         let program = folder.put(program)?;
         let here = built.tests.iter().filter(|test| test.is_integration && is_command_line(&test.name));
-        let tests = here.map(|test| Ok((test.name.clone(), folder.put(&test.executable)?)));
+        let tests = here.map(|test| Ok(TestFile { executable: folder.put(&test.executable)?, ..test.clone() }));
         let tests = tests.collect::<Result<_, String>>()?;
         Ok(Repetition { folder, program, tests })
     }
 
     /// The test files.
-    pub fn files(&self) -> Vec<String> {
-        self.tests.iter().map(|(name, _)| name.clone()).collect()
+    pub fn files(&self) -> &[TestFile] {
+        &self.tests
     }
 
     /// What runs each of them.
     pub fn jobs(&self) -> Vec<Job> {
-        let job = |(name, executable): &(String, PathBuf)| Job {
-            name: format!("{name} without rights"),
-            command: self.folder.command(executable, &self.program, process::LONGEST),
+        let job = |test: &TestFile| Job {
+            name: format!("{} without rights", test.name),
+            command: self.folder.command(test, None, &self.program, process::LONGEST),
         };
         self.tests.iter().map(job).collect()
     }
 
-    /// The command that runs the tests of this file for at most these seconds, and the file of this name to which they
-    /// add their skips.
-    pub fn command(&self, file: &str, skips: &str, seconds: u32) -> (Command, PathBuf) {
-        let executable = self.tests.iter().find(|(name, _)| name == file).map(|(_, executable)| executable);
+    /// The command that runs the tests of this file, or only one, for at most these seconds, and the file of this name to
+    /// which they add their skips.
+    pub fn command(&self, test: &TestFile, only: Option<&str>, skips: &str, seconds: u32) -> (Command, PathBuf) {
         let skips = self.folder.home().join(skips);
-        let mut command = self.folder.command(executable.expect("one of its files"), &self.program, seconds);
+        let mut command = self.folder.command(test, only, &self.program, seconds);
         command.env(testkit::SKIPS, &skips);
         (command, skips)
     }
@@ -89,6 +88,10 @@ impl Folder {
     /// for writing here would be in every child that begins in that moment, and could not be run.
     fn put(&self, from: &Path) -> Result<PathBuf, String> {
         let to = self.0.path().join(from.file_name().expect("an executable has a name"));
+        if to.exists() {
+            // For another module of the same binary.
+            return Ok(to);
+        }
         if fs::hard_link(from, &to).is_err() {
             process::run(Command::new("cp").arg("--").args([from, &to]))?;
         }
@@ -106,12 +109,13 @@ impl Folder {
         self.home().join("skips")
     }
 
-    /// The test executable as the other user, who knows nothing of our environment.
-    fn command(&self, executable: &Path, program: &Path, seconds: u32) -> Command {
+    /// The tests, or only one, as the other user, who knows nothing of our environment.
+    fn command(&self, test: &TestFile, only: Option<&str>, program: &Path, seconds: u32) -> Command {
         let mut command = process::bounded(Path::new("setpriv"), seconds);
         command
             .args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()])
-            .arg(executable)
+            .arg(&test.executable)
+            .args(test.selection(only))
             .current_dir(self.home())
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
