@@ -59,11 +59,11 @@ const ALONE: [(&str, &str); 7] = [
 const LONGEST: [&str; 10] = [
     "security",
     "calibration",
-    "cli_limits",
+    "cli_all_limits",
     "resume_device",
     "kills",
     "cli_store",
-    "cli",
+    "cli_run",
     "law",
     "slow_disk",
     "cli_io",

@@ -15,7 +15,8 @@ use crate::{process, skips};
 /// A user and a group that own nothing. A guess: any number that the system has not given away would do.
 const NOBODY: u32 = 54321;
 
-/// Test files of the crate `diskperf` that run the program: the modules of the binary `cli`, and what begins with `cli_`.
+/// Test files of the crate `diskperf` that run the program: the modules of the binary `cli`, and `cli_clean` and
+/// `cli_verify`.
 fn is_command_line(name: &str) -> bool {
     name == "cli" || name.starts_with("cli_")
 }

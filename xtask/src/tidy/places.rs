@@ -86,7 +86,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/diskperf/tests/output/mod.rs", &[Delete], "a name in the test's own folder"),
     ("crates/diskperf/tests/output/races.rs", &[Delete], "names in the test's own folder"),
     ("crates/diskperf/tests/output_files.rs", &[Delete], "names in the test's own folder"),
-    ("crates/diskperf/tests/cli.rs", &[Delete], "a link in the test's own folder"),
+    ("crates/diskperf/tests/cli/run.rs", &[Delete], "a link in the test's own folder"),
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/world/command.rs", &[Run], "the command that a person gave as the load"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),

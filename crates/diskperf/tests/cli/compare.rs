@@ -1,30 +1,18 @@
 //! `diskperf compare` and `diskperf history`: what is said of two runs, and of a program in many; what fails by it, and what
 //! is refused.
 
-mod common {
-    pub mod document;
-}
-
 use std::fs;
-use std::path::Path;
 use std::sync::OnceLock;
 
-use common::document::document;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use testkit::Ended;
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 /// What it prints, where it ends with this status.
-fn printed(folder: &TempDir, arguments: &[&str], status: i32) -> Ended {
-    let ended = diskperf(folder.path(), arguments);
+fn printed(cli: &Cli, arguments: &[&str], status: i32) -> Ended {
+    let ended = cli.run(arguments);
     assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
     ended
 }
@@ -44,7 +32,7 @@ fn template() -> Value {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     let text = DOCUMENT.get_or_init(|| {
         let programs = ["--only", "read_8192", "--only", "write_8192", "--only", "commit", "--rounds", "1", "--json"];
-        diskperf(scratch().path(), &[&["run", "smoke", TARGET], &programs[..]].concat()).out
+        Cli::new().run(&[&["run", "smoke", TARGET], &programs[..]].concat()).out
     });
     serde_json::from_str(text).expect("a document")
 }
@@ -58,7 +46,7 @@ fn around(factor: f64, rounds: usize) -> Vec<f64> {
 }
 
 /// Writes the document of a run whose programs were as much faster in each round, changed in whatever else.
-fn made(folder: &TempDir, name: &str, factors: &[(&str, Vec<f64>)], change: impl FnOnce(&mut Value)) {
+fn made(cli: &Cli, name: &str, factors: &[(&str, Vec<f64>)], change: impl FnOnce(&mut Value)) {
     let mut document = template();
     let cells = document["cells"].as_array_mut().expect("cells");
     cells.retain(|cell| factors.iter().any(|(program, _)| cell["program"] == *program));
@@ -84,7 +72,7 @@ fn made(folder: &TempDir, name: &str, factors: &[(&str, Vec<f64>)], change: impl
     let apart = 60.0 * f64::from(u8::from(name != "then.json"));
     document["run"]["started_unix_s"] = json!(document["run"]["started_unix_s"].as_f64().expect("a time") + apart);
     change(&mut document);
-    fs::write(folder.path().join(name), document.to_string()).expect("a document");
+    fs::write(cli.path().join(name), document.to_string()).expect("a document");
 }
 
 const READ: &str = "read_8192";
@@ -93,10 +81,10 @@ const COMMIT: &str = "commit";
 
 #[test]
 fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed() {
-    let folder = scratch();
+    let cli = Cli::new();
     let noisy = vec![0.6, 1.5, 0.9, 1.3, 0.8];
-    made(&folder, "then.json", &[(READ, around(1.0, 5)), (WRITE, around(1.0, 5)), (COMMIT, around(1.0, 5))], |_| {});
-    made(&folder, "now.json", &[(READ, around(1.2, 6)), (WRITE, around(0.8, 5)), (COMMIT, noisy)], |document| {
+    made(&cli, "then.json", &[(READ, around(1.0, 5)), (WRITE, around(1.0, 5)), (COMMIT, around(1.0, 5))], |_| {});
+    made(&cli, "now.json", &[(READ, around(1.2, 6)), (WRITE, around(0.8, 5)), (COMMIT, noisy)], |document| {
         document["run"]["kernel"] = json!("Linux 9.9");
         document["run"]["version"] = json!("7.7.7");
         // The kernel keeps more or less of it for itself.
@@ -115,7 +103,7 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
         document["run"]["started_unix_s"] =
             json!(document["run"]["started_unix_s"].as_f64().expect("a time") + 864_000.0);
     });
-    let compared = document(&printed(&folder, &["compare", "then.json", "now.json", "--json"], 0));
+    let compared = document(&printed(&cli, &["compare", "then.json", "now.json", "--json"], 0));
     let told = |name: &str, field: &str| cell(&compared, name)[field].clone();
     assert_eq!([READ, WRITE, COMMIT].map(|name| told(name, "finding")), ["faster", "slower", "undecided"]);
     for (name, ratio) in [(READ, 1.2), (WRITE, 0.8)] {
@@ -148,45 +136,45 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
     assert!(told.into_iter().all(|what| !untold.contains(&what.as_str().unwrap_or_default())), "{compared:#}");
 
     // Targets of one run each are the same, whatever they are called.
-    let table = printed(&folder, &["compare", "then.json", "now.json"], 0).out;
+    let table = printed(&cli, &["compare", "then.json", "now.json"], 0).out;
     says(
         &table,
         &["Of 3 tests: 1 faster, 1 slower, 1 undecided; clearly by more than 5 %.", "Linux 9.9", "no noatime"],
     );
     says(&table, &["* order: ", "began 10 days apart", "diskperf help order"]);
     assert_eq!(table.matches("order").count(), 2, "{table}");
-    let page = printed(&folder, &["compare", "then.json", "now.json", "--format", "markdown"], 0).out;
+    let page = printed(&cli, &["compare", "then.json", "now.json", "--format", "markdown"], 0).out;
     says(&page, &["| read\\_8192 |", "| slower |", "- order: "]);
-    let lines = printed(&folder, &["compare", "then.json", "now.json", "--format", "csv"], 0).out;
+    let lines = printed(&cli, &["compare", "then.json", "now.json", "--format", "csv"], 0).out;
     assert_eq!(lines.lines().count(), 4, "{lines}");
     let columns = lines.lines().map(|line| line.split(',').count()).collect::<Vec<usize>>();
     assert_eq!(columns, [20; 4], "{lines}");
 
     // A run is the same as itself, and nothing has changed around it; a condition would guard nothing.
-    let same = printed(&folder, &["compare", "then.json", "then.json"], 0);
+    let same = printed(&cli, &["compare", "then.json", "then.json"], 0);
     assert_eq!(same.out, "identical: then.json and then.json are the same run\n");
-    let refused = printed(&folder, &["compare", "then.json", "then.json", "--fail-if", "slower:5%"], 2).err;
+    let refused = printed(&cli, &["compare", "then.json", "then.json", "--fail-if", "slower:5%"], 2).err;
     says(&refused, &["are the same run", "hint: "]);
 }
 
 #[test]
 fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
-    let folder = scratch();
+    let cli = Cli::new();
     let all =
         |factors: [Vec<f64>; 3]| [READ, WRITE, COMMIT].into_iter().zip(factors).collect::<Vec<(&str, Vec<f64>)>>();
-    made(&folder, "then.json", &all([(); 3].map(|()| around(1.0, 6))), |_| {});
+    made(&cli, "then.json", &all([(); 3].map(|()| around(1.0, 6))), |_| {});
     let (few, noisy) = (vec![0.5, 0.5], vec![0.6, 1.5, 0.9, 1.3, 0.8]);
-    made(&folder, "now.json", &all([around(0.8, 6), around(1.0, 6), noisy]), |_| {});
-    made(&folder, "few.json", &all([around(1.0, 6), around(1.0, 6), few]), |_| {});
-    made(&folder, "again.json", &all([(); 3].map(|()| around(1.0, 6))), |_| {});
-    made(&folder, "less.json", &[(READ, around(1.0, 6)), (WRITE, around(1.0, 6))], |_| {});
-    made(&folder, "void.json", &all([(); 3].map(|()| around(1.0, 6))), |document| {
+    made(&cli, "now.json", &all([around(0.8, 6), around(1.0, 6), noisy]), |_| {});
+    made(&cli, "few.json", &all([around(1.0, 6), around(1.0, 6), few]), |_| {});
+    made(&cli, "again.json", &all([(); 3].map(|()| around(1.0, 6))), |_| {});
+    made(&cli, "less.json", &[(READ, around(1.0, 6)), (WRITE, around(1.0, 6))], |_| {});
+    made(&cli, "void.json", &all([(); 3].map(|()| around(1.0, 6))), |document| {
         let cell = document["cells"].as_array_mut().expect("cells").last_mut().expect("one");
         (cell["rate"], cell["rounds"]) = (Value::Null, json!([]));
         (cell["measured"], cell["reason"]) = (json!(false), json!("it failed"));
     });
     let fails = |now: &str, condition: &str, status: i32| {
-        printed(&folder, &["compare", "then.json", now, "--fail-if", condition], status)
+        printed(&cli, &["compare", "then.json", now, "--fail-if", condition], status)
     };
     let ended = fails("now.json", "slower:5%", 5);
     says(&ended.err, &["slower:5%: clearly slower: read_8192 0.80x (", "neither passes nor fails: commit 0."]);
@@ -208,7 +196,7 @@ fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
     }
     says(&fails("less.json", "slower:5%", 5).out, &["only in base: commit"]);
     let compared =
-        document(&printed(&folder, &["compare", "then.json", "now.json", "--fail-if", "slower:5%", "--json"], 5));
+        document(&printed(&cli, &["compare", "then.json", "now.json", "--fail-if", "slower:5%", "--json"], 5));
     assert_eq!(
         (&compared["fail_if"][0]["failed"], &compared["fail_if"][0]["condition"]),
         (&json!(true), &json!("slower:5%"))
@@ -217,11 +205,11 @@ fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
     says(&fails("few.json", "slower:5%", 5).err, &["slower:5%: cannot be checked, 3 of 5 rounds missing: commit"]);
     fails("few.json", "read:slower:5%", 0);
     let few = ["compare", "then.json", "few.json", "--fail-if", "slower:5%", "--json"];
-    let few = document(&printed(&folder, &few, 5));
+    let few = document(&printed(&cli, &few, 5));
     let unguarded = json!([{ "cell": "commit", "why": "3 of 5 rounds missing" }]);
     assert_eq!((&few["fail_if"][0]["unguarded"], &few["fail_if"][0]["slower"]), (&unguarded, &json!([])));
     // Without a condition nothing fails.
-    printed(&folder, &["compare", "then.json", "now.json"], 0);
+    printed(&cli, &["compare", "then.json", "now.json"], 0);
     for wrong in ["slower", "faster:5%", "slower:200%"] {
         says(&fails("now.json", wrong, 2).err, &["is not a condition"]);
     }
@@ -232,8 +220,8 @@ fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
 
 #[test]
 fn a_condition_that_could_never_fail_does() {
-    let folder = scratch();
-    made(&folder, "then.json", &[(READ, around(1.0, 6))], |_| {});
+    let cli = Cli::new();
+    made(&cli, "then.json", &[(READ, around(1.0, 6))], |_| {});
     type Change = fn(&mut Value);
     let cases: [(&str, Change); 5] = [
         ("new was interrupted", |run| run["run"]["interrupted"] = json!(true)),
@@ -247,34 +235,34 @@ fn a_condition_that_could_never_fail_does() {
         }),
     ];
     for (why, change) in cases {
-        made(&folder, "now.json", &[(READ, around(1.0, 6))], |document| {
+        made(&cli, "now.json", &[(READ, around(1.0, 6))], |document| {
             document["cells"][0]["state"]["cache"] = json!("cold");
             change(document);
         });
-        made(&folder, "base.json", &[(READ, around(1.0, 6))], |document| {
+        made(&cli, "base.json", &[(READ, around(1.0, 6))], |document| {
             document["run"]["started_unix_s"] = json!(1.0);
             document["cells"][0]["state"]["cache"] = json!("cold");
         });
-        let ended = printed(&folder, &["compare", "base.json", "now.json", "--fail-if", "slower:5%"], 5);
+        let ended = printed(&cli, &["compare", "base.json", "now.json", "--fail-if", "slower:5%"], 5);
         says(&ended.err, &[&format!("cannot be checked, {why}: read_8192")]);
         says(&ended.out, &["yes (cannot be checked, "]);
     }
     // What the cache is said to have held stands among what differs.
-    made(&folder, "now.json", &[(READ, around(1.0, 6))], |run| run["cells"][0]["state"]["cache"] = json!("warm"));
-    let changes = document(&printed(&folder, &["compare", "base.json", "now.json", "--json"], 0));
+    made(&cli, "now.json", &[(READ, around(1.0, 6))], |run| run["cells"][0]["state"]["cache"] = json!("warm"));
+    let changes = document(&printed(&cli, &["compare", "base.json", "now.json", "--json"], 0));
     let change = &changes["environment"][0];
     assert_eq!(
         (&change["what"], &change["now"], &change["of"]),
         (&json!("cache before"), &json!("warm"), &json!(READ))
     );
     // What was not measured then guards nothing.
-    made(&folder, "base.json", &[(READ, around(1.0, 6))], |document| {
+    made(&cli, "base.json", &[(READ, around(1.0, 6))], |document| {
         document["run"]["started_unix_s"] = json!(1.0);
         let cell = &mut document["cells"][0];
         (cell["rate"], cell["rounds"]) = (Value::Null, json!([]));
         (cell["measured"], cell["reason"]) = (json!(false), json!("no rights"));
     });
-    let ended = printed(&folder, &["compare", "base.json", "now.json", "--fail-if", "slower:5%"], 5);
+    let ended = printed(&cli, &["compare", "base.json", "now.json", "--fail-if", "slower:5%"], 5);
     says(&ended.err, &["cannot be checked, not measured in base: read_8192"]);
     says(&ended.out, &["1 n.m. in one of the runs", "n.m. in base: no rights (read_8192)"]);
 }
@@ -282,9 +270,9 @@ fn a_condition_that_could_never_fail_does() {
 /// To leave such rounds out would call it as fast as it was.
 #[test]
 fn what_does_nothing_any_more_is_slower() {
-    let folder = scratch();
-    made(&folder, "then.json", &[(READ, around(1.0, 6))], |_| {});
-    made(&folder, "now.json", &[(READ, around(1.0, 6))], |document| {
+    let cli = Cli::new();
+    made(&cli, "then.json", &[(READ, around(1.0, 6))], |_| {});
+    made(&cli, "now.json", &[(READ, around(1.0, 6))], |document| {
         let cell = &mut document["cells"][0];
         for round in cell["rounds"].as_array_mut().expect("rounds") {
             (round["bytes"], round["ops"]) = (json!(0), json!(0));
@@ -292,7 +280,7 @@ fn what_does_nothing_any_more_is_slower() {
         (cell["rate"]["per_second"], cell["rate"]["value"]) = (json!(0.0), json!(0.0));
         (cell["rate"]["low"], cell["rate"]["high"]) = (json!(0.0), json!(0.0));
     });
-    let ended = printed(&folder, &["compare", "then.json", "now.json", "--fail-if", "slower:5%"], 5);
+    let ended = printed(&cli, &["compare", "then.json", "now.json", "--fail-if", "slower:5%"], 5);
     says(&ended.err, &["clearly slower: read_8192, which does nothing in new"]);
     says(&ended.out, &["no operation in 6 rounds", "undecided"]);
     assert!(!ended.out.contains("NaN"), "{}", ended.out);
@@ -300,15 +288,15 @@ fn what_does_nothing_any_more_is_slower() {
 
 #[test]
 fn rates_in_other_units_are_compared_and_larger_files_are_said() {
-    let folder = scratch();
-    made(&folder, "then.json", &[(READ, around(1.0, 5))], |_| {});
-    made(&folder, "now.json", &[(READ, around(1.5, 5))], |document| {
+    let cli = Cli::new();
+    made(&cli, "then.json", &[(READ, around(1.0, 5))], |_| {});
+    made(&cli, "now.json", &[(READ, around(1.5, 5))], |document| {
         let cell = &mut document["cells"][0];
         cell["rate"]["unit"] = json!("furlongs");
         cell["rate"]["value"] = json!(1.0);
         cell["parameters"]["file_bytes"] = json!(1 << 30);
     });
-    let compared = document(&printed(&folder, &["compare", "then.json", "now.json", "--json"], 0));
+    let compared = document(&printed(&cli, &["compare", "then.json", "now.json", "--json"], 0));
     let read = cell(&compared, READ);
     assert!(read["ratio"].as_f64().is_some_and(|ratio| (1.45..1.55).contains(&ratio)), "{read:#}");
     assert_eq!(read["now"]["unit"], read["then"]["unit"]);
@@ -320,24 +308,24 @@ fn rates_in_other_units_are_compared_and_larger_files_are_said() {
 
 #[test]
 fn runs_that_share_no_program_say_which_they_have_and_nothing_is_overwritten() {
-    let folder = scratch();
-    made(&folder, "then.json", &[(READ, around(1.0, 5))], |_| {});
-    made(&folder, "now.json", &[(WRITE, around(1.0, 5))], |_| {});
-    let refused = printed(&folder, &["compare", "then.json", "now.json"], 2);
+    let cli = Cli::new();
+    made(&cli, "then.json", &[(READ, around(1.0, 5))], |_| {});
+    made(&cli, "now.json", &[(WRITE, around(1.0, 5))], |_| {});
+    let refused = printed(&cli, &["compare", "then.json", "now.json"], 2);
     says(
         &refused.err,
         &["then.json and now.json have no test in common", "then.json has read_8192 of smoke on disk", "hint: "],
     );
     says(&refused.err, &["now.json has write_8192 of smoke on disk"]);
     assert_eq!(refused.out, "");
-    says(&printed(&folder, &["compare", "then.json", "now.json", "-o", "now.json"], 3).err, &["would overwrite"]);
-    says(&printed(&folder, &["compare", "then.json", "missing"], 2).err, &["there is no missing"]);
-    printed(&folder, &["compare", "then.json"], 2);
+    says(&printed(&cli, &["compare", "then.json", "now.json", "-o", "now.json"], 3).err, &["would overwrite"]);
+    says(&printed(&cli, &["compare", "then.json", "missing"], 2).err, &["there is no missing"]);
+    printed(&cli, &["compare", "then.json"], 2);
     // One program with other settings is another, and it is said with which.
-    made(&folder, "other.json", &[(READ, around(1.0, 5))], |document| {
+    made(&cli, "other.json", &[(READ, around(1.0, 5))], |document| {
         document["cells"][0]["parameters"]["block_bytes"] = json!(4096);
     });
-    says(&printed(&folder, &["compare", "then.json", "other.json"], 2).err, &["; read_8192 differs in block_bytes ("]);
+    says(&printed(&cli, &["compare", "then.json", "other.json"], 2).err, &["; read_8192 differs in block_bytes ("]);
     // Of targets with names of their own, none is another.
     let two = |document: &mut Value| {
         let target = document["run"]["targets"][0].clone();
@@ -345,16 +333,16 @@ fn runs_that_share_no_program_say_which_they_have_and_nothing_is_overwritten() {
         document["run"]["targets"][1]["name"] = json!("b");
         document["cells"][0]["target"] = json!("b");
     };
-    made(&folder, "two.json", &[(READ, around(1.0, 5))], two);
-    says(&printed(&folder, &["compare", "then.json", "two.json"], 2).err, &["two.json has read_8192 of smoke on b"]);
+    made(&cli, "two.json", &[(READ, around(1.0, 5))], two);
+    says(&printed(&cli, &["compare", "then.json", "two.json"], 2).err, &["two.json has read_8192 of smoke on b"]);
 }
 
 #[test]
 fn a_terminal_obeys_no_name_of_a_run() {
-    let folder = scratch();
+    let cli = Cli::new();
     let evil = "a\u{1b}[2J\nb\u{202e}";
-    made(&folder, "then.json", &[(READ, around(1.0, 5))], |_| {});
-    made(&folder, "now.json", &[(READ, around(1.5, 5))], |document| {
+    made(&cli, "then.json", &[(READ, around(1.0, 5))], |_| {});
+    made(&cli, "now.json", &[(READ, around(1.5, 5))], |document| {
         document["run"]["kernel"] = json!(evil);
         document["run"]["command"][1] = json!(evil);
         document["run"]["targets"][0]["name"] = json!(evil);
@@ -363,7 +351,7 @@ fn a_terminal_obeys_no_name_of_a_run() {
         document["cells"][0]["limited_by"]["what"] = json!(evil);
     });
     for format in ["table", "markdown", "csv", "json"] {
-        let text = printed(&folder, &["compare", "then.json", "now.json", "--format", format], 0).out;
+        let text = printed(&cli, &["compare", "then.json", "now.json", "--format", format], 0).out;
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{format}: {text}");
         assert!(!text.lines().any(|line| line.starts_with("b\\u")), "{format}: {text}");
     }
@@ -372,25 +360,25 @@ fn a_terminal_obeys_no_name_of_a_run() {
 const STORED: [&str; 2] = ["--store", "runs.sqlite"];
 
 /// Three runs of a simulated drive: it turns half as fast in the second.
-fn three_runs(folder: &TempDir) {
+fn three_runs(cli: &Cli) {
     for drive in ["", ",drive.rpm=1800", ""] {
         let target = format!("disk=sim:vax780-sc780{drive}");
         let run = ["run", "smoke", &target, "--only", READ, "--only", WRITE, "--rounds", "8"];
-        printed(folder, &[&run[..], &STORED[..]].concat(), 0);
+        printed(cli, &[&run[..], &STORED[..]].concat(), 0);
     }
 }
 
 #[test]
 fn simulated_runs_of_the_store_are_compared_and_a_programs_history_is_told() {
-    let folder = scratch();
-    three_runs(&folder);
-    let list = printed(&folder, &[&["list", "--json"], &STORED[..]].concat(), 0).out;
+    let cli = Cli::new();
+    three_runs(&cli);
+    let list = printed(&cli, &[&["list", "--json"], &STORED[..]].concat(), 0).out;
     let list: Value = serde_json::from_str(&list).expect("JSON");
     let ids: Vec<&str> = list.as_array().expect("runs").iter().map(|run| run["run"].as_str().expect("an id")).collect();
     let [first, second, third] = ids[..] else { panic!("{list:#}") };
 
     let compare = [&["compare", first, second], &STORED[..]].concat();
-    let compared = document(&printed(&folder, &[&compare[..], &["--json", "--fail-if", "slower:5%"]].concat(), 5));
+    let compared = document(&printed(&cli, &[&compare[..], &["--json", "--fail-if", "slower:5%"]].concat(), 5));
     assert_eq!((&compared["then"]["name"], &compared["now"]["name"]), (&json!(first), &json!(second)));
     let read = cell(&compared, READ);
     // The platters stood elsewhere in each round.
@@ -398,12 +386,12 @@ fn simulated_runs_of_the_store_are_compared_and_a_programs_history_is_told() {
     assert!(read["low"].as_f64() < read["ratio"].as_f64() && read["confidence"].as_f64() < Some(1.0), "{read:#}");
     // No other machine could have changed it.
     assert_eq!(compared["marks"], json!([]));
-    says(&printed(&folder, &compare, 0).out, &["disk=sim:vax780-sc780,drive.rpm=1800", "slower", "why"]);
+    says(&printed(&cli, &compare, 0).out, &["disk=sim:vax780-sc780,drive.rpm=1800", "slower", "why"]);
     let again = [&["compare", first, third, "--fail-if", "slower:1%"], &STORED[..]].concat();
-    says(&printed(&folder, &again, 0).out, &["1.00x", "2 same within 5 %"]);
+    says(&printed(&cli, &again, 0).out, &["1.00x", "2 same within 5 %"]);
 
     let words = [&["history", "read"], &STORED[..]].concat();
-    let history = document(&printed(&folder, &[&words[..], &["--json"]].concat(), 0));
+    let history = document(&printed(&cli, &[&words[..], &["--json"]].concat(), 0));
     let [past] = &history["series"].as_array().expect("series")[..] else { panic!("{history:#}") };
     assert_eq!((&past["program"], &past["target"]), (&json!(READ), &json!("disk")));
     let runs = past["runs"].as_array().expect("runs");
@@ -411,41 +399,41 @@ fn simulated_runs_of_the_store_are_compared_and_a_programs_history_is_told() {
     let findings: Vec<&Value> = runs.iter().map(|run| &run["step"]["finding"]).collect();
     assert_eq!(findings, [&Value::Null, &json!("slower"), &json!("faster")]);
     assert_eq!(runs[1]["environment"][0]["what"], "target");
-    let table = printed(&folder, &words, 0).out;
+    let table = printed(&cli, &words, 0).out;
     says(&table, &["read_8192 of smoke on disk", "target", "disk=sim:vax780-sc780,drive.rpm=1800"]);
     says(&table, &["####################", "same: within 5 %"]);
     assert!(!table.contains("interleaved"), "{table}");
-    let last = printed(&folder, &[&words[..], &["disk", "--limit", "1", "--format", "csv"]].concat(), 0).out;
+    let last = printed(&cli, &[&words[..], &["disk", "--limit", "1", "--format", "csv"]].concat(), 0).out;
     assert_eq!(last.lines().count(), 2, "{last}");
     says(&last, &[third, ",faster,"]);
-    says(&printed(&folder, &[&words[..], &["--format", "markdown"]].concat(), 0).out, &["## read\\_8192", "| slower"]);
+    says(&printed(&cli, &[&words[..], &["--format", "markdown"]].concat(), 0).out, &["## read\\_8192", "| slower"]);
 
-    let refused = |words: &[&str]| printed(&folder, &[words, &STORED[..]].concat(), 2).err;
+    let refused = |words: &[&str]| printed(&cli, &[words, &STORED[..]].concat(), 2).err;
     says(&refused(&["history", "xyzzy"]), &["no stored run has the test xyzzy", "read_8192, write_8192"]);
     says(&refused(&["history", "read", "xyzzy"]), &["no stored run has the test read on xyzzy", "disk"]);
-    says(&printed(&folder, &["history", "read", "--store", "missing"], 2).err, &["missing", "hint: "]);
+    says(&printed(&cli, &["history", "read", "--store", "missing"], 2).err, &["missing", "hint: "]);
 }
 
 #[test]
 fn a_folder_without_a_name_is_told_by_where_it_lies() {
-    let folder = scratch();
+    let cli = Cli::new();
     let run = ["run", "smoke", ".", "--only", WRITE, "--rounds", "1", "--store", "../runs.sqlite"];
     for name in ["one", "two", "one"] {
-        let inside = folder.path().join(name);
+        let inside = cli.path().join(name);
         fs::create_dir_all(&inside).expect("a folder");
-        let ended = diskperf(&inside, &run);
+        let ended = Cli::at(&inside).run(&run);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
     }
     let series = |words: &[&str]| {
-        let history = document(&printed(&folder, &[&["history", "write", "--json"], words, &STORED[..]].concat(), 0));
+        let history = document(&printed(&cli, &[&["history", "write", "--json"], words, &STORED[..]].concat(), 0));
         let series = history["series"].as_array().expect("series").iter();
         let count = |past: &Value| past["runs"].as_array().expect("runs").len();
         series.map(|past| (past["target"].as_str().expect("a path").to_owned(), count(past))).collect::<Vec<_>>()
     };
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let path = |name: &str| cli.path().join(name).to_string_lossy().into_owned();
     assert_eq!(series(&[]), [(path("one"), 2), (path("two"), 1)]);
     assert_eq!(series(&["two/../one"]), [(path("one"), 2)]);
     assert_eq!(series(&[&path("two")]), [(path("two"), 1)]);
-    let nowhere = printed(&folder, &[&["history", "write", "."], &STORED[..]].concat(), 2);
+    let nowhere = printed(&cli, &[&["history", "write", "."], &STORED[..]].concat(), 2);
     says(&nowhere.err, &["no stored run has the test write on .", "/one, "]);
 }

@@ -1,59 +1,24 @@
 //! The command line as a user meets it: the built program, its exit status, what it says on which stream,
 //! and what it leaves behind. `cargo xtask test` runs these once more as a user without rights.
 
-mod common {
-    pub mod document;
-}
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
-use common::document::document;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::{Ended, names_in};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-/// Runs diskperf in a folder.
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), folder, arguments)
-}
-
-fn cells(document: &Value) -> &Vec<Value> {
-    document["cells"].as_array().expect("cells")
-}
-
-/// A refusal: its exit status, an error with these words, nothing on standard output, and
-/// nothing touched.
-fn refuses(folder: &Path, arguments: &[&str], status: i32, words: &[&str]) {
-    let before = names_in(folder);
-    let ended = diskperf(folder, arguments);
-    assert_eq!(ended.status, Some(status), "{arguments:?}: {}", ended.err);
-    assert!(ended.err.contains("error: "), "{arguments:?}: {}", ended.err);
-    for word in words {
-        assert!(ended.err.contains(word), "{arguments:?} says nothing of {word:?}: {}", ended.err);
-    }
-    assert_eq!(ended.out, "", "{arguments:?}");
-    assert_eq!(names_in(folder), before, "{arguments:?}");
-}
+use crate::common::document::document;
+use crate::common::{Cli, cells, program};
 
 #[test]
 fn the_main_job_measures_the_folder_one_stands_in() {
     // In memory where there is room for it: the main job writes more than a gigabyte.
-    let folder = tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch());
-    let ended = diskperf(folder.path(), &[]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let cli = Cli::in_memory();
+    let ended = cli.well(&[]);
     for word in [
         "read_8192",
         "write_4096",
@@ -70,14 +35,13 @@ fn the_main_job_measures_the_folder_one_stands_in() {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
     assert!(ended.err.contains("writes up to"), "{}", ended.err);
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn both_worlds_fill_one_document_with_the_same_effects() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "smoke", "real=.", "simulated=sim:flat", "--json"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let cli = Cli::new();
+    let ended = cli.well(&["run", "smoke", "real=.", "simulated=sim:flat", "--json"]);
     let document = document(&ended);
     assert_eq!(document["schema"], "diskperf/1");
     assert_eq!(document["errors"], Value::Array(Vec::new()));
@@ -98,13 +62,13 @@ fn both_worlds_fill_one_document_with_the_same_effects() {
     };
     assert!(!effects("real").is_empty());
     assert_eq!(effects("real"), effects("simulated"));
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn a_rate_follows_from_its_rounds() {
-    let folder = scratch();
-    let document = document(&diskperf(folder.path(), &["run", "smoke", "--json", "--rounds", "3"]));
+    let cli = Cli::new();
+    let document = cli.document(&["run", "smoke", "--json", "--rounds", "3"]);
     for cell in cells(&document) {
         let clock = if cell["state"]["clock"] == "durable" { "durable_s" } else { "returned_s" };
         let amount = match cell["rate"]["base"].as_str() {
@@ -127,9 +91,8 @@ fn a_rate_follows_from_its_rounds() {
 
 #[test]
 fn only_the_programs_that_are_asked_for_are_run() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "smoke", "--json", "--only", "commit", "--only", "smallfb"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let cli = Cli::new();
+    let ended = cli.well(&["run", "smoke", "--json", "--only", "commit", "--only", "smallfb"]);
     let document = document(&ended);
     let programs: BTreeSet<&str> = cells(&document).iter().filter_map(|cell| cell["program"].as_str()).collect();
     assert_eq!(programs, BTreeSet::from(["commit", "smallfb"]));
@@ -137,9 +100,8 @@ fn only_the_programs_that_are_asked_for_are_run() {
 
 #[test]
 fn the_paper_gets_its_table_and_its_three_rounds() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "classic1983", "--size", "8MiB", "here=.", "flat=sim:flat"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let cli = Cli::new();
+    let ended = cli.well(&["run", "classic1983", "--size", "8MiB", "here=.", "flat=sim:flat"]);
     for word in [
         "Kbytes/sec.",
         "here",
@@ -153,7 +115,7 @@ fn the_paper_gets_its_table_and_its_three_rounds() {
     ] {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
-    let document = document(&diskperf(folder.path(), &["run", "classic1983", "--size", "8MiB", "sim:flat", "--json"]));
+    let document = cli.document(&["run", "classic1983", "--size", "8MiB", "sim:flat", "--json"]);
     for cell in cells(&document) {
         let discarded = |round: &Value| round["discarded"] == true;
         let rounds = cell["rounds"].as_array().expect("rounds");
@@ -164,8 +126,8 @@ fn the_paper_gets_its_table_and_its_three_rounds() {
 
 #[test]
 fn too_few_rounds_are_marked() {
-    let folder = scratch();
-    let document = document(&diskperf(folder.path(), &["run", "smoke", "--rounds", "1", "--json"]));
+    let cli = Cli::new();
+    let document = cli.document(&["run", "smoke", "--rounds", "1", "--json"]);
     for cell in cells(&document) {
         assert_eq!(cell["marks"][0]["code"], "few", "{cell}");
     }
@@ -174,81 +136,77 @@ fn too_few_rounds_are_marked() {
 #[test]
 fn a_budget_ends_the_rounds_early() {
     let arguments = ["run", "smoke", "--rounds", "100000", "--budget", "1s", "--json"];
-    let document = document(&diskperf(scratch().path(), &arguments));
+    let document = Cli::new().document(&arguments);
     let rounds = cells(&document)[0]["rounds"].as_array().expect("rounds").len();
     assert!((1..100_000).contains(&rounds), "{rounds}");
 }
 
 #[test]
 fn a_dry_run_shows_the_plan_and_touches_nothing() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "quick", "--dry-run"]);
-    assert_eq!(ended.status, Some(0));
+    let cli = Cli::new();
+    let ended = cli.well(&["run", "quick", "--dry-run"]);
     assert!(ended.out.contains("write_8192 on ."), "{}", ended.out);
     assert!(ended.err.contains("writes up to"), "{}", ended.err);
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn results_go_to_a_file_where_one_is_named() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "smoke", "sim:flat", "--json", "-o", "results.json"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["run", "smoke", "sim:flat", "--json", "-o", "results.json"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""));
-    let text = fs::read_to_string(folder.path().join("results.json")).expect("the file");
+    let text = fs::read_to_string(cli.path().join("results.json")).expect("the file");
     assert!(serde_json::from_str::<Value>(&text).is_ok());
 }
 
 #[test]
 fn what_cannot_be_a_target_is_refused() {
-    let folder = scratch();
-    fs::write(folder.path().join("file"), "x").expect("a file");
-    let here = folder.path();
-    refuses(folder.path(), &["run", "smoke", ""], 2, &["no path given", "hint: "]);
-    refuses(here, &["run", "smoke", "missing"], 2, &["there is no missing", "hint: "]);
-    refuses(here, &["run", "smoke", "file"], 2, &["file is a file", "hint: "]);
-    refuses(here, &["run", "smoke", "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
+    let cli = Cli::new();
+    fs::write(cli.path().join("file"), "x").expect("a file");
+    cli.refuses(&["run", "smoke", ""], 2, &["no path given", "hint: "]);
+    cli.refuses(&["run", "smoke", "missing"], 2, &["there is no missing", "hint: "]);
+    cli.refuses(&["run", "smoke", "file"], 2, &["file is a file", "hint: "]);
+    cli.refuses(&["run", "smoke", "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
     assert!(!Path::new("/dev/no-such-disk").exists());
-    refuses(here, &["run", "smoke", "--only", "bw"], 2, &["smoke has no test bw", "hint: its tests are: read_8192, "]);
-    refuses(here, &["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
-    refuses(here, &["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
-    refuses(here, &["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);
+    cli.refuses(&["run", "smoke", "--only", "bw"], 2, &["smoke has no test bw", "hint: its tests are: read_8192, "]);
+    cli.refuses(&["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
+    cli.refuses(&["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
+    cli.refuses(&["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);
     // No bytes, and nobody may make a folder here, not even root.
-    refuses(here, &["run", "smoke", "/sys"], 3, &["/sys", "hint: "]);
+    cli.refuses(&["run", "smoke", "/sys"], 3, &["/sys", "hint: "]);
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let folder = scratch();
-    let here = folder.path();
-    refuses(here, &["run", "smoke", "--size", "0"], 2, &["at least one byte"]);
-    refuses(here, &["run", "smoke", "--size=-8KiB"], 2, &["not a size"]);
-    refuses(here, &["run", "smoke", "--size", "-1"], 2, &["not a size"]);
-    refuses(here, &["run", "smoke", "--cache", "4MiB"], 2, &["at least 16 MiB"]);
-    refuses(here, &["run", "smoke", "sim:flat", "--format", "csv", "--dry-run"], 2, &["cannot be used with"]);
-    refuses(here, &["--no-store", "run", "smoke", "sim:flat"], 2, &["run is a command", "hint: "]);
-    refuses(
-        here,
+    let cli = Cli::new();
+    cli.refuses(&["run", "smoke", "--size", "0"], 2, &["at least one byte"]);
+    cli.refuses(&["run", "smoke", "--size=-8KiB"], 2, &["not a size"]);
+    cli.refuses(&["run", "smoke", "--size", "-1"], 2, &["not a size"]);
+    cli.refuses(&["run", "smoke", "--cache", "4MiB"], 2, &["at least 16 MiB"]);
+    cli.refuses(&["run", "smoke", "sim:flat", "--format", "csv", "--dry-run"], 2, &["cannot be used with"]);
+    cli.refuses(&["--no-store", "run", "smoke", "sim:flat"], 2, &["run is a command", "hint: "]);
+    cli.refuses(
         &["run", "smoke", "sim:flat", "-o", "/dev/no-such-disk"],
         2,
         &["there is no device", "nothing was created"],
     );
-    refuses(here, &["run", "smoke", "sim:flat", "-o", "."], 2, &["is a directory"]);
-    refuses(here, &["run", "smoke", "--size", "8kb"], 2, &["ambiguous", "KiB", "kB"]);
-    refuses(here, &["run", "smoke", "--size", "8 furlongs"], 2, &["unknown unit"]);
-    refuses(here, &["run", "smoke", "--size", "9000"], 2, &["whole number of calls"]);
-    refuses(here, &["run", "smoke", "--rounds", "0"], 2, &["rounds"]);
-    refuses(here, &["run", "smoke", "--budget", "90"], 2, &["unit of time"]);
-    refuses(here, &["run", "smok"], 2, &["smoke"]);
-    refuses(here, &["run", "nonsense"], 2, &["quick", "classic1983"]);
-    refuses(here, &["nonsense"], 2, &["nonsense"]);
-    refuses(here, &["run", "smoke", "sim:flat", "--size", "2TiB"], 2, &["go up to 1 TiB"]);
-    refuses(here, &["run", "smoke", "--size", "900GiB"], 3, &["free; ", "hint: "]);
+    cli.refuses(&["run", "smoke", "sim:flat", "-o", "."], 2, &["is a directory"]);
+    cli.refuses(&["run", "smoke", "--size", "8kb"], 2, &["ambiguous", "KiB", "kB"]);
+    cli.refuses(&["run", "smoke", "--size", "8 furlongs"], 2, &["unknown unit"]);
+    cli.refuses(&["run", "smoke", "--size", "9000"], 2, &["whole number of calls"]);
+    cli.refuses(&["run", "smoke", "--rounds", "0"], 2, &["rounds"]);
+    cli.refuses(&["run", "smoke", "--budget", "90"], 2, &["unit of time"]);
+    cli.refuses(&["run", "smok"], 2, &["smoke"]);
+    cli.refuses(&["run", "nonsense"], 2, &["quick", "classic1983"]);
+    cli.refuses(&["nonsense"], 2, &["nonsense"]);
+    cli.refuses(&["run", "smoke", "sim:flat", "--size", "2TiB"], 2, &["go up to 1 TiB"]);
+    cli.refuses(&["run", "smoke", "--size", "900GiB"], 3, &["free; ", "hint: "]);
 }
 
 #[test]
 fn a_refusal_is_a_document_too() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "smoke", "missing", "--json"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["run", "smoke", "missing", "--json"]);
     assert_eq!(ended.status, Some(2));
     let document = document(&ended);
     assert_eq!(cells(&document).len(), 0);
@@ -261,16 +219,16 @@ fn a_full_file_system_voids_the_cell_and_nothing_else() {
     if !testkit::is_root() {
         return testkit::skip!("mounting needs root");
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let mounted = testkit::run(
         Path::new("mount"),
-        folder.path(),
-        &["-t", "tmpfs", "-o", "size=64m,nr_inodes=20", "tmpfs", &folder.path().to_string_lossy()],
+        cli.path(),
+        &["-t", "tmpfs", "-o", "size=64m,nr_inodes=20", "tmpfs", &cli.path().to_string_lossy()],
     );
     assert_eq!(mounted.status, Some(0), "{}", mounted.err);
-    let ended = diskperf(folder.path(), &["run", "smoke", "--json"]);
-    let left = names_in(folder.path());
-    let unmounted = testkit::run(Path::new("umount"), Path::new("/"), &[&folder.path().to_string_lossy()]);
+    let ended = cli.run(&["run", "smoke", "--json"]);
+    let left = cli.names();
+    let unmounted = testkit::run(Path::new("umount"), Path::new("/"), &[&cli.path().to_string_lossy()]);
     assert_eq!(unmounted.status, Some(0), "{}", unmounted.err);
 
     assert_eq!((ended.status, left), (Some(1), Vec::new()));
@@ -290,11 +248,10 @@ fn a_full_file_system_voids_the_cell_and_nothing_else() {
 
 #[test]
 fn being_told_to_stop_keeps_what_is_finished() {
-    let (folder, data) = (scratch(), scratch());
+    let (cli, data) = (Cli::new(), Cli::new());
     let store = data.path().join("store.sqlite");
-    let mut child = testkit::command(&program())
-        .args(["run", "smoke", "--rounds", "100000", "--json"])
-        .current_dir(folder.path())
+    let mut child = cli
+        .command(&["run", "smoke", "--rounds", "100000", "--json"])
         .env(testkit::STORE, &store)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -302,7 +259,7 @@ fn being_told_to_stop_keeps_what_is_finished() {
         .spawn()
         .expect("diskperf starts");
     let list = ["list", "--json", "--store", store.to_str().expect("a path in UTF-8")];
-    let measured = || serde_json::from_str::<Value>(&diskperf(folder.path(), &list).out).ok()?[0]["measured"].as_u64();
+    let measured = || serde_json::from_str::<Value>(&cli.run(&list).out).ok()?[0]["measured"].as_u64();
     testkit::soon("two cells are measured", || measured().unwrap_or(0) >= 2);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
@@ -313,15 +270,15 @@ fn being_told_to_stop_keeps_what_is_finished() {
     let document = document(&Ended { status, out, err: String::new() });
     assert_eq!(document["run"]["interrupted"], true);
     assert!(cells(&document).iter().filter(|cell| cell["measured"] == true).count() >= 2);
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn nobody_listening_to_remarks_changes_nothing() {
-    let folder = scratch();
+    let cli = Cli::new();
     let shell = "exec \"$0\" run smoke sim:flat --rounds 1 2>&-";
     let program = program();
-    let ended = testkit::run(Path::new("sh"), folder.path(), &["-c", shell, &program.to_string_lossy()]);
+    let ended = testkit::run(Path::new("sh"), cli.path(), &["-c", shell, &program.to_string_lossy()]);
     assert_eq!(ended.status, Some(0));
     assert!(ended.out.contains("write_8192"), "{}", ended.out);
 }
@@ -345,8 +302,8 @@ const CLASSICS: [(&str, u64, u64); 4] =
 
 #[test]
 fn the_programs_of_1983_say_nothing_and_move_eight_megabytes() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
+    let here = cli.path();
     for (name, _, _) in CLASSICS {
         let link = here.join(name);
         symlink(program(), &link).expect("a link");
@@ -356,20 +313,20 @@ fn the_programs_of_1983_say_nothing_and_move_eight_megabytes() {
             assert!(ended.err.contains("<FILE>"), "{}", ended.err);
         }
         assert!(testkit::run(&link, here, &["--help"]).out.contains(name));
-        for ended in [diskperf(here, &[name, "tst2"]), testkit::run(&link, here, &["tst2"])] {
+        for ended in [cli.run(&[name, "tst2"]), testkit::run(&link, here, &["tst2"])] {
             assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", ""), "{name}");
         }
         fs::remove_file(link).expect("the link is removed");
     }
     assert_eq!(fs::metadata(here.join("tst2")).expect("the file").len(), 8 << 20);
-    assert_eq!(names_in(here), ["tst2"]);
+    assert_eq!(cli.names(), ["tst2"]);
 }
 
 #[test]
 fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
-    let folder = scratch();
+    let cli = Cli::new();
     let Some(strace) = testkit::tool("strace") else { return testkit::skip!("strace is not installed") };
-    let traced = testkit::run(&strace, folder.path(), &["true"]);
+    let traced = testkit::run(&strace, cli.path(), &["true"]);
     if traced.status != Some(0) {
         return testkit::skip!("strace may not trace here: {}", traced.err.trim());
     }
@@ -378,9 +335,9 @@ fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
     for (name, bytes, calls) in CLASSICS {
         let store = format!("{}=kept.sqlite", testkit::STORE);
         let arguments = ["-f", "-E", &store, "-o", "trace", "-e", "trace=all", binary, name, "tst2"];
-        let ended = testkit::run(&strace, folder.path(), &arguments);
+        let ended = testkit::run(&strace, cli.path(), &arguments);
         assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
-        let trace = fs::read_to_string(folder.path().join("trace")).expect("the trace");
+        let trace = fs::read_to_string(cli.path().join("trace")).expect("the trace");
         // Only the first of them makes the file. One that is there was found before, and is opened as what was found.
         let (flags, path) = match name {
             "read_8192" => ("O_RDONLY", "\"tst2\""),
@@ -410,24 +367,24 @@ fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
 
 #[test]
 fn the_programs_of_1983_check_what_the_originals_did_not() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
+    let here = cli.path();
     fs::write(here.join("short"), vec![0; 8192]).expect("a file");
     for name in ["read_8192", "rewrite_8192"] {
-        refuses(here, &[name, "short"], 2, &["short has 8 KiB", "needs 8 MiB", "hint: "]);
-        refuses(here, &[name, "missing"], 2, &["there is no missing", "hint: "]);
+        cli.refuses(&[name, "short"], 2, &["short has 8 KiB", "needs 8 MiB", "hint: "]);
+        cli.refuses(&[name, "missing"], 2, &["there is no missing", "hint: "]);
     }
     for (name, _, _) in CLASSICS {
-        refuses(here, &[name, "."], 2, &["is a directory", "hint: "]);
-        refuses(here, &[name, "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
-        refuses(here, &[name], 2, &["<FILE>"]);
+        cli.refuses(&[name, "."], 2, &["is a directory", "hint: "]);
+        cli.refuses(&[name, "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
+        cli.refuses(&[name], 2, &["<FILE>"]);
     }
     for name in ["write_8192", "write_4096", "rewrite_8192"] {
-        refuses(here, &[name, "/dev/zero"], 3, &["is a device", "hint: "]);
+        cli.refuses(&[name, "/dev/zero"], 3, &["is a device", "hint: "]);
     }
-    refuses(here, &["write_8192", "missing/tst2"], 2, &["there is no missing", "hint: "]);
+    cli.refuses(&["write_8192", "missing/tst2"], 2, &["there is no missing", "hint: "]);
     assert_eq!(fs::metadata(here.join("short")).expect("the file").len(), 8192);
-    assert_eq!(diskperf(here, &["read_8192", "/dev/zero"]).status, Some(0));
+    assert_eq!(cli.run(&["read_8192", "/dev/zero"]).status, Some(0));
 }
 
 #[test]
@@ -435,16 +392,16 @@ fn a_file_that_may_not_be_opened_is_refused() {
     if testkit::is_root() {
         return testkit::skip!("root may open anything; the repetition without rights runs it");
     }
-    let folder = scratch();
-    let file = folder.path().join("locked");
+    let cli = Cli::new();
+    let file = cli.path().join("locked");
     fs::write(&file, vec![0; 8 << 20]).expect("a file");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("rights are taken");
-    refuses(folder.path(), &["read_8192", "locked"], 3, &["permission denied", "hint: "]);
-    let sealed = folder.path().join("sealed");
+    cli.refuses(&["read_8192", "locked"], 3, &["permission denied", "hint: "]);
+    let sealed = cli.path().join("sealed");
     fs::create_dir(&sealed).expect("a folder");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).expect("rights are taken");
-    refuses(folder.path(), &["run", "smoke", "sealed"], 3, &["cannot make a folder in sealed", "hint: "]);
-    refuses(folder.path(), &["write_8192", "sealed/tst2"], 3, &["permission denied", "hint: "]);
+    cli.refuses(&["run", "smoke", "sealed"], 3, &["cannot make a folder in sealed", "hint: "]);
+    cli.refuses(&["write_8192", "sealed/tst2"], 3, &["permission denied", "hint: "]);
 }
 
 /// A file whose folder takes no new file is written in place, and then its old bytes are kept in memory. If they cannot
@@ -454,26 +411,25 @@ fn a_file_whose_old_results_cannot_be_kept_is_refused_before_anything_is_measure
     if testkit::is_root() {
         return testkit::skip!("root may read anything; the repetition without rights runs it");
     }
-    let folder = scratch();
-    let place = folder.path().join("place");
+    let cli = Cli::new();
+    let place = cli.path().join("place");
     fs::create_dir(&place).expect("a folder");
     fs::write(place.join("out"), "old\n").expect("a file");
     let may = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("rights");
     may(&place.join("out"), 0o222);
     may(&place, 0o555);
     // The command runs in a private folder that is removed: only an absolute path would still be there.
-    let measured = folder.path().join("measured");
+    let measured = cli.path().join("measured");
     let touch = ["touch", measured.to_str().expect("a plain path")];
-    let ended = diskperf(folder.path(), &[&["run", ".", "-o", "place/out", "--"], &touch[..]].concat());
+    let ended = cli.run(&[&["run", ".", "-o", "place/out", "--"], &touch[..]].concat());
     may(&place, 0o755);
     assert!(!measured.exists(), "{}", ended.err);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     for words in ["cannot write place/out: Permission denied", "\nhint: "] {
         assert!(ended.err.contains(words), "{words}: {}", ended.err);
     }
-    assert_eq!(names_in(folder.path()), ["place"]);
-    let ended = diskperf(folder.path(), &["run", "smoke", "sim:flat", "-o", "place/out"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    assert_eq!(cli.names(), ["place"]);
+    cli.well(&["run", "smoke", "sim:flat", "-o", "place/out"]);
     assert_eq!(fs::metadata(place.join("out")).expect("the file").permissions().mode() & 0o777, 0o222);
     may(&place.join("out"), 0o644);
     assert_ne!(fs::read_to_string(place.join("out")).expect("the file"), "old\n");

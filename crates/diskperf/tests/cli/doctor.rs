@@ -1,23 +1,15 @@
 //! `diskperf doctor`: what it says to root and to a user without rights, and that nothing of its trials is left.
 
-mod common {
-    pub mod document;
-}
-
 use std::fs;
-use std::path::Path;
 
-use common::document::document;
 use serde_json::Value;
-use testkit::{Ended, names_in};
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 /// What it found in a folder, checked against the schema that the same program prints.
-fn checkup(folder: &Path) -> Value {
-    let ended = diskperf(folder, &["doctor", "--json"]);
+fn checkup(cli: &Cli) -> Value {
+    let ended = cli.run(&["doctor", "--json"]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
     document(&ended)
 }
@@ -28,42 +20,42 @@ fn state<'a>(checkup: &'a Value, name: &str) -> &'a str {
     check["state"].as_str().expect("a state")
 }
 
-fn loop_devices_on(folder: &Path) -> usize {
+fn loop_devices_on(cli: &Cli) -> usize {
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
-    files.filter(|file| file.starts_with(&*folder.to_string_lossy())).count()
+    files.filter(|file| file.starts_with(&*cli.path().to_string_lossy())).count()
 }
 
 #[test]
 fn a_table_says_what_can_be_had_and_how_to_get_the_rest() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let ended = diskperf(folder.path(), &["doctor"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["doctor"]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
     for word in ["check", "here", "why", "private folder", "page cache seen", "loop devices", "run delay", "clock"] {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80), "{}", ended.out);
-    let elsewhere = diskperf(Path::new("/"), &["doctor", &folder.path().to_string_lossy()]);
-    assert!(elsewhere.out.contains(&*folder.path().to_string_lossy()), "{}", elsewhere.out);
+    let elsewhere = Cli::at("/").run(&["doctor", &cli.path().to_string_lossy()]);
+    assert!(elsewhere.out.contains(&*cli.path().to_string_lossy()), "{}", elsewhere.out);
 }
 
 #[test]
 fn nothing_of_its_trials_is_left() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     let mounts = || testkit::mounts("self").expect("the mounts");
     let before = mounts();
-    let checkup = checkup(folder.path());
+    let checkup = checkup(&cli);
     assert_eq!(checkup["schema"], "diskperf-doctor/1");
     assert_eq!(state(&checkup, "private folder"), "yes");
-    assert_eq!(names_in(folder.path()), [""; 0]);
-    assert_eq!(loop_devices_on(folder.path()), 0);
+    assert_eq!(cli.names(), [""; 0]);
+    assert_eq!(loop_devices_on(&cli), 0);
     assert_eq!(mounts(), before);
 }
 
 #[test]
 fn what_needs_rights_is_said_to_who_has_none() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let checkup = checkup(folder.path());
+    let cli = Cli::new();
+    let checkup = checkup(&cli);
     if testkit::is_root() {
         // A container may be root by name only: then it says so.
         let rights = state(&checkup, "rights");
@@ -82,7 +74,7 @@ fn what_needs_rights_is_said_to_who_has_none() {
 #[test]
 fn a_folder_that_may_not_be_written_to_is_an_answer() {
     // No bytes, and nobody may make a folder here, not even root.
-    let checkup = checkup(Path::new("/sys"));
+    let checkup = checkup(&Cli::at("/sys"));
     for check in ["private folder", "O_DIRECT", "page cache seen", "loop devices"] {
         assert_eq!(state(&checkup, check), "no", "{check}");
     }
@@ -90,12 +82,11 @@ fn a_folder_that_may_not_be_written_to_is_an_answer() {
 
 #[test]
 fn results_go_to_a_file_and_what_is_no_folder_is_refused() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let here = folder.path();
-    let ended = diskperf(here, &["doctor", "--json", "-o", "doctor.json"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["doctor", "--json", "-o", "doctor.json"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""));
     for (path, words) in [("missing", "there is no missing"), ("doctor.json", "is a file")] {
-        let ended = diskperf(here, &["doctor", path]);
+        let ended = cli.run(&["doctor", path]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{path}");
         assert!(ended.err.contains(words) && ended.err.contains("hint: "), "{}", ended.err);
     }

@@ -1,36 +1,11 @@
 //! The main job as a person meets it: what it says first, what it writes at most, that it ends, and that every row
 //! says what it is.
 
-mod common {
-    pub mod document;
-}
-
-use std::path::{Path, PathBuf};
-
-use common::document::document;
+use crate::common::document::document;
+use crate::common::{Cli, cells};
 use serde_json::Value;
-use tempfile::TempDir;
-use testkit::{Ended, names_in};
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    let program: PathBuf = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    testkit::run(&program, folder, arguments)
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
 
 /// The document of a run that went well.
-fn well(ended: &Ended) -> Value {
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
-    document(ended)
-}
-
-fn cells(document: &Value) -> &Vec<Value> {
-    document["cells"].as_array().expect("cells")
-}
-
 /// Bytes that all rounds of all cells moved to files, but for what was made ready.
 fn written(cells: &[Value]) -> u64 {
     let writes = |cell: &&Value| !["read", "randread"].contains(&cell["phase"].as_str().expect("a phase"));
@@ -43,10 +18,10 @@ const ENOUGH: u64 = 100;
 
 #[test]
 fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
-    let folder = scratch();
-    let free = rustix::fs::statvfs(folder.path()).map(|space| space.f_bavail * space.f_frsize).expect("space");
-    let ended = diskperf(folder.path(), &["run", "quick", "--budget", "6s", "--json"]);
-    let document = well(&ended);
+    let cli = Cli::new();
+    let free = rustix::fs::statvfs(cli.path()).map(|space| space.f_bavail * space.f_frsize).expect("space");
+    let ended = cli.well(&["run", "quick", "--budget", "6s", "--json"]);
+    let document = document(&ended);
     let first = ended.err.lines().next().expect("a line");
     assert!(first.starts_with("writes up to ") && first.contains(", in up to 6 s; Ctrl-C leaves nothing"), "{first}");
     assert!(ended.err.contains("about ") && ended.err.contains(" rounds; files of "), "{}", ended.err);
@@ -68,14 +43,14 @@ fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
         let size = cell["parameters"]["file_bytes"].as_u64().or(cell["parameters"]["commits"].as_u64());
         assert!(size.is_some_and(u64::is_power_of_two), "{cell:#}");
     }
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn a_size_that_was_asked_for_is_taken() {
-    let folder = scratch();
+    let cli = Cli::new();
     let arguments = ["run", "quick", "--size", "40KiB", "--rounds", "1", "--budget", "30s", "--json"];
-    let document = well(&diskperf(folder.path(), &arguments));
+    let document = cli.document(&arguments);
     let sized = |program: &str| {
         let cell = cells(&document).iter().find(|cell| cell["program"] == program).expect(program);
         cell["parameters"]["file_bytes"].as_u64()
@@ -85,30 +60,30 @@ fn a_size_that_was_asked_for_is_taken() {
     }
     // A quarter, in whole blocks.
     assert_eq!(sized("randread"), Some(8 << 10));
-    let refused = diskperf(folder.path(), &["run", "quick", "--size", "10000B"]);
+    let refused = cli.run(&["run", "quick", "--size", "10000B"]);
     assert_eq!(refused.status, Some(2), "{}", refused.err);
 }
 
 #[test]
 fn a_budget_that_is_too_short_leaves_out_what_does_not_fit_and_says_what_it_needed() {
-    let folder = scratch();
-    let document = well(&diskperf(folder.path(), &["run", "quick", "--budget", "100ms", "--json"]));
+    let cli = Cli::new();
+    let document = cli.document(&["run", "quick", "--budget", "100ms", "--json"]);
     let reasons: Vec<&str> = cells(&document).iter().filter_map(|cell| cell["reason"].as_str()).collect();
     assert!(!reasons.is_empty());
     let says_why = |reason: &&str| {
         reason.contains("needs about ") || reason.contains("were over before") || reason.contains("page cache")
     };
     assert!(reasons.iter().all(says_why), "{reasons:?}");
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn a_simulated_machine_is_not_tried_and_gives_the_same_twice() {
-    let folder = scratch();
+    let cli = Cli::new();
     let run = || {
-        let ended = diskperf(folder.path(), &["run", "quick", "sim:flat", "--rounds", "1", "--json"]);
+        let ended = cli.well(&["run", "quick", "sim:flat", "--rounds", "1", "--json"]);
         assert!(!ended.err.contains("about "), "{}", ended.err);
-        well(&ended)["cells"].clone()
+        document(&ended)["cells"].clone()
     };
     let first = run();
     assert_eq!(first, run());
@@ -124,10 +99,10 @@ fn without_rights_memory_is_not_limited_and_that_is_said() {
     if testkit::is_root() {
         return testkit::skip!("root may limit memory; the command-line tests run once more without rights");
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let arguments = ["run", "classic1983", "--size", "64KiB", "--cache", "16MiB", "--json"];
-    let ended = diskperf(folder.path(), &arguments);
-    let document = well(&ended);
+    let ended = cli.well(&arguments);
+    let document = document(&ended);
     assert!(ended.err.contains("memory is not limited to 16 MiB: "), "{}", ended.err);
     assert_eq!(document["run"]["memory_limit_bytes"], Value::Null);
 }

@@ -9,20 +9,13 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use tempfile::TempDir;
-use testkit::{Ended, Running, names_in};
+use testkit::{Running, names_in};
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
+use crate::common::Cli;
 
 /// What a command prints that succeeds and remarks nothing.
 fn printed(arguments: &[&str]) -> String {
-    let ended = diskperf(Path::new("/"), arguments);
+    let ended = Cli::at("/").run(arguments);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
     ended.out
 }
@@ -112,7 +105,7 @@ fn a_word_is_explained_in_any_spelling() {
 fn an_unknown_word_has_near_matches() {
     for (word, near) in [("nosie", "noise"), ("durabel", "durable"), ("expalin", "explain"), ("xyzzy", "diskperf help")]
     {
-        let ended = diskperf(Path::new("/"), &["help", word]);
+        let ended = Cli::at("/").run(&["help", word]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
         assert!(ended.err.contains(&format!("error: {word} is neither a command nor a help topic")), "{}", ended.err);
         assert!(ended.err.contains("hint: ") && ended.err.contains(near), "{}", ended.err);
@@ -128,7 +121,7 @@ fn a_word_that_is_no_topic_is_found_in_texts() {
         ("slow", &["diskperf explain last"], "diskperf help bus"),
         ("btrfs-progs", &["diskperf help lists"], "did you mean"),
     ] {
-        let ended = diskperf(Path::new("/"), &["help", word]);
+        let ended = Cli::at("/").run(&["help", word]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
         for place in found {
             assert!(ended.err.contains(place), "{word}: {}", ended.err);
@@ -146,9 +139,8 @@ fn help_of_a_command_is_its_own_help() {
 
 #[test]
 fn a_star_names_the_word_that_explains_it() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "smoke", "sim:flat", "--rounds", "1"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let cli = Cli::new();
+    let ended = cli.well(&["run", "smoke", "sim:flat", "--rounds", "1"]);
     let footnotes: Vec<&str> = ended.out.lines().skip_while(|line| !line.starts_with("* few: ")).collect();
     let flowed = footnotes.join(" ").split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(flowed.contains("diskperf help few"), "{}", ended.out);
@@ -156,14 +148,14 @@ fn a_star_names_the_word_that_explains_it() {
 
 #[test]
 fn there_is_a_manual_page_for_every_command_and_one_for_every_word() {
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["man", "--out", "a/b"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["man", "--out", "a/b"]);
     assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", ""));
-    let pages: BTreeSet<String> = names_in(&folder.path().join("a/b")).into_iter().collect();
+    let pages: BTreeSet<String> = names_in(&cli.path().join("a/b")).into_iter().collect();
     let mut expected: BTreeSet<String> = commands().iter().map(|name| format!("diskperf-{name}.1")).collect();
     expected.extend(["diskperf.1".to_owned(), "diskperf-words.7".to_owned()]);
     assert_eq!(pages, expected);
-    let page = |name: &str| fs::read_to_string(folder.path().join("a/b").join(name)).expect("a page");
+    let page = |name: &str| fs::read_to_string(cli.path().join("a/b").join(name)).expect("a page");
     assert_eq!(page("diskperf.1"), printed(&["man"]));
     for name in &pages {
         let page = page(name);
@@ -177,8 +169,8 @@ fn there_is_a_manual_page_for_every_command_and_one_for_every_word() {
     }
     assert!(page("diskperf-run.1").contains(".SH WARNINGS"));
     // A second time the pages are there already.
-    assert_eq!(diskperf(folder.path(), &["man", "--out", "a/b"]).status, Some(0));
-    let refused = diskperf(folder.path(), &["man", "--out", "a/b/diskperf.1"]);
+    assert_eq!(cli.run(&["man", "--out", "a/b"]).status, Some(0));
+    let refused = cli.run(&["man", "--out", "a/b/diskperf.1"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
 }
 
@@ -187,10 +179,10 @@ fn the_manual_pages_are_set_without_a_warning() {
     if !testkit::has_tool("groff") {
         return testkit::skip!("groff is not installed");
     }
-    let folder = scratch();
-    assert_eq!(diskperf(folder.path(), &["man", "--out", "."]).status, Some(0));
-    for page in names_in(folder.path()) {
-        let ended = testkit::run(Path::new("groff"), folder.path(), &["-man", "-Tutf8", "-w", "mac", &page]);
+    let cli = Cli::new();
+    assert_eq!(cli.run(&["man", "--out", "."]).status, Some(0));
+    for page in cli.names() {
+        let ended = testkit::run(Path::new("groff"), cli.path(), &["-man", "-Tutf8", "-w", "mac", &page]);
         assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{page}");
         assert!(ended.out.contains("diskperf"), "{page}: {}", ended.out);
     }
@@ -207,10 +199,10 @@ fn completions_know_every_command_in_every_shell() {
         }
         assert!(text.contains("classic1983"), "{shell}");
     }
-    let folder = scratch();
-    fs::write(folder.path().join("bash"), printed(&["completions", "bash"])).expect("a file");
-    assert_eq!(testkit::run(Path::new("bash"), folder.path(), &["-n", "bash"]).status, Some(0));
-    let ended = diskperf(folder.path(), &["completions", "tcsh"]);
+    let cli = Cli::new();
+    fs::write(cli.path().join("bash"), printed(&["completions", "bash"])).expect("a file");
+    assert_eq!(testkit::run(Path::new("bash"), cli.path(), &["-n", "bash"]).status, Some(0));
+    let ended = cli.run(&["completions", "tcsh"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""));
 }
 
@@ -304,23 +296,22 @@ const FIO: &str = "job.fio";
 const ACKNOWLEDGED: &str = "acknowledged.log";
 
 /// Has some records acknowledged, and kills who writes them.
-fn acknowledge(folder: &Path) {
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(["verify", ".", "--write"]).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::null());
+fn acknowledge(cli: &Cli) {
+    let mut command = cli.command(&["verify", ".", "--write"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the program can be started");
     let lines = BufReader::new(child.stdout.take().expect("its output")).lines().take(45);
     let log: String = lines.map(|line| line.expect("a line") + "\n").collect();
     child.kill().expect("it is killed");
     child.wait().expect("its end");
-    fs::write(folder.join(ACKNOWLEDGED), log).expect("a log");
+    fs::write(cli.path().join(ACKNOWLEDGED), log).expect("a log");
 }
 
 /// Begins runs until one is killed once it is written down and before it has ended.
-fn kill_a_run(folder: &Path) {
-    let list = || diskperf(folder, &["list", "--store", KILLED]).out;
+fn kill_a_run(cli: &Cli) {
+    let list = || cli.run(&["list", "--store", KILLED]).out;
     while !list().contains("killed") {
-        let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-        command.args(["run", "smoke", "--rounds", "4", "--store", KILLED]).current_dir(folder);
+        let mut command = cli.command(&["run", "smoke", "--rounds", "4", "--store", KILLED]);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");
         let mut running = Running(child);
         while running.0.try_wait().expect("whether it ended").is_none() && !list().contains("running") {
@@ -331,13 +322,13 @@ fn kill_a_run(folder: &Path) {
 
 #[test]
 fn every_command_says_what_it_should_where_it_should() {
-    let folder = scratch();
-    kill_a_run(folder.path());
+    let cli = Cli::new();
+    kill_a_run(&cli);
     let job = "[from-fio]\nrw=randread\nsize=1m\nruntime=20ms\nfilename=/data/x\n";
-    fs::write(folder.path().join(FIO), job).expect("a job");
-    acknowledge(folder.path());
+    fs::write(cli.path().join(FIO), job).expect("a job");
+    acknowledge(&cli);
     for (arguments, status, out, err) in CALLS {
-        let ended = diskperf(folder.path(), arguments);
+        let ended = cli.run(arguments);
         assert_eq!(ended.status, Some(*status), "{arguments:?}: {}{}", ended.out, ended.err);
         for (stream, words) in [(&ended.out, out), (&ended.err, err)] {
             assert!(!words.is_empty() || stream.is_empty(), "{arguments:?}: {stream}");

@@ -4,52 +4,19 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
-use tempfile::TempDir;
 use testkit::disk::Disk;
-use testkit::{Ended, names_in, run};
+use testkit::{Ended, run};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    run(&program(), folder, arguments)
-}
-
-/// Runs what must succeed.
-fn succeeds(folder: &Path, arguments: &[&str]) -> Ended {
-    let before = names_in(folder);
-    let ended = diskperf(folder, arguments);
-    assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
-    assert_eq!(names_in(folder), before, "{arguments:?}");
-    ended
-}
-
-/// Runs what must be refused, with nothing printed and nothing touched.
-fn refuses(folder: &Path, arguments: &[&str], status: i32, words: &[&str]) {
-    let before = names_in(folder);
-    let ended = diskperf(folder, arguments);
-    assert_eq!(ended.status, Some(status), "{arguments:?}: {}", ended.err);
-    assert!(ended.err.contains("error: "), "{arguments:?}: {}", ended.err);
-    for word in words {
-        assert!(ended.err.contains(word), "{arguments:?} says nothing of {word:?}: {}", ended.err);
-    }
-    assert_eq!(ended.out, "", "{arguments:?}");
-    assert_eq!(names_in(folder), before, "{arguments:?}");
-}
+use crate::common::{Cli, program};
 
 /// A file of random bytes: some file systems keep no zeroes.
-fn file(folder: &Path, name: &str, mib: usize) {
+fn file(cli: &Cli, name: &str, mib: usize) {
     let mut bytes = vec![0; mib << 20];
     fs::File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).expect("random bytes");
-    fs::write(folder.join(name), bytes).expect("a file");
+    fs::write(cli.path().join(name), bytes).expect("a file");
 }
 
 /// A line's words, and its numbers apart: `creat: # files in # sec = # files/sec`.
@@ -90,10 +57,10 @@ const LATENCY: &str = "Timing # reads on data: # reads in # secs = # msec latenc
 
 #[test]
 fn bw_prints_the_labs_line_and_nothing_else() {
-    let folder = scratch();
-    file(folder.path(), "data", 3);
+    let cli = Cli::new();
+    file(&cli, "data", 3);
 
-    let ended = succeeds(folder.path(), &["bw", "-b", "data", "2"]);
+    let ended = cli.well_and_clean(&["bw", "-b", "data", "2"]);
     let (shape, numbers) = split(ended.out.trim_end());
     assert_eq!((shape.as_str(), ended.out.lines().count()), (BANDWIDTH, 1));
     assert_eq!(numbers[0], "2");
@@ -101,7 +68,7 @@ fn bw_prints_the_labs_line_and_nothing_else() {
     assert!(agree(2.0 / value(numbers[1]), value(numbers[2])), "{}", ended.out);
     assert!(ended.err.contains("2 MiB: "), "{}", ended.err);
 
-    let ended = succeeds(folder.path(), &["bw", "-l", "data", "50"]);
+    let ended = cli.well_and_clean(&["bw", "-l", "data", "50"]);
     let (shape, numbers) = split(ended.out.trim_end());
     assert_eq!((shape.as_str(), ended.out.lines().count()), (LATENCY, 1));
     assert_eq!(numbers[..2], ["50", "50"]);
@@ -112,16 +79,16 @@ fn bw_prints_the_labs_line_and_nothing_else() {
 
 #[test]
 fn classic_bw_counts_one_more_and_prints_the_labs_decimals() {
-    let folder = scratch();
-    file(folder.path(), "data", 3);
-    let ended = succeeds(folder.path(), &["bw", "-b", "data", "2", "--classic"]);
+    let cli = Cli::new();
+    file(&cli, "data", 3);
+    let ended = cli.well_and_clean(&["bw", "-b", "data", "2", "--classic"]);
     let (shape, numbers) = split(ended.out.trim_end());
     assert_eq!((shape.as_str(), numbers[0]), (BANDWIDTH, "3"));
     assert_eq!([numbers[1], numbers[2]].map(decimals), [2, 2]);
     assert!(ended.err.contains("3 MiB: "), "{}", ended.err);
-    refuses(folder.path(), &["bw", "-b", "data", "3", "--classic"], 2, &["has 3 whole MiB; 4", "ask for at most 2"]);
+    cli.refuses(&["bw", "-b", "data", "3", "--classic"], 2, &["has 3 whole MiB; 4", "ask for at most 2"]);
 
-    let ended = succeeds(folder.path(), &["bw", "-l", "data", "8", "--classic", "--seed", "7", "--size", "8KiB"]);
+    let ended = cli.well_and_clean(&["bw", "-l", "data", "8", "--classic", "--seed", "7", "--size", "8KiB"]);
     let (shape, numbers) = split(ended.out.trim_end());
     assert_eq!((shape.as_str(), [numbers[2], numbers[3]].map(decimals)), (LATENCY, [6, 6]));
     assert!(ended.err.contains("reads of 8 KiB out of 3 MiB, seed 7"), "{}", ended.err);
@@ -129,11 +96,11 @@ fn classic_bw_counts_one_more_and_prints_the_labs_decimals() {
 
 #[test]
 fn without_a_number_bw_runs_the_labs_series() {
-    let folder = scratch();
-    let data = fs::File::create(folder.path().join("data")).expect("a file");
+    let cli = Cli::new();
+    let data = fs::File::create(cli.path().join("data")).expect("a file");
     data.set_len(200 << 20).expect("its size");
 
-    let ended = succeeds(folder.path(), &["bw", "-b", "data"]);
+    let ended = cli.well_and_clean(&["bw", "-b", "data"]);
     assert_eq!(shapes(&ended), [BANDWIDTH; 2]);
     let asked: Vec<&str> = ended.out.lines().map(|line| split(line).1[0]).collect();
     assert_eq!(asked, ["64", "128"]);
@@ -141,7 +108,7 @@ fn without_a_number_bw_runs_the_labs_series() {
     assert!(ended.err.contains("median ") && ended.err.contains(" % of the mean"), "{}", ended.err);
     assert!(ended.err.contains("the best of 2 misleads: "), "{}", ended.err);
 
-    let ended = succeeds(folder.path(), &["bw", "-l", "data"]);
+    let ended = cli.well_and_clean(&["bw", "-l", "data"]);
     assert_eq!(shapes(&ended), [LATENCY; 7]);
     let asked: Vec<&str> = ended.out.lines().map(|line| split(line).1[0]).collect();
     assert_eq!(asked, ["128", "256", "512", "1024", "2048", "4096", "8192"]);
@@ -150,35 +117,35 @@ fn without_a_number_bw_runs_the_labs_series() {
 
 #[test]
 fn what_bw_cannot_read_is_refused() {
-    let folder = scratch();
-    let here = folder.path();
-    file(here, "data", 1);
+    let cli = Cli::new();
+    let here = cli.path();
+    file(&cli, "data", 1);
     fs::write(here.join("empty"), "").expect("a file");
     for what in ["-b", "-l"] {
         for bad in ["0", "-3", "1.5", "many", "99999999999"] {
-            refuses(here, &["bw", what, "data", bad], 2, &["whole number from 1"]);
+            cli.refuses(&["bw", what, "data", bad], 2, &["whole number from 1"]);
         }
-        refuses(here, &["bw", what, "missing", "1"], 2, &["there is no missing", "hint: "]);
-        refuses(here, &["bw", what, "/dev/no-such-disk", "1"], 2, &["there is no device", "nothing was created"]);
-        refuses(here, &["bw", what, ".", "1"], 2, &["is a directory", "hint: "]);
-        refuses(here, &["bw", what, "/dev/null", "1"], 2, &["neither a block device nor a file", "hint: "]);
-        refuses(here, &["bw", what, "empty", "1"], 2, &["empty"]);
+        cli.refuses(&["bw", what, "missing", "1"], 2, &["there is no missing", "hint: "]);
+        cli.refuses(&["bw", what, "/dev/no-such-disk", "1"], 2, &["there is no device", "nothing was created"]);
+        cli.refuses(&["bw", what, ".", "1"], 2, &["is a directory", "hint: "]);
+        cli.refuses(&["bw", what, "/dev/null", "1"], 2, &["neither a block device nor a file", "hint: "]);
+        cli.refuses(&["bw", what, "empty", "1"], 2, &["empty"]);
     }
     assert!(!Path::new("/dev/no-such-disk").exists());
-    refuses(here, &["bw", "-b", "data", "2"], 2, &["data has 1 whole MiB; 2 are needed", "at most 1"]);
-    refuses(here, &["bw", "-b", "data"], 2, &["data has 1 whole MiB; 64"]);
-    refuses(here, &["bw", "-l", "data", "1", "--size", "2MiB"], 2, &["holds no more than 1 MiB"]);
-    refuses(here, &["bw", "-l", "data", "1", "--size", "1GiB"], 2, &["goes up to 64 MiB"]);
-    refuses(here, &["bw", "-b", "data", "1", "--seed", "1"], 2, &["--seed"]);
-    refuses(here, &["bw", "data", "1"], 2, &["-b|-l"]);
-    refuses(here, &["bw", "-b", "-l", "data", "1"], 2, &["cannot be used with"]);
-    refuses(here, &["bw", "-b"], 2, &["DEVICE"]);
+    cli.refuses(&["bw", "-b", "data", "2"], 2, &["data has 1 whole MiB; 2 are needed", "at most 1"]);
+    cli.refuses(&["bw", "-b", "data"], 2, &["data has 1 whole MiB; 64"]);
+    cli.refuses(&["bw", "-l", "data", "1", "--size", "2MiB"], 2, &["holds no more than 1 MiB"]);
+    cli.refuses(&["bw", "-l", "data", "1", "--size", "1GiB"], 2, &["goes up to 64 MiB"]);
+    cli.refuses(&["bw", "-b", "data", "1", "--seed", "1"], 2, &["--seed"]);
+    cli.refuses(&["bw", "data", "1"], 2, &["-b|-l"]);
+    cli.refuses(&["bw", "-b", "-l", "data", "1"], 2, &["cannot be used with"]);
+    cli.refuses(&["bw", "-b"], 2, &["DEVICE"]);
 }
 
 #[test]
 fn bw_opens_for_reading_only() {
-    let folder = scratch();
-    let Some(trace) = traced(folder.path(), &["bw", "-l", "data", "5"], |here| file(here, "data", 1)) else {
+    let cli = Cli::new();
+    let Some(trace) = traced(&cli, &["bw", "-l", "data", "5"], |cli| file(cli, "data", 1)) else {
         return testkit::skip!("strace is not installed, or may not trace here");
     };
     let opened: Vec<&str> = trace.lines().filter(|line| line.contains("\"data\"") && line.contains("open")).collect();
@@ -211,8 +178,8 @@ const FLUSH: &str = "creating a temporary file used to flush the cache: done.";
 
 #[test]
 fn smallfb_prints_the_labs_lines_and_nothing_else() {
-    let folder = scratch();
-    let ended = succeeds(folder.path(), &["smallfb", "200", "1024"]);
+    let cli = Cli::new();
+    let ended = cli.well_and_clean(&["smallfb", "200", "1024"]);
     assert_eq!(shapes(&ended), SMALL);
     assert!(ended.out.starts_with("small file benchmark: 200 1024 byte files\n"), "{}", ended.out);
     for line in ended.out.lines().skip(1) {
@@ -229,8 +196,8 @@ fn smallfb_prints_the_labs_lines_and_nothing_else() {
 
 #[test]
 fn the_durable_figure_is_never_the_faster_one() {
-    let folder = scratch();
-    let ended = succeeds(folder.path(), &["smallfb", "50", "512"]);
+    let cli = Cli::new();
+    let ended = cli.well_and_clean(&["smallfb", "50", "512"]);
     let seconds = |text: &str| value(split(text).1[1]);
     let returned =
         ended.err.lines().find_map(|line| line.strip_prefix("returned  creat: ")).expect("the returned line");
@@ -240,12 +207,12 @@ fn the_durable_figure_is_never_the_faster_one() {
 
 #[test]
 fn every_form_of_smallfb_runs() {
-    let folder = scratch();
+    let cli = Cli::new();
     for layout in ["consecutive", "modulo", "one"] {
         for (order, sync) in [("creation", "file"), ("random", "none")] {
             let arguments =
                 ["smallfb", "30", "1KiB", "--layout", layout, "--directories", "7", "--order", order, "--sync", sync];
-            let ended = succeeds(folder.path(), &arguments);
+            let ended = cli.well_and_clean(&arguments);
             assert_eq!(shapes(&ended), SMALL);
             assert_eq!(ended.err.contains("seed 1"), order == "random", "{}", ended.err);
             assert_eq!(ended.err.contains("there was no sync"), sync == "none", "{}", ended.err);
@@ -256,23 +223,23 @@ fn every_form_of_smallfb_runs() {
 
 #[test]
 fn classic_smallfb_prints_six_decimals_and_makes_a_flush_file() {
-    let folder = scratch();
-    let ended = succeeds(folder.path(), &["smallfb", "20", "1024", "--classic"]);
+    let cli = Cli::new();
+    let ended = cli.well_and_clean(&["smallfb", "20", "1024", "--classic"]);
     assert_eq!(ended.out.lines().next(), Some(FLUSH));
     assert_eq!(shapes(&ended)[1..], SMALL);
     for line in ended.out.lines().skip(2) {
         assert_eq!(split(line).1.into_iter().map(decimals).collect::<Vec<usize>>(), [0, 6, 6], "{line}");
     }
     assert!(ended.err.contains("read the flush file through: 134217728 bytes"), "{}", ended.err);
-    let ended = succeeds(folder.path(), &["smallfb", "20", "1024", "--classic", "--flush-file", "1"]);
+    let ended = cli.well_and_clean(&["smallfb", "20", "1024", "--classic", "--flush-file", "1"]);
     assert!(ended.err.contains("read the flush file through: 1048576 bytes"), "{}", ended.err);
 }
 
 #[test]
 fn largefb_prints_the_labs_lines_and_nothing_else() {
-    let folder = scratch();
+    let cli = Cli::new();
     for random in ["permutation", "replacement", "stride"] {
-        let ended = succeeds(folder.path(), &["largefb", "2", "--random", random]);
+        let ended = cli.well_and_clean(&["largefb", "2", "--random", random]);
         assert_eq!(shapes(&ended), LARGE, "{random}");
         assert!(ended.out.starts_with("large file benchmark: 512 4096 byte writes\n"), "{}", ended.out);
         for line in ended.out.lines().skip(1) {
@@ -284,7 +251,7 @@ fn largefb_prints_the_labs_lines_and_nothing_else() {
         assert_eq!(ended.err.contains("seed 1"), random != "stride", "{}", ended.err);
         assert_eq!(ended.err.matches("returned  writing 2097152 ").count(), 2, "{}", ended.err);
     }
-    let ended = succeeds(folder.path(), &["largefb", "1", "--classic"]);
+    let ended = cli.well_and_clean(&["largefb", "1", "--classic"]);
     assert_eq!(shapes(&ended), LARGE);
     for line in ended.out.lines().skip(1) {
         assert_eq!(split(line).1.into_iter().map(decimals).collect::<Vec<usize>>(), [0, 0, 6, 6], "{line}");
@@ -293,12 +260,12 @@ fn largefb_prints_the_labs_lines_and_nothing_else() {
 
 #[test]
 fn the_flush_file_is_announced_and_read_before_each_reading_phase() {
-    let folder = scratch();
+    let cli = Cli::new();
     for (arguments, reading) in [
         (["smallfb", "20", "1024", "--flush-file", "1"].as_slice(), ["read: "].as_slice()),
         (&["largefb", "1", "--flush-file", "1"], &["read sequential: ", "read random: ", "read sequential again: "]),
     ] {
-        let ended = succeeds(folder.path(), arguments);
+        let ended = cli.well_and_clean(arguments);
         assert_eq!(ended.out.lines().next(), Some(FLUSH));
         assert!(ended.err.contains("flush file of 1 MiB is smaller than the memory"), "{}", ended.err);
         let lines: Vec<&str> = ended.err.lines().collect();
@@ -317,9 +284,9 @@ fn the_flush_file_is_announced_and_read_before_each_reading_phase() {
 /// The ancestors had a routine that flushed and never called it, and synced a descriptor already closed.
 #[test]
 fn flushing_and_syncing_really_happen() {
-    let folder = scratch();
+    let cli = Cli::new();
     let arguments = ["smallfb", "3", "100", "--layout", "one", "--flush-file", "1", "--sync", "file"];
-    let Some(trace) = traced(folder.path(), &arguments, |_| ()) else {
+    let Some(trace) = traced(&cli, &arguments, |_| ()) else {
         return testkit::skip!("strace is not installed, or may not trace here");
     };
     let calls: Vec<&str> = trace.lines().filter(|line| !line.contains("resumed")).collect();
@@ -339,8 +306,8 @@ fn flushing_and_syncing_really_happen() {
     let times = |end: &str| synced.iter().filter(|line| line.contains(end)).count();
     // Each file once; the directory after creat and after delete.
     assert_eq!(["/f4294967295>", "/f0>", "/f1>", "/f2>"].map(times), [1; 4], "{trace}");
-    let folder = made_in(calls[made]);
-    assert_eq!(times(&format!("<{folder}>")), 2, "{trace}");
+    let made = made_in(calls[made]);
+    assert_eq!(times(&format!("<{made}>")), 2, "{trace}");
 }
 
 /// The folder of `openat(4<folder>, "f0", ...`.
@@ -350,43 +317,42 @@ fn made_in(line: &str) -> &str {
 }
 
 /// Runs the program under strace in a folder made ready; nothing where that cannot be done.
-fn traced(folder: &Path, arguments: &[&str], ready: impl Fn(&Path)) -> Option<String> {
+fn traced(cli: &Cli, arguments: &[&str], ready: impl Fn(&Cli)) -> Option<String> {
     let strace = testkit::tool("strace")?;
-    let may = run(&strace, folder, &["-o", "trace", "true"]);
+    let may = run(&strace, cli.path(), &["-o", "trace", "true"]);
     if may.status != Some(0) {
         return None;
     }
-    ready(folder);
+    ready(cli);
     let binary = program();
     let binary = binary.to_str().expect("a path in UTF-8");
     let wanted = "trace=open,openat,read,pread64,write,pwrite64,fsync,syncfs";
-    let ended = run(&strace, folder, &[&["-f", "-y", "-o", "trace", "-e", wanted, binary], arguments].concat());
+    let ended = run(&strace, cli.path(), &[&["-f", "-y", "-o", "trace", "-e", wanted, binary], arguments].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    Some(fs::read_to_string(folder.join("trace")).expect("the trace"))
+    Some(fs::read_to_string(cli.path().join("trace")).expect("the trace"))
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
     for bad in ["0", "-3", "1.5", "many"] {
-        refuses(here, &["smallfb", bad, "1024"], 2, &["whole number from 1"]);
-        refuses(here, &["largefb", bad], 2, &["whole number from 1"]);
-        refuses(here, &["largefb", "1", "--flush-file", bad], 2, &["whole number from 1"]);
+        cli.refuses(&["smallfb", bad, "1024"], 2, &["whole number from 1"]);
+        cli.refuses(&["largefb", bad], 2, &["whole number from 1"]);
+        cli.refuses(&["largefb", "1", "--flush-file", bad], 2, &["whole number from 1"]);
     }
-    refuses(here, &["smallfb", "10", "0"], 2, &["at least one byte"]);
-    refuses(here, &["smallfb", "10", "-1"], 2, &["not a size"]);
-    refuses(here, &["smallfb", "10", "1kb"], 2, &["ambiguous"]);
-    refuses(here, &["smallfb", "10", "1GiB"], 2, &["goes up to 64 MiB", "largefb"]);
-    refuses(here, &["smallfb", "10"], 2, &["SIZE"]);
-    refuses(here, &["smallfb", "10", "1", "--directories", "0"], 2, &["directories"]);
-    refuses(here, &["smallfb", "10", "1", "--layout", "heap"], 2, &["consecutive", "modulo", "one"]);
-    refuses(here, &["largefb"], 2, &["MB"]);
-    refuses(here, &["largefb", "1", "--stride", "7"], 2, &["only --random stride"]);
-    refuses(here, &["largefb", "2000000"], 2, &["goes up to 1048576"]);
-    refuses(here, &["largefb", "1000000"], 3, &["free; ", "hint: "]);
-    refuses(here, &["smallfb", "4294967295", "65536"], 3, &["free; ", "hint: "]);
-    refuses(here, &["smallfb", "10", "1", "--flush-file", "1000000000"], 3, &["free; "]);
+    cli.refuses(&["smallfb", "10", "0"], 2, &["at least one byte"]);
+    cli.refuses(&["smallfb", "10", "-1"], 2, &["not a size"]);
+    cli.refuses(&["smallfb", "10", "1kb"], 2, &["ambiguous"]);
+    cli.refuses(&["smallfb", "10", "1GiB"], 2, &["goes up to 64 MiB", "largefb"]);
+    cli.refuses(&["smallfb", "10"], 2, &["SIZE"]);
+    cli.refuses(&["smallfb", "10", "1", "--directories", "0"], 2, &["directories"]);
+    cli.refuses(&["smallfb", "10", "1", "--layout", "heap"], 2, &["consecutive", "modulo", "one"]);
+    cli.refuses(&["largefb"], 2, &["MB"]);
+    cli.refuses(&["largefb", "1", "--stride", "7"], 2, &["only --random stride"]);
+    cli.refuses(&["largefb", "2000000"], 2, &["goes up to 1048576"]);
+    cli.refuses(&["largefb", "1000000"], 3, &["free; ", "hint: "]);
+    cli.refuses(&["smallfb", "4294967295", "65536"], 3, &["free; ", "hint: "]);
+    cli.refuses(&["smallfb", "10", "1", "--flush-file", "1000000000"], 3, &["free; "]);
 }
 
 #[test]
@@ -394,24 +360,23 @@ fn rights_that_are_missing_are_named() {
     if testkit::is_root() {
         return testkit::skip!("root may open anything; the repetition without rights runs it");
     }
-    let folder = scratch();
-    let here = folder.path();
-    file(here, "locked", 1);
+    let cli = Cli::new();
+    let here = cli.path();
+    file(&cli, "locked", 1);
     fs::set_permissions(here.join("locked"), fs::Permissions::from_mode(0o000)).expect("rights are taken");
-    refuses(here, &["bw", "-b", "locked", "1"], 3, &["locked: Permission denied (EACCES)", "hint: "]);
+    cli.refuses(&["bw", "-b", "locked", "1"], 3, &["locked: Permission denied (EACCES)", "hint: "]);
     let sealed = here.join("sealed");
     fs::create_dir(&sealed).expect("a folder");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).expect("rights are taken");
-    refuses(&sealed, &["smallfb", "1", "1"], 3, &["cannot make a folder in .", "hint: "]);
-    refuses(&sealed, &["largefb", "1"], 3, &["cannot make a folder in .", "hint: "]);
+    Cli::at(&sealed).refuses(&["smallfb", "1", "1"], 3, &["cannot make a folder in .", "hint: "]);
+    Cli::at(&sealed).refuses(&["largefb", "1"], 3, &["cannot make a folder in .", "hint: "]);
 }
 
 #[test]
 fn being_told_to_stop_leaves_nothing_behind() {
-    let folder = scratch();
-    let mut child = testkit::command(&program())
-        .args(["smallfb", "200000", "1", "--sync", "file"])
-        .current_dir(folder.path())
+    let cli = Cli::new();
+    let mut child = cli
+        .command(&["smallfb", "200000", "1", "--sync", "file"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -429,7 +394,7 @@ fn being_told_to_stop_leaves_nothing_behind() {
     assert_eq!(ended.status.code(), Some(4), "{rest}");
     assert!(rest.lines().count() < 3, "{rest}");
     assert!(String::from_utf8_lossy(&ended.stderr).contains("interrupted after "));
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
@@ -439,7 +404,7 @@ fn help_teaches_units_shapes_and_source() {
         ("smallfb", &["about 2002", "figure 8", "files/sec", "durable", "--flush-file", "no sync", "Examples"]),
         ("largefb", &["about 2002", "figure 9", "2^20", "1000", "permutation", "Examples"]),
     ] {
-        let ended = diskperf(Path::new("/"), &[command, "--help"]);
+        let ended = Cli::at("/").run(&[command, "--help"]);
         assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
         // Words may stand on two lines.
         let text = ended.out.split_whitespace().collect::<Vec<&str>>().join(" ");
@@ -453,14 +418,18 @@ fn help_teaches_units_shapes_and_source() {
 fn bw_reads_a_device_past_the_page_cache() {
     testkit::need_disk!();
     let disk = Disk::new(64 << 20);
-    let ended = succeeds(disk.folder.path(), &["bw", "-b", disk.text(), "8"]);
+    let ended = Cli::at(disk.folder.path()).well_and_clean(&["bw", "-b", disk.text(), "8"]);
     assert!(ended.out.starts_with(&format!("Timing device {}: 8 MB in ", disk.text())), "{}", ended.out);
     assert_eq!(ended.err, "8 MiB: the device read 8 MiB for these 8 MiB\n");
-    let ended = succeeds(disk.folder.path(), &["bw", "-l", disk.text(), "16", "--seed", "3"]);
+    let ended = Cli::at(disk.folder.path()).well_and_clean(&["bw", "-l", disk.text(), "16", "--seed", "3"]);
     assert!(ended.out.starts_with(&format!("Timing 16 reads on {}: 16 reads in ", disk.text())), "{}", ended.out);
     let expected = "reads of 512 B out of 64 MiB, seed 3\n16 reads: the device read 8 KiB for these 8 KiB\n";
     assert_eq!(ended.err, expected);
-    refuses(disk.folder.path(), &["bw", "-l", disk.text(), "1", "--size", "100"], 2, &["whole blocks of 512 B"]);
-    refuses(disk.folder.path(), &["bw", "-b", disk.text(), "65"], 2, &["has 64 whole MiB; 65"]);
-    refuses(disk.folder.path(), &["run", "smoke", disk.text()], 2, &["is a block device", "bw -b"]);
+    Cli::at(disk.folder.path()).refuses(
+        &["bw", "-l", disk.text(), "1", "--size", "100"],
+        2,
+        &["whole blocks of 512 B"],
+    );
+    Cli::at(disk.folder.path()).refuses(&["bw", "-b", disk.text(), "65"], 2, &["has 64 whole MiB; 65"]);
+    Cli::at(disk.folder.path()).refuses(&["run", "smoke", disk.text()], 2, &["is a block device", "bw -b"]);
 }

@@ -1,49 +1,39 @@
 //! Job files as a person meets them: their loads take turns, errors show the line, and a run that is gone on with has the
 //! file that it began with.
 
-mod common {
-    pub mod document;
-}
-
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use common::document::document;
 use serde_json::Value;
 use stats::RunInfo;
 use store::{NewRun, Store};
-use tempfile::TempDir;
-use testkit::{Ended, has_tool, names_in, skip};
+use testkit::{Ended, has_tool, skip};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn diskperf(folder: &Path, words: &str) -> Ended {
-    testkit::run(&program(), folder, &words.split(' ').collect::<Vec<_>>())
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 const JOB: &str = "# three loads\nrounds = 4\nseed = 3\n\n\
                    [[load]]\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\n\n\
                    [[load]]\nname = 'again'\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\nwarm = true\n\n\
                    [[load]]\nname = 'log'\npattern = 'commit'\nsize = '64KiB'\ntime = '20ms'\n";
 
-fn scratch() -> TempDir {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    fs::write(folder.path().join("x.toml"), JOB).expect("a job");
-    folder
+/// A folder with that job, `x.toml`.
+fn with_job() -> Cli {
+    let cli = Cli::new();
+    fs::write(cli.path().join("x.toml"), JOB).expect("a job");
+    cli
 }
 
 #[test]
 fn every_load_is_a_row_and_all_take_turns() {
-    let folder = scratch();
-    let planned = diskperf(folder.path(), "run x.toml --dry-run");
+    let cli = with_job();
+    let planned = cli.typed("run x.toml --dry-run");
     assert_eq!(planned.status, Some(0), "{}", planned.err);
     let mut rows: Vec<&str> = planned.out.lines().collect();
     rows.sort_unstable();
     assert_eq!(rows, ["again on .", "log on .", "randread on ."]);
-    let document = document(&diskperf(folder.path(), "run x.toml --json"));
+    let document = document(&cli.typed("run x.toml --json"));
     assert_eq!((&document["run"]["preset"], &document["run"]["job"]), (&"job".into(), &JOB.into()));
     assert_eq!((&document["run"]["rounds"], &document["run"]["seed"]), (&4.into(), &3.into()));
     let cells = document["cells"].as_array().expect("cells");
@@ -61,14 +51,14 @@ fn every_load_is_a_row_and_all_take_turns() {
     let orders: Vec<Vec<Value>> = cells.iter().map(places).collect();
     assert!(orders.iter().all(|places| places.len() == 4), "{orders:?}");
     assert!(orders.iter().any(|places| places.iter().any(|place| place != &places[0])), "always the same: {orders:?}");
-    assert_eq!(names_in(folder.path()), ["x.toml"]);
+    assert_eq!(cli.names(), ["x.toml"]);
 }
 
 #[test]
 fn the_command_line_goes_before_the_file() {
-    let folder = scratch();
-    fs::write(folder.path().join("x.toml"), format!("targets = ['sim:flat', 'here=.']\n{JOB}")).expect("a job");
-    let run = |words: &str| document(&diskperf(folder.path(), words));
+    let cli = with_job();
+    fs::write(cli.path().join("x.toml"), format!("targets = ['sim:flat', 'here=.']\n{JOB}")).expect("a job");
+    let run = |words: &str| document(&cli.typed(words));
     let named = |document: &Value| -> Vec<Value> {
         let targets = document["run"]["targets"].as_array().expect("targets");
         targets.iter().map(|target| target["name"].clone()).collect()
@@ -85,12 +75,12 @@ fn the_command_line_goes_before_the_file() {
 /// Options of the whole run are for loads that read through memory.
 #[test]
 fn what_goes_past_memory_is_not_said_to_be_warm() {
-    let folder = scratch();
+    let cli = with_job();
     let job = "[[load]]\npattern = 'randread'\ndirect = true\nsize = '1MiB'\ntime = '20ms'\n\
                [[load]]\nname = 'through'\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\n\
                [[load]]\nname = 'nowhere'\npattern = 'read'\nengine = 'null'\nsize = '1MiB'\n";
-    fs::write(folder.path().join("x.toml"), job).expect("a job");
-    let run = document(&diskperf(folder.path(), "run x.toml --warm --rounds 1 --json"));
+    fs::write(cli.path().join("x.toml"), job).expect("a job");
+    let run = document(&cli.typed("run x.toml --warm --rounds 1 --json"));
     let state = |cell: usize| run["cells"][cell]["state"].clone();
     assert_ne!(state(0)["cache"], "warm", "{}", state(0));
     assert_eq!((&state(2)["cache"], &state(2)["cache_reason"]), (&"unknown".into(), &Value::Null));
@@ -98,13 +88,13 @@ fn what_goes_past_memory_is_not_said_to_be_warm() {
 
 #[test]
 fn a_fio_job_is_refused_with_the_command_that_converts_it() {
-    let folder = scratch();
+    let cli = with_job();
     let fio = "[global]\nioengine=psync\n[db]\nrw=randread\nbs=4k\nsize=1m\nruntime=1\n";
     for name in ["db.fio", "db job", "fio.toml"] {
-        fs::write(folder.path().join(name), fio).expect("a fio job");
+        fs::write(cli.path().join(name), fio).expect("a fio job");
     }
     let refused = |words: &[&str]| {
-        let ended = testkit::run(&program(), folder.path(), words);
+        let ended = cli.run(words);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{words:?}: {}", ended.err);
         ended.err
     };
@@ -133,9 +123,9 @@ fn a_fio_job_is_refused_with_the_command_that_converts_it() {
         assert!(!said.contains("diskperf import ") && said.contains(words[words.len() - 4]), "{words:?}: {said}");
     }
     // The hint works.
-    let imported = diskperf(folder.path(), "import db.fio -o db.toml");
+    let imported = cli.typed("import db.fio -o db.toml");
     assert_eq!(imported.status, Some(0), "{}", imported.err);
-    assert_eq!(diskperf(folder.path(), "run db.toml --dry-run").status, Some(0));
+    assert_eq!(cli.typed("run db.toml --dry-run").status, Some(0));
     // Other files and missing ones are no fio jobs.
     for words in [&["run", "none.fio"][..], &["io", "x.toml"], &["run", "x"]] {
         assert!(!refused(words).contains("import"), "{words:?}");
@@ -144,10 +134,10 @@ fn a_fio_job_is_refused_with_the_command_that_converts_it() {
 
 #[test]
 fn what_is_wrong_is_shown_with_its_line() {
-    let folder = scratch();
+    let cli = with_job();
     let refused = |text: &str| {
-        fs::write(folder.path().join("bad.toml"), text).expect("a job");
-        let ended = diskperf(folder.path(), "run bad.toml");
+        fs::write(cli.path().join("bad.toml"), text).expect("a job");
+        let ended = cli.typed("run bad.toml");
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{text}: {}", ended.err);
         ended.err
     };
@@ -163,7 +153,7 @@ fn what_is_wrong_is_shown_with_its_line() {
     assert!(refused("").contains("bad.toml:1:1: [[load]] is missing"));
     let nowhere = refused("seed = 1\ntargets = ['nodir']\n[[load]]\npattern = 'randread'\n");
     assert!(nowhere.starts_with("error: bad.toml:2:1: targets: there is no nodir\n"), "{nowhere}");
-    if kernel::place::direct_alignment(folder.path()).is_none() {
+    if kernel::place::direct_alignment(cli.path()).is_none() {
         return skip!("the kernel does not say what direct I/O must be aligned to here");
     }
     let cut = refused("[[load]]\npattern = 'randread'\ndirect = true\nbs = '1000B'\n");
@@ -175,38 +165,38 @@ fn what_is_wrong_is_shown_with_its_line() {
         ("run /", "is a directory"),
         ("run x.tml", "x.tml"),
     ] {
-        let ended = diskperf(folder.path(), words);
+        let ended = cli.typed(words);
         assert_eq!(ended.status, Some(2), "{words}");
         assert!(ended.err.contains(said), "{words}: {}", ended.err);
     }
-    fs::write(folder.path().join("bad.toml"), [0xFF, 0xFE]).expect("a file");
-    assert!(diskperf(folder.path(), "run bad.toml").err.contains("bad.toml is not UTF-8 text"));
+    fs::write(cli.path().join("bad.toml"), [0xFF, 0xFE]).expect("a file");
+    assert!(cli.typed("run bad.toml").err.contains("bad.toml is not UTF-8 text"));
 }
 
 #[test]
 fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
-    let folder = scratch();
-    let ran = diskperf(folder.path(), "run x.toml sim:flat --json --rounds 2");
+    let cli = with_job();
+    let ran = cli.typed("run x.toml sim:flat --json --rounds 2");
     let document: Value = serde_json::from_str(&ran.out).expect("a document");
     let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
     assert_eq!(info.job.as_deref(), Some(JOB));
     info.store = None;
-    let path = folder.path().join("runs.sqlite");
+    let path = cli.path().join("runs.sqlite");
     let mut store = Store::open(&path, None).expect("the store");
     let words = ["diskperf", "run", "x.toml", "sim:flat", "--rounds", "2"].map(OsString::from);
-    let (command, folder_then) = (&words, folder.path());
+    let (command, folder_then) = (&words, cli.path());
     let new = NewRun { command, folder: folder_then, plan: "", info: &info, cells: &[], holder: "nobody" };
     let run = store.begin(&new).expect("room for a run");
     drop(store);
-    fs::write(folder.path().join("x.toml"), "[[load]]\npattern = 'write'\n").expect("another job");
-    let resumed = diskperf(folder.path(), "resume --store runs.sqlite");
+    fs::write(cli.path().join("x.toml"), "[[load]]\npattern = 'write'\n").expect("another job");
+    let resumed = cli.typed("resume --store runs.sqlite");
     assert_eq!(resumed.status, Some(0), "{}", resumed.err);
-    let shown = diskperf(folder.path(), &format!("show {run} --store runs.sqlite"));
+    let shown = cli.typed(&format!("show {run} --store runs.sqlite"));
     for name in ["randread", "again", "log"] {
         assert!(shown.out.lines().any(|line| line.trim_start().starts_with(name)), "{}", shown.out);
     }
     let exported = |words: &str| -> Value {
-        let ended = diskperf(folder.path(), &format!("export {run} --store runs.sqlite{words}"));
+        let ended = cli.typed(&format!("export {run} --store runs.sqlite{words}"));
         serde_json::from_str(&ended.out).expect("a document")
     };
     assert_eq!(exported("")["run"]["job"], JOB);
@@ -223,8 +213,8 @@ fn of_fio(name: &str) -> String {
 
 #[test]
 fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
-    let folder = scratch();
-    let imported = diskperf(folder.path(), &format!("import {} -o db.toml", of_fio("database")));
+    let cli = with_job();
+    let imported = cli.typed(&format!("import {} -o db.toml", of_fio("database")));
     assert_eq!((imported.status, imported.out.as_str()), (Some(0), ""), "{}", imported.err);
     for line in [
         "line 3: ioengine=libaio: converted to io_uring",
@@ -233,10 +223,10 @@ fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
     ] {
         assert!(imported.err.contains(line), "{line}: {}", imported.err);
     }
-    let job = fs::read_to_string(folder.path().join("db.toml")).expect("the job");
+    let job = fs::read_to_string(cli.path().join("db.toml")).expect("the job");
     assert!(imported.err.lines().all(|line| job.contains(&format!("#   {line}\n"))), "{job}");
     assert!(job.contains("seed = 42\n") && job.contains("order = \"zipf:0.99\""), "{job}");
-    let planned = diskperf(folder.path(), "run db.toml --dry-run");
+    let planned = cli.typed("run db.toml --dry-run");
     let mut rows: Vec<&str> = planned.out.lines().collect();
     rows.sort_unstable();
     assert_eq!(rows, ["log on .", "tables on ."], "{}", planned.err);
@@ -246,7 +236,7 @@ fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
         ("export --to fio missing.toml", "there is no missing.toml"),
         ("export --to fio db.toml --format csv", "cannot be used with"),
     ] {
-        let refused = diskperf(folder.path(), words);
+        let refused = cli.typed(words);
         assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{words}: {}", refused.err);
         assert!(refused.err.contains(said), "{words}: {}", refused.err);
     }
@@ -254,17 +244,17 @@ fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
 
 #[test]
 fn a_run_gives_its_loads_to_fio() {
-    let folder = scratch();
-    let ran = diskperf(folder.path(), "run x.toml sim:flat --rounds 1 --store runs.sqlite");
+    let cli = with_job();
+    let ran = cli.typed("run x.toml sim:flat --rounds 1 --store runs.sqlite");
     assert_eq!(ran.status, Some(0), "{}", ran.err);
-    let of_run = diskperf(folder.path(), "export --to fio last --store runs.sqlite");
-    let of_file = diskperf(folder.path(), "export --to fio x.toml");
+    let of_run = cli.typed("export --to fio last --store runs.sqlite");
+    let of_file = cli.typed("export --to fio x.toml");
     let body = |ended: &Ended| ended.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!((of_run.status, body(&of_run)), (Some(0), body(&of_file)), "{}", of_run.err);
     assert!(of_run.out.contains("[log]\nstonewall\nrw=write\nbs=4096\n"), "{}", of_run.out);
     assert!(of_run.err.contains("rounds = 4: not converted"), "{}", of_run.err);
-    diskperf(folder.path(), "run smoke sim:flat --rounds 1 --store runs.sqlite");
-    let refused = diskperf(folder.path(), "export --to fio last --store runs.sqlite");
+    cli.typed("run smoke sim:flat --rounds 1 --store runs.sqlite");
+    let refused = cli.typed("export --to fio last --store runs.sqlite");
     assert_eq!(refused.status, Some(2), "{}", refused.err);
     assert!(refused.err.contains("has no job file") && refused.err.contains("--print-job"), "{}", refused.err);
 }
@@ -274,15 +264,15 @@ fn fio_takes_what_is_exported_and_what_we_import() {
     if !has_tool("fio") {
         return skip!("fio is not installed");
     }
-    let folder = scratch();
+    let cli = with_job();
     let parse = |file: &str| {
-        let ended = testkit::run(Path::new("fio"), folder.path(), &["--parse-only", file]);
+        let ended = testkit::run(Path::new("fio"), cli.path(), &["--parse-only", file]);
         assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{file}: {}", ended.out);
     };
     for name in OF_FIO {
         parse(&of_fio(name));
-        assert_eq!(diskperf(folder.path(), &format!("import {} -o a.toml", of_fio(name))).status, Some(0));
-        assert_eq!(diskperf(folder.path(), "export --to fio a.toml -o a.fio").status, Some(0));
+        assert_eq!(cli.typed(&format!("import {} -o a.toml", of_fio(name))).status, Some(0));
+        assert_eq!(cli.typed("export --to fio a.toml -o a.fio").status, Some(0));
         parse("a.fio");
     }
     // Everything that both have, in one.
@@ -290,8 +280,8 @@ fn fio_takes_what_is_exported_and_what_we_import() {
                rate = 100\narrivals = 'poisson'\nreads = 70\norder = 'zipf:0.99'\nfsync = 3\nsync = 'dsync'\n\
                [[load]]\nname = 'b'\npattern = 'read'\nstride = '1MiB'\nthink = '1ms'\nwarm = true\n\
                [[load]]\npattern = 'commit'\n[[load]]\npattern = 'write'\nengine = 'null'\n";
-    fs::write(folder.path().join("all.toml"), all).expect("a job");
-    let exported = diskperf(folder.path(), "export --to fio all.toml -o all.fio");
+    fs::write(cli.path().join("all.toml"), all).expect("a job");
+    let exported = cli.typed("export --to fio all.toml -o all.fio");
     assert_eq!((exported.status, exported.err.as_str()), (Some(0), ""));
     parse("all.fio");
 }

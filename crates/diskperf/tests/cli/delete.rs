@@ -6,40 +6,35 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-use tempfile::TempDir;
-use testkit::{Ended, Running, names_in, soon};
+use testkit::{Ended, Running, soon};
+
+use crate::common::{Cli, ended, program};
 
 const STORE: &str = "runs.sqlite";
 
 /// What the runs are called here, so that it is found in the store's file.
 const NAME: &str = "name-of-a-deleted-target";
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn command(folder: &Path, words: &[&str]) -> std::process::Command {
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(words).env(testkit::STORE, STORE).current_dir(folder).stdin(Stdio::null());
+fn command(cli: &Cli, words: &[&str]) -> std::process::Command {
+    let mut command = cli.command(words);
+    command.env(testkit::STORE, STORE).stdin(Stdio::null());
     command
 }
 
-fn diskperf(folder: &Path, words: &[&str]) -> Ended {
-    let output = command(folder, words).output().expect("the program can be started");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    Ended { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+fn diskperf(cli: &Cli, words: &[&str]) -> Ended {
+    ended(command(cli, words))
 }
 
 /// Stores a run; its id.
-fn stored(folder: &Path, target: &str) -> String {
-    let ended = diskperf(folder, &["run", "smoke", target, "--rounds", "2"]);
+fn stored(cli: &Cli, target: &str) -> String {
+    let ended = diskperf(cli, &["run", "smoke", target, "--rounds", "2"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     ended.err.split("stored as ").nth(1).expect("it is stored").trim().to_owned()
 }
 
 /// The ids of all stored runs.
-fn listed(folder: &Path) -> Vec<String> {
-    let ended = diskperf(folder, &["list", "--json"]);
+fn listed(cli: &Cli) -> Vec<String> {
+    let ended = diskperf(cli, &["list", "--json"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let runs: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
     let id = |run: &serde_json::Value| run["run"].as_str().expect("an id").to_owned();
@@ -53,51 +48,51 @@ fn holds(path: &Path, word: &str) -> bool {
 
 #[test]
 fn runs_go_by_id_beginning_and_last_and_nothing_of_them_stays_in_the_file() {
-    let folder = scratch();
-    let here = folder.path();
-    let first = stored(here, &format!("{NAME}=sim:flat"));
-    let kept = stored(here, "kept=sim:flat");
-    let before = diskperf(here, &["show", &kept, "--json"]).out;
-    let others: Vec<String> = (0..8).map(|_| stored(here, &format!("{NAME}=sim:flat"))).collect();
+    let cli = Cli::new();
+    let here = cli.path();
+    let first = stored(&cli, &format!("{NAME}=sim:flat"));
+    let kept = stored(&cli, "kept=sim:flat");
+    let before = diskperf(&cli, &["show", &kept, "--json"]).out;
+    let others: Vec<String> = (0..8).map(|_| stored(&cli, &format!("{NAME}=sim:flat"))).collect();
     let path = here.join(STORE);
     let size = fs::metadata(&path).expect("the store").len();
     assert!(holds(&path, NAME));
     let last = others.last().expect("eight");
     let words = [&["delete", "last", first.as_str(), "--yes"], &[&*others[0], &*others[0]][..]].concat();
-    let ended = diskperf(here, &words);
+    let ended = diskperf(&cli, &words);
     let said: String = [last, &first, &others[0]].map(|run| format!("deleted {run}  smoke\n")).concat();
     assert_eq!((ended.status, ended.out, ended.err.as_str()), (Some(0), said, ""));
     let left = [std::slice::from_ref(&kept), &others[1..7]].concat();
-    assert_eq!(listed(here), left);
-    assert_eq!(diskperf(here, &["show", &first]).status, Some(2));
+    assert_eq!(listed(&cli), left);
+    assert_eq!(diskperf(&cli, &["show", &first]).status, Some(2));
     for run in &left[1..] {
         // The beginning of an id, as long as it needs to be.
         let long = (1..).find(|long| left.iter().filter(|other| other.starts_with(&run[..*long])).count() == 1);
         let beginning = &run[..long.expect("ids differ")];
-        let ended = diskperf(here, &["delete", beginning, "--yes"]);
+        let ended = diskperf(&cli, &["delete", beginning, "--yes"]);
         assert_eq!((ended.status, ended.out), (Some(0), format!("deleted {run}  smoke\n")), "{}", ended.err);
     }
-    assert_eq!(listed(here), [kept.as_str()]);
-    assert_eq!(diskperf(here, &["show", &kept, "--json"]).out, before);
+    assert_eq!(listed(&cli), [kept.as_str()]);
+    assert_eq!(diskperf(&cli, &["show", &kept, "--json"]).out, before);
     assert!(!holds(&path, NAME));
     let smaller = fs::metadata(&path).expect("the store").len();
     assert!(smaller * 2 < size, "{smaller} of {size}");
-    assert_eq!(names_in(here), [STORE]);
+    assert_eq!(cli.names(), [STORE]);
     // An empty store is a store.
-    assert_eq!(diskperf(here, &["delete", "last", "--yes"]).status, Some(0));
-    assert_eq!(listed(here), [""; 0]);
-    assert_eq!(diskperf(here, &["delete", "last", "--yes"]).status, Some(2));
-    stored(here, "sim:flat");
+    assert_eq!(diskperf(&cli, &["delete", "last", "--yes"]).status, Some(0));
+    assert_eq!(listed(&cli), [""; 0]);
+    assert_eq!(diskperf(&cli, &["delete", "last", "--yes"]).status, Some(2));
+    stored(&cli, "sim:flat");
 }
 
 #[test]
 fn one_that_is_unknown_keeps_all_and_nobody_there_is_no_yes() {
-    let folder = scratch();
-    let here = folder.path();
-    let missing = diskperf(here, &["delete", "last", "--yes"]);
+    let cli = Cli::new();
+    let here = cli.path();
+    let missing = diskperf(&cli, &["delete", "last", "--yes"]);
     assert_eq!(missing.status, Some(2), "{}", missing.err);
-    assert_eq!(names_in(here), [""; 0], "no store is made");
-    let runs = [stored(here, "sim:flat"), stored(here, "sim:flat")];
+    assert_eq!(cli.names(), [""; 0], "no store is made");
+    let runs = [stored(&cli, "sim:flat"), stored(&cli, "sim:flat")];
     let before = fs::read(here.join(STORE)).expect("the store");
     for (words, status, said) in [
         (&["delete", &*runs[0], "xyzzy", &*runs[1], "--yes"][..], 2, "there is no run xyzzy"),
@@ -105,7 +100,7 @@ fn one_that_is_unknown_keeps_all_and_nobody_there_is_no_yes() {
         (&["delete", "--yes"], 2, "<RUN>"),
         (&["delete", &*runs[0]], 3, &*format!("{} was not removed: not confirmed", runs[0])),
     ] {
-        let ended = diskperf(here, words);
+        let ended = diskperf(&cli, words);
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{words:?}: {}", ended.err);
         assert!(ended.err.contains(said), "{words:?}: {}", ended.err);
     }
@@ -114,16 +109,15 @@ fn one_that_is_unknown_keeps_all_and_nobody_there_is_no_yes() {
 
 #[test]
 fn on_a_terminal_it_asks() {
-    let folder = scratch();
-    let here = folder.path();
-    let runs = [stored(here, "sim:flat"), stored(here, "sim:flat")];
+    let cli = Cli::new();
+    let runs = [stored(&cli, "sim:flat"), stored(&cli, "sim:flat")];
     for (answer, status, left) in [("n\n", Some(3), 2), ("\n", Some(3), 2), ("y\n", Some(0), 1)] {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags).expect("a terminal");
         unlockpt(&ours).expect("it can be opened");
         let theirs = ioctl_tiocgptpeer(&ours, flags).expect("its other end");
         rustix::io::write(&ours, answer.as_bytes()).expect("the answer is typed");
-        let mut command = command(here, &["delete", &runs[0]]);
+        let mut command = command(&cli, &["delete", &runs[0]]);
         command.stdin(theirs.try_clone().expect("the terminal")).stderr(theirs).stdout(Stdio::null());
         let mut child = command.spawn().expect("the program can be started");
         drop(command);
@@ -135,26 +129,26 @@ fn on_a_terminal_it_asks() {
         }
         let said = String::from_utf8_lossy(&said);
         assert!(said.contains(&format!("delete {}? [y/N] ", runs[0])), "{said}");
-        assert_eq!(listed(here).len(), left, "{answer:?}");
+        assert_eq!(listed(&cli).len(), left, "{answer:?}");
     }
 }
 
 #[test]
 fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
-    let folder = scratch();
-    let here = folder.path();
-    let old = stored(here, &format!("{NAME}=sim:flat"));
-    let mut measuring = command(here, &["run", "smoke", ".", "--rounds", "1000"]);
+    let cli = Cli::new();
+    let here = cli.path();
+    let old = stored(&cli, &format!("{NAME}=sim:flat"));
+    let mut measuring = command(&cli, &["run", "smoke", ".", "--rounds", "1000"]);
     measuring.stdout(Stdio::null()).stderr(Stdio::null());
     let mut measuring = Running(measuring.spawn().expect("the program can be started"));
-    let run = || listed(here).into_iter().find(|run| *run != old);
+    let run = || listed(&cli).into_iter().find(|run| *run != old);
     soon("it is stored", || run().is_some());
     let run = run().expect("it is stored");
-    let refused = diskperf(here, &["delete", &old, &run, "--yes"]);
+    let refused = diskperf(&cli, &["delete", &old, &run, "--yes"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
     assert!(refused.err.contains(&run) && refused.err.contains("hint: "), "{}", refused.err);
-    assert_eq!(listed(here), [old.as_str(), &run]);
-    let deleted = diskperf(here, &["delete", &old, "--yes"]);
+    assert_eq!(listed(&cli), [old.as_str(), &run]);
+    let deleted = diskperf(&cli, &["delete", &old, "--yes"]);
     assert_eq!(deleted.status, Some(0), "{}", deleted.err);
     assert!(deleted.err.contains("was not shrunk because another run"), "{}", deleted.err);
     // What is free is overwritten, not only forgotten.
@@ -162,10 +156,10 @@ fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
     assert!(measuring.0.try_wait().expect("whether it ended").is_none(), "it goes on");
     measuring.0.kill().expect("it is killed");
     measuring.0.wait().expect("its end");
-    let deleted = diskperf(here, &["delete", &run, "--yes"]);
+    let deleted = diskperf(&cli, &["delete", &run, "--yes"]);
     assert_eq!((deleted.status, deleted.out), (Some(0), format!("deleted {run}  smoke\n")), "{}", deleted.err);
     assert!(deleted.err.contains("diskperf clean"), "{}", deleted.err);
-    assert_eq!(listed(here), [""; 0]);
+    assert_eq!(listed(&cli), [""; 0]);
 }
 
 /// The calls at which a deletion is killed, and every how many of them: the calls that make data durable, of which there
@@ -174,23 +168,23 @@ const KILLED_AT: [(&str, usize); 2] = [("fsync,fdatasync", 1), ("pwrite64", 8)];
 
 #[test]
 fn one_that_is_killed_has_deleted_all_or_none() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
+    let here = cli.path();
     let Some(strace) = testkit::tool("strace") else { return testkit::skip!("strace is not installed") };
     let traced = testkit::run(&strace, here, &["true"]);
     if traced.status != Some(0) {
         return testkit::skip!("strace may not trace here: {}", traced.err.trim());
     }
-    let runs: Vec<String> = (0..3).map(|_| stored(here, "sim:flat")).collect();
+    let runs: Vec<String> = (0..3).map(|_| stored(&cli, "sim:flat")).collect();
     let whole = fs::read(here.join(STORE)).expect("the database");
-    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let program = program();
     let (mut kept, mut gone) = (0, 0);
     for (calls, step) in KILLED_AT {
         let mut is_over = false;
         // A deletion has fewer than a hundred of these moments. Without a bound, more writes would hang this test.
         for call in (1..100 * step).step_by(step) {
-            let folder = scratch();
-            let here = folder.path();
+            let cli = Cli::new();
+            let here = cli.path();
             fs::write(here.join(STORE), &whole).expect("the database");
             let mut deleting = testkit::command(&strace);
             deleting.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}")]);
@@ -198,10 +192,10 @@ fn one_that_is_killed_has_deleted_all_or_none() {
             deleting.arg(&program).args(["delete", "--yes"]).args(&runs);
             deleting.env(testkit::STORE, STORE).current_dir(here).stdin(Stdio::null());
             let status = deleting.output().expect("strace can be started").status;
-            let left = listed(here);
+            let left = listed(&cli);
             assert!(left == runs || left.is_empty(), "{calls} {call}: {left:?}");
             for run in &left {
-                assert_eq!(diskperf(here, &["show", run]).status, Some(0), "{calls} {call}: {run} is whole");
+                assert_eq!(diskperf(&cli, &["show", run]).status, Some(0), "{calls} {call}: {run} is whole");
             }
             is_over = status.success();
             if is_over {

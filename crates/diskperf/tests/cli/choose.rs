@@ -1,24 +1,11 @@
 //! `diskperf choose`: rounds until it is known which is faster, what is said then, and what is refused.
 
-mod common {
-    pub mod document;
-}
-
-use std::path::Path;
-
-use common::document::document;
 use serde_json::Value;
-use tempfile::TempDir;
+use testkit::Ended;
 use testkit::disk::Disk;
-use testkit::{Ended, names_in};
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
     value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
@@ -37,10 +24,10 @@ const TWO_DRIVES: [&str; 6] =
 
 #[test]
 fn a_drive_that_turns_twice_as_fast_is_found_and_the_run_is_printed_again() {
-    let folder = scratch();
+    let cli = Cli::new();
     let stored = ["--store", "runs.sqlite"];
     let words = [&TWO_DRIVES[..], &["read_8192", "--use", "read=1", "--json"], &stored].concat();
-    let (choice, document) = choice(&diskperf(folder.path(), &words), 0);
+    let (choice, document) = choice(&cli.run(&words), 0);
     let [pair] = &list(&choice, "comparisons")[..] else { panic!("{choice:#}") };
     assert_eq!((&pair["verdict"], &pair["faster"]), (&Value::from("faster"), &Value::from("fast")), "{pair:#}");
     assert_eq!((&pair["matters"], &choice["decided"]), (&Value::from(true), &Value::from(true)));
@@ -59,19 +46,19 @@ fn a_drive_that_turns_twice_as_fast_is_found_and_the_run_is_printed_again() {
     assert!(places[0].iter().zip(&places[1]).all(|(one, other)| one + other == 3), "{places:?}");
     assert!(places[0].contains(&1) && places[0].contains(&2), "{places:?}");
 
-    let shown = diskperf(folder.path(), &[&["show", "last"], &stored[..]].concat());
+    let shown = cli.run(&[&["show", "last"], &stored[..]].concat());
     assert!(shown.out.starts_with("For your own use: fast is "), "{}", shown.out);
     for words in ["\nread_8192: fast is ", " read_8192 ", " CPU ", "slow: device", "fast: CPU", "Not tested: aging"] {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
-    let page = diskperf(folder.path(), &[&["export", "last", "--format", "markdown"], &stored[..]].concat());
+    let page = cli.run(&[&["export", "last", "--format", "markdown"], &stored[..]].concat());
     assert!(page.out.contains("**For your own use: fast is "), "{}", page.out);
 }
 
 #[test]
 fn of_three_every_two_are_compared() {
     let words = ["choose", "a=sim:flat", "b=sim:flat", "c=sim:flat", "--preset", "smoke", "--only", "commit", "--json"];
-    let (choice, _) = choice(&diskperf(scratch().path(), &words), 0);
+    let (choice, _) = choice(&Cli::new().run(&words), 0);
     let pairs: Vec<[&str; 3]> = list(&choice, "comparisons")
         .iter()
         .map(|pair| ["first", "second", "verdict"].map(|name| pair[name].as_str().expect("a word")))
@@ -86,7 +73,7 @@ fn what_is_needed_is_met_by_both_by_one_or_by_none() {
     let needed = |need: &str, status| {
         let words =
             [&TWO_DRIVES[..], &["read_8192", "--need", need, "--price", "fast=2/GiB", "--price", "slow=1024/TiB"]];
-        let ended = diskperf(scratch().path(), &words.concat());
+        let ended = Cli::new().run(&words.concat());
         assert_eq!(ended.status, Some(status), "{need}: {}{}", ended.out, ended.err);
         assert!(ended.out.contains("fast costs 2.00x as much as slow (2/GiB against 1024/TiB)."), "{}", ended.out);
         ended.out
@@ -102,9 +89,9 @@ fn what_is_needed_is_met_by_both_by_one_or_by_none() {
 
 #[test]
 fn what_cannot_be_chosen_from_is_refused() {
-    let folder = scratch();
+    let cli = Cli::new();
     let refused = |arguments: &[&str], words: &[&str]| {
-        let ended = diskperf(folder.path(), &[&["choose"], arguments].concat());
+        let ended = cli.run(&[&["choose"], arguments].concat());
         assert_eq!(ended.status, Some(2), "{arguments:?}: {}{}", ended.out, ended.err);
         words.iter().for_each(|word| assert!(ended.err.contains(word), "{arguments:?}: {}", ended.err));
     };
@@ -123,14 +110,14 @@ fn what_cannot_be_chosen_from_is_refused() {
     // Six rounds of files of the smallest size are more than a hundredth of a second.
     let small = ["--preset", "smoke", "--only", "write_8192", "--budget", "1ms"];
     refused(&[&["a=.", "b=."], &small[..]].concat(), &["0.001 s is too short for 6 rounds", "--budget "]);
-    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+    assert_eq!(cli.names(), Vec::<String>::new());
 }
 
 #[test]
 fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
-    let folder = scratch();
+    let cli = Cli::new();
     let quick = ["choose", "a=.", "b=.", "--only", "commit", "--only", "write_8192", "--json", "--budget"];
-    let ended = diskperf(folder.path(), &[&quick[..], &["4s"]].concat());
+    let ended = cli.run(&[&quick[..], &["4s"]].concat());
     // On a machine where two files of 64 KiB take that long, that is said.
     if ended.status == Some(2) {
         assert!(ended.err.contains("is too short for 6 rounds"), "{}", ended.err);
@@ -143,10 +130,10 @@ fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
         assert!(pairs >= 6 || verdict == "undecided", "{pair:#}");
         assert_eq!(verdict == "faster", !pair["faster"].is_null(), "{pair:#}");
     }
-    let short = diskperf(folder.path(), &[&quick[..], &["1ms"]].concat());
+    let short = cli.run(&[&quick[..], &["1ms"]].concat());
     assert_eq!(short.status, Some(2), "{}", short.err);
     assert!(short.err.contains("which take about ") && short.err.contains("--budget "), "{}", short.err);
-    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+    assert_eq!(cli.names(), Vec::<String>::new());
 }
 
 /// One device that each target has in its turn, with barriers and without: a fresh file system each time, and nothing on it
@@ -155,16 +142,16 @@ fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
 fn one_device_has_another_file_system_in_each_turn() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(16 << 20);
-    let folder = scratch();
+    let cli = Cli::new();
     let targets =
         ["safe=new:ext4@", "risky=new:ext4,mount=nobarrier@"].map(|target| format!("{target}{}", disk.text()));
     let [safe, risky] = &targets;
-    let refused = diskperf(folder.path(), &["run", "smoke", safe, risky, "--only", "commit"]);
+    let refused = cli.run(&["run", "smoke", safe, risky, "--only", "commit"]);
     assert_eq!(refused.status, Some(2), "{}", refused.err);
     assert!(refused.err.contains("are the same device"), "{}", refused.err);
 
     let words = ["choose", safe, risky, "--preset", "smoke", "--only", "commit", "--rounds", "6", "--json"];
-    let ended = diskperf(folder.path(), &words);
+    let ended = cli.run(&words);
     let (choice, document) = choice(&ended, 0);
     for target in list(&document["run"], "targets") {
         assert_eq!(target["before_each"], "re-created (mkfs) before each test");

@@ -1,54 +1,47 @@
 //! `diskperf report`: a page of stored runs, their charts as files, a comment for a pull request, and what is refused.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::terminal::watch;
 use testkit::{Ended, names_in};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
+use crate::common::Cli;
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
+fn diskperf(cli: &Cli, arguments: &[&str]) -> Ended {
     let store = ["--store", "runs.sqlite"];
     let takes_store = !arguments.contains(&"--help");
-    testkit::run(&program(), folder, &[arguments, if takes_store { &store } else { &[] }].concat())
+    cli.run(&[arguments, if takes_store { &store } else { &[] }].concat())
 }
 
-fn well(folder: &Path, arguments: &[&str]) -> Ended {
-    let ended = diskperf(folder, arguments);
+fn well(cli: &Cli, arguments: &[&str]) -> Ended {
+    let ended = diskperf(cli, arguments);
     assert_eq!(ended.status, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
     ended
 }
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
 /// A folder with a store in which two runs are: one of a simulated disk, then one that chose between two. They are run once
 /// for all tests.
-fn measured() -> TempDir {
+fn measured() -> Cli {
     static STORE: OnceLock<Vec<u8>> = OnceLock::new();
-    let folder = scratch();
+    let cli = Cli::new();
     let store = STORE.get_or_init(measure);
-    fs::write(folder.path().join("runs.sqlite"), store).expect("the store");
-    folder
+    fs::write(cli.path().join("runs.sqlite"), store).expect("the store");
+    cli
 }
 
 fn measure() -> Vec<u8> {
-    let folder = scratch();
-    well(folder.path(), &["run", "smoke", "sim:flat"]);
+    let cli = Cli::new();
+    well(&cli, &["run", "smoke", "sim:flat"]);
     let two = ["choose", "slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780", "--preset", "smoke"];
-    well(folder.path(), &[&two[..], &["--only", "read_8192", "--only", "write_8192"]].concat());
-    fs::read(folder.path().join("runs.sqlite")).expect("the store")
+    well(&cli, &[&two[..], &["--only", "read_8192", "--only", "write_8192"]].concat());
+    fs::read(cli.path().join("runs.sqlite")).expect("the store")
 }
 
-fn read(folder: &Path, name: &str) -> String {
-    fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+fn read(place: &Path, name: &str) -> String {
+    fs::read_to_string(place.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn documents(page: &str) -> Vec<Value> {
@@ -60,29 +53,28 @@ fn documents(page: &str) -> Vec<Value> {
 
 #[test]
 fn the_latest_run_is_a_page_of_its_own() {
-    let folder = measured();
-    let ended = well(folder.path(), &["report", "-o", "report.html"]);
+    let cli = measured();
+    let ended = well(&cli, &["report", "-o", "report.html"]);
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", "wrote report.html\n"));
-    let page = read(folder.path(), "report.html");
+    let page = read(cli.path(), "report.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.len() < 300_000, "{} bytes", page.len());
     let lead = page.find("is faster in 2 of 2 tests").expect("the verdict");
     let targets = page.find("<ul class=\"where\">").expect("the targets");
     assert!(lead < targets, "the verdict comes first");
     assert!(page.contains("<h1>slow or fast?</h1>") && page.contains("class=\"chart"), "{page}");
     let [document] = &documents(&page)[..] else { panic!("one document") };
-    let shown = well(folder.path(), &["show", "last", "--json"]);
+    let shown = well(&cli, &["show", "last", "--json"]);
     assert_eq!(*document, serde_json::from_str::<Value>(&shown.out).expect("a document"));
     // To a pipe without -o.
-    let piped = well(folder.path(), &["report", "last"]);
+    let piped = well(&cli, &["report", "last"]);
     assert_eq!((piped.out.as_str(), piped.err.as_str()), (page.as_str(), ""));
 }
 
 #[test]
 fn a_terminal_gets_no_page() {
-    let folder = measured();
+    let cli = measured();
     let words = |words: &[&str]| {
-        let mut command = testkit::command(&program());
-        command.current_dir(folder.path()).args(words).args(["--store", "runs.sqlite"]);
+        let command = cli.command(&[words, &["--store", "runs.sqlite"]].concat());
         watch(command, 100).end()
     };
     let refused = words(&["report", "last"]);
@@ -95,12 +87,12 @@ fn a_terminal_gets_no_page() {
 
 #[test]
 fn several_runs_share_a_page() {
-    let folder = measured();
-    let listed: Vec<Value> = serde_json::from_str(&well(folder.path(), &["list", "--json"]).out).expect("runs");
+    let cli = measured();
+    let listed: Vec<Value> = serde_json::from_str(&well(&cli, &["list", "--json"]).out).expect("runs");
     let first = listed[0]["run"].as_str().expect("a name");
-    fs::write(folder.path().join("run.json"), well(folder.path(), &["show", "last", "--json"]).out).expect("a file");
-    well(folder.path(), &["report", first, "run.json", "-o", "all.html"]);
-    let page = read(folder.path(), "all.html");
+    fs::write(cli.path().join("run.json"), well(&cli, &["show", "last", "--json"]).out).expect("a file");
+    well(&cli, &["report", first, "run.json", "-o", "all.html"]);
+    let page = read(cli.path(), "all.html");
     assert_eq!((page.matches("<section ").count(), page.matches("<h1>").count()), (2, 1));
     assert_eq!((page.matches("<style>").count(), documents(&page).len()), (1, 2));
     assert!(page.contains("<h1>2 runs</h1>") && page.contains("<a href=\"#r2\">slow or fast?</a>"), "{page}");
@@ -109,74 +101,74 @@ fn several_runs_share_a_page() {
 /// A machine of the paper as it stands is shown beside what was printed of it, and changed it is not.
 #[test]
 fn a_simulated_machine_stands_beside_what_was_published() {
-    let folder = scratch();
-    well(folder.path(), &["simulate", "vax780-sc780", "--phases", "2"]);
-    let page = well(folder.path(), &["report"]).out;
+    let cli = Cli::new();
+    well(&cli, &["simulate", "vax780-sc780", "--phases", "2"]);
+    let page = well(&cli, &["report"]).out;
     assert!(page.contains("<h2>Published beside simulated</h2>") && page.contains("<b>560 (70%)</b>"), "{page}");
     assert!(page.contains("simulated</h1>"));
     // However the machine is named.
     for target in ["sim:vax780-sc780", "mine=sim:vax780-sc780"] {
-        well(folder.path(), &["run", "classic1983", target, "--only", "read_8192", "--rounds", "1"]);
-        let page = well(folder.path(), &["report"]).out;
+        well(&cli, &["run", "classic1983", target, "--only", "read_8192", "--rounds", "1"]);
+        let page = well(&cli, &["report"]).out;
         assert!(page.contains("<h2>Published beside simulated</h2>"), "{target}");
     }
-    well(folder.path(), &["simulate", "vax780-sc780", "--phases", "2", "--set", "drive.rpm=1800"]);
-    let page = well(folder.path(), &["report"]).out;
+    well(&cli, &["simulate", "vax780-sc780", "--phases", "2", "--set", "drive.rpm=1800"]);
+    let page = well(&cli, &["report"]).out;
     assert!(!page.contains("<h2>Published beside simulated</h2>"));
 }
 
 #[test]
 fn charts_are_files_of_their_own() {
-    let folder = measured();
-    let ended = well(folder.path(), &["report", "last", "--svg", "charts"]);
+    let cli = measured();
+    let ended = well(&cli, &["report", "last", "--svg", "charts"]);
     assert_eq!(ended.out, "");
-    let names = names_in(&folder.path().join("charts"));
+    let names = names_in(&cli.path().join("charts"));
     assert!(names.contains(&"choice-1.svg".to_owned()) && names.contains(&"rates-1.svg".to_owned()), "{names:?}");
     for name in &names {
         assert!(ended.err.contains(&format!("wrote charts/{name}\n")), "{}", ended.err);
-        let drawing = read(&folder.path().join("charts"), name);
+        let drawing = read(&cli.path().join("charts"), name);
         assert!(drawing.starts_with("<?xml") && drawing.contains("<svg "), "{name}: {drawing}");
     }
     // Markdown that is asked for is printed.
-    let comment = well(folder.path(), &["report", "last", "--svg", "charts", "--format", "markdown"]);
+    let comment = well(&cli, &["report", "last", "--svg", "charts", "--format", "markdown"]);
     assert!(comment.out.starts_with("## "), "{}", comment.out);
     // Beside a page, and over what was drawn before.
-    well(folder.path(), &["report", "last", "--svg", "charts", "-o", "report.html"]);
-    assert_eq!(names_in(&folder.path().join("charts")), names);
+    well(&cli, &["report", "last", "--svg", "charts", "-o", "report.html"]);
+    assert_eq!(names_in(&cli.path().join("charts")), names);
 }
 
 /// A folder may hold anything: what is no chart stays as it is, and nothing is written beside it.
 #[test]
 fn only_charts_are_drawn_over() {
-    let folder = measured();
-    let run = well(folder.path(), &["show", "last", "--json"]).out;
+    let cli = measured();
+    let run = well(&cli, &["show", "last", "--json"]).out;
     let refused = |words: &str| {
-        let ended = diskperf(folder.path(), &["report", "rates-1.svg", "--svg", "."]);
+        let ended = diskperf(&cli, &["report", "rates-1.svg", "--svg", "."]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{}", ended.err);
         assert!(ended.err.contains(words) && ended.err.contains("hint:"), "{}", ended.err);
-        assert!(!folder.path().join("choice-1.svg").exists(), "all is looked at first");
+        assert!(!cli.path().join("choice-1.svg").exists(), "all is looked at first");
     };
-    fs::write(folder.path().join("rates-1.svg"), &run).expect("a file");
+    fs::write(cli.path().join("rates-1.svg"), &run).expect("a file");
     refused("rates-1.svg is an input file");
-    assert_eq!(read(folder.path(), "rates-1.svg"), run);
+    assert_eq!(read(cli.path(), "rates-1.svg"), run);
 
-    let draw = |folder: &Path| diskperf(folder, &["report", "last", "--svg", "."]);
-    let ended = draw(folder.path());
+    let draw = |cli: &Cli| diskperf(cli, &["report", "last", "--svg", "."]);
+    let ended = draw(&cli);
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("rates-1.svg exists and is not a chart"), "{}", ended.err);
-    assert_eq!(read(folder.path(), "rates-1.svg"), run);
+    assert_eq!(read(cli.path(), "rates-1.svg"), run);
     // Through a link even a chart would be written somewhere else.
-    let folder = measured();
-    fs::write(folder.path().join("mine"), "mine").expect("a file");
-    std::os::unix::fs::symlink("mine", folder.path().join("rates-1.svg")).expect("a link");
-    assert_eq!(draw(folder.path()).status, Some(3));
-    assert_eq!(read(folder.path(), "mine"), "mine");
+    let cli = measured();
+    fs::write(cli.path().join("mine"), "mine").expect("a file");
+    std::os::unix::fs::symlink("mine", cli.path().join("rates-1.svg")).expect("a link");
+    assert_eq!(draw(&cli).status, Some(3));
+    assert_eq!(read(cli.path(), "mine"), "mine");
 }
 
 /// The page of many targets leaves out what it can, and where that is not enough it says so.
 #[test]
 fn a_large_page_is_made_smaller_or_it_is_said() {
-    let folder = scratch();
+    let cli = Cli::new();
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/quick.json");
     let text = fs::read_to_string(recorded).expect("the recorded run");
     let mut document: Value = serde_json::from_str(&text).expect("a document");
@@ -190,9 +182,9 @@ fn a_large_page_is_made_smaller_or_it_is_said() {
     };
     document["run"]["targets"] = repeated(&document["run"]["targets"], "name");
     document["cells"] = repeated(&document["cells"], "target");
-    fs::write(folder.path().join("many.json"), document.to_string()).expect("a file");
-    let ended = well(folder.path(), &["report", "many.json", "-o", "many.html"]);
-    let page = read(folder.path(), "many.html");
+    fs::write(cli.path().join("many.json"), document.to_string()).expect("a file");
+    let ended = well(&cli, &["report", "many.json", "-o", "many.html"]);
+    let page = read(cli.path(), "many.html");
     assert!(!page.contains("aria-label=\"The rate of each round\""), "{} bytes", page.len());
     assert_eq!(
         page.len() > 300_000,
@@ -210,9 +202,9 @@ fn a_large_page_is_made_smaller_or_it_is_said() {
 
 #[test]
 fn a_comment_for_a_pull_request_begins_with_the_verdict() {
-    let folder = measured();
+    let cli = measured();
     for words in [&["report", "last"][..], &["show", "last"]] {
-        let text = well(folder.path(), &[words, &["--format", "markdown"]].concat()).out;
+        let text = well(&cli, &[words, &["--format", "markdown"]].concat()).out;
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         assert!(lines[0].starts_with("## ") && lines[1].starts_with("**") && lines[1].ends_with("**"), "{text}");
         assert!(lines[1].contains("fast is faster in 2: ") && lines[1].contains("x ("), "{text}");
@@ -221,16 +213,16 @@ fn a_comment_for_a_pull_request_begins_with_the_verdict() {
         assert!(folded.contains("bottleneck") && folded.contains("```shell\ndiskperf choose "), "{text}");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
     }
-    let rows = well(folder.path(), &["show", "last", "--format", "csv"]).out;
+    let rows = well(&cli, &["show", "last", "--format", "csv"]).out;
     assert_eq!(rows.lines().count(), 1 + 4, "{rows}");
 }
 
 /// Two runs of one disk, in one file of history; and two power cuts.
 #[test]
 fn a_history_and_power_cuts_are_pages_like_a_run() {
-    let folder = measured();
-    well(folder.path(), &["run", "smoke", "sim:flat"]);
-    well(folder.path(), &["history", "read_8192", "sim:flat", "--json", "-o", "history.json"]);
+    let cli = measured();
+    well(&cli, &["run", "smoke", "sim:flat"]);
+    well(&cli, &["history", "read_8192", "sim:flat", "--json", "-o", "history.json"]);
     let cut = |lost: u32| {
         let kinds = serde_json::json!([
             {"kind": "append", "acknowledged": 9, "intact": 9 - lost, "missing": lost, "torn": 0, "stale": 0}
@@ -241,48 +233,48 @@ fn a_history_and_power_cuts_are_pages_like_a_run() {
         "schema": "diskperf-verify/1", "version": "0", "kernel": "Linux", "target": "image:ext4", "seed": 1,
         "cuts": [cut(0), cut(4)], "control": null, "interrupted": false, "errors": []
     });
-    fs::write(folder.path().join("verify.json"), verified.to_string()).expect("it is written");
-    well(folder.path(), &["report", "history.json", "verify.json", "last", "-o", "all.html"]);
-    let page = read(folder.path(), "all.html");
+    fs::write(cli.path().join("verify.json"), verified.to_string()).expect("it is written");
+    well(&cli, &["report", "history.json", "verify.json", "last", "-o", "all.html"]);
+    let page = read(cli.path(), "all.html");
     let schemas: Vec<Value> = documents(&page).into_iter().map(|document| document["schema"].clone()).collect();
     assert_eq!(schemas, ["diskperf/1", "diskperf-history/1", "diskperf-verify/1"]);
     for words in ["Rate over 2 runs", "acknowledged records are intact", "4 of 18 lost", "fail"] {
         assert!(page.contains(words), "{words}");
     }
     assert!(page.find("4 of 18 lost") < page.find("the file system can be mounted"), "losses come first");
-    let markdown = well(folder.path(), &["report", "history.json", "verify.json", "--format", "markdown"]).out;
+    let markdown = well(&cli, &["report", "history.json", "verify.json", "--format", "markdown"]).out;
     assert!(
         markdown.contains("## read\\_8192 of smoke on sim:flat") && markdown.contains("## image:ext4"),
         "{markdown}"
     );
-    well(folder.path(), &["report", "history.json", "--svg", "charts"]);
-    assert_eq!(names_in(&folder.path().join("charts")), ["rates-1.svg"]);
-    fs::write(folder.path().join("bad.json"), "{\"schema\": \"diskperf-verify/1\"}").expect("it is written");
-    let bad = diskperf(folder.path(), &["report", "bad.json", "-o", "bad.html"]);
+    well(&cli, &["report", "history.json", "--svg", "charts"]);
+    assert_eq!(names_in(&cli.path().join("charts")), ["rates-1.svg"]);
+    fs::write(cli.path().join("bad.json"), "{\"schema\": \"diskperf-verify/1\"}").expect("it is written");
+    let bad = diskperf(&cli, &["report", "bad.json", "-o", "bad.html"]);
     assert!(bad.status == Some(2) && bad.err.contains("diskperf-verify/1"), "{:?} {}", bad.status, bad.err);
 }
 
 #[test]
 fn what_cannot_be_reported_is_said() {
-    let folder = measured();
+    let cli = measured();
     let refused = |arguments: &[&str], status: i32, words: &[&str]| {
-        let ended = diskperf(folder.path(), &[&["report"], arguments].concat());
+        let ended = diskperf(&cli, &[&["report"], arguments].concat());
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{arguments:?}: {}", ended.err);
         words.iter().for_each(|word| assert!(ended.err.contains(word), "{arguments:?}: {}", ended.err));
     };
     refused(&["nosuchrun"], 2, &["there is no run nosuchrun"]);
     refused(&["no.json"], 2, &["there is no no.json"]);
-    fs::write(folder.path().join("other.json"), "{\"schema\": \"diskperf/2\"}").expect("a file");
+    fs::write(cli.path().join("other.json"), "{\"schema\": \"diskperf/2\"}").expect("a file");
     refused(&["other.json", "-o", "x.html"], 2, &["has the version diskperf/2", "hint:"]);
     refused(&["-o", "nowhere/x.html"], 2, &["there is no nowhere"]);
     refused(&["-o", "."], 2, &["is a directory"]);
     refused(&["--svg", "other.json"], 2, &["other.json is a file; charts", "hint:"]);
     refused(&["--svg", "nowhere/charts"], 2, &["there is no nowhere", "hint:"]);
-    fs::write(folder.path().join("run.json"), well(folder.path(), &["show", "last", "--json"]).out).expect("a file");
+    fs::write(cli.path().join("run.json"), well(&cli, &["show", "last", "--json"]).out).expect("a file");
     refused(&["run.json", "-o", "run.json"], 3, &["would overwrite"]);
-    assert!(!folder.path().join("x.html").exists());
+    assert!(!cli.path().join("x.html").exists());
     // Nothing is stored yet.
-    let empty = scratch();
-    let ended = testkit::run(&program(), empty.path(), &["report", "--store", "none.sqlite"]);
+    let empty = Cli::new();
+    let ended = empty.run(&["report", "--store", "none.sqlite"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
 }

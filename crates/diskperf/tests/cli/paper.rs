@@ -1,18 +1,16 @@
 //! `diskperf paper`: every cell of the published tables beside a simulated one, every question answered, every claim
 //! judged.
 
-mod common {
-    pub mod document;
-}
-
 use std::path::Path;
 
-use common::document::document;
 use serde_json::Value;
 use testkit::{Ended, run};
 
+use crate::common::Cli;
+use crate::common::document::document;
+
 fn diskperf(arguments: &[&str]) -> Ended {
-    run(Path::new(env!("CARGO_BIN_EXE_diskperf")), Path::new("/"), arguments)
+    Cli::at("/").run(arguments)
 }
 
 fn json(arguments: &[&str]) -> Value {

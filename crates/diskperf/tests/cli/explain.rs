@@ -2,59 +2,46 @@
 //! name, and what is no document.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::{Ended, names_in};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), folder, arguments)
-}
+use crate::common::{Cli, cells};
 
 /// A folder with the document of a small run in both worlds, `run.json`. It is run once for all tests.
-fn measured() -> TempDir {
+fn measured() -> Cli {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     let document = DOCUMENT.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a scratch folder");
-        let ended = diskperf(folder.path(), &["run", "smoke", "real=.", "sim:flat", "--size", "1MiB", "--json"]);
-        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        let cli = Cli::new();
+        let ended = cli.well(&["run", "smoke", "real=.", "sim:flat", "--size", "1MiB", "--json"]);
         ended.out
     });
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    fs::write(folder.path().join("run.json"), document).expect("the document");
-    folder
+    let cli = Cli::new();
+    fs::write(cli.path().join("run.json"), document).expect("the document");
+    cli
 }
 
-fn explain(folder: &TempDir, arguments: &[&str]) -> Ended {
-    diskperf(folder.path(), &[&["explain", "run.json"], arguments].concat())
+fn explain(cli: &Cli, arguments: &[&str]) -> Ended {
+    cli.run(&[&["explain", "run.json"], arguments].concat())
 }
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn cells(document: &Value) -> &Vec<Value> {
-    document["cells"].as_array().expect("cells")
-}
-
 #[test]
 fn every_cell_of_both_worlds_is_explained() {
-    let folder = measured();
-    let ended = explain(&folder, &[]);
+    let cli = measured();
+    let ended = explain(&cli, &[]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
-    let document = json(&fs::read_to_string(folder.path().join("run.json")).expect("the document"));
+    let document = json(&fs::read_to_string(cli.path().join("run.json")).expect("the document"));
     let explained = cells(&document).iter().filter(|cell| cell["measured"] == true).count();
     assert_eq!(ended.out.matches("  elapsed ").count(), explained, "{}", ended.out);
     assert_eq!(ended.out.matches("  bottleneck: ").count(), explained, "{}", ended.out);
     // On the simplest machine the disk has most of the time, and nothing is left unexplained.
-    let simulated = explain(&folder, &["sim:flat", "write_8192"]);
+    let simulated = explain(&cli, &["sim:flat", "write_8192"]);
     assert!(simulated.out.contains("bottleneck: device"), "{}", simulated.out);
     assert!(simulated.out.contains("none: ") && !simulated.out.contains("  unattributed "), "{}", simulated.out);
 }
@@ -62,8 +49,8 @@ fn every_cell_of_both_worlds_is_explained() {
 /// What is printed sums to what is printed as elapsed, to the last digit.
 #[test]
 fn the_printed_times_sum_to_the_elapsed_time() {
-    let folder = measured();
-    let text = explain(&folder, &[]).out;
+    let cli = measured();
+    let text = explain(&cli, &[]).out;
     let amount = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let unit = words.iter().position(|word| *word == "ms").filter(|at| *at > 0 && line.contains(" % "))?;
@@ -85,8 +72,8 @@ fn the_printed_times_sum_to_the_elapsed_time() {
 
 #[test]
 fn nanoseconds_sum_to_the_rounds() {
-    let folder = measured();
-    let document = json(&explain(&folder, &["--json"]).out);
+    let cli = measured();
+    let document = json(&explain(&cli, &["--json"]).out);
     for cell in cells(&document).iter().filter(|cell| cell["measured"] == true) {
         let rounds = cell["rounds"].as_array().expect("rounds");
         let clock = match cell["state"]["clock"].as_str() {
@@ -102,11 +89,10 @@ fn nanoseconds_sum_to_the_rounds() {
 }
 
 /// A folder with the document of a simulation, `run.json`.
-fn simulated(arguments: &[&str]) -> TempDir {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let ended = diskperf(folder.path(), &[&["simulate"], arguments, &["--json", "-o", "run.json"]].concat());
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
-    folder
+fn simulated(arguments: &[&str]) -> Cli {
+    let cli = Cli::new();
+    cli.well(&[&["simulate"], arguments, &["--json", "-o", "run.json"]].concat());
+    cli
 }
 
 fn sum(times: &Value) -> u64 {
@@ -122,8 +108,8 @@ fn a_simulated_cell_is_told_by_resource_and_by_program() {
         &["vax750-uda50", "--size", "256KiB", "--phases", "3", "--program", "read_8192"],
         &["vax780-sc780-inadequate-lead", "lfs", "--size", "256KiB", "--phases", "1", "--program", "largefb"],
     ] {
-        let folder = simulated(arguments);
-        let document = json(&explain(&folder, &["--json"]).out);
+        let cli = simulated(arguments);
+        let document = json(&explain(&cli, &["--json"]).out);
         assert!(!cells(&document).is_empty());
         for cell in cells(&document) {
             let breakdown = &cell["breakdown"];
@@ -154,21 +140,21 @@ fn a_simulated_cell_is_told_by_resource_and_by_program() {
 #[test]
 fn a_faster_resource_is_simulated_anew() {
     let words = ["vax780-sc780", "--size", "256KiB", "--phases", "2", "--program", "write_8192", "--drives", "1"];
-    let folder = simulated(&words);
-    let rate = |folder: &TempDir| {
-        let document = json(&fs::read_to_string(folder.path().join("run.json")).expect("the document"));
+    let cli = simulated(&words);
+    let rate = |cli: &Cli| {
+        let document = json(&fs::read_to_string(cli.path().join("run.json")).expect("the document"));
         cells(&document).iter().map(|cell| cell["rate"]["per_second"].as_f64().expect("a rate")).collect::<Vec<f64>>()
     };
-    let own = rate(&folder);
+    let own = rate(&cli);
     let faster = rate(&simulated(&[&words[..], &["--set", "cpu.code=0.909times"]].concat()));
-    let document = json(&explain(&folder, &["--json"]).out);
+    let document = json(&explain(&cli, &["--json"]).out);
     for ((cell, own), faster) in cells(&document).iter().zip(own).zip(faster) {
         let processor = &cell["breakdown"]["faster"][0];
         assert_eq!((&processor["resource"], processor["per_second"].as_f64()), (&"processor".into(), Some(faster)));
         let gain = processor["gain_percent"].as_f64().expect("a gain");
         assert!((gain - 100.0 * (faster / own - 1.0)).abs() < 1e-9 && gain > 0.0, "{gain}");
     }
-    let text = explain(&folder, &["write_8192"]).out;
+    let text = explain(&cli, &["write_8192"]).out;
     for words in ["by program", "by resource", "most of it, ", "helps most, +", "drive1 "] {
         assert!(text.contains(words), "nothing of {words:?}: {text}");
     }
@@ -177,27 +163,26 @@ fn a_faster_resource_is_simulated_anew() {
 /// A file of one's own that says something else now is another machine.
 #[test]
 fn a_machine_that_has_changed_is_not_compared() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     let write = |drive: &str| {
-        fs::write(folder.path().join("mine.toml"), format!("like = \"vax780-sc780\"\ndrive = \"{drive}\"\n"))
+        fs::write(cli.path().join("mine.toml"), format!("like = \"vax780-sc780\"\ndrive = \"{drive}\"\n"))
             .expect("a machine");
     };
     write("ra81");
     let words = ["simulate", "./mine.toml", "--size", "256KiB", "--phases", "1", "--program", "read_8192"];
-    let ended = diskperf(folder.path(), &[&words[..], &["--json", "-o", "run.json"]].concat());
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert!(explain(&folder, &[]).out.contains("helps most"), "{}", explain(&folder, &[]).out);
+    cli.well(&[&words[..], &["--json", "-o", "run.json"]].concat());
+    assert!(explain(&cli, &[]).out.contains("helps most"), "{}", explain(&cli, &[]).out);
     write("eagle");
-    let ended = explain(&folder, &[]);
+    let ended = explain(&cli, &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.out.contains("n.m. (simulated again, it gives another rate"), "{}", ended.out);
 }
 
 #[test]
 fn cells_are_chosen_by_program_phase_and_target() {
-    let folder = measured();
+    let cli = measured();
     let chosen = |words: &[&str]| -> Vec<String> {
-        let document = json(&explain(&folder, &[words, &["--json"]].concat()).out);
+        let document = json(&explain(&cli, &[words, &["--json"]].concat()).out);
         cells(&document)
             .iter()
             .map(|cell| format!("{} {} {}", cell["program"], cell["phase"], cell["target"]))
@@ -212,12 +197,12 @@ fn cells_are_chosen_by_program_phase_and_target() {
 
 #[test]
 fn each_format_holds_the_same_cells() {
-    let folder = measured();
-    let markdown = explain(&folder, &["smallfb", "--format", "markdown"]);
+    let cli = measured();
+    let markdown = explain(&cli, &["smallfb", "--format", "markdown"]);
     assert_eq!(markdown.out.lines().count(), 2 + 6, "{}", markdown.out);
-    let csv = explain(&folder, &["smallfb.creat", "sim:flat", "--format", "csv", "-o", "out.csv"]);
+    let csv = explain(&cli, &["smallfb.creat", "sim:flat", "--format", "csv", "-o", "out.csv"]);
     assert_eq!((csv.status, csv.out.as_str()), (Some(0), ""), "{}", csv.err);
-    let csv = fs::read_to_string(folder.path().join("out.csv")).expect("the file");
+    let csv = fs::read_to_string(cli.path().join("out.csv")).expect("the file");
     assert!(csv.starts_with("provenance,preset,"), "{csv}");
     // All ten owners of a simulated machine are known.
     assert_eq!(csv.lines().count(), 1 + 10, "{csv}");
@@ -225,26 +210,25 @@ fn each_format_holds_the_same_cells() {
 
 #[test]
 fn a_document_can_come_from_standard_input() {
-    let folder = measured();
-    let input = fs::File::open(folder.path().join("run.json")).expect("the document");
-    let output = testkit::command(&program())
-        .args(["explain", "-", "commit"])
-        .current_dir(folder.path())
+    let cli = measured();
+    let input = fs::File::open(cli.path().join("run.json")).expect("the document");
+    let output = cli
+        .command(&["explain", "-", "commit"])
         .stdin(Stdio::from(input))
         .output()
         .expect("the program can be started");
     assert!(output.status.success());
     assert!(String::from_utf8_lossy(&output.stdout).contains("commit on real"));
     // Nothing comes from there.
-    let ended = diskperf(folder.path(), &["explain", "-"]);
+    let ended = cli.run(&["explain", "-"]);
     assert_eq!(ended.status, Some(2));
     assert!(ended.err.contains("standard input is empty"), "{}", ended.err);
 }
 
 #[test]
 fn what_is_no_document_is_refused_with_the_way_on() {
-    let folder = measured();
-    let path = folder.path();
+    let cli = measured();
+    let path = cli.path();
     let whole = fs::read_to_string(path.join("run.json")).expect("the document");
     fs::write(path.join("cut.json"), &whole[..whole.len() / 2]).expect("a file");
     fs::write(path.join("other.json"), whole.replace("diskperf/1", "diskperf/2")).expect("a file");
@@ -266,7 +250,7 @@ fn what_is_no_document_is_refused_with_the_way_on() {
         ("missing.json", 2, &["there is no missing.json"]),
         (".", 2, &["is a directory"]),
     ] {
-        let ended = diskperf(path, &["explain", file]);
+        let ended = cli.run(&["explain", file]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{file}: {}", ended.err);
         for word in words.iter().chain(&["error: ", "hint: "]) {
             assert!(ended.err.contains(word), "{file} says nothing of {word:?}: {}", ended.err);
@@ -277,14 +261,14 @@ fn what_is_no_document_is_refused_with_the_way_on() {
 
 #[test]
 fn a_word_that_names_no_cell_gets_names_like_it() {
-    let folder = measured();
+    let cli = measured();
     for (words, expected) in [
         (&["smalfb"][..], "smallfb"),
         (&["write8192"], "write_8192"),
         (&["smallfb.write", "real"], "smallfb.creat"),
         (&["xyzzy"], "real"),
     ] {
-        let ended = explain(&folder, words);
+        let ended = explain(&cli, words);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{words:?}");
         assert!(ended.err.contains(&format!("no result for {}", words[0])), "{}", ended.err);
         let hint = ended.err.lines().find(|line| line.starts_with("hint: ")).expect("a hint");
@@ -294,20 +278,20 @@ fn a_word_that_names_no_cell_gets_names_like_it() {
 
 #[test]
 fn a_run_without_cells_says_why() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let ended = diskperf(folder.path(), &["run", "smoke", "missing", "--json", "-o", "run.json"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["run", "smoke", "missing", "--json", "-o", "run.json"]);
     assert_ne!(ended.status, Some(0));
-    let ended = explain(&folder, &[]);
+    let ended = explain(&cli, &[]);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     assert!(ended.err.contains("nothing to explain: there is no missing"), "{}", ended.err);
 }
 
 #[test]
 fn the_document_itself_is_not_overwritten() {
-    let folder = measured();
-    let before = fs::read(folder.path().join("run.json")).expect("the document");
-    let ended = explain(&folder, &["commit", "--json", "-o", "./run.json"]);
+    let cli = measured();
+    let before = fs::read(cli.path().join("run.json")).expect("the document");
+    let ended = explain(&cli, &["commit", "--json", "-o", "./run.json"]);
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("would overwrite"), "{}", ended.err);
-    assert_eq!(fs::read(folder.path().join("run.json")).expect("the document"), before);
+    assert_eq!(fs::read(cli.path().join("run.json")).expect("the document"), before);
 }

@@ -2,9 +2,11 @@
 //! allocated or made. What a disk, a memory or a process runs out of while it measures: `faults.rs`, `faults_process.rs`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use testkit::{Ended, has_tool, names_in, skip};
+use testkit::{Ended, has_tool, skip};
+
+use crate::common::{Cli, program};
 
 /// What is tried as every number.
 const EXTREMES: [&str; 4] = ["0", "4294967295", "18446744073709551615", "1e30"];
@@ -113,20 +115,16 @@ const FIO: [&str; 16] = [
     "filesize",
 ];
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
 /// Runs the program under a limit, as `prlimit` takes it.
-fn limited(limit: &str, folder: &Path, words: &[&str]) -> Ended {
+fn limited(limit: &str, cli: &Cli, words: &[&str]) -> Ended {
     let program = program();
     let program = program.to_str().expect("a path in UTF-8");
-    testkit::run(Path::new("prlimit"), folder, &[&[limit, program], words].concat())
+    testkit::run(Path::new("prlimit"), cli.path(), &[&[limit, program], words].concat())
 }
 
 /// It ended by itself, with its work done or refused: 0, 2 or 3, and nothing panicked or asked for memory in vain.
-fn ends(folder: &Path, words: &[&str]) {
-    let ended = limited(ADDRESSES, folder, words);
+fn ends(cli: &Cli, words: &[&str]) {
+    let ended = limited(ADDRESSES, cli, words);
     assert!(matches!(ended.status, Some(0 | 2 | 3)), "{words:?}: {:?}\n{}", ended.status, ended.err);
     for sign in ["panicked", "memory allocation", "RUST_BACKTRACE"] {
         assert!(!ended.err.contains(sign), "{words:?}:\n{}", ended.err);
@@ -137,8 +135,8 @@ fn ends(folder: &Path, words: &[&str]) {
 }
 
 /// The options of a command that take a value, by its help.
-fn options(folder: &Path, command: &str) -> Vec<String> {
-    let help = testkit::run(&program(), folder, &[command, "--help"]);
+fn options(cli: &Cli, command: &str) -> Vec<String> {
+    let help = cli.run(&[command, "--help"]);
     assert_eq!(help.status, Some(0), "{}", help.err);
     let option = |line: &str| {
         let (words, _) = line.trim_start().split_once('<')?;
@@ -169,10 +167,10 @@ fn no_number_of_an_option_is_too_large_to_be_refused_by_a_command_that_measures(
 
 /// Tries all extremes of all numeric options of these commands, and counts the options.
 fn try_options(commands: &[&[&str]]) -> usize {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     let mut tried = 0;
     for words in commands {
-        for option in options(folder.path(), words[0]).iter().filter(|option| !WORDS.contains(&option.as_str())) {
+        for option in options(&cli, words[0]).iter().filter(|option| !WORDS.contains(&option.as_str())) {
             // What is tried is not also said; what it needs is.
             let said: Vec<&str> = match words.iter().position(|word| word == option) {
                 Some(place) => [&words[..place], &words[place + 2..]].concat(),
@@ -185,12 +183,12 @@ fn try_options(commands: &[&[&str]]) -> usize {
                 _ => &[],
             };
             for extreme in EXTREMES {
-                ends(folder.path(), &[&said[..], needed, &[option, extreme]].concat());
+                ends(&cli, &[&said[..], needed, &[option, extreme]].concat());
             }
             tried += 1;
         }
     }
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
     tried
 }
 
@@ -213,7 +211,7 @@ fn no_number_of_a_setting_is_too_large_to_be_refused_by_a_command_that_measures(
 
 /// Tries all extremes of these settings.
 fn try_settings(settings: &[&[&str]]) {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     for words in settings {
         for extreme in EXTREMES {
             let words: Vec<String> = words.iter().map(|word| word.replacen('@', extreme, 1)).collect();
@@ -222,10 +220,10 @@ fn try_settings(settings: &[&[&str]]) {
                 .iter()
                 .map(|word| if word.starts_with("new:") { word.clone() } else { word.replace('@', extreme) })
                 .collect();
-            ends(folder.path(), &words.iter().map(String::as_str).collect::<Vec<&str>>());
+            ends(&cli, &words.iter().map(String::as_str).collect::<Vec<&str>>());
         }
     }
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
@@ -234,24 +232,24 @@ fn no_number_of_a_job_file_is_too_large_to_be_refused() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     for extreme in EXTREMES {
         for key in KEYS {
             for value in [extreme.to_owned(), format!("\"{extreme}\"")] {
                 let job = format!("[[load]]\npattern = \"randrw\"\n{key} = {value}\n");
-                fs::write(folder.path().join("job.toml"), job).expect("it is written");
-                ends(folder.path(), &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
+                fs::write(cli.path().join("job.toml"), job).expect("it is written");
+                ends(&cli, &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
             }
         }
         for key in ["rounds", "seed", "budget"] {
             let job = format!("{key} = {extreme}\n[[load]]\npattern = \"randread\"\n");
-            fs::write(folder.path().join("job.toml"), job).expect("it is written");
-            ends(folder.path(), &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
+            fs::write(cli.path().join("job.toml"), job).expect("it is written");
+            ends(&cli, &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
         }
         for key in FIO {
-            fs::write(folder.path().join("job.fio"), format!("[j]\nrw=randrw\nsize=1m\n{key}={extreme}\n"))
+            fs::write(cli.path().join("job.fio"), format!("[j]\nrw=randrw\nsize=1m\n{key}={extreme}\n"))
                 .expect("it is written");
-            ends(folder.path(), &["import", "./job.fio"]);
+            ends(&cli, &["import", "./job.fio"]);
         }
     }
 }
@@ -262,8 +260,8 @@ fn every_number_of_a_machine_is_too_large_to_be_refused_or_simulated() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let parts = testkit::run(&program(), folder.path(), &["simulate", "vax750-uda50", "--parts"]);
+    let cli = Cli::new();
+    let parts = cli.run(&["simulate", "vax750-uda50", "--parts"]);
     let mut kind = "";
     let mut tried = 0;
     for line in parts.out.lines() {
@@ -284,7 +282,7 @@ fn every_number_of_a_machine_is_too_large_to_be_refused_or_simulated() {
                 "--set",
                 &setting,
             ];
-            ends(folder.path(), &words);
+            ends(&cli, &words);
         }
         tried += 1;
     }
@@ -297,9 +295,9 @@ fn the_results_of_simulations_are_counted_before_memory_is_asked_for() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     let refused = |words: &[&str], why: &str| {
-        let ended = limited(ADDRESSES, folder.path(), words);
+        let ended = limited(ADDRESSES, &cli, words);
         assert_eq!(ended.status, Some(2), "{words:?}: {}", ended.err);
         assert!(ended.err.contains(why), "{words:?}: {}", ended.err);
     };
@@ -314,10 +312,10 @@ fn the_results_of_simulations_are_counted_before_memory_is_asked_for() {
 #[test]
 fn a_hot_part_of_nothing_is_refused() {
     testkit::computes!();
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     for hot in ["hot=0/0", "hot=60/0", "hot=0/0.0"] {
         let words = ["run", "vaxmix", ".", "--mix", hot, "--dry-run", "--no-store"];
-        let ended = testkit::run(&program(), folder.path(), &words);
+        let ended = cli.run(&words);
         assert_eq!(ended.status, Some(2), "{hot}: {}", ended.err);
         assert!(ended.err.contains("the hot part of the file is empty"), "{hot}: {}", ended.err);
     }
@@ -340,18 +338,18 @@ fn a_stack_that_is_too_small_is_refused_in_words() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     let file = ["write_8192", "file"];
     for words in DEEP.into_iter().chain([&file[..]]) {
         for limit in ["--stack=65536", "--stack=65536:65536", "--stack=1048575"] {
-            let ended = limited(limit, folder.path(), words);
+            let ended = limited(limit, &cli, words);
             assert_eq!(ended.status, Some(3), "{limit} {words:?}: {}", ended.err);
             assert!(ended.err.contains("error: the stack is limited to "), "{limit} {words:?}: {}", ended.err);
             assert!(ended.err.contains("ulimit -s 8192"), "{limit} {words:?}: {}", ended.err);
             assert_eq!(ended.out, "", "{limit} {words:?}");
         }
     }
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
@@ -359,9 +357,9 @@ fn the_smallest_stack_that_is_taken_is_enough() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     for words in DEEP {
-        let ended = limited("--stack=1048576", folder.path(), words);
+        let ended = limited("--stack=1048576", &cli, words);
         assert!(matches!(ended.status, Some(0 | 1 | 3)), "{words:?}: {:?} {}", ended.status, ended.err);
         assert!(!ended.err.contains("stack"), "{words:?}: {}", ended.err);
     }

@@ -2,36 +2,21 @@
 //! nobody looks.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use testkit::Ended;
 use testkit::terminal::{Watched, watch};
-use testkit::{Ended, names_in};
+
+use crate::common::Cli;
 
 /// What begins everything that moves a cursor, clears a line or colours letters.
 const ESCAPE: char = '\u{1b}';
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(arguments).current_dir(folder);
-    command
-}
-
 /// A command on a terminal of so many columns, to its end.
-fn seen(columns: u16, folder: &Path, arguments: &[&str]) -> Ended {
-    watch(command(folder, arguments), columns).end()
-}
-
-/// The same into pipes.
-fn piped(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
+fn seen(columns: u16, cli: &Cli, arguments: &[&str]) -> Ended {
+    watch(cli.command(arguments), columns).end()
 }
 
 /// Waits until something holds of a running command.
@@ -46,7 +31,7 @@ fn soon(watched: &mut Watched, what: &str, holds: impl Fn(&Watched) -> bool) {
 
 #[test]
 fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() {
-    let ended = seen(80, scratch().path(), &["run", "smoke", "--only", "commit", "--only", "smallfb"]);
+    let ended = seen(80, &Cli::new(), &["run", "smoke", "--only", "commit", "--only", "smallfb"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     for word in ["round 1 of 2: ", "round 2 of 2: ", "commit on .", "smallfb on .", " left; "] {
         assert!(ended.err.contains(word), "{word}: {}", ended.err);
@@ -63,13 +48,12 @@ fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() 
 
 #[test]
 fn nobody_who_does_not_look_is_shown_progress() {
-    let ended = piped(scratch().path(), &["run", "smoke", "--only", "commit"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let ended = Cli::new().well(&["run", "smoke", "--only", "commit"]);
     assert!(!ended.err.contains(ESCAPE) && !ended.err.contains('\r'), "{}", ended.err);
     // The time that is left; the run may also restore a queue that a killed run of another test left tuned.
     let is_time = |line: &&str| line.contains(" left") && !line.contains("left tuned by");
     assert_eq!(ended.err.lines().find(is_time), None, "{}", ended.err);
-    let mut dumb = command(scratch().path(), &["run", "smoke", "sim:flat"]);
+    let mut dumb = Cli::new().command(&["run", "smoke", "sim:flat"]);
     dumb.current_dir("/").stdout(Stdio::null());
     let ended = watch_as("dumb", dumb);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
@@ -85,14 +69,14 @@ fn watch_as(term: &str, command: Command) -> Ended {
 
 #[test]
 fn colour_is_only_where_it_is_wanted_and_says_nothing() {
-    let plain = piped(Path::new("/"), &["run", "nonsense"]);
+    let plain = Cli::at("/").run(&["run", "nonsense"]);
     assert!(!plain.err.contains(ESCAPE), "{}", plain.err);
-    let mut quiet = command(Path::new("/"), &["run", "nonsense"]);
+    let mut quiet = Cli::at("/").command(&["run", "nonsense"]);
     quiet.env("NO_COLOR", "1");
     let quiet = watch(quiet, 80).end();
     assert_eq!((quiet.status, quiet.err.as_str()), (Some(2), plain.err.as_str()));
     for arguments in [&["help"][..], &["help", "marks"], &["run", "smoke", "sim:flat"], &["paper", "D1"]] {
-        let mut quiet = command(Path::new("/"), arguments);
+        let mut quiet = Cli::at("/").command(arguments);
         quiet.env("NO_COLOR", "1");
         assert!(!watch(quiet, 80).end().out.contains(ESCAPE), "{arguments:?}");
     }
@@ -105,15 +89,14 @@ fn too_wide(ended: &Ended, columns: u16) -> Vec<&str> {
 
 #[test]
 fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
-    let folder = scratch();
-    let made = piped(folder.path(), &["run", "smoke", "sim:flat", "left=sim:flat", "--json", "-o", "run.json"]);
-    assert_eq!(made.status, Some(0), "{}", made.err);
+    let cli = Cli::new();
+    cli.well(&["run", "smoke", "sim:flat", "left=sim:flat", "--json", "-o", "run.json"]);
     let show = ["show", "run.json"];
-    let all = piped(folder.path(), &show);
+    let all = cli.run(&show);
     assert!(!all.out.contains("columns:"), "{}", all.out);
     let headings = ["target", "condition", "rate", "±95 %", "CPU +", "latency", "bottleneck", "before"];
     for (columns, missing) in [(200, &[][..]), (60, &["latency", "bottleneck", "CPU +"])] {
-        let ended = seen(columns, folder.path(), &show);
+        let ended = seen(columns, &cli, &show);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         assert_eq!(too_wide(&ended, columns), [""; 0]);
         let said = ended.out.lines().find(|line| line.contains(" columns: left out: "));
@@ -137,15 +120,14 @@ fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
         assert_eq!(targets, ["sim:flat", "left"], "{}", ended.out);
     }
     // To a file everything goes, from whatever terminal.
-    assert_eq!(seen(60, folder.path(), &["show", "run.json", "-o", "table"]).status, Some(0));
-    assert_eq!(fs::read_to_string(folder.path().join("table")).expect("the file"), all.out);
+    assert_eq!(seen(60, &cli, &["show", "run.json", "-o", "table"]).status, Some(0));
+    assert_eq!(fs::read_to_string(cli.path().join("table")).expect("the file"), all.out);
 }
 
 #[test]
 fn other_tables_fit_too() {
-    let folder = scratch();
-    let made = piped(folder.path(), &["run", "smoke", "sim:flat", "--json", "-o", "run.json"]);
-    assert_eq!(made.status, Some(0), "{}", made.err);
+    let cli = Cli::new();
+    cli.well(&["run", "smoke", "sim:flat", "--json", "-o", "run.json"]);
     for arguments in [
         &["explain", "run.json"][..],
         &["simulate", "vax780-sc780", "--phases", "1"],
@@ -155,7 +137,7 @@ fn other_tables_fit_too() {
         &["help", "marks"],
     ] {
         for columns in [100, 60] {
-            let ended = seen(columns, folder.path(), arguments);
+            let ended = seen(columns, &cli, arguments);
             assert_eq!(ended.status, Some(0), "{}", ended.err);
             assert_eq!(too_wide(&ended, columns), [""; 0], "{arguments:?}");
         }
@@ -164,11 +146,11 @@ fn other_tables_fit_too() {
 
 #[test]
 fn ctrl_c_shows_what_is_finished_and_says_how_to_go_on() {
-    let folder = scratch();
-    let store = scratch();
+    let cli = Cli::new();
+    let store = Cli::new();
     let store = store.path().join("runs.sqlite");
     let store = store.to_str().expect("a plain path");
-    let mut watched = watch(command(folder.path(), &["run", "smoke", "--rounds", "100000", "--store", store]), 80);
+    let mut watched = watch(cli.command(&["run", "smoke", "--rounds", "100000", "--store", store]), 80);
     soon(&mut watched, "the second round", |watched| watched.said().contains("round 2 of 100000"));
     watched.interrupt();
     let ended = watched.end();
@@ -177,9 +159,9 @@ fn ctrl_c_shows_what_is_finished_and_says_how_to_go_on() {
     let last = ended.err.trim_end().lines().last().expect("a line");
     let run = last.split("diskperf resume ").nth(1).and_then(|rest| rest.split(' ').next()).expect("the resume line");
     assert!(last.contains("interrupted; ") && last.ends_with("goes on with it"), "{last:?}");
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
     // Each cell is whole: of every round either all that it says, or nothing.
-    let shown = piped(folder.path(), &["show", run, "--json", "--store", store]);
+    let shown = cli.run(&["show", run, "--json", "--store", store]);
     let document: serde_json::Value = serde_json::from_str(&shown.out).expect("a document");
     assert_eq!(document["run"]["interrupted"], true);
     let rounds = |cell: &serde_json::Value| cell["rounds"].as_array().expect("rounds").len();
@@ -191,8 +173,9 @@ fn ctrl_c_shows_what_is_finished_and_says_how_to_go_on() {
 
 #[test]
 fn a_reader_who_has_seen_enough_ends_nothing() {
-    let folder = scratch();
-    let mut child = command(folder.path(), &["run", "smoke", "--json"])
+    let cli = Cli::new();
+    let mut child = cli
+        .command(&["run", "smoke", "--json"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -201,5 +184,5 @@ fn a_reader_who_has_seen_enough_ends_nothing() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("its end");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }

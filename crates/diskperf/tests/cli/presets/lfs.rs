@@ -1,39 +1,14 @@
 //! The preset `lfs` as a user meets it: the lab's benchmarks, its four answers, and what it published.
 
-mod common {
-    pub mod document;
-}
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use common::document::document;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::disk::{Disk, Mounted};
-use testkit::{Ended, names_in, need_disk, run, use_tool};
+use testkit::{need_disk, use_tool};
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
-
-/// Runs what must succeed.
-fn succeeds(folder: &Path, arguments: &[&str]) -> Ended {
-    let before = names_in(folder);
-    let ended = diskperf(folder, arguments);
-    assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
-    assert_eq!(names_in(folder), before, "{arguments:?}");
-    ended
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-/// A folder in memory, where there is one: the disk would take half a minute.
-fn in_memory() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 fn findings(document: &Value) -> Vec<String> {
     let findings = document["run"]["findings"].as_array().expect("findings");
@@ -42,8 +17,8 @@ fn findings(document: &Value) -> Vec<String> {
 
 #[test]
 fn lfs_answers_the_four_questions_beside_what_was_published() {
-    let folder = in_memory();
-    let ended = succeeds(folder.path(), &["run", "lfs", "--size", "1MiB", "--rounds", "1", "--json"]);
+    let cli = Cli::in_memory();
+    let ended = cli.well_and_clean(&["run", "lfs", "--size", "1MiB", "--rounds", "1", "--json"]);
     let document = document(&ended);
     let cells = document["cells"].as_array().expect("cells");
     let mut keys = BTreeSet::new();
@@ -77,8 +52,7 @@ fn lfs_answers_the_four_questions_beside_what_was_published() {
 
 #[test]
 fn a_simulated_machine_has_no_raw_device() {
-    let ended = diskperf(scratch().path(), &["run", "lfs", "sim:flat", "--size", "1MiB", "--rounds", "1"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let ended = Cli::new().well(&["run", "lfs", "sim:flat", "--size", "1MiB", "--rounds", "1"]);
     for words in [
         "bw -b, 1 MiB",
         "smallfb creat,",
@@ -102,7 +76,7 @@ fn lfs_measures_the_device_under_its_target() {
     let mounted = Mounted::at(disk.node(), Path::new(&disk.folder("mnt")), "rw");
     let mountpoint = mounted.path().to_string_lossy();
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json"];
-    let document = document(&succeeds(disk.folder.path(), &arguments));
+    let document = document(&Cli::at(disk.folder.path()).well_and_clean(&arguments));
     let cells = document["cells"].as_array().expect("cells");
     for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
         assert_eq!(cell["measured"], true, "{cell}");
@@ -113,7 +87,7 @@ fn lfs_measures_the_device_under_its_target() {
     }
     // Whatever is wanted of files, the device is neither read into memory nor removed from it.
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json", "--warm"];
-    let warm = self::document(&succeeds(disk.folder.path(), &arguments));
+    let warm = crate::common::document::document(&Cli::at(disk.folder.path()).well_and_clean(&arguments));
     for cell in warm["cells"].as_array().expect("cells") {
         let raw = cell["program"].as_str().is_some_and(|program| program.starts_with("bw"));
         let read =

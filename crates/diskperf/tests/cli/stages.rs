@@ -1,24 +1,10 @@
 //! `diskperf choose --stages`: each stage against the one before and the last against the first, what changed at each, and
 //! what is printed of it.
 
-mod common {
-    pub mod document;
-}
-
-use std::path::Path;
-
-use common::document::document;
 use serde_json::Value;
-use tempfile::TempDir;
-use testkit::{Ended, names_in};
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
     value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
@@ -45,12 +31,11 @@ const IMPROVED: &str = "sim:vax780-sc780";
 /// What the paper's stages gave, and all that is printed of the stored run afterwards.
 #[test]
 fn the_stages_of_1983_are_compared_each_with_the_one_before() {
-    let folder = scratch();
+    let cli = Cli::new();
     let stored = ["--store", "runs.sqlite"];
     let words = ["choose", "--stages", LEAD, ARBITRATION, IMPROVED, "--preset", "classic1983", "--json"];
     let only = ["--only", "read_8192", "--only", "write_4096", "--use", "1983"];
-    let ended = diskperf(folder.path(), &[&words[..], &only, &stored].concat());
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let ended = cli.well(&[&words[..], &only, &stored].concat());
     let document = document(&ended);
     let choice = &document["run"]["choice"];
     let changed = changes(choice);
@@ -80,7 +65,7 @@ fn the_stages_of_1983_are_compared_each_with_the_one_before() {
         list(choice, "comparisons").iter().step_by(2).filter_map(|pair| pair["ratio"].as_f64()).collect();
     assert!((of_reads[0] * of_reads[1] / of_reads[2] - 1.0).abs() < 1e-9, "{of_reads:?}");
 
-    let shown = diskperf(folder.path(), &[&["show", "last"], &stored[..]].concat()).out;
+    let shown = cli.run(&[&["show", "last"], &stored[..]].concat()).out;
     assert!(shown.starts_with("For 1983: controller.search_lead=5 sectors x1."), "{shown}");
     for words in [
         "\nStage 2, controller.search_lead=5 sectors: ",
@@ -95,36 +80,34 @@ fn the_stages_of_1983_are_compared_each_with_the_one_before() {
     let rows: Vec<&str> = shown.lines().skip(at).take(2).collect();
     assert_eq!((rows[0].matches("%)").count(), rows[1].matches(" x1.").count()), (3, 3), "{shown}");
     assert!(rows[1].trim_start().starts_with("Kbytes/sec"), "{shown}");
-    let mut narrow = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    narrow.args(["show", "last", "--store", "runs.sqlite"]).current_dir(folder.path());
+    let narrow = cli.command(&["show", "last", "--store", "runs.sqlite"]);
     let narrow = testkit::terminal::watch(narrow, 60).end().out;
     assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
     assert_eq!(narrow.matches("\n read_8192 ").count(), 2, "{narrow}");
-    let explained = diskperf(folder.path(), &[&["explain", "last", "read_8192"], &stored[..]].concat()).out;
+    let explained = cli.run(&[&["explain", "last", "read_8192"], &stored[..]].concat()).out;
     assert!(explained.contains(&format!("read_8192 on {ARBITRATION}, simulated: ")), "{explained}");
-    let page = diskperf(folder.path(), &[&["export", "last", "--format", "markdown"], &stored[..]].concat()).out;
+    let page = cli.run(&[&["export", "last", "--format", "markdown"], &stored[..]].concat()).out;
     assert!(page.contains("- Stage 2, controller.search\\_lead=5 sectors: "), "{page}");
 }
 
 #[test]
 fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
-    let folder = scratch();
+    let cli = Cli::new();
     let words = ["choose", "--stages", "a=sim:flat", "b=sim:flat", "--preset", "smoke", "--only", "commit"];
-    let ended = diskperf(folder.path(), &words);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let ended = cli.well(&words);
     assert!(ended.out.starts_with("Stage 2, nothing changed: same within 5 % in the only test."), "{}", ended.out);
     assert!(!ended.out.contains("together"), "{}", ended.out);
     assert!(ended.err.starts_with("stage 2: nothing changed, so it shows"), "{}", ended.err);
-    let document = document(&diskperf(folder.path(), &[&words[..], &["--json"]].concat()));
+    let document = cli.document(&[&words[..], &["--json"]].concat());
     let choice = &document["run"]["choice"];
     assert_eq!(changes(choice), [("a", vec![]), ("b", vec![])]);
     assert_eq!(list(choice, "comparisons").len(), 1);
     // Without stages nothing is said of any.
     let others: Vec<&str> = words.iter().copied().filter(|word| *word != "--stages").chain(["--json"]).collect();
-    let document = common::document::document(&diskperf(folder.path(), &others));
+    let document = cli.document(&others);
     assert!(document["run"]["choice"].get("stages").is_none());
 
-    let alone = diskperf(folder.path(), &["choose", "--stages", "sim:flat"]);
+    let alone = cli.run(&["choose", "--stages", "sim:flat"]);
     assert_eq!(alone.status, Some(2), "{}", alone.err);
     assert!(alone.err.contains("at least two targets") && alone.err.contains("hint: "), "{}", alone.err);
 }
@@ -132,10 +115,9 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
 /// What ends the measuring is counted on the way: of four stages three steps and their sum, and not every two.
 #[test]
 fn measuring_ends_when_the_steps_are_known() {
-    let folder = scratch();
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(["choose", "--stages", "a=sim:flat", "b=sim:flat", "c=sim:flat", "d=sim:flat"]);
-    command.args(["--preset", "smoke", "--only", "commit", "--no-store"]).current_dir(folder.path());
+    let cli = Cli::new();
+    let mut command = cli.command(&["choose", "--stages", "a=sim:flat", "b=sim:flat", "c=sim:flat", "d=sim:flat"]);
+    command.args(["--preset", "smoke", "--only", "commit", "--no-store"]);
     let ended = testkit::terminal::watch(command, 100).end();
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("round 1 of about 6: commit on "), "{}", ended.err);
@@ -147,7 +129,7 @@ fn measuring_ends_when_the_steps_are_known() {
 #[test]
 fn options_and_queues_of_images_are_stages() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
-    let folder = scratch();
+    let cli = Cli::new();
     let plain = "image:ext4,size=16MiB";
     let stages = [
         plain.to_owned(),
@@ -156,8 +138,7 @@ fn options_and_queues_of_images_are_stages() {
     ];
     let stages = stages.each_ref().map(String::as_str);
     let words = [&["choose", "--stages"], &stages[..], &["--preset", "smoke", "--only", "commit"]].concat();
-    let ended = diskperf(folder.path(), &[&words[..], &["--rounds", "6", "--json"]].concat());
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let ended = cli.well(&[&words[..], &["--rounds", "6", "--json"]].concat());
     let document = document(&ended);
     let choice = &document["run"]["choice"];
     let changed: Vec<Vec<&str>> = changes(choice).into_iter().map(|(_, changed)| changed).collect();
@@ -169,5 +150,5 @@ fn options_and_queues_of_images_are_stages() {
     // Where the device of the folder cannot be seen, nobody knows.
     assert!(remarks.len() <= 1 && remarks.iter().all(|remark| remark.starts_with(&on_one)), "{remarks:?}");
     assert!(ended.err.matches("share one device").count() <= 1, "{}", ended.err);
-    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+    assert_eq!(cli.names(), Vec::<String>::new());
 }

@@ -8,37 +8,34 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use stats::RunInfo;
 use store::{NewRun, Store};
-use tempfile::TempDir;
 use testkit::{Ended, names_in};
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
+use crate::common::Cli;
 
 /// A store, and a folder of a name that a shell would take apart.
 struct Scratch {
-    folder: TempDir,
+    cli: Cli,
 }
 
 impl Scratch {
     fn new() -> Scratch {
-        let folder = tempfile::tempdir().expect("a scratch folder");
-        fs::create_dir(folder.path().join("it's here")).expect("a folder");
-        Scratch { folder }
+        let cli = Cli::new();
+        fs::create_dir(cli.path().join("it's here")).expect("a folder");
+        Scratch { cli }
     }
 
     fn here(&self) -> PathBuf {
-        self.folder.path().join("it's here")
+        self.cli.path().join("it's here")
     }
 
     fn store(&self) -> PathBuf {
-        self.folder.path().join("my runs.sqlite")
+        self.cli.path().join("my runs.sqlite")
     }
 
     fn run(&self, arguments: &[&str]) -> Ended {
         let store = self.store();
         let store = ["--store", store.to_str().expect("a path in UTF-8")];
-        diskperf(&self.here(), &[arguments, &store].concat())
+        Cli::at(self.here()).run(&[arguments, &store].concat())
     }
 
     /// A run as one that was killed leaves it, with what is said of it changed; and its private folder.
@@ -140,6 +137,6 @@ fn what_a_person_is_told_to_type_can_be_typed() {
     assert_eq!(words(command), ["diskperf", "list", on_store[0], on_store[1]]);
 
     fs::write(scratch.here().join("a b"), "short").expect("a file");
-    let ended = diskperf(&scratch.here(), &["read_8192", "a b"]);
+    let ended = Cli::at(scratch.here()).run(&["read_8192", "a b"]);
     assert!(ended.err.contains("hint: write it first: diskperf write_8192 'a b'\n"), "{}", ended.err);
 }

@@ -1,23 +1,19 @@
 //! `file:PATH`: what is measured of a file that somebody has, and that it is left as it was.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
-use tempfile::TempDir;
-use testkit::{Ended, names_in};
+use testkit::Ended;
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    let program: PathBuf = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    testkit::run(&program, folder, arguments)
-}
+use crate::common::Cli;
 
 /// A folder with a file of so many bytes, called `data`.
-fn with_data(bytes: usize) -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let path = folder.path().join("data");
+fn with_data(bytes: usize) -> (Cli, PathBuf) {
+    let cli = Cli::new();
+    let path = cli.path().join("data");
     fs::write(&path, vec![7; bytes]).expect("a file");
-    (folder, path)
+    (cli, path)
 }
 
 fn cells(ended: &Ended) -> Vec<Value> {
@@ -32,10 +28,9 @@ fn cell<'a>(cells: &'a [Value], program: &str) -> &'a Value {
 #[test]
 fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
     // Not a whole number of calls.
-    let (folder, path) = with_data((1 << 20) + 5000);
+    let (cli, path) = with_data((1 << 20) + 5000);
     let before = fs::metadata(&path).expect("the file").modified().expect("its time");
-    let ended = diskperf(folder.path(), &["run", "quick", "file:data", "--rounds", "2", "--json"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let ended = cli.well(&["run", "quick", "file:data", "--rounds", "2", "--json"]);
     assert!(ended.err.contains("reads data") && !ended.err.contains("writes"), "{}", ended.err);
     let cells = cells(&ended);
     let read = cell(&cells, "read_8192");
@@ -55,43 +50,41 @@ fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
     }
     assert_eq!(fs::read(&path).expect("the file"), vec![7; (1 << 20) + 5000]);
     assert_eq!(fs::metadata(&path).expect("the file").modified().expect("its time"), before);
-    assert_eq!(names_in(folder.path()), ["data"]);
+    assert_eq!(cli.names(), ["data"]);
 }
 
 #[test]
 fn a_file_leaves_memory_only_where_that_is_asked_for() {
-    let (folder, path) = with_data(1 << 20);
-    if testkit::is_in_memory(folder.path()) {
+    let (cli, path) = with_data(1 << 20);
+    if testkit::is_in_memory(cli.path()) {
         return testkit::skip!("the temporary folder is in memory");
     }
     fs::File::open(&path).and_then(|file| file.sync_all()).expect("on its device");
     for (asked, state) in [(&["--cold"][..], "cold"), (&["--warm"], "warm"), (&[], "unknown")] {
         let arguments = [&["run", "smoke", "file:data", "--rounds", "1", "--json"], asked].concat();
-        let ended = diskperf(folder.path(), &arguments);
-        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        let ended = cli.well(&arguments);
         assert_eq!(cell(&cells(&ended), "read_8192")["state"]["cache"], state, "{}", ended.out);
     }
 }
 
 #[test]
 fn the_programs_of_1983_read_a_file_together_with_nobody() {
-    let (folder, _) = with_data(1 << 20);
-    let ended = diskperf(folder.path(), &["run", "classic1983", "file:data", ".", "--size", "64KiB", "--json"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let (cli, _) = with_data(1 << 20);
+    let ended = cli.well(&["run", "classic1983", "file:data", ".", "--size", "64KiB", "--json"]);
     let cells = cells(&ended);
     let measured: Vec<&Value> = cells.iter().filter(|cell| cell["measured"] == true).collect();
     // One of the file, four of the folder, and none of both.
     assert_eq!(measured.len(), 5, "{}", ended.out);
     assert!(cells.iter().all(|cell| cell["together"] == false), "{}", ended.out);
-    let ended = diskperf(folder.path(), &["run", "classic1983", "file:data", ".", "--size", "64KiB", "--together"]);
+    let ended = cli.run(&["run", "classic1983", "file:data", ".", "--size", "64KiB", "--together"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     assert!(ended.err.contains("cannot run at the same time"), "{}", ended.err);
 }
 
 #[test]
 fn a_file_that_holds_less_than_a_call_is_not_measured() {
-    let (folder, _) = with_data(100);
-    let ended = diskperf(folder.path(), &["run", "quick", "file:data", "--rounds", "1", "--json"]);
+    let (cli, _) = with_data(100);
+    let ended = cli.run(&["run", "quick", "file:data", "--rounds", "1", "--json"]);
     let cells = cells(&ended);
     assert!(cells.iter().all(|cell| cell["measured"] == false), "{}", ended.out);
     let reason = cell(&cells, "read_8192")["reason"].as_str().expect("a reason");
@@ -100,17 +93,17 @@ fn a_file_that_holds_less_than_a_call_is_not_measured() {
 
 #[test]
 fn a_preset_that_only_writes_refuses_a_file_and_what_is_none_is_no_target() {
-    let (folder, path) = with_data(10_000);
-    let ended = diskperf(folder.path(), &["run", "tlpi", "file:data"]);
+    let (cli, path) = with_data(10_000);
+    let ended = cli.run(&["run", "tlpi", "file:data"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     assert!(ended.err.contains("data is only read, but every test of tlpi writes"), "{}", ended.err);
     assert_eq!(fs::read(&path).expect("the file").len(), 10_000);
     for (target, word) in
         [("file:none", "there is no none"), ("file:.", "is a directory"), ("file:/dev/null", "is not a regular file")]
     {
-        let ended = diskperf(folder.path(), &["run", "smoke", target]);
+        let ended = cli.run(&["run", "smoke", target]);
         assert_eq!(ended.status, Some(2), "{}", ended.err);
         assert!(ended.err.contains(word), "{target}: {}", ended.err);
     }
-    assert_eq!(names_in(folder.path()), ["data"]);
+    assert_eq!(cli.names(), ["data"]);
 }

@@ -7,30 +7,25 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use store::Store;
-use tempfile::TempDir;
 use testkit::{Ended, Running, names_in};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
+use crate::common::{Cli, ended, program};
 
 /// A folder to measure, and a store beside it.
 struct Scratch {
-    folder: TempDir,
-    data: TempDir,
+    cli: Cli,
+    data: Cli,
 }
 
 impl Scratch {
     /// In memory, where there is such a place: syncs on the machine's disk wait for all that other programs write there.
     fn new() -> Scratch {
-        let folder = || tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder");
-        Scratch { folder: folder(), data: folder() }
+        Scratch { cli: Cli::in_memory(), data: Cli::in_memory() }
     }
 
     /// On a disk, for what has no result in memory.
     fn on_disk() -> Scratch {
-        let folder = || tempfile::tempdir().expect("a scratch folder");
-        Scratch { folder: folder(), data: folder() }
+        Scratch { cli: Cli::new(), data: Cli::new() }
     }
 
     /// How many executions of the last run are stored.
@@ -44,8 +39,8 @@ impl Scratch {
     }
 
     fn command(&self, arguments: &[&str]) -> std::process::Command {
-        let mut command = testkit::command(&program());
-        command.args(arguments).current_dir(self.folder.path()).env(testkit::STORE, self.store()).stdin(Stdio::null());
+        let mut command = self.cli.command(arguments);
+        command.env(testkit::STORE, self.store()).stdin(Stdio::null());
         command
     }
 
@@ -83,15 +78,6 @@ impl Scratch {
     }
 }
 
-fn ended(mut command: std::process::Command) -> Ended {
-    let output = command.output().expect("the program can be started");
-    Ended {
-        status: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
 /// A small run on a simulated machine.
 const SMALL: [&str; 4] = ["run", "smoke", "sim:flat", "--json"];
 
@@ -109,7 +95,7 @@ fn a_run_is_shown_as_it_was_printed() {
     let explained = scratch.well(&["explain", second, "smallfb.read"]);
     assert!(explained.contains("smallfb"), "{explained}");
     assert_eq!(names_in(scratch.data.path()), ["store.sqlite"]);
-    assert_eq!(names_in(scratch.folder.path()), [""; 0]);
+    assert_eq!(scratch.cli.names(), [""; 0]);
 }
 
 #[test]
@@ -153,7 +139,7 @@ fn the_list_has_a_line_per_run_the_latest_last() {
         (&"finished".into(), &18.into(), &18.into())
     );
     scratch.well(&["list", "--json", "-o", "list.json"]);
-    let written = fs::read_to_string(scratch.folder.path().join("list.json")).expect("the file");
+    let written = fs::read_to_string(scratch.cli.path().join("list.json")).expect("the file");
     assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), json);
 }
 
@@ -201,7 +187,7 @@ fn runs_are_exported_for_others() {
 #[test]
 fn an_anonymous_export_does_not_tell_whose_machine_it_was() {
     let scratch = Scratch::new();
-    let secret = scratch.folder.path().join("eves-secret-project");
+    let secret = scratch.cli.path().join("eves-secret-project");
     fs::create_dir(&secret).expect("a folder");
     let path = secret.to_str().expect("a path in UTF-8");
     scratch.well(&[
@@ -252,7 +238,7 @@ fn an_anonymous_export_does_not_tell_whose_machine_it_was() {
 fn an_anonymous_export_leaves_the_words_of_the_document() {
     let scratch = Scratch::new();
     let folders = ["copy", "warm", "write"];
-    folders.iter().for_each(|name| fs::create_dir(scratch.folder.path().join(name)).expect("a folder"));
+    folders.iter().for_each(|name| fs::create_dir(scratch.cli.path().join(name)).expect("a folder"));
     let programs = ["--only", "copy", "--only", "write_8192", "--only", "read_8192"];
     scratch.well(&[&["run", "smoke", "copy", "warm", "write", "--rounds", "1"], &programs[..]].concat());
     let words = |document: &Value| {
@@ -447,7 +433,7 @@ fn what_was_interrupted_is_gone_on_with() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains(&format!("diskperf resume {run}")), "{said}");
-    assert_eq!(names_in(scratch.folder.path()), [""; 0]);
+    assert_eq!(scratch.cli.names(), [""; 0]);
     assert_eq!(scratch.json(&["list", "--json"])[0]["state"], "interrupted");
     let before: Value = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(scratch.json(&["show", "last", "--json"]), before);
@@ -525,13 +511,13 @@ fn what_was_decided_by_trials_is_kept_by_who_goes_on() {
         let (before, after) = (rounds(before), rounds(after));
         assert!(before.iter().all(|round| after.contains(round)), "{before:?} {after:?}");
     }
-    assert_eq!(names_in(scratch.folder.path()), [""; 0]);
+    assert_eq!(scratch.cli.names(), [""; 0]);
 }
 
 #[test]
 fn a_run_from_elsewhere_is_not_gone_on_with() {
     let scratch = Scratch::new();
-    let inner = scratch.folder.path().join("inner");
+    let inner = scratch.cli.path().join("inner");
     fs::create_dir(&inner).expect("a folder");
     let mut command = scratch.command(&["run", "smoke", "--rounds", "100000"]);
     let mut child =
@@ -540,7 +526,7 @@ fn a_run_from_elsewhere_is_not_gone_on_with() {
     child.kill().expect("it is killed");
     child.wait().expect("its end");
     assert_eq!(scratch.json(&["list", "--json"])[0]["state"], "killed");
-    let moved = scratch.folder.path().join("moved");
+    let moved = scratch.cli.path().join("moved");
     fs::rename(&inner, &moved).expect("the folder is moved");
     scratch.refuses(&["resume"], 2, &["there is no", "inner"]);
 }
@@ -553,7 +539,7 @@ fn in_little_room(scratch: &Scratch, kibibytes: u32, arguments: &str) -> Ended {
     );
     let mut command = testkit::command(Path::new("unshare"));
     let program = program();
-    command.args(["--mount", "sh", "-c", &script]).arg(program).current_dir(scratch.folder.path());
+    command.args(["--mount", "sh", "-c", &script]).arg(program).current_dir(scratch.cli.path());
     ended(command)
 }
 

@@ -1,32 +1,20 @@
 //! A command of a person's own as the load: what is measured of it, what its failure says, and that nothing of it is left.
 
-mod common {
-    pub mod document;
-}
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
-use common::document::document;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tempfile::TempDir;
-use testkit::{Ended, Running, names_in, soon};
+use testkit::{Ended, Running, soon};
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use crate::common::document::document;
+use crate::common::{Cli, program};
 
 /// The only cell of a run of this command line, which ends well.
-fn cell(folder: &Path, arguments: &[&str]) -> Value {
-    let ended = diskperf(folder, &[&["run", "--json"], arguments].concat());
-    assert_eq!(ended.status, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
+fn cell(cli: &Cli, arguments: &[&str]) -> Value {
+    let ended = cli.well(&[&["run", "--json"], arguments].concat());
     let cells = document(&ended)["cells"].take();
     let Value::Array(mut cells) = cells else { panic!("{cells:#}") };
     assert_eq!(cells.len(), 1);
@@ -60,17 +48,17 @@ fn runs(word: &str) -> bool {
 }
 
 /// Seconds that nobody else sleeps.
-fn seconds(folder: &Path) -> String {
+fn seconds(cli: &Cli) -> String {
     use std::os::unix::fs::MetadataExt;
-    format!("1000.{}", folder.metadata().expect("a folder").ino())
+    format!("1000.{}", cli.path().metadata().expect("a folder").ino())
 }
 
 #[test]
 fn a_command_is_measured_in_an_empty_folder_of_the_target() {
-    let folder = scratch();
+    let cli = Cli::new();
     let words = ["bs=64K", "count=64", "status=none"];
     let line = [&[".", "--rounds", "3", "--", "dd", "if=/dev/urandom", "of={}/x"], &words[..]].concat();
-    let cell = cell(folder.path(), &line);
+    let cell = cell(&cli, &line);
     assert_eq!((&cell["preset"], &cell["program"], &cell["phase"]), (&"command".into(), &"dd".into(), &"dd".into()));
     let typed = "dd if=/dev/urandom 'of={}/x' bs=64K count=64 status=none";
     assert_eq!((&cell["parameters"]["command"], &cell["rate"]["unit"]), (&typed.into(), &"runs/s".into()));
@@ -85,9 +73,9 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
         assert!(number(&cell["io"]["device_written"]) >= 2.0 * 4_194_304.0, "{cell:#}");
         assert!(!codes(&cell).contains(&"untouched"), "{cell:#}");
     }
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 
-    let ended = diskperf(folder.path(), &line.iter().fold(vec!["run"], |all, word| [&all[..], &[*word]].concat()));
+    let ended = cli.run(&line.iter().fold(vec!["run"], |all, word| [&all[..], &[*word]].concat()));
     let text = ended.out.replace("\n  ", " ");
     for words in [" dd ", "s/run", "a run until durable (", " rounds); each took", "of CPU time"] {
         assert!(text.contains(words), "{words}: {text}");
@@ -107,10 +95,10 @@ fn computing(ticks: u32, written_to: &str) -> String {
 fn the_cpu_time_of_grandchildren_counts_and_of_orphans_once() {
     // Far more than the shells and `true` take to start.
     const TICKS: u32 = 40;
-    let (folder, outside) = (scratch(), scratch());
+    let (cli, outside) = (Cli::new(), Cli::new());
     let own = outside.path().join("ticks");
     let work = computing(TICKS, text(&own));
-    let cell = |line: &str| cell(folder.path(), &[".", "--rounds", "2", "--", "sh", "-c", line]);
+    let cell = |line: &str| cell(&cli, &[".", "--rounds", "2", "--", "sh", "-c", line]);
     let cpu = |cell: &Value| number(&kept(cell)[0]["cpu_s"]["process"]);
     // A grandchild by itself, then one whose parent has ended before it: only diskperf waits for that one. The FIFO
     // holds the command until the orphan has ended its work.
@@ -125,18 +113,17 @@ fn the_cpu_time_of_grandchildren_counts_and_of_orphans_once() {
         assert!((0.9..1.7).contains(&times), "{line}: {times} times the {told} s that the kernel charged");
         assert_eq!((&cell["limited_by"]["what"], &cell["time"]), (&"n.m.".into(), &Value::Null), "{cell:#}");
     }
-    let idle = self::cell(folder.path(), &[".", "--rounds", "2", "--", "true"]);
+    let idle = self::cell(&cli, &[".", "--rounds", "2", "--", "true"]);
     assert!(cpu(&idle) < f64::from(TICKS) / 100.0 / 3.0, "{idle:#}");
 }
 
 #[test]
 fn what_is_left_running_is_ended_and_said() {
-    let folder = scratch();
-    let seconds = seconds(folder.path());
+    let cli = Cli::new();
+    let seconds = seconds(&cli);
     let line = format!("sleep {seconds} & setsid sleep {seconds} & exit 0");
     let said = |arguments: &[&str]| {
-        let ended = diskperf(folder.path(), &[&["run", ".", "--rounds", "2"], arguments].concat());
-        assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
+        let ended = cli.well(&[&["run", ".", "--rounds", "2"], arguments].concat());
         assert!(!runs(&seconds));
         ended.err
     };
@@ -147,23 +134,23 @@ fn what_is_left_running_is_ended_and_said() {
     assert!(!err.contains("true left"), "{err}");
     // What is ended with it was not left by it.
     let line = format!("setsid sleep {seconds} & sleep {seconds}");
-    let ended = diskperf(folder.path(), &["run", ".", "--timeout", "50ms", "--", "sh", "-c", &line]);
+    let ended = cli.run(&["run", ".", "--timeout", "50ms", "--", "sh", "-c", &line]);
     assert!(ended.status == Some(1) && !ended.err.contains("sh left "), "{}", ended.err);
     assert!(!runs(&seconds));
 }
 
 #[test]
 fn what_was_there_before_goes_on_and_what_the_command_leaves_does_not() {
-    let (folder, outside) = (scratch(), scratch());
-    let (seconds, others) = (seconds(folder.path()), seconds(outside.path()));
+    let (cli, outside) = (Cli::new(), Cli::new());
+    let (seconds, others) = (seconds(&cli), seconds(&outside));
     // A job of the shell that becomes diskperf, in its session, and a child of that job in one of its own.
-    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let program = program();
     let line = format!(
         "sleep {others} & echo $!; exec {} run . --rounds 1 --json -- sh -c 'setsid sleep {seconds} & exit 0'",
         text(&program)
     );
     let mut shell = testkit::command(Path::new("/bin/sh"));
-    let shell = shell.args(["-c", &line]).current_dir(folder.path()).stdin(Stdio::null());
+    let shell = shell.args(["-c", &line]).current_dir(cli.path()).stdin(Stdio::null());
     let mut running = Running(shell.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a shell"));
     let mut out = BufReader::new(running.0.stdout.take().expect("its output"));
     let mut job = String::new();
@@ -177,14 +164,14 @@ fn what_was_there_before_goes_on_and_what_the_command_leaves_does_not() {
 
 #[test]
 fn a_failure_of_many_words_is_cut_for_people_alone() {
-    let folder = scratch();
+    let cli = Cli::new();
     let line = "printf '%0900d why' 0 >&2; exit 1";
     let words = ["run", ".", "--rounds", "1", "--", "sh", "-c", line];
-    let ended = diskperf(folder.path(), &words);
+    let ended = cli.run(&words);
     let zeros = |text: &str| text.split(|c| c != '0').map(str::len).max();
     assert!((100..250).contains(&zeros(&ended.out).unwrap_or(0)), "{}", ended.out);
     assert!((100..250).contains(&zeros(&ended.err).unwrap_or(0)) && ended.err.contains("why"), "{}", ended.err);
-    let ended = diskperf(folder.path(), &[&["run", "--json"], &words[1..]].concat());
+    let ended = cli.run(&[&["run", "--json"], &words[1..]].concat());
     assert_eq!(zeros(document(&ended)["cells"][0]["reason"].as_str().expect("a reason")), Some(900));
 }
 
@@ -194,25 +181,25 @@ fn what_becomes_another_user_and_cannot_be_ended_is_let_go() {
         return testkit::skip!("only root can give rights up, and have a program take them back");
     }
     use std::os::unix::fs::PermissionsExt;
-    let folder = scratch();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("open to all");
-    let place = folder.path().join("target");
+    let cli = Cli::new();
+    fs::set_permissions(cli.path(), fs::Permissions::from_mode(0o777)).expect("open to all");
+    let place = cli.path().join("target");
     fs::create_dir(&place).expect("a folder");
     fs::set_permissions(&place, fs::Permissions::from_mode(0o777)).expect("open to all");
-    let (program, root) = (folder.path().join("diskperf"), folder.path().join("root"));
-    fs::copy(testkit::program(env!("CARGO_BIN_EXE_diskperf")), &program).expect("a copy that others reach");
+    let (program, root) = (cli.path().join("diskperf"), cli.path().join("root"));
+    fs::copy(crate::common::program(), &program).expect("a copy that others reach");
     fs::copy("/usr/bin/setpriv", &root).expect("a copy");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("for all");
     fs::set_permissions(&root, fs::Permissions::from_mode(0o4755)).expect("root's, whoever starts it");
     // Who has only come to root's rights may still be ended by whoever started it.
-    let seconds = seconds(folder.path());
+    let seconds = seconds(&cli);
     let by_another = |line: &[&str]| {
         let mut command = testkit::command(Path::new("/usr/bin/setpriv"));
         command
             .args(["--reuid", "12345", "--regid", "12345", "--clear-groups"])
             .arg(&program)
             .args(["run", text(&place)]);
-        command.args(line).stdin(Stdio::null()).env("HOME", folder.path());
+        command.args(line).stdin(Stdio::null()).env("HOME", cli.path());
         let ended = command.current_dir(&place).output().expect("setpriv");
         (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
     };
@@ -248,9 +235,9 @@ fn end_all(word: &str) -> usize {
 
 #[test]
 fn a_failure_voids_the_cell_and_says_what_the_command_said() {
-    let folder = scratch();
+    let cli = Cli::new();
     let failed = |arguments: &[&str]| {
-        let ended = diskperf(folder.path(), &[&["run", ".", "--json"], arguments].concat());
+        let ended = cli.run(&[&["run", ".", "--json"], arguments].concat());
         assert_eq!(ended.status, Some(1), "{arguments:?}: {}{}", ended.out, ended.err);
         let document = document(&ended);
         let cell = &document["cells"][0];
@@ -271,19 +258,18 @@ fn a_failure_voids_the_cell_and_says_what_the_command_said() {
     let said: Vec<&str> = said.split("it said: ").last().expect("words").split("; ").collect();
     assert_eq!((said[0], said[2]), (said[1], "0 1 2 3"), "{said:?}");
     assert!(said[0].contains("/.diskperf-"), "{said:?}");
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn an_anonymous_run_has_no_word_of_the_command() {
-    let folder = scratch();
+    let cli = Cli::new();
     let store = ["--store", "runs.sqlite"];
     let line = "echo secret >&2; exit 1";
     let run = [&["run", ".", "--prepare", "touch secret"], &store[..], &["--", "sh", "-c", line]].concat();
-    assert_eq!(diskperf(folder.path(), &run).status, Some(1));
+    assert_eq!(cli.run(&run).status, Some(1));
     let exported = |words: &[&str]| {
-        let ended = diskperf(folder.path(), &[&["export", "last"], words, &store].concat());
-        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        let ended = cli.well(&[&["export", "last"], words, &store].concat());
         ended.out
     };
     assert!(exported(&["--format", "json"]).matches("secret").count() >= 4);
@@ -293,8 +279,8 @@ fn an_anonymous_run_has_no_word_of_the_command() {
 
 #[test]
 fn what_cannot_be_run_is_refused_before_anything_is_made() {
-    let folder = scratch();
-    fs::write(folder.path().join("text"), "no program").expect("a file");
+    let cli = Cli::new();
+    fs::write(cli.path().join("text"), "no program").expect("a file");
     for (arguments, words) in [
         (&["run", ".", "--", "no-such-command"][..], &["command \"no-such-command\" not found", "PATH"][..]),
         (&["run", ".", "--", "./none"], &["./none", "current directory"]),
@@ -314,28 +300,27 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
         (&["choose", "a=.", "b=.", "--preset", "smoke", "--", "true"], &["--preset"]),
         (&["choose", "a=sim:flat", "b=.", "--", "true"], &["a is a simulated machine"]),
     ] {
-        let ended = diskperf(folder.path(), arguments);
+        let ended = cli.run(arguments);
         assert_eq!(ended.status, Some(2), "{arguments:?}: {}{}", ended.out, ended.err);
         words.iter().for_each(|word| assert!(ended.err.contains(word), "{arguments:?}: {}", ended.err));
     }
-    let ended = diskperf(folder.path(), &["run", ".", "--dry-run", "--", "touch", "text2"]);
+    let ended = cli.run(&["run", ".", "--dry-run", "--", "touch", "text2"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), "touch on .\n"));
-    let ended =
-        diskperf(folder.path(), &["run", ".", "--dry-run", "--cold", "--", "find", ".", "-exec", "cat", "{}", ";"]);
+    let ended = cli.run(&["run", ".", "--dry-run", "--cold", "--", "find", ".", "-exec", "cat", "{}", ";"]);
     for words in ["--prepare COMMAND", "{} after -exec", "{{}} for {} itself"] {
         assert!(ended.err.contains(words), "{}", ended.err);
     }
-    assert_eq!(names_in(folder.path()), ["text"]);
+    assert_eq!(cli.names(), ["text"]);
 }
 
 #[test]
 fn what_makes_ready_runs_before_each_execution() {
-    let folder = scratch();
-    let outside = scratch();
+    let cli = Cli::new();
+    let outside = Cli::new();
     let log = outside.path().join("log");
     let prepare = format!("sh -c 'echo ready >> {}; echo {{}} > made'", text(&log));
     let command = format!("cat made >> {}; test $(ls | wc -l) = 1 && touch more", text(&log));
-    let cell = cell(folder.path(), &[".", "--rounds", "3", "--prepare", &prepare, "--", "sh", "-c", &command]);
+    let cell = cell(&cli, &[".", "--rounds", "3", "--prepare", &prepare, "--", "sh", "-c", &command]);
     assert_eq!(cell["parameters"]["prepare"], prepare);
     let log = fs::read_to_string(log).expect("a log");
     let lines: Vec<&str> = log.lines().collect();
@@ -343,14 +328,14 @@ fn what_makes_ready_runs_before_each_execution() {
     for pair in lines.chunks(2) {
         assert!(pair[0] == "ready" && pair[1].starts_with('/') && pair[1].contains("/.diskperf-"), "{log}");
     }
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
-    let folder = scratch();
-    let outside = scratch();
-    let (count, seconds) = (outside.path().join("count"), seconds(folder.path()));
+    let cli = Cli::new();
+    let outside = Cli::new();
+    let (count, seconds) = (outside.path().join("count"), seconds(&cli));
     let set = |number: &str| fs::write(&count, number).expect("a file");
     set("0");
     // It asks for no end by itself, and takes no notice of being asked.
@@ -360,9 +345,9 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
     );
     let store = outside.path().join("runs.sqlite");
     let stored = ["--store", text(&store)];
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
-    command.args(["run", ".", "--rounds", "3", "--json"]).args(stored).args(["--", "sh", "-c", &line]);
-    command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut command = cli.command(&["run", ".", "--rounds", "3", "--json"]);
+    command.args(stored).args(["--", "sh", "-c", &line]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Running(command.spawn().expect("diskperf starts"));
     soon("the third round", || runs(&seconds));
     kill_process(Pid::from_child(&running.0), Signal::INT).expect("it is told to stop");
@@ -373,14 +358,13 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
     out.read_to_string(&mut ended.out).expect("a document");
     assert_eq!(ended.status, Some(4), "{}", ended.out);
     assert!(!runs(&seconds));
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
     let interrupted = document(&ended);
     assert_eq!(interrupted["run"]["interrupted"], true);
     assert_eq!(interrupted["cells"][0]["rounds"].as_array().map(Vec::len), Some(2));
 
     set("0");
-    let ended = diskperf(outside.path(), &[&["resume"], &stored[..]].concat());
-    assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
+    let ended = outside.well(&[&["resume"], &stored[..]].concat());
     let document = document(&ended);
     assert_eq!(document["cells"][0]["rounds"].as_array().map(Vec::len), Some(3));
     assert_eq!(fs::read_to_string(&count).expect("a file"), "1\n");
@@ -388,11 +372,10 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
 
 #[test]
 fn it_is_found_on_which_target_a_command_is_faster() {
-    let folder = scratch();
-    ["swift", "slow"].iter().for_each(|name| fs::create_dir(folder.path().join(name)).expect("a folder"));
+    let cli = Cli::new();
+    ["swift", "slow"].iter().for_each(|name| fs::create_dir(cli.path().join(name)).expect("a folder"));
     let line = "case $PWD in */slow/*) sleep 0.3;; esac; echo done > file";
-    let ended = diskperf(folder.path(), &["choose", "swift", "slow", "--json", "--", "sh", "-c", line]);
-    assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
+    let ended = cli.well(&["choose", "swift", "slow", "--json", "--", "sh", "-c", line]);
     let document = document(&ended);
     let choice = &document["run"]["choice"];
     let pair = &choice["comparisons"][0];
@@ -409,20 +392,20 @@ fn on_a_file_system_of_its_own_every_byte_and_flush_is_seen() {
     if !testkit::is_root() {
         return testkit::skip!("an image needs root");
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let rounds = ["image:ext4,size=64MiB", "--rounds", "2"];
     let synced = ["--", "dd", "if=/dev/urandom", "of=x", "bs=64K", "count=16", "conv=fsync", "status=none"];
-    let written = cell(folder.path(), &[&rounds[..], &synced].concat());
+    let written = cell(&cli, &[&rounds[..], &synced].concat());
     let io = &written["io"];
     assert!((1_048_576.0..4_194_304.0).contains(&number(&io["device_written"])), "{io:#}");
     assert!(number(&io["flushes"]) >= 1.0 && !codes(&written).contains(&"untouched"), "{written:#}");
     assert_eq!((&io["program_bytes"], &written["state"]["clock"]), (&Value::Null, &"durable".into()));
 
-    let idle = cell(folder.path(), &[&rounds[..], &["--", "true"]].concat());
+    let idle = cell(&cli, &[&rounds[..], &["--", "true"]].concat());
     assert!(codes(&idle).contains(&"untouched"), "{idle:#}");
 
     let make = "dd if=/dev/urandom of=x bs=64K count=16 status=none";
-    let read = cell(folder.path(), &[&rounds[..], &["--cold", "--prepare", make, "--", "cat", "x"]].concat());
+    let read = cell(&cli, &[&rounds[..], &["--cold", "--prepare", make, "--", "cat", "x"]].concat());
     assert_eq!(read["state"]["cache"], "cold", "{read:#}");
     assert!(number(&read["io"]["device_read"]) >= 1_048_576.0, "{read:#}");
 }

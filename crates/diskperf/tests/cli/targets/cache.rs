@@ -1,27 +1,15 @@
 //! What cells claim about their files in memory, and what a person may ask for.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
-use tempfile::TempDir;
-use testkit::Ended;
+
+use crate::common::Cli;
 
 /// What a cell claims: its program and phase, then the state of the cache.
 type Claims = Vec<(String, String)>;
 
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    let program: PathBuf = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    testkit::run(&program, folder, arguments)
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
 /// The claims of the smallest preset on a target.
-fn claims(folder: &Path, arguments: &[&str]) -> Claims {
-    let ended = diskperf(folder, &[&["run", "smoke", "--rounds", "1", "--json"], arguments].concat());
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+fn claims(cli: &Cli, arguments: &[&str]) -> Claims {
+    let ended = cli.well(&[&["run", "smoke", "--rounds", "1", "--json"], arguments].concat());
     let document: Value = serde_json::from_str(&ended.out).expect("one document");
     let text = |value: &Value| value.as_str().expect("a word").to_owned();
     let claim =
@@ -38,23 +26,23 @@ fn reads(phase: &str) -> bool {
 
 #[test]
 fn reads_are_cold_and_nothing_else_claims_a_state() {
-    let folder = scratch();
-    if testkit::is_in_memory(folder.path()) {
+    let cli = Cli::new();
+    if testkit::is_in_memory(cli.path()) {
         return testkit::skip!("the temporary folder is in memory");
     }
-    for (phase, claim) in claims(folder.path(), &[]) {
+    for (phase, claim) in claims(&cli, &[]) {
         assert_eq!(claim, if reads(&phase) { "cold" } else { "unknown" }, "{phase}");
     }
 }
 
 #[test]
 fn a_person_may_ask_for_cold_or_warm() {
-    let folder = scratch();
-    if testkit::is_in_memory(folder.path()) {
+    let cli = Cli::new();
+    if testkit::is_in_memory(cli.path()) {
         return testkit::skip!("the temporary folder is in memory");
     }
     for (asked, state) in [("--cold", "cold"), ("--warm", "warm")] {
-        let claims = claims(folder.path(), &[asked]);
+        let claims = claims(&cli, &[asked]);
         assert!(claims.iter().filter(|(phase, _)| reads(phase)).all(|(_, claim)| claim == state), "{claims:?}");
         let rewrite = claims.iter().find(|(phase, _)| phase == "rewrite_8192 rewrite");
         assert_eq!(rewrite.map(|(_, claim)| claim.as_str()), Some(state), "{claims:?}");
@@ -65,26 +53,27 @@ fn a_person_may_ask_for_cold_or_warm() {
 
 #[test]
 fn in_memory_nothing_is_ever_cold() {
-    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return testkit::skip!("no /dev/shm") };
-    if !testkit::is_in_memory(folder.path()) {
+    let Ok(cli) = tempfile::tempdir_in("/dev/shm") else { return testkit::skip!("no /dev/shm") };
+    let cli = Cli::inside(cli);
+    if !testkit::is_in_memory(cli.path()) {
         return testkit::skip!("/dev/shm is not in memory");
     }
-    let all = claims(folder.path(), &["--cold"]);
+    let all = claims(&cli, &["--cold"]);
     assert!(all.iter().all(|(_, claim)| claim == "unknown"), "{all:?}");
 }
 
 #[test]
 fn a_machine_without_a_cache_is_always_cold() {
-    let folder = scratch();
-    let all = claims(folder.path(), &["sim:flat"]);
+    let cli = Cli::new();
+    let all = claims(&cli, &["sim:flat"]);
     assert!(all.iter().all(|(_, claim)| claim == "cold"), "{all:?}");
 }
 
 #[test]
 fn wishes_that_contradict_each_other_are_refused() {
-    let folder = scratch();
+    let cli = Cli::new();
     for wishes in [["--cold", "--warm"], ["--warm", "--drop-caches"]] {
-        let ended = diskperf(folder.path(), &["run", "smoke", wishes[0], wishes[1]]);
+        let ended = cli.run(&["run", "smoke", wishes[0], wishes[1]]);
         assert_eq!(ended.status, Some(2), "{}", ended.err);
     }
 }
@@ -94,9 +83,9 @@ fn dropping_the_machines_caches_needs_rights() {
     if testkit::is_root() {
         return testkit::skip!("root may drop caches, and would slow down everybody");
     }
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["run", "smoke", "--drop-caches"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["run", "smoke", "--drop-caches"]);
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("vm.drop_caches") && ended.err.contains("hint: "), "{}", ended.err);
-    assert_eq!(testkit::names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }

@@ -1,35 +1,20 @@
 //! `--fill` and `--age`: file systems of our own that are used before they are measured, and nobody else's.
 
-mod common {
-    pub mod document;
-}
-
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
-use common::document::document;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::disk::LoopDisk;
-use testkit::{Ended, names_in, need_disk};
+use testkit::need_disk;
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, words: &str) -> Ended {
-    testkit::run(&program(), folder, &words.split_whitespace().collect::<Vec<_>>())
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 /// What is said of the targets of a run that went well.
-fn targets(folder: &Path, words: &str) -> Vec<Value> {
-    let ended = diskperf(folder, &format!("{words} --json"));
+fn targets(cli: &Cli, words: &str) -> Vec<Value> {
+    let ended = cli.typed(&format!("{words} --json"));
     assert_eq!(ended.status, Some(0), "{} {}", ended.out, ended.err);
     let document = document(&ended);
     assert!(document["cells"].as_array().expect("cells").iter().any(|cell| cell["measured"] == true));
@@ -54,10 +39,10 @@ fn files_in(image: &Path) -> (u64, u64) {
 #[test]
 fn a_file_system_is_filled_and_changed_the_same_each_time_and_programs_run_beside_the_files() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "losetup", "unshare");
-    let folder = scratch();
+    let cli = Cli::new();
     let words = "run smoke --only read_8192 --only commit --rounds 1 --fill 60% --age 25 --seed 7 --keep \
                  a=image:ext4,size=64MiB b=image:xfs,size=320MiB c=image:ext4,size=64MiB";
-    let all = targets(folder.path(), words);
+    let all = targets(&cli, words);
     for info in &all {
         let full = info["fill_percent"].as_f64().expect("how full it is");
         assert!((58.0..=62.0).contains(&full), "{full} %");
@@ -65,7 +50,7 @@ fn a_file_system_is_filled_and_changed_the_same_each_time_and_programs_run_besid
         assert_eq!((&aged["fill"], &aged["churns"], &aged["seed"]), (&60.into(), &25.into(), &7.into()));
         assert_eq!(aged["files_deleted"], 25);
         let number = |key: &str| aged[key].as_u64().expect("a number");
-        let kept = folder.path().join(info["image"]["kept_as"].as_str().expect("a name"));
+        let kept = cli.path().join(info["image"]["kept_as"].as_str().expect("a name"));
         let (files, bytes) = files_in(&kept);
         // The programs have removed theirs, and nothing else.
         assert_eq!(files, number("files_made") - 25);
@@ -80,26 +65,26 @@ fn a_file_system_is_filled_and_changed_the_same_each_time_and_programs_run_besid
 #[test]
 fn what_is_made_anew_before_each_program_is_filled_once_and_mounted_anew() {
     need_disk!("mkfs.ext4");
-    let folder = scratch();
+    let cli = Cli::new();
     let words = "run classic1983 --size 1MiB --rounds 1 --fill 50%";
-    let all = targets(folder.path(), &format!("{words} image:ext4,size=48MiB"));
+    let all = targets(&cli, &format!("{words} image:ext4,size=48MiB"));
     assert_eq!(all[0]["before_each"], "remounted before each test");
     assert_eq!((&all[0]["aged"]["fill"], &all[0]["aged"]["churns"]), (&50.into(), &0.into()));
-    let ended = diskperf(folder.path(), &format!("{words} --only read_8192 image:ext4,size=48MiB"));
+    let ended = cli.typed(&format!("{words} --only read_8192 image:ext4,size=48MiB"));
     let text = ended.out.replace("\n  ", " ");
     assert!(text.contains(", 50 % full,") && text.contains(", aged: filled (seed 1)"), "{text}");
     assert!(ended.err.contains("is filled to 50 %: "), "{}", ended.err);
-    let fresh = diskperf(folder.path(), "run smoke --only commit --rounds 1 image:ext4,size=48MiB");
+    let fresh = cli.typed("run smoke --only commit --rounds 1 image:ext4,size=48MiB");
     assert!(fresh.out.contains("not aged"), "{}", fresh.out);
-    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+    assert_eq!(cli.names(), Vec::<String>::new());
 }
 
 #[test]
 fn nobodys_disk_is_filled_and_what_leaves_no_room_is_refused() {
-    let folder = scratch();
+    let cli = Cli::new();
     let refused = |words: &str| {
-        let ended = diskperf(folder.path(), words);
-        assert_eq!((ended.status, names_in(folder.path())), (Some(2), Vec::new()), "{words}: {}", ended.err);
+        let ended = cli.typed(words);
+        assert_eq!((ended.status, cli.names()), (Some(2), Vec::new()), "{words}: {}", ended.err);
         ended.err
     };
     assert!(refused("run smoke --fill 70% .").contains("only image: and new:"));
@@ -115,11 +100,11 @@ fn nobodys_disk_is_filled_and_what_leaves_no_room_is_refused() {
 #[test]
 fn who_stops_it_meanwhile_leaves_nothing() {
     need_disk!("mkfs.ext4", "kill");
-    let folder = scratch();
+    let cli = Cli::new();
     let words = "run smoke --age 1000000 --json image:ext4,size=64MiB";
-    let mut child = testkit::command(&program())
+    let mut child = cli
+        .command(&[])
         .args(words.split(' '))
-        .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -128,10 +113,10 @@ fn who_stops_it_meanwhile_leaves_nothing() {
     let said = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
     let has_begun = said.into_iter().any(|line| line.contains("is filled to 70 % and changed 1000000 times"));
     assert!(has_begun);
-    testkit::run(Path::new("kill"), folder.path(), &["-INT", &child.id().to_string()]);
+    testkit::run(Path::new("kill"), cli.path(), &["-INT", &child.id().to_string()]);
     let output = child.wait_with_output().expect("its end");
     assert_eq!(output.status.code(), Some(4));
     let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
     assert_eq!(document["run"]["interrupted"], true);
-    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+    assert_eq!(cli.names(), Vec::<String>::new());
 }

@@ -1,40 +1,28 @@
 //! `diskperf io` as a person meets it: every pattern by every engine, what is refused and why, what is said where the
 //! kernel gives less, and what a schedule shows.
 
-mod common {
-    pub mod document;
-}
-
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
-use common::document::document;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::calls::{
     IO_URING, IO_URING_ENTER, IO_URING_REGISTER, NO_MEMORY, NO_SUCH_CALL, NOT_NOW, NOT_PERMITTED, run_answered,
 };
-use testkit::{Ended, has_tool, names_in, skip};
+use testkit::{Ended, has_tool, skip};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use crate::common::document::document;
+use crate::common::{Cli, program};
 
 /// A load, as short as it can be said.
-fn io(folder: &Path, words: &str) -> Ended {
-    let arguments: Vec<&str> = ["io"].into_iter().chain(words.split(' ')).collect();
-    testkit::run(&program(), folder, &arguments)
+fn io(cli: &Cli, words: &str) -> Ended {
+    cli.typed(&format!("io {words}"))
 }
 
 /// Its one cell, where it went well.
-fn cell(folder: &Path, words: &str) -> Value {
-    only(&io(folder, &format!("{words} --rounds 1 --json")))
+fn cell(cli: &Cli, words: &str) -> Value {
+    only(&io(cli, &format!("{words} --rounds 1 --json")))
 }
 
 fn only(ended: &Ended) -> Value {
@@ -58,12 +46,12 @@ fn every_pattern_is_measured_by_every_engine_and_leaves_nothing() {
     if !has_ring() {
         return;
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let all = ["randread", "randwrite", "randrw", "read", "write", "commit"].map(|pattern| (pattern, "posix", ""));
     let deep = ["randread", "randrw", "write"].map(|pattern| (pattern, "uring", " --iodepth 8"));
     let nowhere = ("randwrite", "null", " --engine null");
     for (pattern, engine, words) in all.into_iter().chain(deep).chain([nowhere]) {
-        let cell = cell(folder.path(), &format!("{pattern} --bs 4KiB --size 1MiB --time 40ms{words}"));
+        let cell = cell(&cli, &format!("{pattern} --bs 4KiB --size 1MiB --time 40ms{words}"));
         let what = format!("{pattern} by {engine}: {cell:#}");
         assert_eq!((&cell["measured"], &cell["program"]), (&true.into(), &pattern.into()), "{what}");
         assert_eq!(cell["parameters"]["engine"], engine, "{what}");
@@ -79,23 +67,23 @@ fn every_pattern_is_measured_by_every_engine_and_leaves_nothing() {
             cell["marks"].as_array().expect("marks").iter().filter_map(|m| m["code"].as_str()).collect();
         assert!(engine != "null" || device.iter().all(|code| ["few", "noise"].contains(code)), "{what}");
     }
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn a_share_of_reads_is_for_a_mix_only() {
-    let folder = scratch();
-    let mixed = cell(folder.path(), "randrw --reads 70 --bs 4KiB --size 1MiB --time 40ms");
+    let cli = Cli::new();
+    let mixed = cell(&cli, "randrw --reads 70 --bs 4KiB --size 1MiB --time 40ms");
     assert_eq!(mixed["parameters"]["reads_percent"], 70);
-    let refused = io(folder.path(), "randread --reads 30");
+    let refused = io(&cli, "randread --reads 30");
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
     assert!(refused.err.contains("--reads 30: only randrw"), "{}", refused.err);
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_written() {
-    let folder = scratch();
-    fs::write(folder.path().join("data"), vec![7; 100_000]).expect("a file");
+    let cli = Cli::new();
+    fs::write(cli.path().join("data"), vec![7; 100_000]).expect("a file");
     for (words, status, said) in [
         ("randread --iodepth 0", 2, "--iodepth 0: it must be from 1 to 32768"),
         ("randread --iodepth 40000", 2, "from 1 to 32768"),
@@ -116,17 +104,17 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         ("randread missing", 2, "there is no missing"),
         ("randwrite file:data", 2, "data is only read"),
     ] {
-        let ended = io(folder.path(), words);
+        let ended = io(&cli, words);
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{words}: {}", ended.err);
         assert!(ended.err.contains(said), "{words} says nothing of {said:?}: {}", ended.err);
-        assert_eq!(names_in(folder.path()), ["data"], "{words}");
+        assert_eq!(cli.names(), ["data"], "{words}");
     }
 }
 
 #[test]
 fn what_is_refused_is_a_document_too_where_one_is_asked_for() {
-    let folder = scratch();
-    fs::write(folder.path().join("bad.toml"), "[[load]]\npattern = 'sideways'\n").expect("a job");
+    let cli = Cli::new();
+    fs::write(cli.path().join("bad.toml"), "[[load]]\npattern = 'sideways'\n").expect("a job");
     for (words, said) in [
         ("io randread . --reads 30", "--reads 30: only randrw"),
         ("run nofile.toml", "there is no nofile.toml"),
@@ -134,7 +122,7 @@ fn what_is_refused_is_a_document_too_where_one_is_asked_for() {
         ("choose .", "at least two targets"),
     ] {
         let arguments: Vec<&str> = words.split(' ').chain(["--json"]).collect();
-        let ended = testkit::run(&program(), folder.path(), &arguments);
+        let ended = cli.run(&arguments);
         assert_eq!(ended.status, Some(2), "{words}: {}", ended.err);
         let document = document(&ended);
         let message = document["errors"][0]["message"].as_str().expect("a message");
@@ -152,41 +140,41 @@ fn memory_for_a_ring_that_is_not_to_be_had_is_refused_before_anything_is_made() 
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let program = program();
     for (depth, status) in [("2", 0), ("8192", 3)] {
         let load =
             ["io", "randread", "--bs", "64KiB", "--size", "1MiB", "--time", "40ms", "--rounds", "1", "--iodepth"];
         let program = program.to_str().expect("a path in UTF-8");
         let words = [&["--as=400000000", program], &load[..], &[depth]].concat();
-        let ended = testkit::run(Path::new("prlimit"), folder.path(), &words);
+        let ended = testkit::run(Path::new("prlimit"), cli.path(), &words);
         assert_eq!(ended.status, Some(status), "{depth}: {}", ended.err);
         assert_eq!(ended.err.contains("error: not enough memory"), status == 3, "{depth}: {}", ended.err);
-        assert_eq!(names_in(folder.path()), [""; 0]);
+        assert_eq!(cli.names(), [""; 0]);
     }
 }
 
 #[test]
 fn unaligned_blocks_past_the_page_cache_are_refused_with_the_alignment() {
-    let folder = scratch();
-    let Some(needs) = kernel::place::direct_alignment(folder.path()) else {
+    let cli = Cli::new();
+    let Some(needs) = kernel::place::direct_alignment(cli.path()) else {
         return skip!("the kernel does not say what direct I/O must be aligned to here");
     };
-    let ended = io(folder.path(), "randread --direct --bs 1000B");
+    let ended = io(&cli, "randread --direct --bs 1000B");
     assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
     let said = format!("takes multiples of {}, and a block has 1000 B", units::Bytes(needs.into()));
     assert!(ended.err.contains(&said) && ended.err.contains("hint: --bs "), "{}", ended.err);
-    let whole = cell(folder.path(), &format!("randread --direct --bs {needs}B --size 1MiB --time 40ms"));
+    let whole = cell(&cli, &format!("randread --direct --bs {needs}B --size 1MiB --time 40ms"));
     assert_eq!(whole["measured"], true);
 }
 
 #[test]
 fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
-    let folder = scratch();
+    let cli = Cli::new();
     for (errno, why) in [(NO_SUCH_CALL, "has no io_uring"), (NOT_PERMITTED, "io_uring is forbidden here")] {
         let run = |words: &str| {
             let arguments: Vec<&str> = words.split(' ').collect();
-            run_answered(IO_URING, errno, &program(), folder.path(), &arguments)
+            run_answered(IO_URING, errno, &program(), cli.path(), &arguments)
         };
         let without = run("io randread --iodepth 8 --size 1MiB --time 40ms --rounds 1 --json");
         assert!(without.err.contains(why) && without.err.contains("one operation in flight"), "{}", without.err);
@@ -207,7 +195,7 @@ fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
         assert_eq!((&deep["parameters"]["iodepth"], &deep["measured"]), (&32.into(), &false.into()));
         let reason = deep["reason"].as_str().expect("a reason");
         assert!(reason.contains(why) || reason.contains("page cache"), "{reason}");
-        assert_eq!(names_in(folder.path()), [""; 0]);
+        assert_eq!(cli.names(), [""; 0]);
     }
 }
 
@@ -216,9 +204,9 @@ fn what_the_kernel_does_not_register_is_done_without_and_said() {
     if !has_ring() {
         return;
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let words = ["io", "randread", "--iodepth", "8", "--size", "1MiB", "--time", "40ms", "--rounds", "2", "--json"];
-    let ended = run_answered(IO_URING_REGISTER, NO_MEMORY, &program(), folder.path(), &words);
+    let ended = run_answered(IO_URING_REGISTER, NO_MEMORY, &program(), cli.path(), &words);
     assert_eq!(only(&ended)["parameters"]["engine"], "uring");
     let said = "without registered buffers: the limit on locked memory is too low";
     assert_eq!(ended.err.matches(said).count(), 1, "{}", ended.err);
@@ -229,23 +217,23 @@ fn a_ring_that_issues_nothing_more_is_given_up_and_that_is_said() {
     if !has_ring() {
         return;
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let words = ["io", "randread", "--iodepth", "8", "--size", "1MiB", "--time", "40ms", "--rounds", "1"];
-    let ended = run_answered(IO_URING_ENTER, NOT_NOW, &program(), folder.path(), &words);
+    let ended = run_answered(IO_URING_ENTER, NOT_NOW, &program(), cli.path(), &words);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let said = format!("{}{}", ended.out, ended.err);
     assert!(said.contains("io_uring failed with operations in flight"), "{said}");
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
-    let folder = scratch();
+    let cli = Cli::new();
     let load = "randread --bs 4KiB --size 1MiB --time 1s";
-    let closed = cell(folder.path(), load);
+    let closed = cell(&cli, load);
     assert_eq!(kind_of_times(&closed), "service");
     for arrivals in ["constant", "poisson"] {
-        let open = cell(folder.path(), &format!("{load} --rate 1000 --arrivals {arrivals}"));
+        let open = cell(&cli, &format!("{load} --rate 1000 --arrivals {arrivals}"));
         assert_eq!(open["parameters"]["rate"], 1000);
         let intervals = open["rounds"][0]["intervals"].as_array().expect("intervals");
         assert!(!intervals.is_empty() && intervals.iter().all(|one| one["ops"].is_u64()), "{open:#}");
@@ -255,11 +243,11 @@ fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
         assert!(count <= 1300, "{count} by {arrivals}");
         assert_eq!(kind_of_times(&open), "response", "{open:#}");
     }
-    let table = io(folder.path(), &format!("{load} --rate 1000 --rounds 1")).out.replace("\n  ", " ");
+    let table = io(&cli, &format!("{load} --rate 1000 --rounds 1")).out.replace("\n  ", " ");
     for words in ["response time, from the intended start", "1000 per second were to begin", "response", "p50/p99"] {
         assert!(table.contains(words), "{words}: {table}");
     }
-    let table = io(folder.path(), &format!("{load} --rounds 1")).out.replace("\n  ", " ");
+    let table = io(&cli, &format!("{load} --rounds 1")).out.replace("\n  ", " ");
     assert!(table.contains("service time, from the issue") && table.contains("latency"), "{table}");
 }
 
@@ -284,14 +272,14 @@ const ENOUGH: u64 = 20;
 
 #[test]
 fn a_schedule_ends_with_its_time_and_has_no_start_too_many() {
-    let folder = scratch();
+    let cli = Cli::new();
     let mut done = 0;
     for (words, most, rate, time) in
         [("--rate 10 --time 300ms", 3, 10.0, 0.3), ("--rate 4 --jobs 16 --time 5s", 20, 4.0, 5.0)]
     {
         // A start that comes after the time is left out, so on a busy machine there may be fewer, and the round is longer.
         // The tests of `workload::stream` count the starts of an idle one.
-        let cell = cell(folder.path(), &format!("randread --engine null --size 1MiB {words}"));
+        let cell = cell(&cli, &format!("randread --engine null --size 1MiB {words}"));
         let (round, ops) = (&cell["rounds"][0], cell["rounds"][0]["ops"].as_u64().expect("a count"));
         let per_second = cell["rate"]["per_second"].as_f64();
         assert!(ops <= most && per_second.is_none_or(|per_second| per_second <= rate), "{words}: {cell:#}");
@@ -303,10 +291,10 @@ fn a_schedule_ends_with_its_time_and_has_no_start_too_many() {
 
 #[test]
 fn an_open_loop_can_be_interrupted_while_it_waits() {
-    let folder = scratch();
-    let mut child = testkit::command(&program())
+    let cli = Cli::new();
+    let mut child = cli
+        .command(&[])
         .args("io randread . --size 8MiB --rate 2 --time 10min --rounds 1".split(' '))
-        .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -324,14 +312,14 @@ fn an_open_loop_can_be_interrupted_while_it_waits() {
     let mut said = String::new();
     child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("what it says");
     assert_eq!(child.wait().expect("its end").code(), Some(4), "{said}");
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn a_load_is_stored_shown_explained_and_exported_like_any_run() {
-    let folder = scratch();
+    let cli = Cli::new();
     let store = "runs.sqlite";
-    let ended = io(folder.path(), &format!("randread --bs 4KiB --size 1MiB --time 40ms --rounds 2 --store {store}"));
+    let ended = io(&cli, &format!("randread --bs 4KiB --size 1MiB --time 40ms --rounds 2 --store {store}"));
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("stored as "), "{}", ended.err);
     for (words, said) in [
@@ -340,30 +328,30 @@ fn a_load_is_stored_shown_explained_and_exported_like_any_run() {
         (&["explain", "last"], "elapsed"),
         (&["export", "last", "--format", "csv"], "randread,"),
     ] {
-        let ended = testkit::run(&program(), folder.path(), &[words, &["--store", store]].concat());
+        let ended = cli.run(&[words, &["--store", store]].concat());
         assert_eq!(ended.status, Some(0), "{words:?}: {}", ended.err);
         assert!(ended.out.contains(said), "{words:?}: {}", ended.out);
     }
-    assert_eq!(testkit::run(&program(), folder.path(), &["show", "last", "--store", store]).out, ended.out);
+    assert_eq!(cli.run(&["show", "last", "--store", store]).out, ended.out);
 }
 
 #[test]
 fn of_a_file_that_somebody_has_only_its_blocks_are_read() {
-    let folder = scratch();
-    fs::write(folder.path().join("data"), vec![7; 1 << 20]).expect("a file");
-    let read = cell(folder.path(), "randread file:data --bs 4KiB --time 40ms");
+    let cli = Cli::new();
+    fs::write(cli.path().join("data"), vec![7; 1 << 20]).expect("a file");
+    let read = cell(&cli, "randread file:data --bs 4KiB --time 40ms");
     assert_eq!((&read["measured"], &read["parameters"]["file_bytes"]), (&true.into(), &(1 << 20).into()), "{read:#}");
-    assert_eq!(fs::read(folder.path().join("data")).expect("the file"), vec![7; 1 << 20]);
-    assert_eq!(names_in(folder.path()), ["data"]);
+    assert_eq!(fs::read(cli.path().join("data")).expect("the file"), vec![7; 1 << 20]);
+    assert_eq!(cli.names(), ["data"]);
 }
 
 #[test]
 fn a_simulated_machine_runs_what_it_can_and_says_what_it_cannot() {
-    let folder = scratch();
-    let random = cell(folder.path(), "randread sim:flat --size 1MiB --time 2s");
+    let cli = Cli::new();
+    let random = cell(&cli, "randread sim:flat --size 1MiB --time 2s");
     assert_eq!((&random["measured"], &random["parameters"]["engine"]), (&true.into(), &"simulated".into()));
     if has_ring() {
-        let deep = io(folder.path(), "randread sim:flat --size 1MiB --iodepth 4 --json");
+        let deep = io(&cli, "randread sim:flat --size 1MiB --iodepth 4 --json");
         let reason = document(&deep)["cells"][0]["reason"].clone();
         assert!(reason.as_str().is_some_and(|reason| reason.contains("one call after the other")), "{reason}");
     }
@@ -376,7 +364,7 @@ fn parameter(cell: &Value, name: &str) -> String {
 
 #[test]
 fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
-    let folder = scratch();
+    let cli = Cli::new();
     for (words, keys) in [
         ("randread --order permutation", &[("order", "permutation")][..]),
         ("randwrite --order zipf:0.99", &[("order", "zipf:0.99")]),
@@ -392,7 +380,7 @@ fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
         ("write --bs 64KiB --sync sync", &[("sync", "sync")]),
         ("randread --jobs 3", &[("jobs", "3"), ("drives", "1")]),
     ] {
-        let cell = cell(folder.path(), &format!("{words} --size 1MiB --time 60ms"));
+        let cell = cell(&cli, &format!("{words} --size 1MiB --time 60ms"));
         let what = format!("{words}: {cell:#}");
         assert_eq!(cell["measured"], true, "{what}");
         for (name, value) in keys {
@@ -409,15 +397,15 @@ fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
             (false, true) => assert!(bytes > ops * 4096 && bytes < ops * 65536, "{what}"),
             (false, false) => assert_eq!(bytes, ops * 4096, "{what}"),
         }
-        assert_eq!(names_in(folder.path()), [""; 0]);
+        assert_eq!(cli.names(), [""; 0]);
     }
 }
 
 #[test]
 fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
-    let folder = scratch();
+    let cli = Cli::new();
     let load = "randread --bs 4KiB --size 1MiB --time 300ms --jobs 3";
-    let shared = cell(folder.path(), &format!("{load} --rate 300"));
+    let shared = cell(&cli, &format!("{load} --rate 300"));
     assert_eq!((&shared["together"], &shared["targets"]), (&false.into(), &1.into()));
     let parts = shared["rounds"][0]["parts"].as_array().expect("parts");
     assert_eq!(parts.len(), 3);
@@ -427,20 +415,20 @@ fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
     assert!(sum <= 110, "{sum}");
     assert_eq!(kind_of_times(&shared), "response");
     // Three files, but one where it was given.
-    let said = io(folder.path(), "write --size 1MiB --jobs 3 --dry-run");
+    let said = io(&cli, "write --size 1MiB --jobs 3 --dry-run");
     assert!(said.err.contains("up to 15 MiB"), "{}", said.err);
-    fs::write(folder.path().join("data"), vec![7; 1 << 20]).expect("a file");
-    let given = cell(folder.path(), "randread file:data --bs 4KiB --time 40ms --jobs 2");
+    fs::write(cli.path().join("data"), vec![7; 1 << 20]).expect("a file");
+    let given = cell(&cli, "randread file:data --bs 4KiB --time 40ms --jobs 2");
     assert_eq!((&given["measured"], parameter(&given, "jobs").as_str()), (&true.into(), "2"), "{given:#}");
-    let refused = io(folder.path(), "randread sim:flat --size 1MiB --jobs 2");
+    let refused = io(&cli, "randread sim:flat --size 1MiB --jobs 2");
     assert_eq!(refused.status, Some(2), "{}", refused.err);
     assert!(refused.err.contains("--jobs 2: a simulated drive has one program"), "{}", refused.err);
 }
 
 #[test]
 fn intervals_of_jobs_begin_together_and_none_is_lost() {
-    let folder = scratch();
-    let cell = cell(folder.path(), "randread --engine null --size 1MiB --rate 8 --jobs 4 --time 1s");
+    let cli = Cli::new();
+    let cell = cell(&cli, "randread --engine null --size 1MiB --rate 8 --jobs 4 --time 1s");
     let round = &cell["rounds"][0];
     let intervals = round["intervals"].as_array().expect("intervals");
     let ops: Vec<u64> = intervals.iter().filter_map(|one| one["ops"].as_u64()).collect();
@@ -456,19 +444,19 @@ fn deep_queues_take_every_pattern_and_wait_before_an_fsync() {
     if !has_ring() {
         return;
     }
-    let folder = scratch();
+    let cli = Cli::new();
     for words in
         ["randwrite --fsync 8", "randwrite --order zipf:0.9 --bs 4KiB:50,16KiB:50", "read --stride 64KiB --bs 4KiB"]
     {
-        let cell = cell(folder.path(), &format!("{words} --iodepth 8 --jobs 2 --size 1MiB --time 60ms"));
+        let cell = cell(&cli, &format!("{words} --iodepth 8 --jobs 2 --size 1MiB --time 60ms"));
         assert_eq!((&cell["measured"], parameter(&cell, "iodepth").as_str()), (&true.into(), "8"), "{cell:#}");
     }
 }
 
 #[test]
 fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
-    let folder = scratch();
-    let cell = cell(folder.path(), "randread --bs 4KiB --size 1MiB --time 1s --think 10ms --warm");
+    let cli = Cli::new();
+    let cell = cell(&cli, "randread --bs 4KiB --size 1MiB --time 1s --think 10ms --warm");
     // 100 pauses fit into the time. Without them there would be thousands of reads.
     let round = &cell["rounds"][0];
     let (ops, elapsed_s) = (round["ops"].as_u64().expect("a count"), round["returned_s"].as_f64().expect("a time"));
@@ -485,7 +473,7 @@ fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
 
 #[test]
 fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
-    let folder = scratch();
+    let cli = Cli::new();
     for (words, said) in [
         ("randread --bs 4KiB:60,64KiB:30", "sum to 90, not to 100"),
         ("randread --bs 4KiB,64KiB", "each of several sizes needs a percentage"),
@@ -516,18 +504,18 @@ fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
         ("randread --bs 1MiB --size 4KiB", "whole number of calls"),
         ("randread --bs 4KiB:50,1MiB:50 --size 4KiB", "it holds no block of 1 MiB"),
     ] {
-        let ended = io(folder.path(), words);
+        let ended = io(&cli, words);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{words}: {}", ended.err);
         assert!(ended.err.contains(said), "{words} says nothing of {said:?}: {}", ended.err);
         assert!(ended.err.contains("hint: ") || ended.err.contains("try '--help'"), "{words}: {}", ended.err);
-        assert_eq!(names_in(folder.path()), [""; 0], "{words}");
+        assert_eq!(cli.names(), [""; 0], "{words}");
     }
 }
 
 #[test]
 fn a_load_is_printed_as_a_job_with_all_that_was_not_said() {
-    let folder = scratch();
-    let printed = io(folder.path(), "randrw . --rate 100 --bs 4KiB:60,64KiB:40 --order zipf:0.99 --print-job");
+    let cli = Cli::new();
+    let printed = io(&cli, "randrw . --rate 100 --bs 4KiB:60,64KiB:40 --order zipf:0.99 --print-job");
     assert_eq!((printed.status, printed.err.as_str()), (Some(0), ""));
     let lines: Vec<&str> = printed.out.lines().map(|line| line.split('#').next().unwrap_or("").trim_end()).collect();
     for line in [
@@ -542,20 +530,19 @@ fn a_load_is_printed_as_a_job_with_all_that_was_not_said() {
     ] {
         assert!(lines.contains(&line), "{line}: {}", printed.out);
     }
-    let refused = io(folder.path(), "randread --iodepth 0 --print-job");
+    let refused = io(&cli, "randread --iodepth 0 --print-job");
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn what_was_printed_as_a_job_is_the_same_load() {
-    let folder = scratch();
+    let cli = Cli::new();
     let load = "randrw sim:flat --size 1MiB --time 1s --order permutation --think 2ms --fsync 3";
-    fs::write(folder.path().join("mix.toml"), io(folder.path(), &format!("{load} --rounds 1 --print-job")).out)
-        .expect("a file");
-    let run = only(&testkit::run(&program(), folder.path(), &["run", "mix.toml", "--json"]));
+    fs::write(cli.path().join("mix.toml"), io(&cli, &format!("{load} --rounds 1 --print-job")).out).expect("a file");
+    let run = only(&cli.run(&["run", "mix.toml", "--json"]));
     // A load of a job may have a name of its own, so its pattern is told beside it.
-    let mut expected = cell(folder.path(), load)["parameters"].clone();
+    let mut expected = cell(&cli, load)["parameters"].clone();
     expected["pattern"] = "randrw".into();
     assert_eq!((&run["measured"], &run["parameters"]), (&true.into(), &expected));
     assert_eq!(expected["think_ns"], 2_000_000);
@@ -564,16 +551,16 @@ fn what_was_printed_as_a_job_is_the_same_load() {
 /// Of a file that somebody has all is read, also by the job.
 #[test]
 fn a_given_file_has_the_size_that_it_has() {
-    let folder = scratch();
+    let cli = Cli::new();
     // Larger than what is taken where a file is made.
-    let data = fs::File::create(folder.path().join("data")).expect("a file");
+    let data = fs::File::create(cli.path().join("data")).expect("a file");
     data.set_len(300 << 20).expect("a file of holes");
     let load = "randread a=file:data --bs 4KiB --time 40ms --rounds 1";
-    let printed = io(folder.path(), &format!("{load} --print-job")).out;
+    let printed = io(&cli, &format!("{load} --print-job")).out;
     assert!(printed.contains("file:data") && !printed.contains("size ="), "{printed}");
-    fs::write(folder.path().join("x.toml"), printed).expect("a job");
-    let run = only(&testkit::run(&program(), folder.path(), &["run", "x.toml", "--json"]));
+    fs::write(cli.path().join("x.toml"), printed).expect("a job");
+    let run = only(&cli.run(&["run", "x.toml", "--json"]));
     assert_eq!((&run["measured"], &run["parameters"]["file_bytes"]), (&true.into(), &(300 << 20).into()), "{run:#}");
-    let said = io(folder.path(), &format!("{load} --size 64KiB --print-job")).out;
+    let said = io(&cli, &format!("{load} --size 64KiB --print-job")).out;
     assert!(said.contains("size = \"64KiB\""), "{said}");
 }

@@ -3,37 +3,27 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
-use tempfile::TempDir;
-use testkit::Ended;
+use crate::common::Cli;
 
 type Words = BTreeSet<String>;
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments)
-}
-
 /// The output of a command that ends with this status.
-fn ended_with(folder: &Path, words: &str, status: i32) -> String {
-    let ended = diskperf(folder, &words.split(' ').collect::<Vec<&str>>());
+fn ended_with(cli: &Cli, words: &str, status: i32) -> String {
+    let ended = cli.run(&words.split(' ').collect::<Vec<&str>>());
     assert_eq!(ended.status, Some(status), "{words}: {}", ended.err);
     ended.out
 }
 
 /// The output of a command that succeeds.
-fn shown(folder: &Path, words: &str) -> String {
-    ended_with(folder, words, 0)
+fn shown(cli: &Cli, words: &str) -> String {
+    ended_with(cli, words, 0)
 }
 
 /// Whether `diskperf help` explains this word.
 fn is_explained(word: &str) -> bool {
     let words: Vec<&str> = word.split_whitespace().collect();
-    diskperf(Path::new("/"), &[&["help"], &words[..]].concat()).status == Some(0)
+    Cli::at("/").run(&[&["help"], &words[..]].concat()).status == Some(0)
 }
 
 /// Asserts that each word is explained, and that there are at least `least` words.
@@ -153,10 +143,9 @@ fn words_of_explained(text: &str) -> Words {
 
 #[test]
 fn every_word_of_a_printed_table_is_explained() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
     let mut words = Words::new();
-    shown(here, "run smoke . sim:flat --rounds 2 --no-store --json -o base.json");
+    shown(&cli, "run smoke . sim:flat --rounds 2 --no-store --json -o base.json");
     for call in [
         "run smoke . sim:flat --rounds 2 --store s.sqlite --format markdown",
         "io randread . --size 1MiB --time 50ms --rounds 2 --iodepth 4 --rate 100 --no-store --format markdown",
@@ -165,14 +154,14 @@ fn every_word_of_a_printed_table_is_explained() {
         "history read --store s.sqlite --format markdown",
         "explain last --store s.sqlite --format markdown",
     ] {
-        let tables = tables(&shown(here, call));
+        let tables = tables(&shown(&cli, call));
         assert!(!tables.is_empty(), "{call}");
         words.extend(tables.iter().flat_map(|(headings, rows)| words_of(headings, rows)));
     }
     for reason in ["device-bound", "CPU-bound"] {
         assert!(words.contains(reason), "{words:?}");
     }
-    let list = shown(here, "list --store s.sqlite");
+    let list = shown(&cli, "list --store s.sqlite");
     words.extend(list.lines().take(1).flat_map(cells).map(str::to_owned));
     words.extend(["finished".to_owned()].into_iter().filter(|word| list.contains(word.as_str())));
     // Two targets are columns of their own, and an empty cell says nothing.
@@ -189,13 +178,13 @@ fn every_word_of_a_printed_table_is_explained() {
 
 #[test]
 fn every_word_below_and_above_a_table_is_explained() {
-    let folder = scratch();
+    let cli = Cli::new();
     let mut words = Words::new();
     for call in [
         "run smoke . sim:flat --rounds 1 --no-store",
         "choose a=sim:flat b=sim:flat --only read_8192 --preset smoke --no-store",
     ] {
-        let text = shown(folder.path(), call);
+        let text = shown(&cli, call);
         let labels = text.lines().filter_map(|line| line.split_once(": ").map(|(label, _)| label));
         let labels = labels.map(|label| label.trim_start_matches("* "));
         words.extend(labels.filter(|label| !label.contains([' ', '/']) || *label == "Not tested").map(str::to_owned));
@@ -209,7 +198,7 @@ fn every_word_below_and_above_a_table_is_explained() {
 #[test]
 fn every_word_of_the_tables_of_1983_is_explained() {
     testkit::computes!();
-    let here = Path::new("/");
+    let cli = Cli::at("/");
     let mut words = Words::new();
     for call in [
         "paper T1 T2 T3 T4 T5 D1 D2",
@@ -217,16 +206,16 @@ fn every_word_of_the_tables_of_1983_is_explained() {
         "simulate vax780-sc780 --program read_8192 --no-store",
         "simulate vax750-uda50 --sweep controller.buffer_sectors=16..64*2 --program read_8192 --no-store",
     ] {
-        words.extend(words_of_1983(&shown(here, call)));
+        words.extend(words_of_1983(&shown(&cli, call)));
     }
     for word in ["healthy", "predicted", "rotation", "host", "transfer", "path", "controller", "1 Drive", "n.m."] {
         assert!(words.contains(word), "{word}: {words:?}");
     }
-    let titles = shown(here, "paper T2");
+    let titles = shown(&cli, "paper T2");
     let unit = titles.split('(').find_map(|part| part.split(')').next().filter(|unit| unit.contains("sec.")));
     words.extend(unit.map(str::to_owned));
     words.extend(titles.contains("was suspect").then(|| "suspect".to_owned()));
-    let claims = shown(here, "paper claims");
+    let claims = shown(&cli, "paper claims");
     words.extend(claims.lines().filter_map(|line| line.trim().strip_prefix("-> ")).map(str::to_owned));
     assert!(words.contains("agrees") && words.contains("Kbytes/sec.") && words.contains("suspect"), "{words:?}");
     words.retain(|word| !word.starts_with("VAX ") && !word.contains("9900") && !word.contains("controller."));
@@ -237,9 +226,9 @@ fn every_word_of_the_tables_of_1983_is_explained() {
 
 #[test]
 fn every_part_of_a_simulated_time_is_explained() {
-    let folder = scratch();
-    shown(folder.path(), "run smoke sim:vax780-sc780 --only read_8192 --rounds 1 --no-store --json -o run.json");
-    let text = shown(folder.path(), "explain run.json");
+    let cli = Cli::new();
+    shown(&cli, "run smoke sim:vax780-sc780 --only read_8192 --rounds 1 --no-store --json -o run.json");
+    let text = shown(&cli, "explain run.json");
     let words = words_of_explained(&text);
     for word in ["copy", "waiting rotation", "waiting lost turn", "bus", "drive1", "blocked", "idle", "seek"] {
         assert!(words.contains(word), "{word}: {words:?} of {text}");
@@ -252,8 +241,8 @@ fn every_part_of_a_simulated_time_is_explained() {
 
 #[test]
 fn every_check_of_doctor_is_explained() {
-    let folder = scratch();
-    let text = shown(folder.path(), "doctor");
+    let cli = Cli::new();
+    let text = shown(&cli, "doctor");
     let rows = text.lines().skip_while(|line| !line.starts_with("check")).filter(|line| !line.starts_with(' '));
     let words: Words = rows.flat_map(|line| cells(line).take(2)).map(str::to_owned).collect();
     let words: Words = words.into_iter().filter(|word| !word.contains("-> tells")).collect();
@@ -263,12 +252,12 @@ fn every_check_of_doctor_is_explained() {
 
 #[test]
 fn every_word_of_the_programs_of_the_lab_and_of_verify_is_explained() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
+    let here = cli.path();
     fs::write(here.join("file"), [1; 1 << 20]).expect("a file");
     let mut words = Words::new();
     for call in ["bw -b file 1", "smallfb 10 1024", "largefb 1"] {
-        let text = shown(here, call);
+        let text = shown(&cli, call);
         let units: Words = text
             .lines()
             .filter_map(|line| line.rsplit_once(' ').filter(|_| line.contains(" = ")))
@@ -281,7 +270,7 @@ fn every_word_of_the_programs_of_the_lab_and_of_verify_is_explained() {
     }
     let log = "diskperf-verify 1 9 512 .diskperf-verify-x\ncreate 1 1\nappend 1 1\noverwrite 1 1\nreplace 1 1\n";
     fs::write(here.join("log"), log).expect("a log");
-    let table = ended_with(here, "verify . --check log --lost-folder", 5);
+    let table = ended_with(&cli, "verify . --check log --lost-folder", 5);
     let rows = table.lines().take_while(|line| !line.contains("power cut")).filter(|line| line.starts_with(' '));
     words.extend(rows.flat_map(cells).flat_map(without_figures));
     for word in ["files/sec", "KB/sec", "MB/sec", "creat", "acknowledged", "stale", "replace"] {

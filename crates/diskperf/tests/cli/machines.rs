@@ -1,25 +1,18 @@
 //! Machines as data, as a user meets them: what is listed, what is shown, what is refused, by field and line.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use testkit::Ended;
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
+use crate::common::Cli;
 
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn simulate(folder: &Path, arguments: &[&str]) -> Ended {
+fn simulate(cli: &Cli, arguments: &[&str]) -> Ended {
     let words: Vec<&str> = ["simulate"].into_iter().chain(arguments.iter().copied()).collect();
-    testkit::run(&program(), folder, &words)
+    cli.run(&words)
 }
 
-fn shows(folder: &Path, arguments: &[&str], lines: &[&str]) {
-    let ended = simulate(folder, arguments);
+fn shows(cli: &Cli, arguments: &[&str], lines: &[&str]) {
+    let ended = simulate(cli, arguments);
     assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
     let squeezed: Vec<String> =
         ended.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -29,8 +22,8 @@ fn shows(folder: &Path, arguments: &[&str], lines: &[&str]) {
 }
 
 /// A refusal: exit status 2, one error and one hint with these words, nothing on standard output.
-fn refuses(folder: &Path, arguments: &[&str], words: &[&str]) {
-    let ended = simulate(folder, arguments);
+fn refuses(cli: &Cli, arguments: &[&str], words: &[&str]) {
+    let ended = simulate(cli, arguments);
     assert_eq!(ended.status, Some(2), "{arguments:?}: {}{}", ended.err, ended.out);
     assert_eq!(ended.out, "", "{arguments:?}");
     for word in ["error: ", "hint: "].iter().chain(words) {
@@ -45,20 +38,20 @@ fn own(heads: &str) -> String {
 
 /// What is said of a machine of one's own.
 fn refuses_own(text: &str, words: &[&str]) {
-    let folder = scratch();
-    fs::write(folder.path().join("mine.toml"), text).expect("a file");
-    refuses(folder.path(), &["./mine.toml", "--parts"], words);
+    let cli = Cli::new();
+    fs::write(cli.path().join("mine.toml"), text).expect("a file");
+    refuses(&cli, &["./mine.toml", "--parts"], words);
 }
 
 #[test]
 fn every_machine_is_listed_and_shown() {
     testkit::computes!();
-    let here = scratch();
-    let listed = simulate(here.path(), &[]);
+    let cli = Cli::new();
+    let listed = simulate(&cli, &[]);
     assert_eq!((listed.status, listed.out.lines().count()), (Some(0), 7), "{}", listed.out);
     for line in listed.out.lines() {
         let name = line.split_whitespace().next().expect("a name");
-        let ended = simulate(here.path(), &[name, "--parts"]);
+        let ended = simulate(&cli, &[name, "--parts"]);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         let fields: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("  ")).collect();
         assert!(fields.len() > 50, "{}", ended.out);
@@ -72,28 +65,27 @@ fn every_machine_is_listed_and_shown() {
 #[test]
 fn what_is_set_is_said_to_be_typed() {
     testkit::computes!();
-    let here = scratch();
-    let here = here.path();
-    shows(here, &["vax780-sc780", "--parts"], &["rpm 3961 turns/min published", "drive: Fujitsu 2351A (eagle)"]);
+    let cli = Cli::new();
+    shows(&cli, &["vax780-sc780", "--parts"], &["rpm 3961 turns/min published", "drive: Fujitsu 2351A (eagle)"]);
     let set = ["vax780-sc780", "--parts", "--set", "drive.rpm=3600", "--set", "kernel.call=0.5ms"];
-    shows(here, &set, &["rpm 3600 turns/min typed", "call 0.5 ms typed"]);
+    shows(&cli, &set, &["rpm 3600 turns/min typed", "call 0.5 ms typed"]);
     // A part that is swapped brings all its fields; what was set of the one before is gone.
     let swapped = ["vax780-sc780", "--parts", "--set", "drive.rpm=1000", "--set", "drive=ra81"];
-    shows(here, &swapped, &["drive: DEC RA81 (ra81)", "rpm 3600 turns/min published", "heads 14 heads published"]);
+    shows(&cli, &swapped, &["drive: DEC RA81 (ra81)", "rpm 3600 turns/min published", "heads 14 heads published"]);
     // The controller that existed for the 750 and was not tested.
-    shows(here, &["vax750-sc750", "--parts", "--set", "controller=si9900"], &["search_start 2.061 ms fitted"]);
+    shows(&cli, &["vax750-sc750", "--parts", "--set", "controller=si9900"], &["search_start 2.061 ms fitted"]);
     // One file system of several, or only one.
     let one = ["vax780-sc780", "--parts", "--set", "file_system.4k-1k.rotational_delay=3"];
-    shows(here, &one, &["rotational_delay 4 ms published", "rotational_delay 3 ms typed"]);
-    let ended = simulate(here, &["vax780-sc780", "--parts", "--set", "file_systems=4k-1k"]);
+    shows(&cli, &one, &["rotational_delay 4 ms published", "rotational_delay 3 ms typed"]);
+    let ended = simulate(&cli, &["vax780-sc780", "--parts", "--set", "file_systems=4k-1k"]);
     assert!(!ended.out.contains("8K/1K"), "{}", ended.out);
 }
 
 #[test]
 fn a_machine_of_ones_own_is_made_of_parts() {
     testkit::computes!();
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
+    let here = cli.path();
     fs::create_dir(here.join("parts")).expect("a folder");
     let seek = "seek_most = { value = 40, unit = \"ms\", source = \"published\", from = \"the data sheet\" }\n";
     fs::write(here.join("parts/slow.toml"), format!("name = \"slow\"\nlike = \"../eagle3600.toml\"\n{seek}"))
@@ -111,37 +103,35 @@ fn a_machine_of_ones_own_is_made_of_parts() {
         "rpm 3600 turns/min inferred the mains",
         "rotational_delay 3 ms inferred a try",
     ];
-    shows(here, &["./mine.toml", "--parts"], &lines);
-    shows(here, &["mine.toml", "--parts"], &lines);
+    shows(&cli, &["./mine.toml", "--parts"], &lines);
+    shows(&cli, &["mine.toml", "--parts"], &lines);
     // From elsewhere, paths in a file still begin at its folder.
     let path = here.join("mine.toml");
-    shows(Path::new("/"), &[path.to_str().expect("plain"), "--parts"], &lines);
+    shows(&Cli::at("/"), &[path.to_str().expect("plain"), "--parts"], &lines);
 }
 
 #[test]
 fn a_name_that_is_none_brings_those_there_are() {
     testkit::computes!();
-    let here = scratch();
-    let here = here.path();
-    refuses(here, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "perhaps vax780-sc780"]);
-    refuses(here, &["pdp11", "--parts"], &["vax750-uda50", "./mine.toml"]);
-    refuses(here, &["./none.toml", "--parts"], &["cannot read ./none.toml"]);
-    refuses(here, &["vax780-sc780", "--parts", "--set", "drive=ra18"], &["drive=ra18", "no part", "ra81"]);
-    refuses(here, &["vax780-sc780", "--parts", "--set", "drive.rmp=1"], &["drive.rmp", "perhaps drive.rpm"]);
-    refuses(here, &["vax780-sc780", "--parts", "--set", "dirve.rpm=1"], &["dirve.rpm", "perhaps drive.rpm"]);
-    refuses(here, &["vax780-sc780", "--parts", "--set", "drive.rpm"], &["FIELD=VALUE"]);
-    refuses(here, &["vax780-sc780", "--parts", "--set", "drive.rpm="], &["has no value"]);
+    let cli = Cli::new();
+    refuses(&cli, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "perhaps vax780-sc780"]);
+    refuses(&cli, &["pdp11", "--parts"], &["vax750-uda50", "./mine.toml"]);
+    refuses(&cli, &["./none.toml", "--parts"], &["cannot read ./none.toml"]);
+    refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive=ra18"], &["drive=ra18", "no part", "ra81"]);
+    refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive.rmp=1"], &["drive.rmp", "perhaps drive.rpm"]);
+    refuses(&cli, &["vax780-sc780", "--parts", "--set", "dirve.rpm=1"], &["dirve.rpm", "perhaps drive.rpm"]);
+    refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive.rpm"], &["FIELD=VALUE"]);
+    refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive.rpm="], &["has no value"]);
 }
 
 #[test]
 fn what_cannot_be_is_refused_by_field_and_line() {
     testkit::computes!();
-    let here = scratch();
-    let here = here.path();
+    let cli = Cli::new();
     let set = |setting: &str, words: &[&str]| {
         let place = format!("{setting}: ");
         let words: Vec<&str> = [place.as_str()].into_iter().chain(words.iter().copied()).collect();
-        refuses(here, &["vax780-sc780", "--parts", "--set", setting], &words);
+        refuses(&cli, &["vax780-sc780", "--parts", "--set", setting], &words);
     };
     set("drive.heads=0", &["drive.heads: 0 is not within 1 to"]);
     set("file_system.block=2KiB", &["file_system.block: ", "no blocks of 2048", "4096 or 8192"]);
@@ -149,7 +139,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("file_system.fragment=512bytes", &["no fragments of 512"]);
     set("drive.seek_most=1ms", &["drive.seek_most: less than the average"]);
     let least = ["vax780-sc780", "--parts", "--set", "drive.seek_least=19ms"];
-    refuses(here, &least, &["machines/drive/eagle.toml:12: drive.seek_average: less than the least"]);
+    refuses(&cli, &least, &["machines/drive/eagle.toml:12: drive.seek_average: less than the least"]);
     set("file_system.rotational_delay=16ms", &["rotational_delay: ", "longer than a turn"]);
     set("controller.search_lead=48", &["controller.search_lead: 48 is not within"]);
     set("cpu.memory=100KiB", &["cpu.memory: ", "too few"]);
@@ -159,7 +149,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
     set("drive.rpm=fast", &["\"fast\" is not a number"]);
     set("bus.late_at_work=5", &["bus.late_at_work has no unit", "ppm"]);
     let late = ["vax780-sc780", "--parts", "--set", "bus.late_at_work=5ppm"];
-    refuses(here, &late, &["machines/bus/sbi.toml:1: bus.late_from_memory is missing"]);
+    refuses(&cli, &late, &["machines/bus/sbi.toml:1: bus.late_from_memory is missing"]);
     set("kernel.call=99999999999999999s", &["too large"]);
     // A field of another controller.
     set("controller.turnaround=4ms", &["controller.turnaround is not a field"]);
@@ -169,10 +159,10 @@ fn what_cannot_be_is_refused_by_field_and_line() {
 #[test]
 fn no_number_is_without_a_bound() {
     testkit::computes!();
-    let here = scratch();
+    let cli = Cli::new();
     let mut tried = std::collections::BTreeSet::new();
     for machine in ["vax780-sc780-initial-arbitration", "vax750-uda50"] {
-        let shown = simulate(here.path(), &[machine, "--parts"]).out;
+        let shown = simulate(&cli, &[machine, "--parts"]).out;
         let mut part = "";
         for line in shown.lines() {
             let Some(field) = line.strip_prefix("  ") else {
@@ -184,7 +174,7 @@ fn no_number_is_without_a_bound() {
             let name = format!("{part}.{}", columns[0]);
             if number.starts_with(|digit: char| digit.is_ascii_digit()) && tried.insert(name.clone()) {
                 let setting = format!("{name}=9999999{unit}");
-                refuses(here.path(), &[machine, "--parts", "--set", &setting], &[&format!("{setting}: {name}: ")]);
+                refuses(&cli, &[machine, "--parts", "--set", &setting], &[&format!("{setting}: {name}: ")]);
             }
         }
     }
@@ -195,26 +185,22 @@ fn no_number_is_without_a_bound() {
 #[test]
 fn a_clock_leaves_some_of_the_processor() {
     testkit::computes!();
-    let here = scratch();
+    let cli = Cli::new();
     let ticks = ["vax780-sc780", "--parts", "--set", "kernel.clock_rate=10000"];
-    refuses(here.path(), &ticks, &["kernel.clock_tick: 200 us is more than 100 us"]);
+    refuses(&cli, &ticks, &["kernel.clock_tick: 200 us is more than 100 us"]);
     let slow = ["vax780-sc780", "--parts", "--set", "cpu.code=50times"];
-    refuses(
-        here.path(),
-        &slow,
-        &["machines/kernel/4.2bsd.toml:", "kernel.clock_tick: the clock's interrupts take half"],
-    );
-    shows(here.path(), &["vax780-sc780", "--parts", "--set", "cpu.code=10times"], &["code 10 times typed"]);
+    refuses(&cli, &slow, &["machines/kernel/4.2bsd.toml:", "kernel.clock_tick: the clock's interrupts take half"]);
+    shows(&cli, &["vax780-sc780", "--parts", "--set", "cpu.code=10times"], &["code 10 times typed"]);
 }
 
 /// What `mkfs` cannot make either.
 #[test]
 fn a_drive_that_no_file_system_fits_is_refused() {
     testkit::computes!();
-    let here = scratch();
+    let cli = Cli::new();
     let set = |settings: &[&str], words: &[&str]| {
         let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
-        refuses(here.path(), &[&["vax780-sc780", "--parts"], &settings[..]].concat(), words);
+        refuses(&cli, &[&["vax780-sc780", "--parts"], &settings[..]].concat(), words);
     };
     let odd = ["drive.sectors_per_track=63", "drive.heads=1023"];
     set(&odd, &["drive.heads=1023: drive.heads: a cylinder is too large"]);

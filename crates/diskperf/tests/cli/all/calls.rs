@@ -3,24 +3,16 @@
 //! kept full.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use serde_json::Value;
-use tempfile::TempDir;
+use testkit::Ended;
 use testkit::calls::{
     AFTER_4_4, CACHESTAT, Calls, FDATASYNC, FSOPEN, INVALID, IO_URING, LOOP_CONFIGURE, MOUNT, NO_SUCH_CALL,
     NOT_PERMITTED, PAGE_CACHE, PWRITE, UNSHARE, run_answered,
 };
-use testkit::{Ended, names_in};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use crate::common::{Cli, program};
 
 fn json(ended: &Ended) -> Value {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -41,8 +33,8 @@ fn cells(document: &Value) -> BTreeSet<String> {
 }
 
 /// What `doctor` says of something in a folder, under a filter.
-fn doctor(calls: Calls, errno: i32, folder: &Path, name: &str) -> (String, String) {
-    let checkup = json(&run_answered(calls, errno, &program(), folder, &["doctor", "--json"]));
+fn doctor(calls: Calls, errno: i32, cli: &Cli, name: &str) -> (String, String) {
+    let checkup = json(&run_answered(calls, errno, &program(), cli.path(), &["doctor", "--json"]));
     let found = checkup["checks"].as_array().expect("checks").iter().find(|check| check["check"] == name).cloned();
     let check = found.unwrap_or_else(|| panic!("no check {name}"));
     (check["state"].as_str().expect("a state").to_owned(), check["how"].as_str().unwrap_or_default().to_owned())
@@ -50,8 +42,8 @@ fn doctor(calls: Calls, errno: i32, folder: &Path, name: &str) -> (String, Strin
 
 #[test]
 fn a_directory_is_measured_without_them_all_the_same() {
-    let folder = scratch();
-    let whole = cells(&json(&testkit::run(&program(), folder.path(), &RUN)));
+    let cli = Cli::new();
+    let whole = cells(&json(&cli.run(&RUN)));
     assert!(whole.len() >= 5, "{whole:?}");
     for (name, calls) in [
         ("cachestat", CACHESTAT),
@@ -61,34 +53,34 @@ fn a_directory_is_measured_without_them_all_the_same() {
         ("fsopen", FSOPEN),
     ] {
         for errno in [NO_SUCH_CALL, NOT_PERMITTED] {
-            let document = json(&run_answered(calls, errno, &program(), folder.path(), &RUN));
+            let document = json(&run_answered(calls, errno, &program(), cli.path(), &RUN));
             assert_eq!(cells(&document), whole, "{name}, {errno}");
-            assert_eq!(names_in(folder.path()), [""; 0], "{name}");
+            assert_eq!(cli.names(), [""; 0], "{name}");
         }
     }
 }
 
 #[test]
 fn all_calls_that_came_after_linux_4_4_may_be_missing() {
-    let (folder, data) = (scratch(), scratch());
-    let whole = cells(&json(&testkit::run(&program(), folder.path(), &RUN)));
+    let (cli, data) = (Cli::new(), Cli::new());
+    let whole = cells(&json(&cli.run(&RUN)));
     let store = data.path().join("store.sqlite");
     let store = store.to_str().expect("a path in UTF-8");
     let old = |arguments: &[&str]| {
-        run_answered(AFTER_4_4, NO_SUCH_CALL, &program(), folder.path(), &[arguments, &["--store", store]].concat())
+        run_answered(AFTER_4_4, NO_SUCH_CALL, &program(), cli.path(), &[arguments, &["--store", store]].concat())
     };
     let ran = old(&RUN);
     assert_eq!(cells(&json(&ran)), whole);
     assert_eq!(old(&["show", "last", "--json"]).out, ran.out);
-    let (state, how) = doctor(AFTER_4_4, NO_SUCH_CALL, folder.path(), "private mounts");
+    let (state, how) = doctor(AFTER_4_4, NO_SUCH_CALL, &cli, "private mounts");
     assert_eq!((state.as_str(), how.is_empty()), ("no", false));
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
 fn what_cannot_be_seen_of_the_page_cache_is_not_claimed() {
-    let folder = scratch();
-    let eyes = |calls| doctor(calls, NO_SUCH_CALL, folder.path(), "page cache seen");
+    let cli = Cli::new();
+    let eyes = |calls| doctor(calls, NO_SUCH_CALL, &cli, "page cache seen");
     let (all, _) = eyes(IO_URING);
     let (without_cachestat, how) = eyes(CACHESTAT);
     if all == "yes" {
@@ -99,8 +91,8 @@ fn what_cannot_be_seen_of_the_page_cache_is_not_claimed() {
         assert_eq!(without_cachestat, all);
     }
     for errno in [NO_SUCH_CALL, NOT_PERMITTED] {
-        let (blind, how) = doctor(PAGE_CACHE, errno, folder.path(), "page cache seen");
-        let document = json(&run_answered(PAGE_CACHE, errno, &program(), folder.path(), &RUN));
+        let (blind, how) = doctor(PAGE_CACHE, errno, &cli, "page cache seen");
+        let document = json(&run_answered(PAGE_CACHE, errno, &program(), cli.path(), &RUN));
         let reads: Vec<&Value> =
             document["cells"].as_array().expect("cells").iter().filter(|cell| cell["program"] == "read_8192").collect();
         assert!(!reads.is_empty());
@@ -115,7 +107,7 @@ fn what_cannot_be_seen_of_the_page_cache_is_not_claimed() {
 
 #[test]
 fn an_image_is_refused_with_the_way_to_get_it() {
-    let folder = scratch();
+    let cli = Cli::new();
     for (name, calls, errno, way) in [
         ("unshare", UNSHARE, NO_SUCH_CALL, "Linux 5.8"),
         ("unshare", UNSHARE, NOT_PERMITTED, "--privileged"),
@@ -126,8 +118,7 @@ fn an_image_is_refused_with_the_way_to_get_it() {
         ("LOOP_CONFIGURE", LOOP_CONFIGURE, INVALID, "Linux 5.8"),
         ("LOOP_CONFIGURE", LOOP_CONFIGURE, NOT_PERMITTED, "--privileged"),
     ] {
-        let ended =
-            run_answered(calls, errno, &program(), folder.path(), &["run", "smoke", "image:ext4", "--rounds=1"]);
+        let ended = run_answered(calls, errno, &program(), cli.path(), &["run", "smoke", "image:ext4", "--rounds=1"]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{name}: {}", ended.err);
         let hint = ended.err.lines().find(|line| line.starts_with("hint: ")).unwrap_or_default();
         // Without rights, or without the tool, there is another reason before that one.
@@ -137,7 +128,7 @@ fn an_image_is_refused_with_the_way_to_get_it() {
             (false, _) => "sudo",
         };
         assert!(ended.err.contains("error: ") && hint.contains(way), "{name}, {errno}: {}", ended.err);
-        assert_eq!(names_in(folder.path()), [""; 0], "{name}");
+        assert_eq!(cli.names(), [""; 0], "{name}");
     }
 }
 
@@ -145,7 +136,7 @@ fn an_image_is_refused_with_the_way_to_get_it() {
 /// not taken for a wrong alignment.
 #[test]
 fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
-    let folder = scratch();
+    let cli = Cli::new();
     for (calls, program_name, phase, call) in [
         (PWRITE, "largefb", "write random", "write 4096 bytes at "),
         (FDATASYNC, "commit", "commit", "fdatasync #0"),
@@ -169,7 +160,7 @@ fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
             (524, "ENOTSUPP"),
         ] {
             let arguments = ["run", "smoke", "here=.", "--only", program_name, "--rounds=1", "--json"];
-            let ended = run_answered(calls, errno, &program(), folder.path(), &arguments);
+            let ended = run_answered(calls, errno, &program(), cli.path(), &arguments);
             assert_eq!(ended.status, Some(1), "{call}, {name}: {}", ended.err);
             let document: Value = serde_json::from_str(&ended.out).expect("JSON");
             let problem = &document["errors"][0];
@@ -183,7 +174,7 @@ fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
             assert!(!message.contains("aligned"), "{message}");
             let said = format!("error: {program_name}, {phase} on here: {message}");
             assert!(ended.err.contains(&said), "{said}: {}", ended.err);
-            assert_eq!(names_in(folder.path()), [""; 0]);
+            assert_eq!(cli.names(), [""; 0]);
         }
     }
 }
@@ -197,20 +188,20 @@ fn a_queue_is_filled_again_before_all_its_completions_are_handled() {
         return testkit::skip!("{why}");
     }
     let Some(strace) = testkit::tool("strace") else { return testkit::skip!("strace is not installed") };
-    let folder = scratch();
-    let traced = testkit::run(&strace, folder.path(), &["true"]);
+    let cli = Cli::new();
+    let traced = testkit::run(&strace, cli.path(), &["true"]);
     if traced.status != Some(0) {
         return testkit::skip!("strace may not trace here: {}", traced.err.trim());
     }
     // Just written: it is in the page cache.
-    std::fs::write(folder.path().join("data"), vec![7; 1 << 20]).expect("a file");
+    std::fs::write(cli.path().join("data"), vec![7; 1 << 20]).expect("a file");
     let program = program();
     let load = "io randread file:data --bs 4KiB --iodepth 32 --time 100ms --rounds 1";
     let words = ["-f", "-qq", "-o", "calls", "-e", "trace=io_uring_enter", program.to_str().expect("a plain path")];
     let words: Vec<&str> = words.into_iter().chain(load.split(' ')).collect();
-    let ended = testkit::run(&strace, folder.path(), &words);
+    let ended = testkit::run(&strace, cli.path(), &words);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    let calls = std::fs::read_to_string(folder.path().join("calls")).expect("the calls");
+    let calls = std::fs::read_to_string(cli.path().join("calls")).expect("the calls");
     // io_uring_enter(3, 8, 0, ...: the ring, how many are submitted, for how many it waits.
     let of = |line: &str| -> Option<(u32, u32)> {
         let mut words = line.split_once("io_uring_enter(")?.1.split(", ").skip(1);

@@ -1,33 +1,19 @@
 //! The preset `vaxmix` as a person meets it: its own mixes in both worlds, one that is typed, one that is derived from a
 //! trace, and what is refused and why.
 
-mod common {
-    pub mod document;
-}
-
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
 
-use common::document::document;
 use serde_json::Value;
 use stats::RunInfo;
 use store::{NewRun, Store};
-use tempfile::TempDir;
-use testkit::{Ended, names_in};
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, words: &str) -> Ended {
-    let arguments: Vec<&str> = words.split(' ').collect();
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, &arguments)
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 /// The cells, where it went well.
-fn cells(folder: &Path, words: &str) -> Vec<Value> {
-    let ended = diskperf(folder, &format!("{words} --json"));
+fn cells(cli: &Cli, words: &str) -> Vec<Value> {
+    let ended = cli.typed(&format!("{words} --json"));
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     document(&ended)["cells"].as_array().expect("cells").clone()
 }
@@ -44,9 +30,9 @@ const DIRECT: [&str; 4] = ["read_8192", "write_4096", "write_8192", "rewrite_819
 
 #[test]
 fn the_indirect_approach_stands_beside_the_direct_one_in_both_worlds() {
-    let folder = scratch();
+    let cli = Cli::new();
     for (target, worlds) in [(".", "measured"), ("sim:vax780-uda50", "simulated"), ("sim:flat", "simulated")] {
-        let cells = cells(folder.path(), &format!("run vaxmix {target} --size 256KiB --rounds 1"));
+        let cells = cells(&cli, &format!("run vaxmix {target} --size 256KiB --rounds 1"));
         assert_eq!(programs(&cells), [&DIRECT[..], &["uniform_mix", "local_mix"]].concat(), "{target}");
         for cell in &cells[4..] {
             assert_eq!((cell["provenance"].as_str(), cell["measured"].as_bool()), (Some(worlds), Some(true)));
@@ -57,16 +43,16 @@ fn the_indirect_approach_stands_beside_the_direct_one_in_both_worlds() {
             assert!(cell["limited_by"]["what"].is_string() && cell["time"].is_object(), "{cell}");
         }
     }
-    assert!(names_in(folder.path()).is_empty());
+    assert!(cli.names().is_empty());
 }
 
 /// Both worlds draw the same: what is done depends on the seed only.
 #[test]
 fn the_same_seed_does_the_same_in_both_worlds() {
-    let folder = scratch();
+    let cli = Cli::new();
     let effect = |target: &str, seed: u32| {
         let words = format!("run vaxmix {target} --size 256KiB --rounds 1 --seed {seed} --only local_mix");
-        let cell = cells(folder.path(), &words).remove(0);
+        let cell = cells(&cli, &words).remove(0);
         cell["rounds"][0]["bytes"].as_u64().expect("bytes")
     };
     let bytes = effect("sim:vax780-sc780", 5);
@@ -79,7 +65,7 @@ fn the_same_seed_does_the_same_in_both_worlds() {
 fn a_mix_that_is_typed_runs_in_the_place_of_ours_and_at_its_rate() {
     let words = "simulate vax780-sc780 vaxmix --size 1MiB --phases 2 --no-store \
                  --mix sizes=1KiB:1,reads=100,hot=60/10,near=20,rate=2";
-    let cells = cells(Path::new("/"), words);
+    let cells = cells(&Cli::at("/"), words);
     assert_eq!(programs(&cells)[4..], ["given_mix", "paced_mix"]);
     assert_eq!(cells[4]["parameters"]["mix"], "sizes=1KiB:1,reads=100,hot=60/10,near=20");
     assert_eq!(cells[5]["parameters"]["rate"], 2);
@@ -94,63 +80,63 @@ fn a_mix_that_is_typed_runs_in_the_place_of_ours_and_at_its_rate() {
 /// A cell whose mix was given can be simulated anew.
 #[test]
 fn explain_knows_the_mix_of_a_cell() {
-    let folder = scratch();
+    let cli = Cli::new();
     let words =
         "simulate vax780-uda50 vaxmix --program given_mix --size 1MiB --phases 2 --no-store --mix reads=90 --json";
-    fs::write(folder.path().join("run.json"), diskperf(folder.path(), words).out).expect("a file");
-    let ended = diskperf(folder.path(), "explain run.json");
+    fs::write(cli.path().join("run.json"), cli.typed(words).out).expect("a file");
+    let ended = cli.typed("explain run.json");
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.out.contains("given_mix") && ended.out.contains("10 % faster"), "{}", ended.out);
 }
 
 #[test]
 fn a_trace_gives_its_mix_and_says_what_was_counted() {
-    let folder = scratch();
-    let trace = include_str!("../src/trace/example.txt");
-    fs::write(folder.path().join("trace"), trace).expect("a file");
+    let cli = Cli::new();
+    let trace = include_str!("../../../src/trace/example.txt");
+    fs::write(cli.path().join("trace"), trace).expect("a file");
     let derived = "trace: 6 requests queued (Q) of 8,0 in 0.1 s, over 1.32 GiB; not counted: 1 flushes, 2 discards \
                    and other commands, 1 of other devices; as a mix: --mix \
                    sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3,rate=71";
-    let dry = diskperf(folder.path(), "run vaxmix . --from-trace trace --dry-run");
+    let dry = cli.typed("run vaxmix . --from-trace trace --dry-run");
     assert_eq!(dry.status, Some(0), "{}", dry.err);
     assert!(dry.err.contains(derived), "{}", dry.err);
     assert!(dry.out.contains("paced_mix"), "{}", dry.out);
-    assert_eq!(names_in(folder.path()), ["trace"]);
-    let ran = cells(folder.path(), "run vaxmix . --from-trace trace --size 64KiB --rounds 1 --only given_mix");
+    assert_eq!(cli.names(), ["trace"]);
+    let ran = cells(&cli, "run vaxmix . --from-trace trace --size 64KiB --rounds 1 --only given_mix");
     assert_eq!(ran[0]["parameters"]["mix"], "sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3");
     assert_eq!(ops(&ran[0]), 32);
     // And the same mix on a machine of 1983.
     let simulated = "simulate vax780-sc780 vaxmix --from-trace trace --size 256KiB --phases 1 --no-store";
-    assert_eq!(programs(&cells(folder.path(), simulated))[4..], ["given_mix", "paced_mix"]);
+    assert_eq!(programs(&cells(&cli, simulated))[4..], ["given_mix", "paced_mix"]);
 }
 
 /// A run that is gone on with has the mix that it began with, whatever has become of the trace.
 #[test]
 fn a_mix_that_was_derived_is_stored_with_the_run() {
-    let folder = scratch();
-    fs::write(folder.path().join("trace"), include_str!("../src/trace/example.txt")).expect("a file");
+    let cli = Cli::new();
+    fs::write(cli.path().join("trace"), include_str!("../../../src/trace/example.txt")).expect("a file");
     let words = "run vaxmix sim:flat --from-trace trace --size 64KiB --rounds 1 --only given_mix";
-    let ran = diskperf(folder.path(), &format!("{words} --json"));
+    let ran = cli.typed(&format!("{words} --json"));
     let document: Value = serde_json::from_str(&ran.out).expect("a document");
     let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
     assert_eq!(info.mix.as_deref(), Some("sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3,rate=71"));
     info.store = None;
-    let mut store = Store::open(&folder.path().join("runs.sqlite"), None).expect("the store");
+    let mut store = Store::open(&cli.path().join("runs.sqlite"), None).expect("the store");
     let command: Vec<OsString> = ["diskperf"].into_iter().chain(words.split(' ')).map(OsString::from).collect();
-    let (command, folder_then) = (&command, folder.path());
+    let (command, folder_then) = (&command, cli.path());
     let new = NewRun { command, folder: folder_then, plan: "", info: &info, cells: &[], holder: "nobody" };
     store.begin(&new).expect("room for a run");
     drop(store);
-    fs::write(folder.path().join("trace"), "").expect("a file");
-    let resumed = diskperf(folder.path(), "resume --store runs.sqlite");
+    fs::write(cli.path().join("trace"), "").expect("a file");
+    let resumed = cli.typed("resume --store runs.sqlite");
     assert_eq!(resumed.status, Some(0), "{}", resumed.err);
     assert!(resumed.out.contains("given_mix"), "{}", resumed.out);
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_with_its_reason() {
-    let folder = scratch();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    let cli = Cli::new();
+    let write = |name: &str, text: &str| fs::write(cli.path().join(name), text).expect("a file");
     write("empty", "");
     write("flushes", "8,0 1 1 0.000000000 697 Q FWS [x]\n");
     write("bad", "8,0 1 1 0.000000000 697 Q R 1 + 8 [x]\n8,0 1 2 0.1 697 Q R 1 + 8 [x]\n");
@@ -172,9 +158,9 @@ fn what_makes_no_sense_is_refused_with_its_reason() {
         ("run vaxmix . --mix sizes=1MiB:1 --size 512KiB", 2, "the mix has accesses of 1 MiB"),
         ("run vaxmix . --mix reads=50 --from-trace bad", 2, "cannot be used with"),
     ] {
-        let ended = diskperf(folder.path(), words);
+        let ended = cli.typed(words);
         assert_eq!(ended.status, Some(status), "{words}: {}", ended.err);
         assert!(ended.err.contains(said), "{words}: {}", ended.err);
     }
-    assert_eq!(names_in(folder.path()), ["bad", "empty", "far", "flushes"]);
+    assert_eq!(cli.names(), ["bad", "empty", "far", "flushes"]);
 }

@@ -1,25 +1,18 @@
 //! `diskperf simulate` and `sim:` targets as a user meets them.
 
-mod common {
-    pub mod document;
-}
-
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use common::document::document;
 use serde_json::Value;
 use testkit::Ended;
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
+use crate::common::document::document;
+use crate::common::{Cli, cells, program};
 
 /// A simulation needs no folder, and writes in none.
 fn diskperf(arguments: &[&str]) -> Ended {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let ended = testkit::run(&program(), folder.path(), arguments);
-    assert_eq!(testkit::names_in(folder.path()), [""; 0]);
+    let cli = Cli::new();
+    let ended = cli.run(arguments);
+    assert_eq!(cli.names(), [""; 0]);
     ended
 }
 
@@ -27,10 +20,6 @@ fn json(arguments: &[&str]) -> Value {
     let ended = diskperf(arguments);
     assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
     document(&ended)
-}
-
-fn cells(document: &Value) -> &Vec<Value> {
-    document["cells"].as_array().expect("cells")
 }
 
 fn refuses(arguments: &[&str], words: &[&str]) {
@@ -218,16 +207,16 @@ fn an_interrupt_ends_a_simulation_that_goes_on() {
 #[test]
 fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
     testkit::computes!();
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     let draw = |file: &str, drives: &str| {
         let words = ["simulate", "vax780-sc780-inadequate-lead", "--size", "1MiB", "--phases", "1"];
         let one = ["--program", "read_8192", "--drives", drives, "--timeline", file];
-        testkit::run(&program(), folder.path(), &[&words[..], &one].concat())
+        cli.run(&[&words[..], &one].concat())
     };
     let ended = draw("lost.svg", "2");
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("drew read_8192 on vax780-sc780-inadequate-lead, 8K/1K, 2 drives"), "{}", ended.err);
-    let picture = std::fs::read_to_string(folder.path().join("lost.svg")).expect("a picture");
+    let picture = std::fs::read_to_string(cli.path().join("lost.svg")).expect("a picture");
     // The last three are in the legend.
     for words in [
         "CPU",
@@ -242,7 +231,7 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
         assert!(picture.contains(words), "{words} is not in the picture");
     }
     assert_eq!(draw("lost.json", "1").status, Some(0));
-    let trace = std::fs::read_to_string(folder.path().join("lost.json")).expect("a trace");
+    let trace = std::fs::read_to_string(cli.path().join("lost.json")).expect("a trace");
     let trace: Value = serde_json::from_str(&trace).expect("JSON");
     let transfers = trace["traceEvents"]
         .as_array()
@@ -253,7 +242,7 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
     assert!(transfers.count() >= 129);
     let refused = draw("lost.png", "1");
     assert_eq!((refused.status, refused.err.contains(".svg (picture)")), (Some(2), true), "{}", refused.err);
-    assert_eq!(testkit::names_in(folder.path()), ["lost.json", "lost.svg"]);
+    assert_eq!(cli.names(), ["lost.json", "lost.svg"]);
 }
 
 #[test]

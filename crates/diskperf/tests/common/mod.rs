@@ -1,0 +1,125 @@
+//! What the tests of the program share: the program itself in a folder, and the documents that it prints.
+
+#![allow(dead_code, reason = "no test binary needs all of it")]
+
+pub mod document;
+pub mod faults;
+pub mod ground;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Ended, names_in};
+
+use document::document;
+
+/// The program under test.
+pub fn program() -> PathBuf {
+    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
+}
+
+/// The program in a folder, in which its commands run.
+pub struct Cli {
+    folder: PathBuf,
+    /// Removed with this.
+    _scratch: Option<TempDir>,
+}
+
+impl Cli {
+    /// In a scratch folder.
+    pub fn new() -> Cli {
+        Cli::inside(tempfile::tempdir().expect("a scratch folder"))
+    }
+
+    /// In a scratch folder in memory if there is one: syncs on the machine's disk wait for the writes of other programs.
+    pub fn in_memory() -> Cli {
+        Cli::inside(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder"))
+    }
+
+    /// In this scratch folder.
+    pub fn inside(folder: TempDir) -> Cli {
+        Cli { folder: folder.path().to_owned(), _scratch: Some(folder) }
+    }
+
+    /// In this folder, which stays.
+    pub fn at(folder: impl AsRef<Path>) -> Cli {
+        Cli { folder: folder.as_ref().to_owned(), _scratch: None }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The names of all files in the folder, sorted.
+    pub fn names(&self) -> Vec<String> {
+        names_in(&self.folder)
+    }
+
+    /// A command that is not run yet.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = testkit::command(&program());
+        command.args(arguments).current_dir(&self.folder);
+        command
+    }
+
+    /// Runs a command.
+    pub fn run(&self, arguments: &[&str]) -> Ended {
+        testkit::run(&program(), &self.folder, arguments)
+    }
+
+    /// Runs the command of a line, whose words contain no spaces.
+    pub fn typed(&self, line: &str) -> Ended {
+        self.run(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// Runs a command that must succeed.
+    pub fn well(&self, arguments: &[&str]) -> Ended {
+        let ended = self.run(arguments);
+        assert_eq!(ended.status, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
+        ended
+    }
+
+    /// Runs a command that must succeed and leave the folder as it is.
+    pub fn well_and_clean(&self, arguments: &[&str]) -> Ended {
+        let before = self.names();
+        let ended = self.well(arguments);
+        assert_eq!(self.names(), before, "{arguments:?}");
+        ended
+    }
+
+    /// The document of a command that must succeed, checked against its schema.
+    pub fn document(&self, arguments: &[&str]) -> Value {
+        document(&self.well(arguments))
+    }
+
+    /// Runs a command that must be refused: with this exit status and an error with these words, without standard output,
+    /// and with the folder as it was.
+    pub fn refuses(&self, arguments: &[&str], status: i32, words: &[&str]) {
+        let before = self.names();
+        let ended = self.run(arguments);
+        assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
+        for word in ["error: "].iter().chain(words) {
+            assert!(ended.err.contains(word), "{arguments:?} does not mention {word:?}: {}", ended.err);
+        }
+        assert_eq!(ended.out, "", "{arguments:?}");
+        assert_eq!(self.names(), before, "{arguments:?}");
+    }
+}
+
+/// Runs a command to its end.
+pub fn ended(mut command: Command) -> Ended {
+    let output = command.output().expect("the program can be started");
+    Ended {
+        status: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// The cells of a document.
+pub fn cells(document: &Value) -> &Vec<Value> {
+    document["cells"].as_array().expect("cells")
+}
