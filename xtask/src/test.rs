@@ -57,10 +57,10 @@ const ALONE: [(&str, &str); 7] = [
 /// others idle. A guess from runs of single files; the list at the end of
 /// `cargo xtask test` corrects it.
 const LONGEST: [&str; 10] = [
-    "security",
+    "program_security",
     "calibration",
     "cli_all_limits",
-    "resume_device",
+    "devices_resume",
     "kills",
     "cli_store",
     "cli_run",
@@ -370,11 +370,11 @@ mod tests {
     #[test]
     fn long_test_files_begin_first_with_and_without_rights() {
         let mut names =
-            ["kernel::images", "cli_io without rights", "diskperf::security", "calibration (bin calibration)"];
+            ["kernel::images", "cli_io without rights", "diskperf::program_security", "calibration (bin calibration)"];
         longest_first(&mut names, |name| name);
         assert_eq!(
             names,
-            ["diskperf::security", "calibration (bin calibration)", "cli_io without rights", "kernel::images"]
+            ["diskperf::program_security", "calibration (bin calibration)", "cli_io without rights", "kernel::images"]
         );
     }
 }

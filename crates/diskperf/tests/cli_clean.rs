@@ -1,28 +1,19 @@
 //! `diskperf clean`: what killed runs left behind is found by its mark and removed, on the real thing; what only looks
 //! alike stays, and what a living run has made.
 
+mod common;
+
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use kernel::may_administer;
-use tempfile::TempDir;
 use testkit::disk::LoopDisk;
 use testkit::{Ended, names_in, skip, soon, tool};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), folder, arguments)
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use common::{Cli, program};
 
 /// Every run restores what killed ones left tuned: while a test looks at that, no other starts one.
 static RUNS: RwLock<()> = RwLock::new(());
@@ -85,7 +76,7 @@ macro_rules! need_devices {
 
 /// What `clean` lists here, where nothing is removed.
 fn listed(folder: &Path, arguments: &[&str]) -> String {
-    let ended = diskperf(folder, &[&["clean", "--dry-run"], arguments].concat());
+    let ended = Cli::at(folder).run(&[&["clean", "--dry-run"], arguments].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     ended.out
 }
@@ -98,7 +89,7 @@ fn takes_tags(folder: &Path) -> bool {
 #[test]
 fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays() {
     let _shared = with_others();
-    let folder = scratch();
+    let folder = Cli::new();
     let here = folder.path();
     if !takes_tags(here) {
         return skip!("the folder for temporary files takes no extended attributes");
@@ -117,11 +108,11 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
     assert_eq!(listed(here, &["."]), expected);
     assert_eq!(listed(Path::new("/"), &[here.to_str().expect("a plain path")]), expected);
     // Nobody is there to be asked.
-    let ended = diskperf(here, &["clean", "."]);
+    let ended = Cli::at(here).run(&["clean", "."]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(3), expected.as_str()));
     assert!(ended.err.contains("this was not removed: not confirmed") && ended.err.contains("hint: "), "{}", ended.err);
     assert_eq!(names_in(here), before);
-    let ended = diskperf(here, &["clean", ".", "--yes"]);
+    let ended = Cli::at(here).run(&["clean", ".", "--yes"]);
     let path = |name: &str| here.canonicalize().expect("a path").join(name).display().to_string();
     let stays = format!(
         "{0} stays: it has no diskperf tag; run diskperf clean {0} on a terminal to remove it\n\
@@ -131,9 +122,9 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
     );
     assert_eq!((ended.status, ended.out.as_str(), &ended.err), (Some(0), expected.as_str(), &stays));
     assert_eq!(names_in(here), others);
-    let ended = diskperf(here, &["clean", ".", "--yes"]);
+    let ended = Cli::at(here).run(&["clean", ".", "--yes"]);
     assert_eq!((ended.status, ended.out.as_str(), ended.err), (Some(0), "", stays + "nothing else is left\n"));
-    let ended = diskperf(here, &["clean", ".diskperf-k3-abcdef/d0", "--yes"]);
+    let ended = Cli::at(here).run(&["clean", ".diskperf-k3-abcdef/d0", "--yes"]);
     assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "nothing is left\n"));
     assert!(here.join(".diskperf-k3-abcdef/d0").is_dir());
 }
@@ -141,7 +132,7 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
 /// `verify --check` needs the records after a power cut, also on a file system without tags.
 #[test]
 fn records_without_a_tag_are_never_asked_for() {
-    let folder = scratch();
+    let folder = Cli::new();
     fs::create_dir_all(folder.path().join(".diskperf-verify-abc/d0")).expect("a folder");
     let ended = clean_typing(folder.path(), &["."], "y\n");
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -160,7 +151,7 @@ fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> Ended {
 #[test]
 fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
     let _shared = with_others();
-    let folder = scratch();
+    let folder = Cli::new();
     let here = folder.path();
     fs::create_dir_all(here.join(".diskperf-k3-abcdef/d0")).expect("a folder");
     fs::create_dir(here.join("other")).expect("a folder");
@@ -169,7 +160,7 @@ fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
     let before = names_in(here);
     // Nobody is there to be asked, and --yes is for what has a tag.
     for arguments in [&["."][..], &[".", "--yes"], &[".", "--dry-run"], &["diskperf-ext4.img", "--yes"]] {
-        let ended = diskperf(here, &[&["clean"], arguments].concat());
+        let ended = Cli::at(here).run(&[&["clean"], arguments].concat());
         assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
         assert!(ended.err.contains("it has no diskperf tag"), "{}", ended.err);
         assert_eq!(names_in(here), before);
@@ -250,7 +241,7 @@ fn a_partition_table_next_to_what_may_be_ours_stays() {
 #[test]
 fn a_copy_and_a_link_are_none_of_ours() {
     let _shared = with_others();
-    let folder = scratch();
+    let folder = Cli::new();
     let here = folder.path();
     if !takes_tags(here) {
         return skip!("the folder for temporary files takes no extended attributes");
@@ -265,7 +256,7 @@ fn a_copy_and_a_link_are_none_of_ours() {
     std::os::unix::fs::symlink("others", here.join(".diskperf-link")).expect("a link");
     std::os::unix::fs::symlink("../others", here.join(&left).join("link")).expect("a link inside");
     assert_eq!(listed(here, &["."]).lines().count(), 1);
-    assert_eq!(diskperf(here, &["clean", ".", "--yes"]).status, Some(0));
+    assert_eq!(Cli::at(here).run(&["clean", ".", "--yes"]).status, Some(0));
     assert_eq!(names_in(here), [".diskperf-copy", ".diskperf-link", "others"]);
     assert_eq!(names_in(&here.join("others")), ["mine"]);
 }
@@ -273,14 +264,14 @@ fn a_copy_and_a_link_are_none_of_ours() {
 #[test]
 fn what_a_living_run_has_made_stays() {
     let _shared = with_others();
-    let folder = scratch();
+    let folder = Cli::new();
     let here = folder.path();
     if !takes_tags(here) {
         return skip!("the folder for temporary files takes no extended attributes");
     }
     let run = standing(here, &[]);
     let before = private(here);
-    let ended = diskperf(here, &["clean", ".", "--yes"]);
+    let ended = Cli::at(here).run(&["clean", ".", "--yes"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains(&format!("stays: process {} still runs", run.0.id())), "{}", ended.err);
     assert_eq!(private(here), before);
@@ -289,7 +280,7 @@ fn what_a_living_run_has_made_stays() {
 #[test]
 fn the_store_tells_where_killed_runs_were() {
     let _shared = with_others();
-    let (folder, elsewhere) = (scratch(), scratch());
+    let (folder, elsewhere) = (Cli::new(), Cli::new());
     let here = folder.path();
     if !takes_tags(here) {
         return skip!("the folder for temporary files takes no extended attributes");
@@ -300,7 +291,7 @@ fn the_store_tells_where_killed_runs_were() {
     let listed = listed(elsewhere.path(), &["--store", store]);
     let left = private(here).remove(0);
     assert!(listed.contains(&left), "{listed}");
-    let missing = diskperf(elsewhere.path(), &["clean", "--store", "missing"]);
+    let missing = elsewhere.run(&["clean", "--store", "missing"]);
     assert_eq!((missing.status, missing.out.as_str()), (Some(2), ""), "{}", missing.err);
 }
 
@@ -308,20 +299,20 @@ fn the_store_tells_where_killed_runs_were() {
 fn an_image_that_was_kept_goes_where_it_is_named_unless_a_device_shows_it() {
     let _shared = with_others();
     need_devices!();
-    let folder = scratch();
+    let folder = Cli::new();
     let here = folder.path();
     if !takes_tags(here) {
         return skip!("the folder for temporary files takes no extended attributes");
     }
     let only = ["--only", "write_8192", "--rounds", "1"];
     let targets = ["a=image:ext4,size=24MiB", "b=image:ext4,size=24MiB"];
-    let ended =
-        diskperf(here, &[&["run", "smoke", "--keep", "--store", "diskperf.sqlite"], &targets[..], &only[..]].concat());
+    let ended = Cli::at(here)
+        .run(&[&["run", "smoke", "--keep", "--store", "diskperf.sqlite"], &targets[..], &only[..]].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let before = names_in(here);
     assert_eq!(before, ["diskperf-a.img", "diskperf-b.img", "diskperf.sqlite"]);
     for arguments in [&["clean", ".", "--yes"][..], &["clean", "--dry-run", "--store", "diskperf.sqlite"]] {
-        let ended = diskperf(here, arguments);
+        let ended = Cli::at(here).run(arguments);
         assert_eq!(ended.out.matches("diskperf-").count(), 0, "{}", ended.out);
         for name in ["diskperf-a.img", "diskperf-b.img"] {
             let kept = format!("{name} stays: it was kept; name it to have it removed\n");
@@ -331,27 +322,27 @@ fn an_image_that_was_kept_goes_where_it_is_named_unless_a_device_shows_it() {
     }
     let shown = LoopDisk::attach(&here.join("diskperf-a.img")).expect("a loop device");
     let both = ["clean", "diskperf-a.img", "diskperf-b.img", ".", "--yes"];
-    let ended = diskperf(here, &both);
+    let ended = Cli::at(here).run(&both);
     assert_eq!((ended.status, ended.out.lines().count()), (Some(0), 1), "{}", ended.err);
     assert!(ended.err.contains("diskperf-a.img stays: ") && ended.err.contains("shows it"), "{}", ended.err);
     assert_eq!(names_in(here), ["diskperf-a.img", "diskperf.sqlite"]);
     drop(shown);
     soon("no device shows it", || kernel::guard::shown_by(&here.join("diskperf-a.img")).is_empty());
-    let ended = diskperf(here, &["clean", "diskperf-a.img", "--yes"]);
+    let ended = Cli::at(here).run(&["clean", "diskperf-a.img", "--yes"]);
     assert_eq!((ended.status, ended.out.lines().count()), (Some(0), 1), "{}", ended.err);
     assert_eq!(names_in(here), ["diskperf.sqlite"]);
-    assert_eq!(diskperf(here, &["clean", "diskperf.sqlite", "--yes"]).status, Some(2), "no image");
+    assert_eq!(Cli::at(here).run(&["clean", "diskperf.sqlite", "--yes"]).status, Some(2), "no image");
 }
 
 /// A disk of the test's own, and a run that makes a file system on it.
 struct Disk {
     device: LoopDisk,
-    folder: TempDir,
+    folder: Cli,
 }
 
 impl Disk {
     fn new() -> Disk {
-        let folder = scratch();
+        let folder = Cli::new();
         let path = folder.path().join("disk");
         File::create(&path).and_then(|file| file.set_len(32 << 20)).expect("a file");
         Disk { device: LoopDisk::attach(&path).expect("a loop device"), folder }
@@ -406,7 +397,7 @@ impl Disk {
     }
 
     fn clean(&self) -> Ended {
-        diskperf(self.folder.path(), &["clean", self.node(), "--yes"])
+        Cli::at(self.folder.path()).run(&["clean", self.node(), "--yes"])
     }
 
     fn holds_nothing(&self) -> bool {
@@ -415,7 +406,7 @@ impl Disk {
 
     fn run(&self) -> Ended {
         let arguments = ["run", "smoke", &self.target(), "--only", "write_8192", "--rounds", "1"];
-        diskperf(self.folder.path(), &arguments)
+        Cli::at(self.folder.path()).run(&arguments)
     }
 }
 
@@ -462,11 +453,11 @@ fn a_file_system_that_was_kept_goes_only_where_its_device_is_named() {
     need_devices!();
     let disk = Disk::new();
     let arguments = ["run", "smoke", &disk.target(), "--only", "write_8192", "--rounds", "1", "--keep"];
-    let ended = diskperf(disk.folder.path(), &arguments);
+    let ended = Cli::at(disk.folder.path()).run(&arguments);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     disk.is_let_go();
     // Without a path also what others have left on this machine, which is theirs.
-    let ended = diskperf(disk.folder.path(), &["clean", "--dry-run"]);
+    let ended = Cli::at(disk.folder.path()).run(&["clean", "--dry-run"]);
     assert_eq!((ended.status, ended.out.contains(&format!("{}  ", disk.node()))), (Some(0), false), "{}", ended.out);
     let kept = format!("{} stays: it was kept; name it to have it erased\n", disk.node());
     assert!(ended.err.contains(&kept) && !disk.holds_nothing(), "{}", ended.err);

@@ -5,9 +5,7 @@
 //! The witness is independent of the program: the disk's write cache (`testkit::power`) keeps what it dropped, and a
 //! record whose newest version was in there when the power went was dropped.
 
-mod common {
-    pub mod document;
-}
+mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -15,34 +13,22 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 
-use common::document::document;
 use kernel::{PrivateMounts, may_administer};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Knobs, OneFile};
 use testkit::power::{Fate, Moment, WriteCache};
-use testkit::{Ended, names_in, run, skip, soon, tool};
+use testkit::{Ended, run, skip, soon, tool};
 use units::Prng;
+
+use common::document::document;
+use common::{Cli, program};
 
 /// The environment variable that says how often the power is cut, of each kind of test.
 const CUTS: &str = "DISKPERF_VERIFY_CUTS";
 
 fn cuts(usual: u64) -> u64 {
     std::env::var(CUTS).map_or(usual, |cuts| cuts.parse().expect("a number"))
-}
-
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    run(&program(), folder, arguments)
-}
-
-/// In memory where there is one: nothing of the machine's own disk is in the way then.
-fn scratch() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder")
 }
 
 /// Why no file system can be made and mounted here.
@@ -64,7 +50,7 @@ fn loop_devices_on(folder: &Path) -> usize {
 /// Runs it on an image, whose document is checked.
 fn verified(folder: &Path, image: &str, rounds: u64) -> (Ended, Value) {
     let rounds = rounds.to_string();
-    let ended = diskperf(folder, &["verify", image, "--rounds", &rounds, "--json"]);
+    let ended = Cli::at(folder).run(&["verify", image, "--rounds", &rounds, "--json"]);
     let document = document(&ended);
     assert_eq!(document["errors"], json!([]), "{}", ended.err);
     (ended, document)
@@ -91,7 +77,7 @@ fn with_barriers_nothing_is_lost_and_the_control_shows_that_it_would_be_seen() {
     if let Some(reason) = cannot("ext4") {
         return skip!("{reason}");
     }
-    let (folder, rounds) = (scratch(), cuts(6));
+    let (folder, rounds) = (Cli::in_memory(), cuts(6));
     let (ended, document) = verified(folder.path(), "image:ext4,size=24MiB", rounds);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let cuts = all_cuts(&document);
@@ -104,7 +90,7 @@ fn with_barriers_nothing_is_lost_and_the_control_shows_that_it_would_be_seen() {
     // The prepared ones alone are forty, and most power cuts come later.
     assert!(cuts.iter().all(|cut| counts(cut)[0] >= 40) && acknowledged > 40 * rounds, "{acknowledged}");
     assert!(lost(&document["control"]) > 0, "{}", document["control"]);
-    assert_eq!((names_in(folder.path()), loop_devices_on(folder.path())), (Vec::new(), 0));
+    assert_eq!((folder.names(), loop_devices_on(folder.path())), (Vec::new(), 0));
 }
 
 #[test]
@@ -112,7 +98,7 @@ fn without_barriers_every_power_cut_loses_and_each_kind_of_loss_is_told() {
     if let Some(reason) = cannot("ext4") {
         return skip!("{reason}");
     }
-    let (folder, rounds) = (scratch(), cuts(6));
+    let (folder, rounds) = (Cli::in_memory(), cuts(6));
     let (ended, document) = verified(folder.path(), "image:ext4,size=24MiB,mount=barrier=0", rounds);
     assert_eq!(ended.status, Some(5), "{}", ended.err);
     let cuts = all_cuts(&document);
@@ -132,7 +118,7 @@ fn where_no_control_can_be_made_the_test_has_failed_and_the_document_says_so() {
     if let Some(reason) = cannot("ext4").or_else(|| tool("unshare").is_none().then(|| "needs unshare".to_owned())) {
         return skip!("{reason}");
     }
-    let folder = scratch();
+    let folder = Cli::in_memory();
     let script = "mount -t tmpfs -o ro tmpfs /run && exec \"$0\" verify image:ext4,size=24MiB --rounds 1 --json";
     let program = program();
     let arguments =
@@ -147,7 +133,7 @@ fn where_no_control_can_be_made_the_test_has_failed_and_the_document_says_so() {
 
 #[test]
 fn other_file_systems_keep_their_word_too() {
-    let folder = scratch();
+    let folder = Cli::in_memory();
     for file_system in ["xfs", "btrfs"] {
         if let Some(reason) = cannot(file_system) {
             return skip!("{reason}");
@@ -163,8 +149,8 @@ fn a_table_says_what_was_lost_and_a_program_that_is_killed_leaves_nothing() {
     if let Some(reason) = cannot("ext4") {
         return skip!("{reason}");
     }
-    let folder = scratch();
-    let ended = diskperf(folder.path(), &["verify", "image:ext4,size=24MiB,mount=barrier=0", "--rounds", "1"]);
+    let folder = Cli::in_memory();
+    let ended = folder.run(&["verify", "image:ext4,size=24MiB,mount=barrier=0", "--rounds", "1"]);
     assert_eq!(ended.status, Some(5), "{}", ended.err);
     for words in ["acknowledged", "missing", "torn", "stale", "overwrite", "One power cut: ", "cut 1: "] {
         assert!(ended.out.contains(words), "{}", ended.out);
@@ -184,13 +170,13 @@ fn a_table_says_what_was_lost_and_a_program_that_is_killed_leaves_nothing() {
             assert_eq!(child.wait().expect("its end").code(), Some(4));
         }
         soon("nothing is attached", || loop_devices_on(folder.path()) == 0);
-        assert_eq!(names_in(folder.path()), [""; 0], "{signal}");
+        assert_eq!(folder.names(), [""; 0], "{signal}");
     }
 }
 
 #[test]
 fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = Cli::in_memory();
     let here = folder.path();
     fs::write(here.join("file"), "no log\n").expect("a file");
     fs::write(here.join("bytes"), [0xff; 100]).expect("a file");
@@ -214,13 +200,13 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
         if status == 3 && !testkit::has_tool("mkfs.ext4") {
             continue;
         }
-        let ended = diskperf(here, arguments);
+        let ended = Cli::at(here).run(arguments);
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{arguments:?}: {}", ended.err);
         let has_hint = ended.err.contains("hint: ") || ended.err.contains("Usage: ");
         assert!(ended.err.contains(words) && has_hint, "{arguments:?}: {}", ended.err);
     }
     if !may_administer() && testkit::has_tool("mkfs.ext4") {
-        let ended = diskperf(here, &["verify", "image:ext4", "--json"]);
+        let ended = Cli::at(here).run(&["verify", "image:ext4", "--json"]);
         assert_eq!(ended.status, Some(3), "{}", ended.err);
         assert_eq!(document(&ended)["errors"].as_array().map(Vec::len), Some(1));
     }
@@ -228,7 +214,7 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
 
 #[test]
 fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = Cli::in_memory();
     // A file on the same disk would be lost with it.
     let same = File::create(folder.path().join("log")).expect("a file");
     let mut command = testkit::command(&program());
@@ -236,30 +222,30 @@ fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
     assert_eq!(refused.expect("it starts").status.code(), Some(3));
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
-    let written = names_in(folder.path());
+    let written = folder.names();
     assert!(written.iter().any(|name| name.starts_with(".diskperf-verify-")), "{written:?}");
     let pid = rustix::process::Pid::from_child(&writing.child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
     writing.hear_all();
     assert_eq!(writing.child.wait().expect("its end").code(), Some(4));
-    assert_eq!(names_in(folder.path()), ["log"]);
+    assert_eq!(folder.names(), ["log"]);
     // All of it was taken back before it was removed: nothing was acknowledged, and nothing is lost.
     fs::write(folder.path().join("log"), writing.lines.concat()).expect("a log");
-    let ended = diskperf(folder.path(), &["verify", ".", "--check", "log", "--json"]);
+    let ended = folder.run(&["verify", ".", "--check", "log", "--json"]);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     assert_eq!(counts(&all_cuts(&document(&ended))[0]), [0; 4]);
 }
 
 #[test]
 fn what_is_promised_stays_where_nobody_hears_that_it_is_taken_back() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = Cli::in_memory();
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
     let deaf = writing.hang_up();
     assert_eq!(deaf.expect("its end").code(), Some(0));
-    assert_eq!(names_in(folder.path()).len(), 1);
+    assert_eq!(folder.names().len(), 1);
     let log = writing.write_log(folder.path());
-    let ended = diskperf(folder.path(), &["verify", ".", "--check", &log, "--json"]);
+    let ended = folder.run(&["verify", ".", "--check", &log, "--json"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let [acknowledged, lost @ ..] = counts(&all_cuts(&document(&ended))[0]);
     assert!(acknowledged >= 40 && lost == [0; 3], "{lost:?} of {acknowledged}");
@@ -267,12 +253,12 @@ fn what_is_promised_stays_where_nobody_hears_that_it_is_taken_back() {
 
 #[test]
 fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = Cli::in_memory();
     let elsewhere = tempfile::tempdir().expect("where the disk is not mounted");
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
     let log = writing.write_log(elsewhere.path());
-    let check = |place: &Path, more: &[&str]| diskperf(place, &[&["verify", ".", "--check", &log], more].concat());
+    let check = |place: &Path, more: &[&str]| Cli::at(place).run(&[&["verify", ".", "--check", &log], more].concat());
     let ended = check(folder.path(), &[]);
     let is_tagged = ended.status == Some(3);
     assert!(is_tagged == ended.err.contains(" is still writing in "), "{}", ended.err);
@@ -289,8 +275,8 @@ fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
     let nothing = elsewhere.path().join("nothing");
     fs::write(&nothing, &writing.lines[0]).expect("a log");
     let nothing = nothing.to_str().expect("a plain path");
-    assert_eq!(diskperf(folder.path(), &["verify", ".", "--check", nothing]).status, Some(1));
-    assert_eq!(names_in(folder.path()).len(), 1);
+    assert_eq!(folder.run(&["verify", ".", "--check", nothing]).status, Some(1));
+    assert_eq!(folder.names().len(), 1);
     // And where the power was not cut at all, that is said.
     let ended = check(folder.path(), &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -299,18 +285,18 @@ fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
 
 #[test]
 fn what_is_there_after_a_kill_is_all_there_and_then_removed() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = Cli::in_memory();
     let elsewhere = tempfile::tempdir().expect("a folder for the log");
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
     // Without a power cut nothing is lost.
     let log = writing.kill(elsewhere.path());
-    assert_eq!(names_in(folder.path()).len(), 1);
-    let ended = diskperf(folder.path(), &["verify", ".", "--check", &log]);
+    assert_eq!(folder.names().len(), 1);
+    let ended = folder.run(&["verify", ".", "--check", &log]);
     assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("One power cut: all "), "{}", ended.out);
     // Where files take no tags it stays, and that is said.
-    assert_eq!(names_in(folder.path()).is_empty(), !ended.err.contains(" stays: "), "{}", ended.err);
+    assert_eq!(folder.names().is_empty(), !ended.err.contains(" stays: "), "{}", ended.err);
 }
 
 /// `diskperf verify --write` while it runs, and what it has printed.
@@ -403,7 +389,7 @@ fn done(name: &str, arguments: &[&str]) {
 
 /// The bytes of a disk with an empty file system on it.
 fn blank() -> Vec<u8> {
-    let folder = scratch();
+    let folder = Cli::in_memory();
     let path = folder.path().join("disk");
     File::create(&path).and_then(|file| file.set_len(DISK)).expect("a file");
     done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
@@ -424,7 +410,7 @@ struct Round {
 
 /// Writes on a disk with this cache, cuts its power after so many lines, and looks what the program finds.
 fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
-    let folder = scratch();
+    let folder = Cli::in_memory();
     let path = |name: &str| folder.path().join(name);
     for name in ["served", "data"] {
         fs::create_dir(path(name)).expect("a folder");
@@ -444,7 +430,7 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     drop((mounted, fuse));
     // Where that fails, or the folder is lost too, all is lost: it would be mounted if it could.
     let mounted = Mounted::of(&path("disk"), &path("data"));
-    let ended = diskperf(&path("data"), &["verify", ".", "--check", &log, "--lost-folder", "--json"]);
+    let ended = Cli::at(&path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
     let document = document(&ended);
     let cut = &all_cuts(&document)[0];
     let dropped = records_in(&dropped, &writing.lines);

@@ -2,11 +2,7 @@
 //! away, and a process that gets no more of something. What is measured already is kept; what was hit is `n.m.` and
 //! says why; nothing is left behind; the exit status and the one JSON document say how it ended.
 
-mod common {
-    pub mod document;
-    pub mod faults;
-    pub mod ground;
-}
+mod common;
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -15,25 +11,22 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::document::document;
-use common::faults::{Running, cells, kept, program, start, text};
+use common::faults::{Running, cells, kept, start, text};
 use common::ground::ground;
 use kernel::PrivateMounts;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::Signal;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::disk::LoopDisk;
 use testkit::fuse::{APART, Bad, Fsync, Knobs, OneFile};
 use testkit::{Ended, has_tool, names_in, need_disk, skip, soon, use_tool};
 use units::Bytes;
 
-const MIB: u64 = 1 << 20;
+use common::document::document;
+use common::{Cli, program};
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+const MIB: u64 = 1 << 20;
 
 /// Says why there can be no disk here that breaks, if there cannot.
 macro_rules! need {
@@ -96,7 +89,7 @@ fn failure(ended: &Ended, target: &str, program: &str) -> (Value, Value) {
 /// A file of the test's own that can be broken.
 struct BadFile {
     fuse: OneFile,
-    folder: TempDir,
+    folder: Cli,
 }
 
 impl BadFile {
@@ -106,7 +99,7 @@ impl BadFile {
 
     fn on(fill: impl FnOnce(&mut File) -> std::io::Result<()>) -> BadFile {
         PrivateMounts::enter().expect("mounts of our own");
-        let folder = scratch();
+        let folder = Cli::new();
         let below = folder.path().join("below");
         let mut file = File::options().read(true).write(true).create_new(true).open(below).expect("a file");
         fill(&mut file).expect("it is filled");
@@ -125,7 +118,7 @@ struct BadDisk {
     mount: PathBuf,
     device: Option<LoopDisk>,
     file: BadFile,
-    good: TempDir,
+    good: Cli,
 }
 
 impl BadDisk {
@@ -134,7 +127,7 @@ impl BadDisk {
         let device = LoopDisk::attach(&file.fuse.file()).expect("a loop device");
         let mount = file.folder.path().join("mount");
         fs::create_dir(&mount).expect("a folder");
-        let disk = BadDisk { mount, device: Some(device), file, good: scratch() };
+        let disk = BadDisk { mount, device: Some(device), file, good: Cli::new() };
         use_tool("mkfs.ext4", &["-q", disk.node()]);
         disk.mount();
         disk
@@ -186,7 +179,7 @@ impl Drop for BadDisk {
 #[test]
 fn no_space_left() {
     need!("mkfs.ext4");
-    let folder = scratch();
+    let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(64));
     let (mut ears, mouth) = std::io::pipe().expect("a pipe");
     rustix::fs::fcntl_setfl(&mouth, OFlags::NONBLOCK).expect("nobody waits yet");
@@ -223,7 +216,7 @@ fn no_space_left() {
 #[test]
 fn quota_used_up() {
     need!("mkfs.btrfs", "btrfs");
-    let folder = scratch();
+    let folder = Cli::new();
     let ground = ground("btrfs", folder.path(), Bytes::mib(128));
     use_tool("btrfs", &["quota", "enable", text(ground.path())]);
     use_tool("btrfs", &["qgroup", "limit", "2M", text(ground.path())]);
@@ -236,7 +229,7 @@ fn quota_used_up() {
 
 #[test]
 fn a_file_that_may_not_be_so_large() {
-    let folder = scratch();
+    let folder = Cli::new();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -246,7 +239,7 @@ fn a_file_that_may_not_be_so_large() {
     let document = failed(&ended, ".", "write_8192", "write", "file too large");
     kept(&cells(&document, ".", "commit"), 2);
     void(&cells(&document, ".", "write_8192"), &["file too large"]);
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(folder.names(), [""; 0]);
 }
 
 /// A file whose place at 1 MiB is bad; what comes from other places is measured.
@@ -310,7 +303,7 @@ fn reading_what_is_bad_short_or_broken_off() {
 /// Calls in the middle of a program bring less than they were to, or are broken off: tracing makes their answers.
 #[test]
 fn writing_short_and_broken_off() {
-    let folder = scratch();
+    let folder = Cli::new();
     if !has_tool("strace") {
         return skip!("strace is not installed");
     }
@@ -328,7 +321,7 @@ fn writing_short_and_broken_off() {
         let document = failed(&ended, ".", hit, phase, word);
         void(&cells(&document, ".", hit), &[word]);
         kept(&cells(&document, ".", other), 2);
-        assert_eq!(names_in(folder.path()), [""; 0]);
+        assert_eq!(folder.names(), [""; 0]);
     }
 }
 

@@ -1,10 +1,7 @@
 //! Targets that are more than a directory, as a user meets them: file systems on images, tuned queues, files;
 //! what bad input gets, and what is left behind.
 
-mod common {
-    pub mod document;
-    pub mod ground;
-}
+mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,25 +9,14 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::document::document;
 use common::ground::ground;
 use kernel::devices::Device;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::{Ended, names_in, need_disk, soon};
 use units::Bytes;
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), folder, arguments)
-}
+use common::document::document;
+use common::{Cli, program};
 
 /// Loop devices on files in the directory.
 fn loops_on(directory: &Path) -> Vec<PathBuf> {
@@ -79,9 +65,9 @@ fn attribute(device: &Device, name: &str) -> String {
 #[test]
 fn every_file_system_is_measured_on_an_image() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let targets = ["image:ext4,size=64MiB", "b=image:btrfs,size=128MiB", "x=image:xfs,size=320MiB,mount=noatime"];
-    let ended = diskperf(scratch.path(), &[&["run", "smoke", "--json"], &targets[..]].concat());
+    let ended = scratch.run(&[&["run", "smoke", "--json"], &targets[..]].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert_eq!(ended.err.matches("nothing is left behind").count(), 3, "{}", ended.err);
     let document = document(&ended);
@@ -117,9 +103,9 @@ fn in_superblock(folder: &Path, kept: &Value, place: usize, length: usize) -> u6
 #[test]
 fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it_anew() {
     need_disk!("mkfs.ext4");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let run = |arguments: &[&str]| {
-        let ended = diskperf(scratch.path(), &[&["run"], arguments, &["--keep", "--json"]].concat());
+        let ended = scratch.run(&[&["run"], arguments, &["--keep", "--json"]].concat());
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         document(&ended)
     };
@@ -146,11 +132,8 @@ fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it
 #[test]
 fn the_raw_device_of_an_image_is_read() {
     need_disk!("mkfs.ext4");
-    let scratch = scratch();
-    let ended = diskperf(
-        scratch.path(),
-        &["run", "lfs", "image:ext4,size=128MiB", "--size", "1MiB", "--rounds", "1", "--json"],
-    );
+    let scratch = Cli::new();
+    let ended = scratch.run(&["run", "lfs", "image:ext4,size=128MiB", "--size", "1MiB", "--rounds", "1", "--json"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document = document(&ended);
     let cells = document["cells"].as_array().expect("cells");
@@ -167,9 +150,9 @@ fn the_raw_device_of_an_image_is_read() {
 #[test]
 fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
-    let scratch = scratch();
+    let scratch = Cli::new();
     for target in ["a=image:xfs,size=320MiB,block=8192", "a=image:ext4,size=64MiB,block=8192"] {
-        let ended = diskperf(scratch.path(), &["run", "smoke", "--rounds", "1", "--json", target]);
+        let ended = scratch.run(&["run", "smoke", "--rounds", "1", "--json", target]);
         let document = document(&ended);
         match ended.status {
             Some(0) => assert_eq!(document["run"]["targets"][0]["image"]["block_bytes"], 8192),
@@ -186,7 +169,7 @@ fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
 #[test]
 fn bad_input_is_refused_with_the_reason() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let cases: [(&str, i32, &[&str]); 16] = [
         ("image:zzfs", 2, &["mkfs.zzfs is not installed", "spelling"]),
         ("image:../ext4", 2, &["is not a file system"]),
@@ -206,7 +189,7 @@ fn bad_input_is_refused_with_the_reason() {
         ("image:ext4,size=64MiB,tune=scheduler:frobnicate", 2, &["refuses scheduler:frobnicate", "none"]),
     ];
     for (target, status, words) in cases {
-        let ended = diskperf(scratch.path(), &["run", "smoke", target]);
+        let ended = scratch.run(&["run", "smoke", target]);
         assert_eq!(ended.status, Some(status), "{target}: {}", ended.err);
         for word in words {
             assert!(ended.err.contains(word), "{target} says nothing of {word:?}: {}", ended.err);
@@ -214,10 +197,10 @@ fn bad_input_is_refused_with_the_reason() {
         assert_eq!(ended.out, "", "{target}");
         nothing_is_left(scratch.path());
     }
-    let ended = diskperf(scratch.path(), &["run", "smoke", "--size", "64MiB", "image:ext4,size=16MiB"]);
+    let ended = scratch.run(&["run", "smoke", "--size", "64MiB", "image:ext4,size=16MiB"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     assert!(ended.err.contains("the image has 16 MiB"), "{}", ended.err);
-    let ended = diskperf(scratch.path(), &["run", "smoke", "--keep", "."]);
+    let ended = scratch.run(&["run", "smoke", "--keep", "."]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     nothing_is_left(scratch.path());
 }
@@ -225,7 +208,7 @@ fn bad_input_is_refused_with_the_reason() {
 #[test]
 fn without_rights_the_way_to_get_them_is_said() {
     need_disk!("mkfs.ext4", "setpriv");
-    let scratch = scratch();
+    let scratch = Cli::new();
     // Where another user finds the program, whatever the rights of the folders it was built in.
     let copy = scratch.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
@@ -246,13 +229,13 @@ fn without_rights_the_way_to_get_them_is_said() {
     // To see the plan takes no rights.
     let ended = as_nobody(&["run", "smoke", "image:ext4,size=64MiB", "--dry-run"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert_eq!(names_in(scratch.path()), ["diskperf"]);
+    assert_eq!(scratch.names(), ["diskperf"]);
 }
 
 #[test]
 fn a_missing_mkfs_is_named_with_its_package() {
     need_disk!("mkfs.xfs", "unshare");
-    let scratch = scratch();
+    let scratch = Cli::new();
     // In a mount namespace of its own, something that is no program lies over the tool.
     let tool = testkit::tool("mkfs.xfs").expect("it is there");
     let script = format!("mount --bind /dev/null {} && exec \"$0\" run smoke image:xfs", tool.display());
@@ -268,7 +251,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
 #[test]
 fn after_kill_nothing_is_left() {
     need_disk!("mkfs.ext4");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let free = || rustix::fs::statvfs(ground.path()).expect("space").f_bfree;
     let before = free();
@@ -286,7 +269,7 @@ fn after_kill_nothing_is_left() {
 #[test]
 fn stopping_leaves_nothing_and_says_so() {
     need_disk!("mkfs.ext4", "kill");
-    let scratch = scratch();
+    let scratch = Cli::new();
     for size in ["4GiB", "8MiB"] {
         let child = start(scratch.path(), &format!("image:ext4,size={size}"));
         soon("an image is attached", || !loops_on(scratch.path()).is_empty());
@@ -301,10 +284,10 @@ fn stopping_leaves_nothing_and_says_so() {
 #[test]
 fn two_runs_on_one_target_do_not_meet() {
     need_disk!("mkfs.ext4");
-    let scratch = scratch();
+    let scratch = Cli::new();
     for target in [".", "image:ext4,size=16MiB"] {
         let ended: Vec<Ended> = thread::scope(|scope| {
-            let run = || diskperf(scratch.path(), &["run", "smoke", target, "--json"]);
+            let run = || scratch.run(&["run", "smoke", target, "--json"]);
             let runs = [scope.spawn(run), scope.spawn(run)];
             runs.into_iter().map(|run| run.join().expect("a run")).collect()
         });
@@ -319,12 +302,11 @@ fn two_runs_on_one_target_do_not_meet() {
 #[test]
 fn a_kept_image_has_a_name() {
     need_disk!("mkfs.ext4");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let folder = scratch.path().join("images");
     fs::create_dir(&folder).expect("a folder");
     let targets = ["a=image:ext4,size=8MiB,dir=images", "image:ext4,size=16MiB,dir=images"];
-    let run =
-        || diskperf(scratch.path(), &["run", "smoke", "--rounds", "1", "--keep", "--json", targets[0], targets[1]]);
+    let run = || scratch.run(&["run", "smoke", "--rounds", "1", "--keep", "--json", targets[0], targets[1]]);
     let ended = run();
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("the image is kept"), "{}", ended.err);
@@ -344,14 +326,14 @@ fn a_kept_image_has_a_name() {
 #[test]
 fn a_queue_is_tuned_only_for_its_target_and_restored() {
     need_disk!("mkfs.ext4");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let device = ground.device();
     let before = (attribute(device, "scheduler"), attribute(device, "read_ahead_kb"));
     let path = ground.path().display();
     let tuned = format!("tuned={path},tune=read_ahead_kb:64+scheduler:none");
     let plain = format!("plain={path}");
-    let ended = diskperf(scratch.path(), &["run", "smoke", "--json", &tuned, &plain]);
+    let ended = scratch.run(&["run", "smoke", "--json", &tuned, &plain]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document = document(&ended);
     assert_eq!(document["run"]["targets"][0]["tuning"], "read_ahead_kb:64+scheduler:none");
@@ -362,7 +344,7 @@ fn a_queue_is_tuned_only_for_its_target_and_restored() {
 #[test]
 fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
     need_disk!("mkfs.ext4");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let device = ground.device();
     let before = attribute(device, "read_ahead_kb");
@@ -372,7 +354,7 @@ fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
     child.kill().expect("killed");
     let pid = child.id();
     end(child);
-    let ended = diskperf(scratch.path(), &["run", "smoke", "--rounds", "1"]);
+    let ended = scratch.run(&["run", "smoke", "--rounds", "1"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     // It may have been killed between two programs, or another run may have begun before ours.
     if ended.err.contains(&format!("the queue of {}", device.name)) {
@@ -385,7 +367,7 @@ fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
 #[test]
 fn a_target_that_goes_away_ends_the_run_with_the_reason() {
     need_disk!("mkfs.ext4", "umount");
-    let scratch = scratch();
+    let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));
     let folder = scratch.path().join("folder");
     fs::create_dir(&folder).expect("a folder");

@@ -1,31 +1,22 @@
 //! Marks about caches and devices, each on a device or a file that was prepared to make the claim false, and none
 //! where nothing was prepared.
 
-mod common {
-    pub mod ground;
-}
+mod common;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::ground::ground;
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::calls::{SYNCS, WELL, run_answered};
 use testkit::disk::LoopDisk;
 use testkit::fuse::{APART, Fsync, Knobs, OneFile};
 use testkit::{Ended, Running, has_tool, is_in_memory, need_disk, skip};
 use units::Bytes;
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
+use common::{Cli, program};
 
 /// The cells of a run that went well.
 fn cells_of(ended: &Ended) -> Vec<Value> {
@@ -98,7 +89,7 @@ fn full_file(path: &Path, bytes: usize) -> File {
 
 #[test]
 fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_said() {
-    let folder = scratch();
+    let folder = Cli::new();
     if is_in_memory(folder.path()) || !has_tool("sleep") {
         return skip!("the temporary folder is in memory, or there is no sleep");
     }
@@ -113,7 +104,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
     let reason = text(&read["state"], "cache_reason");
     assert!(reason.contains(" pages were in the page cache"), "{reason}");
     assert_eq!(mark(read, "cache"), None, "what claims nothing has no mark");
-    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--cold", "file:sleep"]);
+    let ended = folder.run(&["run", "smoke", "--cold", "file:sleep"]);
     assert!(
         ended.out.contains("\ncache state n.m.: ") && ended.out.contains(" pages were in the page cache"),
         "{}",
@@ -129,7 +120,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
 #[test]
 fn direct_reads_that_come_from_memory_are_marked_cache() {
     need_disk!("mkfs.ext4");
-    let folder = scratch();
+    let folder = Cli::new();
     let run = |target: &str| random_reads(folder.path(), target);
     let all = run("image:ext4,size=128MiB,mount=data=journal");
     let text = mark(cell(&all, "randread", "randread"), "cache").expect("the mark");
@@ -142,7 +133,7 @@ fn direct_reads_that_come_from_memory_are_marked_cache() {
 #[test]
 fn cold_reads_that_come_from_memory_are_marked_cache() {
     need_disk!("mkfs.btrfs", "losetup", "unshare");
-    let folder = scratch();
+    let folder = Cli::new();
     full_file(&folder.path().join("disk"), 128 << 20);
     let disk = LoopDisk::attach(&folder.path().join("disk")).expect("a loop device");
     let quick = ["quick", "--size", "8MiB", "--rounds", "1", "--only", "smallfb", "--only", "read_8192"];
@@ -159,7 +150,7 @@ fn cold_reads_that_come_from_memory_are_marked_cache() {
 #[test]
 fn a_warm_file_under_a_loop_device_is_marked_lower() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
-    let folder = scratch();
+    let folder = Cli::new();
     if is_in_memory(folder.path()) {
         return skip!("the temporary folder is in memory");
     }
@@ -193,7 +184,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
 #[test]
 fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
-    let folder = scratch();
+    let folder = Cli::new();
     if is_in_memory(folder.path()) {
         return skip!("the temporary folder is in memory");
     }
@@ -231,7 +222,7 @@ fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
 #[test]
 fn data_that_no_sync_wrote_are_marked_dirty() {
     need_disk!("mkfs.ext4");
-    let folder = scratch();
+    let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(192));
     // Little, so that a phase ends before the kernel writes it by itself, as it does after some seconds.
     let arguments = ["run", "smoke", "--size", "4MiB", "--rounds", "1", "--json"];
@@ -255,7 +246,7 @@ const RUNS: usize = 20;
 #[test]
 fn a_disk_whose_fsync_answers_too_early_is_dirty() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
-    let folder = scratch();
+    let folder = Cli::new();
     if is_in_memory(folder.path()) || !Path::new("/dev/fuse").exists() {
         return skip!("the temporary folder is in memory, or there is no /dev/fuse");
     }
@@ -290,7 +281,7 @@ fn a_disk_whose_fsync_answers_too_early_is_dirty() {
 #[test]
 fn syncs_that_flush_nothing_are_marked_noflush() {
     need_disk!("mkfs.ext4");
-    let folder = scratch();
+    let folder = Cli::new();
     let run = |target: &str| cells(folder.path(), &["smoke", "--rounds", "1", target]);
     let durable = ["write_8192 write", "commit commit", "smallfb creat", "largefb write random"];
     for (target, word) in [
@@ -315,7 +306,7 @@ fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
         return skip!("no overlayfs here");
     }
     let run = |options: &str| {
-        let folder = scratch();
+        let folder = Cli::new();
         let directories = "lowerdir=lower,upperdir=upper,workdir=work";
         let script = format!("mkdir lower upper work && mount -t overlay overlay -o {directories}{options} mnt");
         cells_in_mount(&script, &[], folder.path(), &["smoke", "--rounds", "1", "."])
@@ -330,7 +321,7 @@ fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
 #[test]
 fn clean_file_systems_have_no_mark() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
-    let folder = scratch();
+    let folder = Cli::new();
     let targets = ["a=image:ext4,size=64MiB", "b=image:xfs,size=320MiB", "c=image:btrfs,size=128MiB"];
     // All presets, twenty times: `cargo xtask prove`.
     for preset in [&["quick", "--size", "4MiB"][..], &["classic1983", "--size", "8MiB"]] {
@@ -343,7 +334,7 @@ fn clean_file_systems_have_no_mark() {
 
 #[test]
 fn reading_what_was_never_written_is_marked_hole() {
-    let folder = scratch();
+    let folder = Cli::new();
     let bytes = 8 << 20;
     let data = |name: &str| folder.path().join(name);
     full_file(&data("full"), bytes);
@@ -366,14 +357,14 @@ fn reading_what_was_never_written_is_marked_hole() {
             assert_eq!(mark(cell, "cache"), None, "the hole is why no device was read");
         }
     }
-    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--cold", "file:sparse"]);
+    let ended = folder.run(&["run", "smoke", "--cold", "file:sparse"]);
     assert!(ended.out.contains("/s* ") && ended.out.contains("\n* hole: 88 % of the files are holes"), "{}", ended.out);
 }
 
 #[test]
 fn what_a_file_system_compresses_is_marked_compress() {
     need_disk!("mkfs.btrfs");
-    let folder = scratch();
+    let folder = Cli::new();
     let target = "image:btrfs,size=256MiB,mount=compress=zstd";
     let run =
         |data: &[&str]| cells(folder.path(), &[&["smoke", "--size", "8MiB", "--rounds", "1", target], data].concat());
@@ -391,7 +382,7 @@ fn what_a_file_system_compresses_is_marked_compress() {
 #[test]
 fn a_journal_that_takes_the_data_too_is_marked_amplify() {
     need_disk!("mkfs.ext4");
-    let folder = scratch();
+    let folder = Cli::new();
     let programs = ["copy", "largefb", "rewrite_8192", "write_4096", "write_8192", "commit", "smallfb"];
     let only: Vec<&str> = programs.into_iter().flat_map(|program| ["--only", program]).collect();
     let run = |target: &str, size: &str| {

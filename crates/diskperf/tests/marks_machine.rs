@@ -1,10 +1,7 @@
 //! The marks that tell of the machine and the run, as a user meets them: each in a situation made for it, read
 //! from the JSON of the built program; and the same without the situation.
 
-mod common {
-    pub mod document;
-    pub mod ground;
-}
+mod common;
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -14,27 +11,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::document::document;
 use common::ground::ground;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use stats::judge::marks::rounds::OVERLAP;
-use tempfile::TempDir;
 use testkit::{Ended, names_in, need_disk, skip, soon};
 use units::Bytes;
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-/// A folder in memory where there is such a place: for what has nothing to do with a device.
-fn quick_scratch() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| scratch())
-}
+use common::document::document;
+use common::{Cli, program};
 
 /// The document of a run that ended with this status.
 fn ended_with(ended: &Ended, status: i32) -> Value {
@@ -120,7 +105,7 @@ impl Drop for Neighbours {
 
 #[test]
 fn busy_neighbours_are_noise() {
-    let folder = quick_scratch();
+    let folder = Cli::in_memory();
     let neighbours = Neighbours::of_each_processor(2);
     // Enough work that the clock's ticks tell who had the processors, in both rounds.
     let document = run(folder.path(), &["--rounds", "2", "--size", "64MiB"]);
@@ -163,7 +148,7 @@ fn only_noisy_cells_are_starred_and_never_most_of_them() {
 
 /// A run on three targets, of which the last is disturbed.
 fn run_while_the_third_is_disturbed() -> Value {
-    let folder = quick_scratch();
+    let folder = Cli::in_memory();
     let targets = ["a", "b", "c"];
     targets.iter().for_each(|target| fs::create_dir(folder.path().join(target)).expect("a folder"));
     let disturbed = folder.path().join("c");
@@ -194,7 +179,7 @@ fn run_while_the_third_is_disturbed() -> Value {
 #[test]
 fn a_time_is_short_if_the_clock_cannot_tell_it() {
     let Some(valgrind) = testkit::tool("valgrind") else { return skip!("valgrind is not installed") };
-    let folder = quick_scratch();
+    let folder = Cli::in_memory();
     let binary = program();
     let binary = binary.to_str().expect("a path in UTF-8");
     let smoke = ["--tool=none", "-q", binary, "run", "smoke", "--size", "8192", "--warm", "--json"];
@@ -239,7 +224,7 @@ fn a_file_that_holds_something_else_voids_the_cell() {
 }
 
 fn run_while_another_program_writes() -> Ended {
-    let folder = quick_scratch();
+    let folder = Cli::in_memory();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -252,7 +237,7 @@ fn run_while_another_program_writes() -> Ended {
             }
         });
         let run = ["run", "smoke", "--only", "read_8192", "--rounds", "100000", "--budget", "120s", "--json"];
-        let ended = testkit::run(&program(), folder.path(), &run);
+        let ended = folder.run(&run);
         is_over.store(true, Ordering::Relaxed);
         ended
     })
@@ -261,7 +246,7 @@ fn run_while_another_program_writes() -> Ended {
 #[test]
 fn a_setting_that_changes_in_mid_run_is_told() {
     need_disk!("mkfs.ext4");
-    let folder = scratch();
+    let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(32));
     let path = ground.path().to_str().expect("a plain path");
     let read_ahead = Path::new("/sys/block").join(&ground.device().name).join("queue/read_ahead_kb");
@@ -276,7 +261,7 @@ fn a_setting_that_changes_in_mid_run_is_told() {
     ];
     for (change, words) in changes {
         // A round, then the change, then all of another round.
-        let data = scratch();
+        let data = Cli::new();
         let store = data.path().join("store.sqlite");
         let child = start(folder.path(), &["--store", store.to_str().expect("a plain path"), path]);
         soon("a round is stored", || rounds(&store) >= 1);
@@ -294,7 +279,7 @@ fn a_setting_that_changes_in_mid_run_is_told() {
 #[test]
 fn an_image_names_the_file_system_it_lies_in() {
     need_disk!("mkfs.ext4");
-    let folder = scratch();
+    let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(32));
     let document = run(folder.path(), &["a=image:ext4,size=32MiB", &format!("b={}", ground.path().display())]);
     for (index, target) in ["a", "b"].into_iter().enumerate() {
@@ -305,7 +290,7 @@ fn an_image_names_the_file_system_it_lies_in() {
             assert!(mark(cell, "nested").expect("a mark").ends_with(host), "{cell}");
         }
     }
-    let table = testkit::run(&program(), folder.path(), &["run", "smoke", "a=image:ext4,size=32MiB"]);
+    let table = folder.run(&["run", "smoke", "a=image:ext4,size=32MiB"]);
     assert!(table.out.contains("nested: loop image on "), "{}", table.out);
 }
 
@@ -324,7 +309,7 @@ fn memory_is_no_device() {
     }
     assert!(cells(&document).iter().any(|cell| mark(cell, "memory").is_some_and(|text| text.contains("(tmpfs)"))));
     // What is not in memory is not said to be.
-    let folder = scratch();
+    let folder = Cli::new();
     let document = run(folder.path(), &[]);
     let is_memory = document["run"]["targets"][0]["in_memory"].is_string();
     assert_eq!(cells(&document).iter().any(|cell| mark(cell, "memory").is_some()), is_memory);
@@ -335,7 +320,7 @@ fn an_image_in_memory_is_both() {
     need_disk!("mkfs.ext4");
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
     let target = format!("image:ext4,size=32MiB,dir={}", folder.path().display());
-    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--json", &target]);
+    let ended = Cli::at(folder.path()).run(&["run", "smoke", "--json", &target]);
     let document = ended_with(&ended, 0);
     let durable: Vec<&Value> = cells(&document).iter().filter(|cell| cell["state"]["clock"] == "durable").collect();
     assert!(!durable.is_empty());
@@ -375,7 +360,7 @@ fn programs_that_end_far_apart_are_uneven() {
 
 #[test]
 fn what_is_compared_must_take_turns() {
-    let folder = quick_scratch();
+    let folder = Cli::in_memory();
     ["a", "b"].iter().for_each(|target| fs::create_dir(folder.path().join(target)).expect("a folder"));
     let marked = |arguments: &[&str]| {
         let document = run(folder.path(), arguments);

@@ -30,7 +30,7 @@ fn validator(kind: &'static str) -> Arc<Validator> {
     static KNOWN: Mutex<BTreeMap<&str, Arc<Validator>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let compile = || {
-        let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+        let program = super::program();
         let schema = testkit::run(&program, Path::new("/"), &["schema", kind]).out;
         let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
         Arc::new(jsonschema::validator_for(&schema).expect("the schema is a JSON Schema"))

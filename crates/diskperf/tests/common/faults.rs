@@ -1,17 +1,14 @@
 //! A run that goes on while something is done to it, and which of its cells came out well.
 
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use testkit::Ended;
 
-/// The program under test.
-pub fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
+use super::program;
 
 /// A path as a word of a command line.
 pub fn text(path: &Path) -> &str {

@@ -1,5 +1,6 @@
 //! Numbers that are too large, or zero, and stacks that are too small: each is refused in words, before anything is
-//! allocated or made. What a disk, a memory or a process runs out of while it measures: `faults.rs`, `faults_process.rs`.
+//! allocated or made. What a disk, a memory or a process runs out of while it measures: `faults.rs` and
+//! `program/faults.rs`.
 
 use std::fs;
 use std::path::Path;

@@ -1,17 +1,19 @@
 //! What the tests of output files share.
 
+mod files;
 mod races;
 mod streams;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::Ended;
 use testkit::disk::Disk;
+
+use crate::common::{Cli, program};
 
 /// What an old file holds.
 pub const OLD: &str = "old results\n";
@@ -19,21 +21,9 @@ pub const OLD: &str = "old results\n";
 /// A command with results of some 80,000 bytes.
 pub const SMOKE: [&str; 6] = ["run", "smoke", "sim:flat", "--rounds", "1", "--json"];
 
-pub fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-pub fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-pub fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), folder, arguments)
-}
-
 /// Writes the results of [`SMOKE`] to a file.
 pub fn smoke_to(folder: &Path, name: &str) -> Ended {
-    diskperf(folder, &[&SMOKE[..], &["-o", name]].concat())
+    Cli::at(folder).run(&[&SMOKE[..], &["-o", name]].concat())
 }
 
 /// Runs a script in which `$0` is the program.
@@ -46,7 +36,7 @@ pub fn text(path: &Path) -> &str {
 }
 
 pub fn refuses(folder: &Path, arguments: &[&str], says: &str) {
-    let ended = diskperf(folder, arguments);
+    let ended = Cli::at(folder).run(arguments);
     assert_eq!(ended.status, Some(3), "{arguments:?}: {}", ended.err);
     assert!(ended.err.contains(says) && ended.err.contains("\nhint: "), "{arguments:?}: {}", ended.err);
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use testkit::{Ended, run};
 
+use crate::common::program;
+
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/paper-1983.sh");
 
 /// A loop device on an image of our own, detached when dropped.
@@ -26,7 +28,7 @@ impl Drop for Loop {
 }
 
 fn script(device: &Path, mountpoint: &Path) -> Ended {
-    let binary = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let binary = program();
     let diskperf = format!("DISKPERF_BIN={}", binary.display());
     let (device, mountpoint) = (device.to_string_lossy(), mountpoint.to_string_lossy());
     run(Path::new("env"), Path::new("/"), &[&diskperf, SCRIPT, &device, &mountpoint])

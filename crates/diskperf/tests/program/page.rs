@@ -12,6 +12,8 @@ use serde_json::Value;
 use testkit::browser::look::{self, holds};
 use testkit::browser::{self, Browser, Key, Medium, View};
 
+use crate::common::Cli;
+
 /// The variable that names a folder for pictures of every page as it was shown, for who wants to look.
 const PICTURES: &str = "DISKPERF_PICTURES";
 
@@ -46,7 +48,7 @@ fn diskperf(folder: &Path, arguments: &[&str]) {
 }
 
 fn exits(folder: &Path, arguments: &[&str], status: i32) {
-    let ended = testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, arguments);
+    let ended = Cli::at(folder).run(arguments);
     assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
 }
 

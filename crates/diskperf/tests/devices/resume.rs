@@ -12,9 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use store::Store;
-use tempfile::TempDir;
 use testkit::disk::{Disk, LoopDisk, Mounted};
 use testkit::{Ended, need_disk, soon, use_tool};
+
+use crate::common::{Cli, program};
 
 /// Bytes of a disk: ext4 with blocks of 4 KiB has room.
 const DISK: u64 = 32 << 20;
@@ -42,14 +43,6 @@ static RUNS: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), folder, arguments)
 }
 
 /// A running process. Dropping it kills it.
@@ -86,12 +79,12 @@ fn state_of(pid: u32) -> Option<char> {
 /// the machine's disk would delay every sync there.
 struct Bench {
     disk: Disk,
-    memory: TempDir,
+    memory: Cli,
 }
 
 impl Bench {
     fn new() -> Bench {
-        let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder");
+        let memory = Cli::in_memory();
         fs::create_dir(memory.path().join("second")).expect("a folder");
         Bench { disk: Disk::new(DISK), memory }
     }
@@ -169,7 +162,7 @@ impl Bench {
 
     fn on_store(&self, arguments: &[&str]) -> Ended {
         let store = self.store();
-        diskperf(self.here(), &[arguments, &["--store", store.to_str().expect("a plain path")]].concat())
+        Cli::at(self.here()).run(&[arguments, &["--store", store.to_str().expect("a plain path")]].concat())
     }
 
     /// How many executions of the last run are stored.
@@ -296,7 +289,7 @@ impl Bench {
         assert_eq!(words.iter().filter(|word| *word == "--destroy-data").count(), 1, "{hint}");
         let mut words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
         words.insert(1, "--dry-run");
-        let again = diskperf(self.here(), &words);
+        let again = Cli::at(self.here()).run(&words);
         assert_eq!(again.status, Some(0), "{hint}: {}", again.err);
     }
 }
@@ -309,7 +302,7 @@ fn killed_during_mkfs() {
     let (run, mkfs) = bench.in_mkfs();
     run.kill();
     assert!(state_of(mkfs).is_some(), "mkfs outlives the run");
-    let ended = diskperf(bench.here(), &["clean", bench.disk.text(), "--yes"]);
+    let ended = Cli::at(bench.here()).run(&["clean", bench.disk.text(), "--yes"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains("mkfs is still at work on it"), "{}", ended.err);
     let mut command = testkit::command(&program());
@@ -349,7 +342,7 @@ fn killed_while_mounted() {
 fn killed_on_a_disk_that_cannot_discard() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let _alone = alone();
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = Cli::new();
     let ramfs = Mounted::ramfs(folder.path());
     let disk = Disk::attached(0, &[], |_| {
         // A loop device discards by a hole in its file, which ramfs cannot make.

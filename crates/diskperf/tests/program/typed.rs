@@ -1,36 +1,16 @@
 //! The first things that somebody types who knows fio: sizes such as `4k`, and a path alone.
 
-mod common {
-    pub mod document;
-}
-
 use std::fs;
-use std::path::Path;
 
-use common::document::document;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use testkit::{Ended, names_in};
 
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, words: &[&str]) -> Ended {
-    testkit::run(&testkit::program(env!("CARGO_BIN_EXE_diskperf")), folder, words)
-}
-
-/// The document of a command that must succeed.
-fn found(folder: &Path, words: &[&str]) -> Value {
-    let ended = diskperf(folder, words);
-    assert_eq!(ended.status, Some(0), "{words:?}: {}{}", ended.out, ended.err);
-    document(&ended)
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 #[test]
 fn sizes_are_powers_of_two_as_in_fio_and_of_ten_as_in_si() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
+    let here = cli.path();
     for (size, bytes, bs, block) in [
         ("64k", 65_536, "4k", 4096),
         ("1m", 1 << 20, "4K", 4096),
@@ -38,13 +18,13 @@ fn sizes_are_powers_of_two_as_in_fio_and_of_ten_as_in_si() {
         ("0.0625G", 1 << 26, "4096b", 4096),
         ("512kB", 512_000, "1kB", 1000),
     ] {
-        let found = found(here, &["io", "randread", "sim:flat", "--bs", bs, "--size", size, "--json"]);
+        let found = cli.document(&["io", "randread", "sim:flat", "--bs", bs, "--size", size, "--json"]);
         let parameters = &found["cells"][0]["parameters"];
         assert_eq!((&parameters["file_bytes"], &parameters["buffer_bytes"]), (&json!(bytes), &json!(block)), "{size}");
     }
     let job = "targets = ['sim:flat']\n[[load]]\npattern = 'randread'\nbs = '8k'\nsize = '1m'\n";
     fs::write(here.join("job.toml"), job).expect("a job");
-    let of_job = found(here, &["run", "job.toml", "--json"]);
+    let of_job = cli.document(&["run", "job.toml", "--json"]);
     assert_eq!(of_job["cells"][0]["parameters"]["buffer_bytes"], json!(8192));
     for (size, words) in [
         ("4kb", ["ambiguous unit kb", "KiB (powers of 1024)", "kB (powers of 1000)"]),
@@ -52,21 +32,21 @@ fn sizes_are_powers_of_two_as_in_fio_and_of_ten_as_in_si() {
         ("99999999T", ["size too large (more than 64 bits)"; 3]),
         ("4q", ["unknown unit of size", "KiB", "kB"]),
     ] {
-        let refused = diskperf(here, &["io", "randread", "sim:flat", "--size", size]);
+        let refused = cli.run(&["io", "randread", "sim:flat", "--size", size]);
         assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{size}: {}", refused.err);
         assert!(words.iter().all(|word| refused.err.contains(word)), "{size}: {}", refused.err);
     }
     for help in [&["help", "run"][..], &["help", "io"], &["help", "sizes"]] {
-        let help = diskperf(here, help).out;
+        let help = cli.run(help).out;
         assert!(help.contains("powers of 1024") && help.contains("powers of 1000"), "{help}");
     }
-    assert_eq!(names_in(here), ["job.toml"]);
+    assert_eq!(cli.names(), ["job.toml"]);
 }
 
 #[test]
 fn a_path_alone_is_run_quick_on_it() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
+    let here = cli.path();
     for name in ["data", "run", "data/list"] {
         fs::create_dir(here.join(name)).expect("a folder");
     }
@@ -86,45 +66,45 @@ fn a_path_alone_is_run_quick_on_it() {
     ] {
         let [short, long] = [(&[][..], words), (&["run", "quick"][..], same)].map(|(before, words)| {
             let words = [before, &words, &["--dry-run", "--no-store"]].concat();
-            let ended = diskperf(here, &words);
+            let ended = cli.run(&words);
             (ended.status, ended.err)
         });
         assert_eq!(short.0, long.0, "{short:?}");
         assert_eq!(short.1, long.1);
     }
-    let planned = diskperf(here, &["data", "--only", "randread", "--dry-run"]);
+    let planned = cli.run(&["data", "--only", "randread", "--dry-run"]);
     assert!(planned.status == Some(0) && planned.err.contains("data"), "{}{}", planned.out, planned.err);
-    let found = found(here, &["sim:flat", "--only", "randread", "--json", "--rounds", "1"]);
+    let found = cli.document(&["sim:flat", "--only", "randread", "--json", "--rounds", "1"]);
     let command: Vec<&str> =
         found["run"]["command"].as_array().expect("words").iter().filter_map(Value::as_str).collect();
     assert_eq!(command[1..4], ["run", "quick", "sim:flat"], "it can be repeated and resumed as it is written down");
     assert_eq!(found["run"]["preset"], "quick");
     // A command of one's own takes the place of the preset here too.
-    let own = diskperf(here, &["data", "--rounds", "1", "--", "true"]);
+    let own = cli.run(&["data", "--rounds", "1", "--", "true"]);
     assert!(own.status == Some(0) && own.out.contains("true"), "{}{}", own.out, own.err);
     // The name of a command wins over a path, also behind options.
     for words in [&["run"][..], &["run", "--json"]] {
-        let refused = diskperf(here, words);
+        let refused = cli.run(words);
         assert!(refused.status == Some(2) && refused.err.contains("PRESET|JOB.toml"), "{}", refused.err);
     }
-    let refused = diskperf(here, &["--no-store", "run"]);
+    let refused = cli.run(&["--no-store", "run"]);
     assert_eq!(refused.status, Some(2), "{}", refused.err);
     assert!(refused.err.contains("run is a command") && refused.err.contains("./run"), "{}", refused.err);
     // A word that is nothing.
     for (word, near) in [("runn", "diskperf run"), ("lits", "diskperf list"), ("xyzzy", "diskperf help")] {
-        let refused = diskperf(here, &[word]);
+        let refused = cli.run(&[word]);
         assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
         let said = format!("error: {word} is not a command, and no directory or device here has that name");
         assert!(refused.err.contains(&said) && refused.err.contains(near), "{}", refused.err);
     }
-    let missing = diskperf(here, &["./none", "--only", "randread"]);
+    let missing = cli.run(&["./none", "--only", "randread"]);
     assert!(missing.status == Some(2) && missing.err.contains("there is no ./none"), "{}", missing.err);
-    let unknown = diskperf(here, &["data", "--bogus"]);
+    let unknown = cli.run(&["data", "--bogus"]);
     assert!(unknown.status == Some(2) && unknown.err.contains("--bogus"), "{}", unknown.err);
-    let help = diskperf(here, &["data", "--help"]);
+    let help = cli.run(&["data", "--help"]);
     assert!(help.status == Some(0) && help.out.contains("PRESET|JOB.toml"), "{}", help.out);
     for help in [&["--help"][..], &["-h"], &["help"], &["man"]] {
-        let text = diskperf(here, help).out.replace("\\-", "-");
+        let text = cli.run(help).out.replace("\\-", "-");
         assert!(text.contains("diskperf PATH") && text.contains("run quick PATH"), "{help:?}: {text}");
     }
     for (shell, paths) in [
@@ -132,17 +112,16 @@ fn a_path_alone_is_run_quick_on_it() {
         ("zsh", "_alternative 'commands:: _diskperf_commands' 'files:: _files'"),
         ("fish", "__fish_diskperf_needs_command\" -F\n"),
     ] {
-        assert!(diskperf(here, &["completions", shell]).out.contains(paths), "{shell} completes no path");
+        assert!(cli.run(&["completions", shell]).out.contains(paths), "{shell} completes no path");
     }
-    let mut names = names_in(here);
+    let mut names = cli.names();
     names.retain(|name| name.starts_with('.'));
     assert_eq!(names, [""; 0]);
 }
 
 #[test]
 fn usage_errors_are_documents_where_json_is_asked_for() {
-    let folder = scratch();
-    let here = folder.path();
+    let cli = Cli::new();
     for words in [
         "--json --bogus",
         "--format json --bogus",
@@ -171,7 +150,7 @@ fn usage_errors_are_documents_where_json_is_asked_for() {
         "bogus --json",
     ] {
         let words: Vec<&str> = words.split(' ').collect();
-        let ended = diskperf(here, &words);
+        let ended = cli.run(&words);
         assert_eq!(ended.status, Some(2), "{words:?}: {}{}", ended.out, ended.err);
         let found = document(&ended);
         assert_eq!(found["schema"], "diskperf/1", "{words:?}");
@@ -186,11 +165,11 @@ fn usage_errors_are_documents_where_json_is_asked_for() {
         // Without JSON nothing is on standard output.
         let plain: Vec<&str> = words.into_iter().filter(|word| !word.contains("json") || word.contains('.')).collect();
         if !plain.contains(&"--format") && plain != ["resume"] {
-            assert_eq!(diskperf(here, &plain).out, "", "{plain:?}");
+            assert_eq!(cli.run(&plain).out, "", "{plain:?}");
         }
     }
     // Words of a command of one's own ask for nothing.
-    let refused = diskperf(here, &["run", "--bogus", "--", "ls", "--json"]);
+    let refused = cli.run(&["run", "--bogus", "--", "ls", "--json"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
-    assert_eq!(names_in(here), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }

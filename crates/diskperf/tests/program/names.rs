@@ -1,20 +1,18 @@
 //! Names that are not UTF-8: they work as paths, are escaped in text, and are `{"bytes": "<hex>"}` in JSON.
 
-mod common {
-    pub mod document;
-}
-
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::document::document;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::Ended;
 use testkit::disk::Disk;
+
+use crate::common::document::document;
+use crate::common::program;
 
 /// No text in UTF-8: Latin-1.
 const ODD: &[u8] = b"gr\xf6\xdfe";
@@ -46,7 +44,7 @@ fn scratch() -> (TempDir, PathBuf) {
 
 /// Runs diskperf in a folder, with these variables.
 fn with<W: AsRef<OsStr>>(folder: &Path, variables: &[(&str, &OsStr)], words: &[W]) -> Ended {
-    let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+    let mut command = testkit::command(&program());
     command.args(words).envs(variables.iter().copied()).current_dir(folder).stdin(Stdio::null());
     let output = command.output().expect("the program can be started");
     Ended {
@@ -241,7 +239,7 @@ fn a_run_that_was_killed_is_gone_on_with_where_it_was() {
     );
     // A run may end before the kill, or be killed when it has no folder. The next one takes ten times as long.
     let is_killed = ["3", "30", "300"].into_iter().any(|rounds| {
-        let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
+        let mut command = testkit::command(&program());
         command.args(["run", "smoke"]).arg(&path).args(["--rounds", rounds, "--json", "--store"]).arg(&store);
         command.current_dir(&path);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program can be started");

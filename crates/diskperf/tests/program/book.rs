@@ -8,8 +8,10 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::common::program;
+
 fn diskperf() -> Command {
-    testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")))
+    testkit::command(&program())
 }
 
 /// Runs diskperf with these words in this folder.

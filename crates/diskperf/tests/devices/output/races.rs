@@ -12,7 +12,9 @@ use std::thread;
 use testkit::disk::LoopDisk;
 use testkit::{Running, names_in, need_disk, soon};
 
-use super::{Decoy, OLD, SMOKE, diskperf, program, replace, scratch};
+use super::{Decoy, OLD, SMOKE, replace};
+
+use crate::common::{Cli, program};
 
 /// How often the program is started while a name changes; the 2,000 tries that cost less are in
 /// `crates/kernel/tests/given.rs`. `DISKPERF_RACES` sets another number.
@@ -61,7 +63,7 @@ fn a_name_that_leads_to_a_device_by_the_end_is_refused_then() {
 #[test]
 fn a_file_that_a_device_shows_by_the_end_is_refused_then() {
     need_disk!();
-    let folder = scratch();
+    let folder = Cli::new();
     let out = folder.path().join("out");
     fs::write(&out, [7; 8192]).expect("a file");
     let (running, input) = import_to(folder.path(), "out");
@@ -75,7 +77,7 @@ fn a_file_that_a_device_shows_by_the_end_is_refused_then() {
 
 #[test]
 fn a_folder_or_a_new_file_that_comes_in_between_is_heeded() {
-    let folder = scratch();
+    let folder = Cli::new();
     let out = folder.path().join("out");
     let (running, input) = import_to(folder.path(), "out");
     fs::create_dir(&out).expect("a folder in its place");
@@ -90,13 +92,13 @@ fn a_folder_or_a_new_file_that_comes_in_between_is_heeded() {
     assert_eq!(status, Some(0), "{said}");
     assert_ne!(fs::read_to_string(&out).expect("the job"), OLD);
     assert_eq!(fs::read_to_string(folder.path().join("other")).expect("the file"), OLD);
-    assert_eq!(names_in(folder.path()), ["other", "out"]);
+    assert_eq!(folder.names(), ["other", "out"]);
 }
 
 #[test]
 fn an_unfinished_copy_is_removed_and_no_file_that_took_its_name() {
     for is_replaced in [false, true] {
-        let folder = scratch();
+        let folder = Cli::new();
         let (old, new) = (folder.path().join("old"), folder.path().join("new"));
         // Minutes of one-byte calls.
         fs::File::create_new(old).and_then(|old| old.set_len(200_000_000)).expect("a sparse file");
@@ -142,7 +144,7 @@ fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
         for command in commands {
             fs::write(path("regular"), "another file").expect("a file");
             replace(&path("regular"), &path("out"));
-            let ended = diskperf(decoy.folder(), command);
+            let ended = Cli::at(decoy.folder()).run(command);
             assert_eq!(ended.status, Some(0), "{command:?}: {}", ended.err);
             assert_ne!(fs::read(path("out")).expect("the file"), b"another file", "{command:?}");
         }
@@ -164,7 +166,7 @@ fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
         });
         let _ending = Ending(&ended);
         for number in 0..tries {
-            let ended = diskperf(decoy.folder(), commands[number % commands.len()]);
+            let ended = Cli::at(decoy.folder()).run(commands[number % commands.len()]);
             assert!(ended.status.is_some(), "it was killed: {}", ended.err);
         }
     });

@@ -1,35 +1,20 @@
 //! What others could make of this program: borrowed rights, a store that others read, names that a terminal or a
 //! spreadsheet obeys, files without an end, programs that lie in the way of ours.
 
-mod common {
-    pub mod document;
-}
-
 use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::document::document;
 use kernel::may_administer;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::disk::LoopDisk;
-use testkit::{Ended, is_root, names_in, skip};
+use testkit::{Ended, is_root, skip};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn diskperf(folder: &Path, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), folder, arguments)
-}
+use crate::common::document::document;
+use crate::common::{Cli, program};
 
 /// The same, which ends whatever it reads: 124 is the status of a program that was ended.
 fn in_time(folder: &Path, arguments: &[&str]) -> Ended {
@@ -63,7 +48,7 @@ fn borrowed_rights_are_refused_before_anything_is_done() {
     if !is_root() || !testkit::has_tool("setpriv") {
         return skip!("needs root and setpriv");
     }
-    let folder = scratch();
+    let folder = Cli::new();
     set_rights(folder.path(), 0o777);
     let copy = folder.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
@@ -71,7 +56,7 @@ fn borrowed_rights_are_refused_before_anything_is_done() {
         assert_eq!(ended.status, Some(3), "{how}: {}", ended.err);
         assert!(ended.err.starts_with("error: diskperf must not be setuid"), "{how}");
         assert!(ended.err.contains("hint: remove them"), "{how}: {}", ended.err);
-        assert_eq!(names_in(folder.path()), ["diskperf"], "{how}");
+        assert_eq!(folder.names(), ["diskperf"], "{how}");
     };
     let calls = [&["write_8192", "file"][..], &["run", "smoke", "."], &["--version"]];
     for (mode, how) in [(0o4755, "setuid"), (0o2755, "setgid")] {
@@ -95,11 +80,11 @@ fn borrowed_rights_are_refused_before_anything_is_done() {
 }
 
 /// A folder for data in which a store lies already, with the rights that a copy has.
-fn data_with_store() -> (TempDir, PathBuf, PathBuf) {
-    let data = scratch();
+fn data_with_store() -> (Cli, PathBuf, PathBuf) {
+    let data = Cli::new();
     let folder = data.path().join("diskperf");
     let store = folder.join("store.sqlite");
-    let measure = |home: &TempDir| stored(home, &[]);
+    let measure = |home: &Cli| stored(home, &[]);
     assert_eq!(measure(&data).status, Some(0));
     assert_eq!((rights(&folder), rights(&store)), (0o700, 0o600));
     set_rights(&folder, 0o755);
@@ -108,7 +93,7 @@ fn data_with_store() -> (TempDir, PathBuf, PathBuf) {
 }
 
 /// Stores a short run in the usual place in that folder.
-fn stored(data: &TempDir, environment: &[(&str, &str)]) -> Ended {
+fn stored(data: &Cli, environment: &[(&str, &str)]) -> Ended {
     let mut command = testkit::command(&program());
     command.args(["run", "smoke", "sim:flat", "--rounds", "1"]).current_dir(data.path());
     command.env_remove(testkit::STORE).env_remove("SUDO_UID").env_remove("SUDO_GID");
@@ -129,9 +114,9 @@ fn a_store_that_others_could_read_is_closed_to_them() {
     let named = data.path().join("shared.sqlite");
     fs::copy(&store, &named).expect("a copy");
     set_rights(&named, 0o664);
-    let ended = diskperf(data.path(), &["run", "smoke", "sim:flat", "--rounds", "1", "--store", "shared.sqlite"]);
+    let ended = data.run(&["run", "smoke", "sim:flat", "--rounds", "1", "--store", "shared.sqlite"]);
     assert_eq!((ended.status, rights(&named)), (Some(0), 0o664), "{}", ended.err);
-    let made = diskperf(data.path(), &["run", "smoke", "sim:flat", "--rounds", "1", "--store", "made.sqlite"]);
+    let made = data.run(&["run", "smoke", "sim:flat", "--rounds", "1", "--store", "made.sqlite"]);
     assert_eq!((made.status, rights(&data.path().join("made.sqlite"))), (Some(0), 0o600), "{}", made.err);
 }
 
@@ -149,12 +134,12 @@ fn under_sudo_only_what_belongs_to_the_caller_is_changed() {
     assert_eq!(stored(&data, &sudo).status, Some(0));
     assert_eq!((rights(&folder), rights(&store)), (0o700, 0o600));
     // A link in the place of the folder is not followed when that is made.
-    let elsewhere = scratch();
-    let linked = scratch();
+    let elsewhere = Cli::new();
+    let linked = Cli::new();
     std::os::unix::fs::symlink(elsewhere.path().join("nowhere"), linked.path().join("diskperf")).expect("a link");
     let ended = stored(&linked, &sudo);
     assert!(ended.err.contains("error: cannot make "), "{}", ended.err);
-    assert_eq!(names_in(elsewhere.path()), Vec::<String>::new());
+    assert_eq!(elsewhere.names(), Vec::<String>::new());
 }
 
 /// Nothing that a terminal obeys, and no line that a name began.
@@ -177,12 +162,12 @@ fn outside(markdown: &str) -> String {
 
 #[test]
 fn a_terminal_obeys_no_name() {
-    let folder = scratch();
+    let folder = Cli::new();
     let target = folder.path().join(NAME);
     fs::create_dir(&target).expect("a folder");
     let target = target.to_str().expect("a plain path");
     let store = ["--store", "store.sqlite"];
-    let with_store = |arguments: &[&str]| diskperf(folder.path(), &[arguments, &store].concat());
+    let with_store = |arguments: &[&str]| folder.run(&[arguments, &store].concat());
     // What is measured, stored and printed in any way.
     let ended = with_store(&["run", "smoke", target, "--rounds", "1"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -234,7 +219,7 @@ fn a_terminal_obeys_no_name() {
         (&["bw", &missing], 2),
     ] {
         let takes_store = ["show", "explain", "resume"].contains(&arguments[0]);
-        let ended = if takes_store { with_store(arguments) } else { diskperf(folder.path(), arguments) };
+        let ended = if takes_store { with_store(arguments) } else { folder.run(arguments) };
         assert_eq!(ended.status, Some(status), "{arguments:?}: {}", ended.err);
         is_plain(&ended, &format!("{arguments:?}"));
     }
@@ -242,23 +227,23 @@ fn a_terminal_obeys_no_name() {
 
 #[test]
 fn what_a_file_of_a_machine_or_a_document_says_is_no_command() {
-    let folder = scratch();
+    let folder = Cli::new();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
     write("odd.toml", "about = \"odd\"\n\"\\u001b[2Jforged\" = 2\n");
     write("odd.json", "{\"schema\": \"diskperf/\\u001b[2J\\nforged\"}");
     write("odd2.json", "{\"schema\": \"diskperf/1\", \"run\": {\"version\": \"\\u001b[2J\\nforged\"}}");
     for arguments in [&["simulate", "./odd.toml"][..], &["show", "odd.json"], &["explain", "odd2.json"]] {
-        let ended = diskperf(folder.path(), arguments);
+        let ended = folder.run(arguments);
         assert_eq!(ended.status, Some(2), "{}", ended.err);
         is_plain(&ended, &format!("{arguments:?}"));
         assert!(ended.err.contains("\\u{1b}[2J"), "{}", ended.err);
     }
     // A word of any length is not repeated at any length.
     write("long.json", &format!("{{\"schema\": \"diskperf/{}\"}}", "x".repeat(1 << 20)));
-    let ended = diskperf(folder.path(), &["show", "long.json"]);
+    let ended = folder.run(&["show", "long.json"]);
     assert!(ended.status == Some(2) && ended.err.len() < 10_000, "{} bytes", ended.err.len());
     // The document of a run, changed by hand in every word.
-    let text = include_str!("../../../docs/quick.json");
+    let text = include_str!("../../../../docs/quick.json");
     let mut document: Value = serde_json::from_str(text).expect("a document");
     for key in ["host", "kernel"] {
         document["run"][key] = Value::from(NAME);
@@ -270,9 +255,9 @@ fn what_a_file_of_a_machine_or_a_document_says_is_no_command() {
     }
     write("quick.json", &document.to_string());
     for layout in ["table", "markdown", "csv"] {
-        is_plain(&diskperf(folder.path(), &["explain", "quick.json", "--format", layout]), layout);
+        is_plain(&folder.run(&["explain", "quick.json", "--format", layout]), layout);
     }
-    is_plain(&diskperf(folder.path(), &["show", "quick.json"]), "show");
+    is_plain(&folder.run(&["show", "quick.json"]), "show");
 }
 
 #[test]
@@ -280,7 +265,7 @@ fn a_label_and_the_words_of_mkfs_are_no_commands() {
     if !may_administer() || !Path::new("/dev/loop-control").exists() || !testkit::has_tool("mkfs.ext4") {
         return skip!("needs root, loop devices and mkfs.ext4");
     }
-    let folder = scratch();
+    let folder = Cli::new();
     let path = folder.path().join("disk");
     File::create(&path).and_then(|file| file.set_len(16 << 20)).expect("a file");
     let disk = LoopDisk::attach(&path).expect("a loop device");
@@ -289,12 +274,12 @@ fn a_label_and_the_words_of_mkfs_are_no_commands() {
     let label = "a\u{1b}[2J\u{202e}\n";
     assert_eq!(testkit::run(&mkfs, folder.path(), &["-q", "-F", "-L", label, node]).status, Some(0));
     let target = format!("new:ext4@{node}");
-    let ended = diskperf(folder.path(), &["run", "smoke", &target]);
+    let ended = folder.run(&["run", "smoke", &target]);
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("it holds ext4"), "{}", ended.err);
     is_plain(&ended, "a label");
     let target = format!("image:ext4,size=16MiB,mkfs=-O {}", NAME.replace([',', ' '], ""));
-    let ended = diskperf(folder.path(), &["run", "smoke", &target]);
+    let ended = folder.run(&["run", "smoke", &target]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);
     is_plain(&ended, "mkfs");
 }
@@ -304,7 +289,7 @@ fn a_program_in_the_way_is_not_run() {
     if !may_administer() || !Path::new("/dev/loop-control").exists() || !testkit::has_tool("mkfs.ext4") {
         return skip!("needs root, loop devices and mkfs.ext4");
     }
-    let folder = scratch();
+    let folder = Cli::new();
     let trap = folder.path().join("mkfs.ext4");
     fs::write(&trap, format!("#!/bin/sh\ntouch {}/sprung\n", folder.path().display())).expect("a trap");
     set_rights(&trap, 0o755);
@@ -316,14 +301,14 @@ fn a_program_in_the_way_is_not_run() {
     command.env("PATH", folder.path()).env("MKE2FS_CONFIG", &file).env("LANG", "de_DE.UTF-8");
     let output = command.output().expect("the program can be started");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(names_in(folder.path()), ["mke2fs.conf", "mkfs.ext4"]);
+    assert_eq!(folder.names(), ["mke2fs.conf", "mkfs.ext4"]);
     let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(document["run"]["targets"][0]["image"]["block_bytes"], 4096);
 }
 
 #[test]
 fn what_has_no_end_is_not_read_to_its_end() {
-    let folder = scratch();
+    let folder = Cli::new();
     let pipe = folder.path().join("pipe.toml");
     rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
     let large = folder.path().join("large.toml");
@@ -367,14 +352,14 @@ fn what_has_no_end_is_not_read_to_its_end() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("the program can be started");
-    let text = include_str!("../../../docs/quick.json");
+    let text = include_str!("../../../../docs/quick.json");
     child.stdin.take().expect("its pipe").write_all(text.as_bytes()).expect("written");
     assert!(child.wait_with_output().expect("its end").status.success());
 }
 
 #[test]
 fn notes_of_what_to_restore_are_read_as_files_only() {
-    let folder = scratch();
+    let folder = Cli::new();
     let notes = folder.path().join("diskperf");
     fs::create_dir(&notes).expect("a folder");
     set_rights(folder.path(), 0o755);

@@ -13,27 +13,29 @@ use std::thread;
 
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::process::{Pid, Signal, kill_process};
-use testkit::{Running, names_in, need_disk, soon};
+use testkit::{Running, need_disk, soon};
 
-use super::{Decoy, OLD, SMOKE, diskperf, program, scratch, shell, smoke_to, text};
+use super::{Decoy, OLD, SMOKE, shell, smoke_to, text};
+
+use crate::common::{Cli, program};
 
 #[test]
 fn a_dash_is_standard_output() {
-    let folder = scratch();
-    let printed = diskperf(folder.path(), &["simulate"]);
+    let folder = Cli::new();
+    let printed = folder.run(&["simulate"]);
     for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"] {
-        let ended = diskperf(folder.path(), &["simulate", "-o", name]);
+        let ended = folder.run(&["simulate", "-o", name]);
         assert_eq!((ended.status, &ended.out), (Some(0), &printed.out), "{name}: {}", ended.err);
     }
-    let ended = diskperf(folder.path(), &["simulate", "-o", "/dev/stderr"]);
+    let ended = folder.run(&["simulate", "-o", "/dev/stderr"]);
     assert_eq!((ended.status, ended.out.as_str(), &ended.err), (Some(0), "", &printed.out));
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(folder.names(), [""; 0]);
 }
 
 #[test]
 fn what_a_shell_opened_is_written_where_it_stands() {
-    let folder = scratch();
-    let printed = diskperf(folder.path(), &["simulate"]).out;
+    let folder = Cli::new();
+    let printed = folder.run(&["simulate"]).out;
     let log = folder.path().join("log");
     std::os::unix::fs::symlink("/dev/fd/3", folder.path().join("link")).expect("a link");
     for script in [
@@ -49,12 +51,12 @@ fn what_a_shell_opened_is_written_where_it_stands() {
         assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{script}");
         assert_eq!(fs::read_to_string(&log).expect("the log"), format!("{OLD}{printed}"), "{script}");
     }
-    assert_eq!(names_in(folder.path()), ["link", "log"]);
+    assert_eq!(folder.names(), ["link", "log"]);
 }
 
 #[test]
 fn a_descriptor_that_was_not_given_is_refused() {
-    let folder = scratch();
+    let folder = Cli::new();
     fs::write(folder.path().join("old"), OLD).expect("a file");
     for script in ["exec \"$0\" simulate -o /dev/fd/3", "exec \"$0\" simulate -o /dev/fd/3 3< old"] {
         let ended = shell(folder.path(), script);
@@ -66,7 +68,7 @@ fn a_descriptor_that_was_not_given_is_refused() {
     for number in 3..40 {
         let (store, name) = (folder.path().join("store.sqlite"), format!("/dev/fd/{number}"));
         let words = [&SMOKE[..], &["--store", text(&store), "-o", &name]].concat();
-        assert_eq!(diskperf(folder.path(), &words).status, Some(2), "{number}");
+        assert_eq!(folder.run(&words).status, Some(2), "{number}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("old")).expect("the file"), OLD);
 }
@@ -88,7 +90,7 @@ fn a_descriptor_of_a_device_or_of_what_one_shows_is_refused() {
 
 #[test]
 fn a_socket_is_written_to() {
-    let folder = scratch();
+    let folder = Cli::new();
     let (ours, mut theirs) = UnixStream::pair().expect("sockets");
     let mut command = testkit::command(&program());
     command.args(["simulate", "-o", "/dev/stdout"]).stdout(OwnedFd::from(ours)).current_dir(folder.path());
@@ -96,7 +98,7 @@ fn a_socket_is_written_to() {
     drop(command);
     let mut read = String::new();
     theirs.read_to_string(&mut read).expect("all of it");
-    assert_eq!(read, diskperf(folder.path(), &["simulate"]).out);
+    assert_eq!(read, folder.run(&["simulate"]).out);
 }
 
 fn fifo(folder: &Path) {
@@ -105,7 +107,7 @@ fn fifo(folder: &Path) {
 
 #[test]
 fn a_fifo_gets_all_of_it_and_stays() {
-    let folder = scratch();
+    let folder = Cli::new();
     fifo(folder.path());
     let path = folder.path().join("fifo");
     let reader = thread::spawn(move || fs::read_to_string(path).expect("results"));
@@ -113,12 +115,12 @@ fn a_fifo_gets_all_of_it_and_stays() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document: serde_json::Value = serde_json::from_str(&reader.join().expect("read")).expect("a document");
     assert!(document["cells"].is_array());
-    assert_eq!(names_in(folder.path()), ["fifo"]);
+    assert_eq!(folder.names(), ["fifo"]);
 }
 
 #[test]
 fn a_reader_of_a_fifo_who_has_seen_enough_is_no_error() {
-    let folder = scratch();
+    let folder = Cli::new();
     fifo(folder.path());
     let path = folder.path().join("fifo");
     // The first bytes, of more than a pipe holds.
@@ -170,7 +172,7 @@ fn stopped(
 
 #[test]
 fn waiting_for_a_reader_ends_by_a_signal() {
-    let folder = scratch();
+    let folder = Cli::new();
     fifo(folder.path());
     let run = [&SMOKE[..], &["-o", "fifo"]].concat();
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
@@ -183,7 +185,7 @@ fn waiting_for_a_reader_ends_by_a_signal() {
 
 #[test]
 fn a_reader_who_reads_nothing_holds_up_no_signal() {
-    let folder = scratch();
+    let folder = Cli::new();
     fifo(folder.path());
     let mut full = File::options();
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
@@ -197,7 +199,7 @@ fn a_reader_who_reads_nothing_holds_up_no_signal() {
 /// A descriptor that blocks, as a shell opens it: the call itself would wait, and a signal would restart it.
 #[test]
 fn a_reader_of_a_pipe_who_reads_nothing_holds_up_no_signal() {
-    let folder = scratch();
+    let folder = Cli::new();
     for words in [&[&SMOKE[..], &["-o", "-"]].concat()[..], &SMOKE] {
         let (reader, mut writer) = std::io::pipe().expect("a pipe");
         rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a pipe");
@@ -215,7 +217,7 @@ fn a_reader_of_a_pipe_who_reads_nothing_holds_up_no_signal() {
 
 #[test]
 fn a_run_that_was_told_to_stop_says_what_its_results_wait_for() {
-    let folder = scratch();
+    let folder = Cli::new();
     fifo(folder.path());
     let store = folder.path().join("store.sqlite");
     // Ten minutes at most, should it end by itself.

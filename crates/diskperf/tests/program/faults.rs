@@ -2,54 +2,46 @@
 //! results. What was measured is kept, nothing is left behind, and status and document say how it ended. Faults of the
 //! storage: `faults.rs`.
 
-mod common {
-    pub mod document;
-    pub mod faults;
-}
-
 use std::path::Path;
 
-use common::document::document;
-use common::faults::{begin, cells, kept, program, start, text};
+use crate::common::faults::{begin, cells, kept, start, text};
 use rustix::process::Signal;
-use tempfile::TempDir;
 use testkit::group::{Group, run_in};
-use testkit::{Ended, has_tool, names_in, skip, soon};
+use testkit::{Ended, has_tool, skip, soon};
+
+use crate::common::document::document;
+use crate::common::{Cli, program};
 
 const MIB: u64 = 1 << 20;
-
-fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
 
 #[test]
 fn told_to_stop_by_others_than_a_person() {
     for signal in [Signal::TERM, Signal::HUP] {
-        let folder = scratch();
-        let mut run = start(folder.path(), &["--rounds", "100000"]);
-        soon("it is at work", || !names_in(folder.path()).is_empty());
+        let cli = Cli::new();
+        let mut run = start(cli.path(), &["--rounds", "100000"]);
+        soon("it is at work", || !cli.names().is_empty());
         // Twice: see below.
         run.signal(signal);
         run.signal(signal);
         let ended = run.end();
         assert_eq!(ended.status, Some(4), "{signal:?}: {}", ended.err);
         assert_eq!(document(&ended)["run"]["interrupted"], true);
-        assert_eq!(names_in(folder.path()), [""; 0]);
+        assert_eq!(cli.names(), [""; 0]);
     }
     // It signals to the program, and then to its group.
     if has_tool("timeout") {
-        let folder = scratch();
+        let cli = Cli::new();
         let mut command = testkit::command(Path::new("timeout"));
         command.arg("1000").arg(program()).args(["run", "smoke", "--json", "--rounds", "100000"]);
-        command.current_dir(folder.path());
+        command.current_dir(cli.path());
         let mut run = begin(command);
-        soon("it is at work", || !names_in(folder.path()).is_empty());
+        soon("it is at work", || !cli.names().is_empty());
         run.signal(Signal::TERM);
         let ended = run.end();
         // That of diskperf, as the time was not over.
         assert_eq!(ended.status, Some(4), "{}", ended.err);
         assert_eq!(document(&ended)["run"]["interrupted"], true);
-        assert_eq!(names_in(folder.path()), [""; 0]);
+        assert_eq!(cli.names(), [""; 0]);
     }
 }
 
@@ -58,7 +50,7 @@ fn a_hang_up_that_was_to_be_ignored_is_ignored() {
     if !has_tool("nohup") {
         return skip!("nohup is not installed");
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let mut command = testkit::command(Path::new("nohup"));
     command.arg(program()).args([
         "run",
@@ -71,9 +63,9 @@ fn a_hang_up_that_was_to_be_ignored_is_ignored() {
         "--only",
         "write_8192",
     ]);
-    command.current_dir(folder.path());
+    command.current_dir(cli.path());
     let mut run = begin(command);
-    soon("it is at work", || !names_in(folder.path()).is_empty());
+    soon("it is at work", || !cli.names().is_empty());
     run.signal(Signal::HUP);
     let ended = run.end();
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -86,13 +78,13 @@ fn out_of_descriptors() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let program = program();
     let mut statuses = Vec::new();
     for most in 3..14 {
         let limit = format!("--nofile={most}");
         let words = [&limit, text(&program), "run", "smoke", "--json", "--rounds", "1", "--only", "copy"];
-        let ended = testkit::run(Path::new("prlimit"), folder.path(), &words);
+        let ended = testkit::run(Path::new("prlimit"), cli.path(), &words);
         if ended.out.is_empty() && ended.status == Some(127) {
             // Not even the C library could be opened.
             continue;
@@ -112,18 +104,18 @@ fn out_of_descriptors() {
             }
         }
         statuses.push(ended.status);
-        assert_eq!(names_in(folder.path()), [""; 0], "{most}");
+        assert_eq!(cli.names(), [""; 0], "{most}");
     }
     assert!(statuses.contains(&Some(0)) && statuses.iter().any(|status| *status != Some(0)), "{statuses:?}");
 }
 
 /// It was refused for want of memory, and nothing was made.
-fn no_memory(folder: &Path, ended: &Ended) {
+fn no_memory(cli: &Cli, ended: &Ended) {
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("error: not enough memory"), "{}", ended.err);
     assert!(ended.err.contains("ulimit -v"), "{}", ended.err);
     assert_eq!(document(ended)["cells"].as_array().map(Vec::len), Some(0));
-    assert_eq!(names_in(folder), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }
 
 #[test]
@@ -131,7 +123,7 @@ fn memory_refused_before_the_first_cell() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    let folder = scratch();
+    let cli = Cli::new();
     let program = program();
     // From where not even the program can be loaded to where all goes well: nothing between is anything else than a
     // refusal.
@@ -139,10 +131,10 @@ fn memory_refused_before_the_first_cell() {
     for mebibytes in (28..132).step_by(8) {
         let limit = format!("--as={}", mebibytes * MIB);
         let words = [&limit, text(&program), "run", "smoke", "--json", "--rounds", "1", "--only", "copy"];
-        let ended = testkit::run(Path::new("prlimit"), folder.path(), &words);
+        let ended = testkit::run(Path::new("prlimit"), cli.path(), &words);
         match ended.status {
             Some(0) => kept(&cells(&document(&ended), ".", "copy"), 1),
-            Some(3) => no_memory(folder.path(), &ended),
+            Some(3) => no_memory(&cli, &ended),
             status => assert!(ended.out.is_empty() && statuses.is_empty(), "{mebibytes} MiB: {status:?} {}", ended.err),
         }
         statuses.extend(ended.status.filter(|status| [0, 3].contains(status)));
@@ -155,11 +147,11 @@ fn memory_refused_before_the_first_cell() {
 
 #[test]
 fn memory_that_a_control_group_does_not_allow() {
-    let folder = scratch();
+    let cli = Cli::new();
     match Group::limited("memory", "memory.limit_in_bytes", "12M") {
         Ok(group) => {
-            let ended = run_in(&[&group], &program(), folder.path(), &["run", "smoke", "--json"]);
-            no_memory(folder.path(), &ended);
+            let ended = run_in(&[&group], &program(), cli.path(), &["run", "smoke", "--json"]);
+            no_memory(&cli, &ended);
         }
         Err(why) => skip!("{why}"),
     }
@@ -168,28 +160,28 @@ fn memory_that_a_control_group_does_not_allow() {
 /// Who read has seen enough, or has no room for it: the run is stored all the same.
 #[test]
 fn nobody_takes_the_results() {
-    let (folder, data) = (scratch(), scratch());
+    let (cli, data) = (Cli::new(), Cli::new());
     let store = data.path().join("store.sqlite");
     let program = program();
     for (outlet, status) in [(" >/dev/full", 1), (" | true", 0), (" >&-", 0)] {
         let run = format!("\"$0\" run smoke --rounds 1 --only commit --store {}", text(&store));
         // Of a pipe the status of the first program counts here.
         let script = format!("{{ {run}; echo status $? >&2; }}{outlet}");
-        let ended = testkit::run(Path::new("sh"), folder.path(), &["-c", &script, text(&program)]);
+        let ended = testkit::run(Path::new("sh"), cli.path(), &["-c", &script, text(&program)]);
         assert!(ended.err.contains(&format!("status {status}")), "{outlet}: {}", ended.err);
         let is_said = ended.err.contains("error: cannot write standard output: No space left on device");
         assert_eq!(is_said, status == 1, "{outlet}: {}", ended.err);
-        let shown = testkit::run(&program, folder.path(), &["show", "last", "--json", "--store", text(&store)]);
+        let shown = testkit::run(&program, cli.path(), &["show", "last", "--json", "--store", text(&store)]);
         kept(&cells(&document(&shown), ".", "commit"), 1);
-        assert_eq!(names_in(folder.path()), [""; 0]);
+        assert_eq!(cli.names(), [""; 0]);
     }
 }
 
 /// The least that a run may limit itself to is enough for it.
 #[test]
 fn the_least_memory_that_a_run_limits_itself_to_is_enough() {
-    let folder = scratch();
-    let ended = testkit::run(&program(), folder.path(), &["run", "smoke", "--rounds", "1", "--cache", "16MiB"]);
+    let cli = Cli::new();
+    let ended = cli.run(&["run", "smoke", "--rounds", "1", "--cache", "16MiB"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert_eq!(names_in(folder.path()), [""; 0]);
+    assert_eq!(cli.names(), [""; 0]);
 }

@@ -2,7 +2,7 @@
 //! person says so. Its marks on loop devices of known speed, and what is refused.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
@@ -11,14 +11,12 @@ use testkit::disk::{Disk, Mounted};
 use testkit::group::{Group, run_in};
 use testkit::{Ended, need_disk, skip, soon, use_tool};
 
+use crate::common::{Cli, program};
+
 const MIB: u64 = 1 << 20;
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
-
 fn run(disk: &Disk, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), disk.folder.path(), arguments)
+    Cli::at(disk.folder.path()).run(arguments)
 }
 
 fn document(ended: &Ended) -> Value {

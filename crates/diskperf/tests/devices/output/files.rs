@@ -1,32 +1,32 @@
 //! Files that results are written to: replaced whole or not at all, and never a device.
 
-mod output;
-
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use output::{Decoy, OLD, SMOKE, assert_whole, diskperf, program, refuses, scratch, shell, smoke_to, text};
+use super::{Decoy, OLD, SMOKE, assert_whole, refuses, shell, smoke_to, text};
 use testkit::calls::{FALLOCATE, NOT_SUPPORTED, TMPFILE, run_answered};
 use testkit::disk::{Disk, Mounted};
 use testkit::{names_in, need_disk, skip};
 
+use crate::common::{Cli, program};
+
 #[test]
 fn a_new_file_has_the_rights_that_the_umask_leaves() {
     for (umask, rights) in [("022", 0o644), ("077", 0o600)] {
-        let folder = scratch();
+        let folder = Cli::new();
         let ended = shell(folder.path(), &format!("umask {umask}; exec \"$0\" simulate -o new"));
         assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
         assert_eq!(fs::metadata(folder.path().join("new")).expect("the file").mode() & 0o7777, rights);
-        let printed = diskperf(folder.path(), &["simulate"]).out;
+        let printed = folder.run(&["simulate"]).out;
         assert_eq!(fs::read_to_string(folder.path().join("new")).expect("the file"), printed);
-        assert_eq!(names_in(folder.path()), ["new"]);
+        assert_eq!(folder.names(), ["new"]);
     }
 }
 
 #[test]
 fn an_old_file_is_replaced_and_its_rights_and_owner_stay() {
-    let folder = scratch();
+    let folder = Cli::new();
     let path = folder.path().join("out");
     fs::write(&path, OLD).expect("a file");
     fs::set_permissions(&path, PermissionsExt::from_mode(0o604)).expect("rights");
@@ -39,13 +39,13 @@ fn an_old_file_is_replaced_and_its_rights_and_owner_stay() {
     assert_ne!(after.ino(), before.ino(), "it was written in place");
     assert_eq!((after.mode(), after.uid(), after.gid()), (before.mode(), before.uid(), before.gid()));
     assert_whole(&path, true);
-    assert_eq!(names_in(folder.path()), ["out"]);
+    assert_eq!(folder.names(), ["out"]);
 }
 
 /// Every option that writes a file shares the writer: another name of the old file keeps its content.
 #[test]
 fn other_names_of_an_old_file_keep_its_content() {
-    let folder = scratch();
+    let folder = Cli::new();
     let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jobs/log.fio");
     let (run, job) = (folder.path().join("run.json"), job.to_str().expect("plain words"));
     assert_eq!(smoke_to(folder.path(), "run.json").status, Some(0));
@@ -60,18 +60,18 @@ fn other_names_of_an_old_file_keep_its_content() {
     ] {
         fs::write(folder.path().join(name), OLD).expect("a file");
         fs::hard_link(folder.path().join(name), folder.path().join("other")).expect("another name");
-        let ended = diskperf(folder.path(), arguments);
+        let ended = folder.run(arguments);
         assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
         assert_eq!(fs::read_to_string(folder.path().join("other")).expect("the old file"), OLD, "{arguments:?}");
         assert!(fs::metadata(folder.path().join(name)).expect("the new file").len() > 500, "{arguments:?}");
         rustix::fs::unlink(folder.path().join("other")).expect("a name less");
     }
-    assert!(names_in(folder.path()).iter().all(|name| !name.starts_with('.')), "{:?}", names_in(folder.path()));
+    assert!(folder.names().iter().all(|name| !name.starts_with('.')), "{:?}", folder.names());
 }
 
 #[test]
 fn a_link_stays_and_its_target_is_replaced() {
-    let folder = scratch();
+    let folder = Cli::new();
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path("below")).expect("a folder");
     symlink("below", path("way")).expect("a link");
@@ -81,21 +81,21 @@ fn a_link_stays_and_its_target_is_replaced() {
     for _ in 0..2 {
         assert_eq!(smoke_to(folder.path(), "first").status, Some(0));
         assert_whole(&path("target"), true);
-        assert_eq!(names_in(folder.path()), ["below", "first", "target", "way"]);
+        assert_eq!(folder.names(), ["below", "first", "target", "way"]);
         assert_eq!(names_in(&path("below")), ["second"]);
         assert!(path("first").is_symlink() && path("below/second").is_symlink());
         fs::write(path("target"), OLD).expect("an old file");
     }
     symlink("round", path("around")).expect("a link");
     symlink("around", path("round")).expect("a link");
-    let ended = diskperf(folder.path(), &["simulate", "-o", "round"]);
+    let ended = folder.run(&["simulate", "-o", "round"]);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     assert!(ended.err.contains("hint: name the file itself"), "{}", ended.err);
 }
 
 #[test]
 fn names_that_cannot_be_written_are_refused_with_a_hint() {
-    let folder = scratch();
+    let folder = Cli::new();
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path("below")).expect("a folder");
     fs::write(path("file"), OLD).expect("a file");
@@ -103,7 +103,7 @@ fn names_that_cannot_be_written_are_refused_with_a_hint() {
     symlink("none/file", path("nowhere")).expect("a link");
     let _socket = std::os::unix::net::UnixListener::bind(path("socket")).expect("a socket");
     let long = "x".repeat(256);
-    let before = names_in(folder.path());
+    let before = folder.names();
     for (name, status, says) in [
         ("below", 2, "below is a directory"),
         ("below/", 2, "below/ is a directory"),
@@ -116,10 +116,10 @@ fn names_that_cannot_be_written_are_refused_with_a_hint() {
         ("socket", 2, "socket is not a regular file"),
         (&long, 1, "File name too long"),
     ] {
-        let ended = diskperf(folder.path(), &["simulate", "-o", name]);
+        let ended = folder.run(&["simulate", "-o", name]);
         assert_eq!(ended.status, Some(status), "{name}: {}", ended.err);
         assert!(ended.err.contains(says) && ended.err.contains("\nhint: "), "{name}: {}", ended.err);
-        assert_eq!(names_in(folder.path()), before, "{name}");
+        assert_eq!(folder.names(), before, "{name}");
     }
     assert!(!Path::new("/dev/diskperf-no-such-device").exists());
     // A temporary name is not made of the name that is written.
@@ -132,7 +132,7 @@ fn names_that_cannot_be_written_are_refused_with_a_hint() {
 #[test]
 fn a_full_disk_leaves_the_old_file_whole() {
     need_disk!("mount", "umount");
-    let folder = scratch();
+    let folder = Cli::new();
     let mounted = Mounted::tmpfs(folder.path(), "size=128k");
     let out = mounted.path().join("out");
     fs::write(&out, OLD).expect("room");
@@ -149,7 +149,7 @@ fn a_full_disk_leaves_the_old_file_whole() {
 
 #[test]
 fn a_limit_on_files_is_an_error_and_leaves_the_old_file_whole() {
-    let folder = scratch();
+    let folder = Cli::new();
     fs::write(folder.path().join("out"), OLD).expect("a file");
     // In blocks of 512 bytes, as POSIX has it, or of 1024; the results have some 80,000 bytes.
     for name in ["out", "new"] {
@@ -157,7 +157,7 @@ fn a_limit_on_files_is_an_error_and_leaves_the_old_file_whole() {
         assert_eq!(ended.status, Some(1), "{}", ended.err);
         assert!(ended.err.contains("File too large") && ended.err.contains("ulimit -f"), "{}", ended.err);
         assert_eq!(fs::read_to_string(folder.path().join("out")).expect("the old file"), OLD);
-        assert_eq!(names_in(folder.path()), ["out"]);
+        assert_eq!(folder.names(), ["out"]);
     }
     let ended = shell(folder.path(), "ulimit -f 0; exec \"$0\" simulate > out");
     assert_eq!(ended.status, Some(1), "a stream: {}", ended.err);
@@ -167,7 +167,7 @@ fn a_limit_on_files_is_an_error_and_leaves_the_old_file_whole() {
 /// The call at which the process is killed, and whether the results have their name by then.
 #[test]
 fn kill_9_while_the_file_is_written_leaves_it_whole() {
-    let folder = scratch();
+    let folder = Cli::new();
     let Some(strace) = testkit::tool("strace") else { return skip!("strace is not installed") };
     let may = testkit::run(&strace, folder.path(), &["true"]);
     if may.status != Some(0) {
@@ -187,7 +187,7 @@ fn kill_9_while_the_file_is_written_leaves_it_whole() {
         let traced = ["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}"), "-e", &inject, text(&program)];
         let ended = testkit::run(&strace, folder.path(), &[&traced[..], &SMOKE, &["-o", name]].concat());
         assert_eq!(ended.status, None, "{calls} was never called: {}", ended.err);
-        let names = names_in(folder.path());
+        let names = folder.names();
         // Between the two calls that give it the name it has another one.
         let is_between = calls.starts_with("rename");
         let others = names.iter().filter(|name| *name != "out" && *name != "new").count();
@@ -201,7 +201,7 @@ fn kill_9_while_the_file_is_written_leaves_it_whole() {
 
 #[test]
 fn a_file_system_without_unnamed_files_is_served_too() {
-    let folder = scratch();
+    let folder = Cli::new();
     let program = program();
     for (name, is_there) in [("new", false), ("out", true)] {
         let path = folder.path().join(name);
@@ -217,21 +217,21 @@ fn a_file_system_without_unnamed_files_is_served_too() {
         assert!(!is_there || fs::metadata(&path).expect("the file").mode() & 0o777 == 0o640);
     }
     assert_eq!(fs::read_to_string(folder.path().join("other")).expect("the old file"), OLD);
-    assert_eq!(names_in(folder.path()), ["new", "other", "out"]);
+    assert_eq!(folder.names(), ["new", "other", "out"]);
     // A failure removes what was begun.
     let limited = format!("ulimit -f 8; exec \"$0\" {} -o new", SMOKE.join(" "));
     let words = ["-c", &limited, text(&program)];
     let ended = run_answered(TMPFILE, NOT_SUPPORTED, Path::new("/bin/sh"), folder.path(), &words);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     assert_whole(&folder.path().join("new"), true);
-    assert_eq!(names_in(folder.path()), ["new", "other", "out"]);
+    assert_eq!(folder.names(), ["new", "other", "out"]);
 }
 
 /// A user who may write a file expects it to be written, also if the folder is another's.
 #[test]
 fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
     need_disk!("setpriv");
-    let folder = scratch();
+    let folder = Cli::new();
     let copy = folder.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
     let path = |name: &str| folder.path().join(name);
@@ -269,13 +269,13 @@ fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
     for name in ["locked", "unreadable"] {
         assert_eq!(fs::read_to_string(path(name)).expect("the file"), OLD);
     }
-    assert_eq!(names_in(folder.path()), ["diskperf", "locked", "long", "out", "unreadable"]);
+    assert_eq!(folder.names(), ["diskperf", "locked", "long", "out", "unreadable"]);
 }
 
 #[test]
 fn a_file_that_is_mounted_by_itself_is_written_in_place() {
     need_disk!("mount", "umount");
-    let folder = scratch();
+    let folder = Cli::new();
     let (out, outside) = (folder.path().join("out"), folder.path().join("outside"));
     for path in [&out, &outside] {
         fs::write(path, OLD).expect("a file");
@@ -286,13 +286,13 @@ fn a_file_that_is_mounted_by_itself_is_written_in_place() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert_whole(&outside, true);
     assert_eq!(fs::read_to_string(&out).expect("the file below"), OLD);
-    assert_eq!(names_in(folder.path()), ["out", "outside"]);
+    assert_eq!(folder.names(), ["out", "outside"]);
 }
 
 #[test]
 fn a_full_disk_leaves_a_file_whole_that_is_written_in_place() {
     need_disk!("mount", "umount", "setpriv");
-    let (folder, tools) = (scratch(), scratch());
+    let (folder, tools) = (Cli::new(), Cli::new());
     let copy = tools.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
     let full = Mounted::tmpfs(folder.path(), "size=128k,mode=755");
@@ -346,14 +346,14 @@ fn a_file_that_is_written_in_place_on_a_full_file_system_stays_whole() {
         let full = Mounted::at(disk.node(), Path::new(&disk.folder("mount")), "rw");
         stays_whole(full.path(), &format!("{make} {options:?}"));
     }
-    let folder = scratch();
+    let folder = Cli::new();
     let full = Mounted::tmpfs(folder.path(), "size=256k");
     stays_whole(full.path(), "tmpfs");
 }
 
 /// The file is mounted over another name, which only leaves writing in place.
 fn stays_whole(full: &Path, what: &str) {
-    let (folder, old) = (scratch(), long_results());
+    let (folder, old) = (Cli::new(), long_results());
     let (out, outside) = (folder.path().join("out"), full.join("outside"));
     fs::write(&out, "").and_then(|()| fs::write(&outside, &old)).expect("files");
     let mounted = Mounted::at(&outside, &out, "bind");
@@ -362,7 +362,7 @@ fn stays_whole(full: &Path, what: &str) {
     let arguments = [&SMOKE[..], &["-o", "out"]].concat();
     for reserves in [true, false] {
         let ended = match reserves {
-            true => diskperf(folder.path(), &arguments),
+            true => folder.run(&arguments),
             false => run_answered(FALLOCATE, NOT_SUPPORTED, &program(), folder.path(), &arguments),
         };
         let what = format!("{what}, can reserve: {reserves}");
@@ -372,7 +372,7 @@ fn stays_whole(full: &Path, what: &str) {
     }
     rustix::fs::unlink(full.join("filler")).expect("room again");
     rustix::fs::sync();
-    let ended = diskperf(folder.path(), &arguments);
+    let ended = folder.run(&arguments);
     assert_eq!(ended.status, Some(0), "{what}: {}", ended.err);
     assert_whole(&outside, true);
     // What was reserved to put the old results back is given back.
@@ -384,7 +384,7 @@ fn stays_whole(full: &Path, what: &str) {
 /// A new file would have no access list, and its group the rights that the list gives to others.
 #[test]
 fn an_access_list_stays() {
-    let folder = scratch();
+    let folder = Cli::new();
     let out = folder.path().join("out");
     fs::write(&out, OLD).expect("a file");
     // Version 2 (linux/posix_acl_xattr.h), then tag, rights and number: owner, user 54321, group, mask, others.
@@ -432,7 +432,7 @@ fn devices_and_files_that_one_shows_are_refused_by_every_option() {
         ] {
             fs::create_dir_all(folder.join(folder_name)).expect("a folder");
             decoy.lead(way, end);
-            let ended = diskperf(folder, &[before, &[folder_name]].concat());
+            let ended = Cli::at(folder).run(&[before, &[folder_name]].concat());
             assert!(matches!(ended.status, Some(2 | 3)), "{way} {before:?}: {:?} {}", ended.status, ended.err);
         }
         decoy.assert_unchanged();
@@ -458,7 +458,7 @@ fn the_programs_that_write_a_file_refuse_them_too() {
 #[test]
 fn a_character_device_is_written_only_if_it_keeps_nothing() {
     need_disk!();
-    let folder = scratch();
+    let folder = Cli::new();
     let node = |name: &str, major: u32, minor: u32| {
         let (kind, rights) = (rustix::fs::FileType::CharacterDevice, rustix::fs::Mode::from_raw_mode(0o600));
         let number = rustix::fs::makedev(major, minor);
@@ -470,8 +470,8 @@ fn a_character_device_is_written_only_if_it_keeps_nothing() {
         refuses(folder.path(), &["simulate", "-o", "device"], "is a device, and this would overwrite it");
         rustix::fs::unlink(folder.path().join("device")).expect("removed");
     }
-    assert_eq!(diskperf(folder.path(), &["simulate", "-o", "/dev/null"]).status, Some(0));
-    let full = diskperf(folder.path(), &["simulate", "-o", "/dev/full"]);
+    assert_eq!(folder.run(&["simulate", "-o", "/dev/null"]).status, Some(0));
+    let full = folder.run(&["simulate", "-o", "/dev/full"]);
     assert_eq!(full.status, Some(1), "{}", full.err);
     assert!(full.err.contains("cannot write /dev/full: No space left"), "{}", full.err);
 }

@@ -3,25 +3,23 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use testkit::disk::{Disk, LoopDisk};
 use testkit::terminal::watch;
 use testkit::{Ended, need_disk, skip, soon, use_tool};
 
-const MIB: u64 = 1 << 20;
+use crate::common::{Cli, program};
 
-fn program() -> PathBuf {
-    testkit::program(env!("CARGO_BIN_EXE_diskperf"))
-}
+const MIB: u64 = 1 << 20;
 
 fn target(disk: &Disk) -> String {
     format!("new:ext4@{}", disk.text())
 }
 
 fn run(disk: &Disk, arguments: &[&str]) -> Ended {
-    testkit::run(&program(), disk.folder.path(), arguments)
+    Cli::at(disk.folder.path()).run(arguments)
 }
 
 /// The command is refused with status 3, says these words and a hint, and leaves every byte of the file.
@@ -92,7 +90,7 @@ fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
 #[test]
 fn a_device_on_an_overlay_is_refused_and_so_is_one_that_it_may_show() {
     need_disk!("mount", "umount", "unshare", "losetup", "mkfs.ext4");
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     // What is mounted goes with the namespace; the devices are detached before.
     let script = r#"
         mount -t tmpfs layers . && cd "$PWD" && mkdir lower upper work merged || exit 99
@@ -113,7 +111,7 @@ fn a_device_on_an_overlay_is_refused_and_so_is_one_that_it_may_show() {
     "#;
     let program = program();
     let arguments = ["--mount", "sh", "-c", script, program.to_str().expect("a plain path")];
-    let ended = testkit::run(Path::new("unshare"), folder.path(), &arguments);
+    let ended = testkit::run(Path::new("unshare"), cli.path(), &arguments);
     if ended.status == Some(77) {
         return skip!("the kernel has no overlay");
     }
@@ -151,11 +149,11 @@ fn a_device_that_another_program_writes_to_is_refused_with_its_name() {
 #[test]
 fn the_root_under_another_name_is_asked_about_too() {
     need_disk!("unshare", "mount", "mkfs.ext4");
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cli = Cli::new();
     let script = r#"mount --bind / "$1" && exec "$0" run smoke "$2$1" --size 1MiB --rounds 1"#;
     let program = program();
     for scheme in ["", "image:ext4,size=64MiB,dir="] {
-        let at = folder.path().to_str().expect("a plain path");
+        let at = cli.path().to_str().expect("a plain path");
         let arguments = ["--mount", "sh", "-c", script, program.to_str().expect("a plain path"), at, scheme];
         let ended = testkit::run(Path::new("unshare"), Path::new("/"), &arguments);
         assert_eq!(ended.status, Some(3), "{}", ended.err);

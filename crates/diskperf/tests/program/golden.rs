@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::Path;
 
+use crate::common::Cli;
+
 #[test]
 fn the_tables_are_those_that_were_kept() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
-    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    let ended = testkit::run(&program, Path::new("/"), &["paper", "T1", "T2", "T3", "T4", "T5", "vaxmix"]);
-    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let ended = Cli::at("/").well(&["paper", "T1", "T2", "T3", "T4", "T5", "vaxmix"]);
     let mut rest = ended.out.as_str();
     for table in ["T1", "T2", "T3", "T4", "T5", "vaxmix"] {
         let path = golden.join(table).with_extension("txt");
