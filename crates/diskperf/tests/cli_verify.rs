@@ -22,7 +22,7 @@ use testkit::{Ended, run, skip, soon, tool};
 use units::Prng;
 
 use common::document::document;
-use common::{Cli, program};
+use common::{Cli, loop_devices_on, program};
 
 /// The environment variable that says how often the power is cut, of each kind of test.
 const CUTS: &str = "DISKPERF_VERIFY_CUTS";
@@ -38,13 +38,6 @@ fn cannot(file_system: &str) -> Option<String> {
     }
     let mkfs = format!("mkfs.{file_system}");
     tool(&mkfs).is_none().then(|| format!("needs {mkfs}"))
-}
-
-/// Loop devices on files in this folder.
-fn loop_devices_on(folder: &Path) -> usize {
-    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
-    files.filter(|file| file.starts_with(&*folder.to_string_lossy())).count()
 }
 
 /// Runs it on an image, whose document is checked.
@@ -176,7 +169,7 @@ fn a_table_says_what_was_lost_and_a_program_that_is_killed_leaves_nothing() {
 
 #[test]
 fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
-    let folder = Cli::in_memory();
+    let folder = Cli::new();
     let here = folder.path();
     fs::write(here.join("file"), "no log\n").expect("a file");
     fs::write(here.join("bytes"), [0xff; 100]).expect("a file");
@@ -214,7 +207,7 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
 
 #[test]
 fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
-    let folder = Cli::in_memory();
+    let folder = Cli::new();
     // A file on the same disk would be lost with it.
     let same = File::create(folder.path().join("log")).expect("a file");
     let mut command = testkit::command(&program());
@@ -238,7 +231,7 @@ fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
 
 #[test]
 fn what_is_promised_stays_where_nobody_hears_that_it_is_taken_back() {
-    let folder = Cli::in_memory();
+    let folder = Cli::new();
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
     let deaf = writing.hang_up();
@@ -253,7 +246,7 @@ fn what_is_promised_stays_where_nobody_hears_that_it_is_taken_back() {
 
 #[test]
 fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
-    let folder = Cli::in_memory();
+    let folder = Cli::new();
     let elsewhere = tempfile::tempdir().expect("where the disk is not mounted");
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
@@ -285,7 +278,7 @@ fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
 
 #[test]
 fn what_is_there_after_a_kill_is_all_there_and_then_removed() {
-    let folder = Cli::in_memory();
+    let folder = Cli::new();
     let elsewhere = tempfile::tempdir().expect("a folder for the log");
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
@@ -430,7 +423,7 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     drop((mounted, fuse));
     // Where that fails, or the folder is lost too, all is lost: it would be mounted if it could.
     let mounted = Mounted::of(&path("disk"), &path("data"));
-    let ended = Cli::at(&path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
+    let ended = Cli::at(path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
     let document = document(&ended);
     let cut = &all_cuts(&document)[0];
     let dropped = records_in(&dropped, &writing.lines);

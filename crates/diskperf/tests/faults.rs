@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::faults::{Running, cells, kept, start, text};
+use common::faults::{Running, cells, kept, start};
 use common::ground::ground;
 use kernel::PrivateMounts;
 use rustix::fs::OFlags;
@@ -24,7 +24,7 @@ use testkit::{Ended, has_tool, names_in, need_disk, skip, soon, use_tool};
 use units::Bytes;
 
 use common::document::document;
-use common::{Cli, program};
+use common::{Cli, program, text};
 
 const MIB: u64 = 1 << 20;
 

@@ -16,7 +16,7 @@ use testkit::fuse::{APART, Fsync, Knobs, OneFile};
 use testkit::{Ended, Running, has_tool, is_in_memory, need_disk, skip};
 use units::Bytes;
 
-use common::{Cli, program};
+use common::{Cli, mark, program};
 
 /// The cells of a run that went well.
 fn cells_of(ended: &Ended) -> Vec<Value> {
@@ -61,12 +61,6 @@ fn text<'a>(cell: &'a Value, key: &str) -> &'a str {
 fn cell<'a>(cells: &'a [Value], program: &str, phase: &str) -> &'a Value {
     let found = cells.iter().find(|cell| text(cell, "program") == program && text(cell, "phase") == phase);
     found.unwrap_or_else(|| panic!("no {program} {phase}"))
-}
-
-/// The text of a mark, where the cell has it.
-fn mark<'a>(cell: &'a Value, code: &str) -> Option<&'a str> {
-    let marks = cell["marks"].as_array().expect("marks");
-    marks.iter().find(|mark| text(mark, "code") == code).map(|mark| text(mark, "text"))
 }
 
 /// The programs and phases that have a mark.

@@ -19,7 +19,7 @@ use testkit::{Ended, names_in, need_disk, skip, soon};
 use units::Bytes;
 
 use common::document::document;
-use common::{Cli, program};
+use common::{Cli, cells, mark, program};
 
 /// The document of a run that ended with this status.
 fn ended_with(ended: &Ended, status: i32) -> Value {
@@ -29,16 +29,6 @@ fn ended_with(ended: &Ended, status: i32) -> Value {
 
 fn run(folder: &Path, arguments: &[&str]) -> Value {
     ended_with(&testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat()), 0)
-}
-
-fn cells(document: &Value) -> &Vec<Value> {
-    document["cells"].as_array().expect("cells")
-}
-
-/// What the mark of this code says, of a cell or of a round.
-fn mark<'a>(of: &'a Value, code: &str) -> Option<&'a str> {
-    let mut marks = of["marks"].as_array().expect("marks").iter();
-    marks.find(|mark| mark["code"] == code).map(|mark| mark["text"].as_str().expect("a text"))
 }
 
 /// Starts a run that goes on until it is told to stop.

@@ -4,12 +4,8 @@ use serde_json::Value;
 use testkit::Ended;
 use testkit::disk::Disk;
 
-use crate::common::Cli;
 use crate::common::document::document;
-
-fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
-    value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
-}
+use crate::common::{Cli, list};
 
 /// What was found out, of a run that ended with this status.
 fn choice(ended: &Ended, status: i32) -> (Value, Value) {

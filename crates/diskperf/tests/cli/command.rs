@@ -10,7 +10,7 @@ use serde_json::Value;
 use testkit::{Ended, Running, soon};
 
 use crate::common::document::document;
-use crate::common::{Cli, program};
+use crate::common::{Cli, program, text};
 
 /// The only cell of a run of this command line, which ends well.
 fn cell(cli: &Cli, arguments: &[&str]) -> Value {
@@ -25,11 +25,6 @@ fn cell(cli: &Cli, arguments: &[&str]) -> Value {
 fn kept(cell: &Value) -> Vec<&Value> {
     let rounds = cell["rounds"].as_array().expect("rounds").iter();
     rounds.filter(|round| round["discarded"] == false).collect()
-}
-
-/// A path as a word of a command line.
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
 }
 
 fn number(value: &Value) -> f64 {

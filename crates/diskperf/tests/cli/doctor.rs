@@ -1,11 +1,9 @@
 //! `diskperf doctor`: what it says to root and to a user without rights, and that nothing of its trials is left.
 
-use std::fs;
-
 use serde_json::Value;
 
-use crate::common::Cli;
 use crate::common::document::document;
+use crate::common::{Cli, loop_devices_on};
 
 /// What it found in a folder, checked against the schema that the same program prints.
 fn checkup(cli: &Cli) -> Value {
@@ -18,12 +16,6 @@ fn state<'a>(checkup: &'a Value, name: &str) -> &'a str {
     let checks = checkup["checks"].as_array().expect("checks");
     let check = checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no check {name}"));
     check["state"].as_str().expect("a state")
-}
-
-fn loop_devices_on(cli: &Cli) -> usize {
-    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
-    files.filter(|file| file.starts_with(&*cli.path().to_string_lossy())).count()
 }
 
 #[test]
@@ -48,7 +40,7 @@ fn nothing_of_its_trials_is_left() {
     assert_eq!(checkup["schema"], "diskperf-doctor/1");
     assert_eq!(state(&checkup, "private folder"), "yes");
     assert_eq!(cli.names(), [""; 0]);
-    assert_eq!(loop_devices_on(&cli), 0);
+    assert_eq!(loop_devices_on(cli.path()), 0);
     assert_eq!(mounts(), before);
 }
 

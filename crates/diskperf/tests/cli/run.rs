@@ -68,7 +68,7 @@ fn both_worlds_fill_one_document_with_the_same_effects() {
 #[test]
 fn a_rate_follows_from_its_rounds() {
     let cli = Cli::new();
-    let document = cli.document(&["run", "smoke", "--json", "--rounds", "3"]);
+    let document = document(&cli.run(&["run", "smoke", "--json", "--rounds", "3"]));
     for cell in cells(&document) {
         let clock = if cell["state"]["clock"] == "durable" { "durable_s" } else { "returned_s" };
         let amount = match cell["rate"]["base"].as_str() {
@@ -115,7 +115,7 @@ fn the_paper_gets_its_table_and_its_three_rounds() {
     ] {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
-    let document = cli.document(&["run", "classic1983", "--size", "8MiB", "sim:flat", "--json"]);
+    let document = document(&cli.run(&["run", "classic1983", "--size", "8MiB", "sim:flat", "--json"]));
     for cell in cells(&document) {
         let discarded = |round: &Value| round["discarded"] == true;
         let rounds = cell["rounds"].as_array().expect("rounds");
@@ -127,7 +127,7 @@ fn the_paper_gets_its_table_and_its_three_rounds() {
 #[test]
 fn too_few_rounds_are_marked() {
     let cli = Cli::new();
-    let document = cli.document(&["run", "smoke", "--rounds", "1", "--json"]);
+    let document = document(&cli.run(&["run", "smoke", "--rounds", "1", "--json"]));
     for cell in cells(&document) {
         assert_eq!(cell["marks"][0]["code"], "few", "{cell}");
     }
@@ -136,7 +136,7 @@ fn too_few_rounds_are_marked() {
 #[test]
 fn a_budget_ends_the_rounds_early() {
     let arguments = ["run", "smoke", "--rounds", "100000", "--budget", "1s", "--json"];
-    let document = Cli::new().document(&arguments);
+    let document = document(&Cli::new().run(&arguments));
     let rounds = cells(&document)[0]["rounds"].as_array().expect("rounds").len();
     assert!((1..100_000).contains(&rounds), "{rounds}");
 }

@@ -3,12 +3,8 @@
 
 use serde_json::Value;
 
-use crate::common::Cli;
 use crate::common::document::document;
-
-fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
-    value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
-}
+use crate::common::{Cli, list};
 
 fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("no {name}: {value:#}"))
@@ -98,13 +94,13 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
     assert!(ended.out.starts_with("Stage 2, nothing changed: same within 5 % in the only test."), "{}", ended.out);
     assert!(!ended.out.contains("together"), "{}", ended.out);
     assert!(ended.err.starts_with("stage 2: nothing changed, so it shows"), "{}", ended.err);
-    let document = cli.document(&[&words[..], &["--json"]].concat());
+    let document = document(&cli.run(&[&words[..], &["--json"]].concat()));
     let choice = &document["run"]["choice"];
     assert_eq!(changes(choice), [("a", vec![]), ("b", vec![])]);
     assert_eq!(list(choice, "comparisons").len(), 1);
     // Without stages nothing is said of any.
     let others: Vec<&str> = words.iter().copied().filter(|word| *word != "--stages").chain(["--json"]).collect();
-    let document = cli.document(&others);
+    let document = crate::common::document::document(&cli.run(&others));
     assert!(document["run"]["choice"].get("stages").is_none());
 
     let alone = cli.run(&["choose", "--stages", "sim:flat"]);

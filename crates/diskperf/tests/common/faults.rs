@@ -10,11 +10,6 @@ use testkit::Ended;
 
 use super::program;
 
-/// A path as a word of a command line.
-pub fn text(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
-}
-
 /// `diskperf run smoke` with these words, while it runs.
 pub fn start(folder: &Path, arguments: &[&str]) -> Running {
     let mut command = testkit::command(&program());

@@ -6,6 +6,7 @@ pub mod document;
 pub mod faults;
 pub mod ground;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -119,7 +120,30 @@ pub fn ended(mut command: Command) -> Ended {
     }
 }
 
+/// A path as a word of a command line.
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// How many loop devices show a file in this folder.
+pub fn loop_devices_on(folder: &Path) -> usize {
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+    files.filter(|file| file.starts_with(&*folder.to_string_lossy())).count()
+}
+
 /// The cells of a document.
 pub fn cells(document: &Value) -> &Vec<Value> {
     document["cells"].as_array().expect("cells")
+}
+
+/// The text of the mark with this code, of a cell or of a round. None if it does not have the mark.
+pub fn mark<'a>(of: &'a Value, code: &str) -> Option<&'a str> {
+    let mut marks = of["marks"].as_array().expect("marks").iter();
+    marks.find(|mark| mark["code"] == code).map(|mark| mark["text"].as_str().expect("a text"))
+}
+
+/// The list of this name in a document or in a part of one.
+pub fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
+    value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
 }

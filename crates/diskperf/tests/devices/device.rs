@@ -11,7 +11,7 @@ use testkit::disk::{Disk, Mounted};
 use testkit::group::{Group, run_in};
 use testkit::{Ended, need_disk, skip, soon, use_tool};
 
-use crate::common::{Cli, program};
+use crate::common::{Cli, cells, mark, program};
 
 const MIB: u64 = 1 << 20;
 
@@ -35,16 +35,6 @@ fn full(mib: u64) -> Disk {
     let data: Vec<u8> =
         (0..mib * MIB / 8).flat_map(|word| (word.wrapping_mul(0x9E37_79B9) | 1).to_le_bytes()).collect();
     Disk::holding(mib * MIB, &[(0, &data)])
-}
-
-fn cells(document: &Value) -> &[Value] {
-    document["cells"].as_array().expect("cells")
-}
-
-/// The text of a mark, where the cell has it.
-fn mark<'a>(cell: &'a Value, code: &str) -> Option<&'a str> {
-    let mut marks = cell["marks"].as_array().expect("marks").iter();
-    marks.find(|mark| mark["code"] == code).and_then(|mark| mark["text"].as_str())
 }
 
 /// A field of the device's counters, from 1 (Documentation/block/stat.rst).

@@ -2,50 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::common::program;
-
-fn diskperf() -> Command {
-    testkit::command(&program())
-}
-
-/// Runs diskperf with these words in this folder.
-fn run(folder: &Path, words: &[&str]) -> Output {
-    diskperf().args(words).current_dir(folder).output().expect("diskperf starts")
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("it was not killed")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::common::Cli;
+use crate::common::document::document;
 
 /// Bytes none of which tells its place by chance: a multiple of no buffer's size long.
 fn content(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|index| (index * 31 + index / 251) as u8).collect()
 }
 
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
 /// A folder with a file `old` in it.
-fn folder_with_old(bytes: usize) -> TempDir {
-    let folder = folder();
-    fs::write(folder.path().join("old"), content(bytes)).expect("a file");
-    folder
-}
-
-fn names(folder: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(folder).expect("the folder is there");
-    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+fn folder_with_old(bytes: usize) -> Cli {
+    let cli = Cli::new();
+    fs::write(cli.path().join("old"), content(bytes)).expect("a file");
+    cli
 }
 
 mod copy {
@@ -54,11 +27,11 @@ mod copy {
     #[test]
     fn a_copy_is_byte_identical_through_any_buffer() {
         for bytes in [0, 1, 1023, 1024, 1025, 10_007] {
-            let folder = folder_with_old(bytes);
+            let cli = folder_with_old(bytes);
             for buffer in ["1", "2", "7", "512", "1024", "1000", "4KiB", "10007", "65536", "1MiB"] {
-                let copied = run(folder.path(), &["copy", "old", "new", "--buffer", buffer]);
-                assert_eq!(code(&copied), 0, "{}", stderr(&copied));
-                let new = fs::read(folder.path().join("new")).expect("the copy");
+                let copied = cli.run(&["copy", "old", "new", "--buffer", buffer]);
+                assert_eq!(copied.status, Some(0), "{}", copied.err);
+                let new = fs::read(cli.path().join("new")).expect("the copy");
                 assert!(new == content(bytes), "{bytes} bytes through a buffer of {buffer}");
             }
         }
@@ -66,28 +39,28 @@ mod copy {
 
     #[test]
     fn every_way_to_sync_gives_the_same_copy() {
-        let folder = folder_with_old(10_007);
+        let cli = folder_with_old(10_007);
         for sync in ["none", "osync", "dsync", "fsync"] {
-            let copied = run(folder.path(), &["copy", "old", sync, "--sync", sync]);
-            assert_eq!(code(&copied), 0, "{}", stderr(&copied));
-            assert!(fs::read(folder.path().join(sync)).expect("the copy") == content(10_007), "{sync}");
+            let copied = cli.run(&["copy", "old", sync, "--sync", sync]);
+            assert_eq!(copied.status, Some(0), "{}", copied.err);
+            assert!(fs::read(cli.path().join(sync)).expect("the copy") == content(10_007), "{sync}");
         }
     }
 
     #[test]
     fn what_the_new_file_held_is_gone() {
-        let folder = folder_with_old(100);
-        fs::write(folder.path().join("new"), content(5000)).expect("a file");
-        assert_eq!(code(&run(folder.path(), &["copy", "old", "new"])), 0);
-        assert!(fs::read(folder.path().join("new")).expect("the copy") == content(100));
+        let cli = folder_with_old(100);
+        fs::write(cli.path().join("new"), content(5000)).expect("a file");
+        assert_eq!(cli.run(&["copy", "old", "new"]).status, Some(0));
+        assert!(fs::read(cli.path().join("new")).expect("the copy") == content(100));
     }
 
     #[test]
     fn figures_stand_on_standard_error_alone() {
-        let folder = folder_with_old(10_007);
-        let copied = run(folder.path(), &["copy", "old", "new"]);
-        assert_eq!(copied.stdout, b"");
-        let said = stderr(&copied);
+        let cli = folder_with_old(10_007);
+        let copied = cli.run(&["copy", "old", "new"]);
+        assert_eq!(copied.out, "");
+        let said = &copied.err;
         assert_eq!(said.lines().count(), 1, "{said}");
         for word in ["10007 bytes", "MB/s", "CPU"] {
             assert!(said.contains(word), "{word} in {said}");
@@ -96,14 +69,14 @@ mod copy {
 
     #[test]
     fn what_makes_no_sense_or_harm_is_refused_and_nothing_is_touched() {
-        let folder = folder_with_old(3000);
-        let path = folder.path();
+        let cli = folder_with_old(3000);
+        let path = cli.path();
         fs::create_dir(path.join("directory")).expect("a folder");
         fs::hard_link(path.join("old"), path.join("same")).expect("a link");
         std::os::unix::fs::symlink("old", path.join("link")).expect("a link");
         std::os::unix::fs::symlink("/dev/no-such-device", path.join("astray")).expect("a link");
         std::os::unix::net::UnixListener::bind(path.join("socket")).expect("a socket");
-        let before = names(path);
+        let before = cli.names();
         for (words, expected, says) in [
             (vec!["missing", "new"], 2, "there is no missing"),
             (vec!["directory", "new"], 2, "is a directory"),
@@ -128,86 +101,74 @@ mod copy {
             (vec!["old"], 2, "<NEW>"),
         ] {
             let words: Vec<&str> = ["copy"].into_iter().chain(words).collect();
-            let refused = run(path, &words);
-            let said = stderr(&refused);
-            assert_eq!(code(&refused), expected, "{words:?}: {said}");
+            let refused = cli.run(&words);
+            let said = &refused.err;
+            assert_eq!(refused.status, Some(expected), "{words:?}: {said}");
             assert!(said.contains(says), "{words:?}: {said}");
-            assert_eq!(refused.stdout, b"", "{words:?}");
-            assert_eq!(names(path), before, "{words:?}");
+            assert_eq!(refused.out, "", "{words:?}");
+            assert_eq!(cli.names(), before, "{words:?}");
             assert!(fs::read(path.join("old")).expect("still there") == content(3000), "{words:?}");
         }
     }
 
     #[test]
     fn an_unreadable_file_is_refused_with_a_hint() {
-        let folder = folder();
+        let cli = Cli::new();
         // The kernel lets nobody read this one, root neither.
-        let refused = run(folder.path(), &["copy", "/proc/sys/net/ipv4/route/flush", "new"]);
-        assert_eq!(code(&refused), 3, "{}", stderr(&refused));
-        assert!(stderr(&refused).contains("hint:"), "{}", stderr(&refused));
-        assert!(names(folder.path()).is_empty());
+        let refused = cli.run(&["copy", "/proc/sys/net/ipv4/route/flush", "new"]);
+        assert_eq!(refused.status, Some(3), "{}", refused.err);
+        assert!(refused.err.contains("hint:"), "{}", refused.err);
+        assert!(cli.names().is_empty());
     }
 
     #[test]
     fn a_file_that_does_not_fit_is_refused() {
-        let folder = folder();
-        let old = fs::File::create(folder.path().join("old")).expect("a file");
+        let cli = Cli::new();
+        let old = fs::File::create(cli.path().join("old")).expect("a file");
         // Sparse: no disk of today has the room for all of it.
         old.set_len(8 << 40).expect("a sparse file of 8 TiB");
-        let refused = run(folder.path(), &["copy", "old", "new"]);
-        assert_eq!(code(&refused), 3, "{}", stderr(&refused));
-        assert!(stderr(&refused).contains("8 TiB"), "{}", stderr(&refused));
-        assert_eq!(names(folder.path()).len(), 1);
+        let refused = cli.run(&["copy", "old", "new"]);
+        assert_eq!(refused.status, Some(3), "{}", refused.err);
+        assert!(refused.err.contains("8 TiB"), "{}", refused.err);
+        assert_eq!(cli.names().len(), 1);
     }
 
     /// A file of /proc says that it holds nothing, and then there is something to read: it grew.
     #[test]
     fn a_file_that_changes_meanwhile_is_an_error() {
-        let folder = folder();
-        let failed = run(folder.path(), &["copy", "/proc/self/status", "new"]);
-        assert_eq!(code(&failed), 1, "{}", stderr(&failed));
-        assert!(stderr(&failed).contains("changed during the copy"), "{}", stderr(&failed));
-        assert!(names(folder.path()).is_empty(), "the unfinished copy is removed");
+        let cli = Cli::new();
+        let failed = cli.run(&["copy", "/proc/self/status", "new"]);
+        assert_eq!(failed.status, Some(1), "{}", failed.err);
+        assert!(failed.err.contains("changed during the copy"), "{}", failed.err);
+        assert!(cli.names().is_empty(), "the unfinished copy is removed");
     }
 
     #[test]
     fn ctrl_c_removes_only_what_was_made() {
         for existed in [false, true] {
-            let folder = folder_with_old(0);
-            let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+            let cli = folder_with_old(0);
+            let (old, new) = (cli.path().join("old"), cli.path().join("new"));
             // Minutes of one-byte calls.
             fs::File::options().write(true).open(old).and_then(|old| old.set_len(200_000_000)).expect("a sparse file");
             if existed {
                 fs::write(&new, b"before").expect("a file");
             }
-            let mut command = diskperf();
-            command.args(["copy", "old", "new", "--buffer", "1"]).current_dir(folder.path());
+            let mut command = cli.command(&["copy", "old", "new", "--buffer", "1"]);
             let copying = command.stderr(Stdio::piped()).spawn().expect("diskperf starts");
             testkit::soon("it copies", || fs::metadata(&new).map_or(0, |new| new.len()) >= 100);
             let process = rustix::process::Pid::from_child(&copying);
             rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
             let interrupted = copying.wait_with_output().expect("it ends");
-            assert_eq!(code(&interrupted), 4, "{}", stderr(&interrupted));
-            assert!(stderr(&interrupted).starts_with("interrupted after "), "{}", stderr(&interrupted));
-            assert_eq!(new.exists(), existed, "{}", stderr(&interrupted));
+            let said = String::from_utf8_lossy(&interrupted.stderr);
+            assert_eq!(interrupted.status.code(), Some(4), "{said}");
+            assert!(said.starts_with("interrupted after "), "{said}");
+            assert_eq!(new.exists(), existed, "{said}");
         }
     }
 }
 
 mod tlpi {
     use super::*;
-
-    fn document(output: &Output) -> Value {
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
-    }
-
-    fn validate(document: &Value) {
-        let schema = run(Path::new("."), &["schema"]);
-        let schema: Value = serde_json::from_slice(&schema.stdout).expect("a schema");
-        let validator = jsonschema::validator_for(&schema).expect("a valid schema");
-        let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
-        assert!(errors.is_empty(), "{errors:?}");
-    }
 
     fn key(cell: &Value) -> String {
         ["preset", "program", "phase", "target", "parameters"].map(|name| cell[name].to_string()).join(" ")
@@ -230,12 +191,11 @@ mod tlpi {
 
     #[test]
     fn all_rows_of_both_tables_are_measured() {
-        let folder = folder();
-        let ended = run(folder.path(), &["run", "tlpi", "--size", "100kB", "--rounds", "2", "--json"]);
-        assert_eq!(code(&ended), 0, "{}", stderr(&ended));
-        assert!(names(folder.path()).is_empty());
+        let cli = Cli::new();
+        let ended = cli.run(&["run", "tlpi", "--size", "100kB", "--rounds", "2", "--json"]);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert!(cli.names().is_empty());
         let document = document(&ended);
-        validate(&document);
         let keys: BTreeSet<String> = document["cells"].as_array().expect("cells").iter().map(key).collect();
         assert_eq!(keys.len(), document["cells"].as_array().map_or(0, Vec::len), "keys are unique");
 
@@ -264,8 +224,8 @@ mod tlpi {
 
     #[test]
     fn sizes_need_not_divide_and_all_bytes_move() {
-        let ended = run(Path::new("."), &["run", "tlpi", "sim:flat", "--size", "12345", "--rounds", "1", "--json"]);
-        assert_eq!(code(&ended), 0, "{}", stderr(&ended));
+        let ended = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "12345", "--rounds", "1", "--json"]);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
         let document = document(&ended);
         let cells = with_provenance(&document, "simulated");
         assert_eq!(cells.len(), 40);
@@ -277,7 +237,7 @@ mod tlpi {
 
     #[test]
     fn the_books_figures_stand_beside_them_as_published() {
-        let ended = run(Path::new("."), &["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1", "--json"]);
+        let ended = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1", "--json"]);
         let document = document(&ended);
         let cells = with_provenance(&document, "published");
         assert_eq!(cells.len(), 14 + 2);
@@ -285,8 +245,8 @@ mod tlpi {
         let ways = ways(&cells, "write");
         assert_eq!(ways, [("osync".to_owned(), 1), ("osync".to_owned(), 4096)].into());
 
-        let table = run(Path::new("."), &["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1"]);
-        let table = String::from_utf8(table.stdout).expect("text");
+        let table = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1"]);
+        let table = table.out;
         for line in [
             "BUF_SIZE Elapsed Total CPU User CPU System CPU",
             "1 107.43 107.32 8.20 99.12",
@@ -301,12 +261,11 @@ mod tlpi {
     /// Twenty rounds of 40 rows, the dearest of them 8 million calls, never fit into a tenth of a second.
     #[test]
     fn a_budget_leaves_the_dearest_rows_out_and_says_why() {
-        let folder = folder();
-        let ended = run(folder.path(), &["run", "tlpi", "--size", "4MB", "--budget", "100ms", "--json"]);
-        assert_eq!(code(&ended), 0, "{}", stderr(&ended));
-        assert!(stderr(&ended).contains(" of 40 tests, 2 of 20 rounds"), "{}", stderr(&ended));
+        let cli = Cli::new();
+        let ended = cli.run(&["run", "tlpi", "--size", "4MB", "--budget", "100ms", "--json"]);
+        assert_eq!(ended.status, Some(0), "{}", ended.err);
+        assert!(ended.err.contains(" of 40 tests, 2 of 20 rounds"), "{}", ended.err);
         let document = document(&ended);
-        validate(&document);
         assert_eq!(document["run"]["rounds"], 2);
         let cells = with_provenance(&document, "measured");
         assert_eq!(cells.len(), 40);
@@ -326,19 +285,19 @@ mod tlpi {
 
     #[test]
     fn a_dry_run_shows_rows_and_forecast_and_writes_nothing() {
-        let folder = folder();
-        let planned = run(folder.path(), &["run", "tlpi", "--dry-run"]);
-        assert_eq!(code(&planned), 0);
-        let rows = String::from_utf8(planned.stdout).expect("text");
+        let cli = Cli::new();
+        let planned = cli.run(&["run", "tlpi", "--dry-run"]);
+        assert_eq!(planned.status, Some(0));
+        let rows = planned.out;
         assert_eq!(rows.lines().collect::<BTreeSet<_>>().len(), 40, "{rows}");
-        let said = String::from_utf8_lossy(&planned.stderr);
+        let said = planned.err;
         for word in ["40 tests, 20 rounds", "--budget 5min", "longest:", "guess"] {
             assert!(said.contains(word), "{word} in {said}");
         }
-        assert!(names(folder.path()).is_empty());
+        assert!(cli.names().is_empty());
 
-        let thinned = run(folder.path(), &["run", "tlpi", "--dry-run", "--budget", "5min"]);
-        let rows = String::from_utf8(thinned.stdout).expect("text");
+        let thinned = cli.run(&["run", "tlpi", "--dry-run", "--budget", "5min"]);
+        let rows = thinned.out;
         assert_eq!(rows.lines().count(), 40, "{rows}");
         let left_out = rows.lines().filter(|row| row.starts_with("n.m. ")).collect::<Vec<_>>();
         assert!(!left_out.is_empty() && left_out.iter().all(|row| row.ends_with("of the budget of 5 min")), "{rows}");
@@ -346,8 +305,8 @@ mod tlpi {
 
     #[test]
     fn a_file_larger_than_any_disk_is_refused() {
-        let refused = run(Path::new("."), &["run", "tlpi", "sim:flat", "--size", "17TiB"]);
-        assert_eq!(code(&refused), 2, "{}", stderr(&refused));
-        assert!(stderr(&refused).contains("16 TiB at most"), "{}", stderr(&refused));
+        let refused = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "17TiB"]);
+        assert_eq!(refused.status, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("16 TiB at most"), "{}", refused.err);
     }
 }

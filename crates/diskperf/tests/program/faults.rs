@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use crate::common::faults::{begin, cells, kept, start, text};
+use crate::common::faults::{begin, cells, kept, start};
 use rustix::process::Signal;
 use testkit::group::{Group, run_in};
 use testkit::{Ended, has_tool, skip, soon};
 
 use crate::common::document::document;
-use crate::common::{Cli, program};
+use crate::common::{Cli, program, text};
 
 const MIB: u64 = 1 << 20;
 

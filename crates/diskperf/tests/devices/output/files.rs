@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use super::{Decoy, OLD, SMOKE, assert_whole, refuses, shell, smoke_to, text};
+use super::{Decoy, OLD, SMOKE, assert_whole, refuses, shell, smoke_to};
 use testkit::calls::{FALLOCATE, NOT_SUPPORTED, TMPFILE, run_answered};
 use testkit::disk::{Disk, Mounted};
 use testkit::{names_in, need_disk, skip};
 
-use crate::common::{Cli, program};
+use crate::common::{Cli, program, text};
 
 #[test]
 fn a_new_file_has_the_rights_that_the_umask_leaves() {

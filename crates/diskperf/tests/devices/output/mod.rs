@@ -13,7 +13,7 @@ use serde_json::Value;
 use testkit::Ended;
 use testkit::disk::Disk;
 
-use crate::common::{Cli, program};
+use crate::common::{Cli, program, text};
 
 /// What an old file holds.
 pub const OLD: &str = "old results\n";
@@ -29,10 +29,6 @@ pub fn smoke_to(folder: &Path, name: &str) -> Ended {
 /// Runs a script in which `$0` is the program.
 pub fn shell(folder: &Path, script: &str) -> Ended {
     testkit::run(Path::new("/bin/sh"), folder, &["-c", script, text(&program())])
-}
-
-pub fn text(path: &Path) -> &str {
-    path.to_str().expect("plain words")
 }
 
 pub fn refuses(folder: &Path, arguments: &[&str], says: &str) {

@@ -15,9 +15,9 @@ use rustix::fs::{CWD, FileType, Mode};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::{Running, need_disk, soon};
 
-use super::{Decoy, OLD, SMOKE, shell, smoke_to, text};
+use super::{Decoy, OLD, SMOKE, shell, smoke_to};
 
-use crate::common::{Cli, program};
+use crate::common::{Cli, program, text};
 
 #[test]
 fn a_dash_is_standard_output() {
