@@ -1,8 +1,8 @@
 //! What cargo builds, and where it puts it.
 //!
-//! A test binary of several files (`tests/cli/main.rs`) saves links. Each of its modules still runs as a process of its own,
-//! as if it were a binary: modules run side by side, and share no static and no mount namespace. The test harness lists the
-//! modules, so a new one needs no entry anywhere.
+//! A test binary of several files (`tests/cli/main.rs`) saves links. Each of its modules still runs as a process of its
+//! own, as if it were a binary: modules run side by side, and share no static and no mount namespace. The test harness
+//! lists the modules, so a new one needs no entry here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

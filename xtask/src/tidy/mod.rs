@@ -13,6 +13,7 @@ mod ignores;
 mod licences;
 mod machines;
 mod manifests;
+mod orphans;
 mod places;
 mod prose;
 mod published;
@@ -126,6 +127,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(terminal::check(&files));
     findings.extend(circles::check(&files));
     findings.extend(ignores::check(&files));
+    findings.extend(orphans::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
     let pages = pages(&root)?;
     findings.extend(prose::check(&pages));

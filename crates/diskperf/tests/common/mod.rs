@@ -34,7 +34,7 @@ impl Cli {
         Cli::inside(tempfile::tempdir().expect("a scratch folder"))
     }
 
-    /// In a scratch folder in memory if there is one: syncs on the machine's disk wait for the writes of other programs.
+    /// In a scratch folder in memory if possible: syncs on the machine's disk wait for the writes of other programs.
     pub fn in_memory() -> Cli {
         Cli::inside(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder"))
     }
@@ -96,8 +96,8 @@ impl Cli {
         document(&self.well(arguments))
     }
 
-    /// Runs a command that must be refused: with this exit status and an error with these words, without standard output,
-    /// and with the folder as it was.
+    /// Runs a command that must be refused: with this exit status, an error with these words and no standard output.
+    /// The folder must stay as it was.
     pub fn refuses(&self, arguments: &[&str], status: i32, words: &[&str]) {
         let before = self.names();
         let ended = self.run(arguments);
