@@ -124,8 +124,8 @@ impl Case<'_> {
         matches!(self, Case::Ours(test, _) if test::is_alone(test))
     }
 
-    /// The command that runs its tests, or only one, for at most these seconds, and the file of this run to which they add
-    /// their skips.
+    /// The command that runs its tests, or only one, for at most these seconds, and the file of this run to which they
+    /// add their skips.
     fn command(&self, only: Option<&str>, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
         let skips = format!("skips-{run}-{}", self.shown().replace([':', ' '], "-"));
         match self {

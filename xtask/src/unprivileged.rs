@@ -54,8 +54,8 @@ impl Repetition {
         self.tests.iter().map(job).collect()
     }
 
-    /// The command that runs the tests of this file, or only one, for at most these seconds, and the file of this name to
-    /// which they add their skips.
+    /// The command that runs the tests of this file, or only one, for at most these seconds, and the file of this name
+    /// to which they add their skips.
     pub fn command(&self, test: &TestFile, only: Option<&str>, skips: &str, seconds: u32) -> (Command, PathBuf) {
         let skips = self.folder.home().join(skips);
         let mut command = self.folder.command(test, only, &self.program, seconds);

@@ -1,5 +1,5 @@
-//! Files of a test binary that it does not contain. Cargo finds `tests/a.rs` by itself; a file beside `tests/cli/main.rs`
-//! needs a line `mod a;`, and without it its tests never run.
+//! Files of a test binary that it does not contain. Cargo finds `tests/a.rs` by itself; a file beside
+//! `tests/cli/main.rs` needs a line `mod a;`, and without it its tests never run.
 
 use super::Finding;
 use super::source::{File, has_word};
