@@ -56,8 +56,8 @@ impl TestFile {
         if tests.is_empty() { tests } else { [vec!["--exact"], tests].concat() }
     }
 
-    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two are
-    /// alike.
+    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two
+    /// are alike.
     pub fn shown(&self) -> String {
         let TestFile { package, name, kind, .. } = self;
         match kind.as_str() {

@@ -1,6 +1,6 @@
 //! `cargo xtask golden`: what `diskperf paper` prints, kept under `golden/`, a file per table and one for the errors of
-//! all. A test holds the program to these files (`crates/diskperf/tests/program/golden.rs`); this task writes them, and refuses
-//! where an error has grown: errors may only go down.
+//! all. A test holds the program to these files (`crates/diskperf/tests/program/golden.rs`); this task writes them, and
+//! refuses where an error has grown: errors may only go down.
 
 use std::fs;
 

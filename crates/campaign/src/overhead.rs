@@ -50,7 +50,8 @@ pub fn calibration<'a>(
     }
 }
 
-/// Of some phases: operations, how long they took, the CPU time of their programs, and nanoseconds of it that were ours.
+/// Of some phases: operations, how long they took, the CPU time of their programs, and nanoseconds of it that were
+/// ours.
 #[derive(Default)]
 struct Sums {
     operations: u64,
@@ -74,9 +75,9 @@ impl Sums {
     }
 }
 
-/// What our own code takes of the CPU for one operation of a phase, in nanoseconds: the phase is gone through the very way
-/// it goes when it is measured, but for the calls. Nothing of a ring, whose kernel does part of that, and of a schedule or
-/// of pauses, which wait.
+/// What our own code takes of the CPU for one operation of a phase, in nanoseconds: the phase is gone through the very
+/// way it goes when it is measured, but for the calls. Nothing of a ring, whose kernel does part of that, and of a
+/// schedule or of pauses, which wait.
 pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
     if phase.steps.is_paced() || phase.steps.pauses() || matches!(phase.steps.issue(), Issue::Overlapping(_)) {
         return None;

@@ -116,8 +116,8 @@ pub struct PhaseRun {
     pub grown: Option<u64>,
     /// What lies behind the bytes of the files, where something was read.
     pub laid: Option<Laid>,
-    /// Of what was read, the bytes that had to come from the device, where the rest was touched before; nothing where all
-    /// had to, or where it was not asked.
+    /// Of what was read, the bytes that had to come from the device, where the rest was touched before; nothing where
+    /// all had to, or where it was not asked.
     #[serde(default)]
     pub first_reads: Option<u64>,
     /// How long all units of work took, where they were timed.
@@ -413,7 +413,8 @@ fn seen_again(phase: &Phase, parts: &[Part], witness: &Witness) -> Option<u64> {
 
 /// How often, and how long after each other, it is looked whether what waits to be written goes on waiting. What
 /// others wrote and sync is gone meanwhile: a disk writes 100 MB in half a second to a second. What a sync has left
-/// waits for the kernel's own writing, which begins after 5 s at the earliest (Documentation/admin-guide/sysctl/vm.rst).
+/// waits for the kernel's own writing, which begins after 5 s at the earliest
+/// (Documentation/admin-guide/sysctl/vm.rst).
 const LOOKS: (u32, Duration) = (20, Duration::from_millis(50));
 
 /// The fewest pages that the machine had to write more than at first, in some looks.

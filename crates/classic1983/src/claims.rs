@@ -313,7 +313,8 @@ fn more_delay_was_needed() -> Result<Claim, MachineFault> {
         "With the faster transfers, the rotational delay between blocks had to be longer.",
         String::new(),
         format!(
-            "blocks of 4 Kbytes, delay 2 -> 4 ms, mean of the tests: {} with the initial arbitration, {} with the new one",
+            "blocks of 4 Kbytes, delay 2 -> 4 ms, mean of the tests: {} with the initial arbitration, {} with the new \
+                one",
             arrow(late.0, late.1),
             arrow(in_time.0, in_time.1)
         ),
@@ -430,7 +431,8 @@ fn intelligence_hinders() -> Result<Claim, MachineFault> {
         "Intelligence in the controller hinders UNIX more than it helps.",
         String::new(),
         format!(
-            "RA81s on the UNIBUS of the 11/780 with the SC780's plain electronics and as much buffer: faster in {higher} \
+            "RA81s on the UNIBUS of the 11/780 with the SC780's plain electronics and as much buffer: faster in \
+                {higher} \
              of {} cells, slower in {lower}",
             own.len()
         ),
@@ -481,7 +483,8 @@ fn reads_go_first() -> Result<Claim, MachineFault> {
         "UNIX has separate queues for reads and writes, and serves reads first.",
         "the distributed system has one queue (4.2BSD ufs_disksubr.c 6.1)".to_owned(),
         format!(
-            "new files on the SC780: two queues change {differ} of {} cells; the mean error is {error_one:.1} % with one queue and \
+            "new files on the SC780: two queues change {differ} of {} cells; the mean error is {error_one:.1} % with \
+                one queue and \
              {error_two:.1} % with two",
             cells.len()
         ),

@@ -85,8 +85,8 @@ impl Test {
 }
 
 /// The end of the run before, where it left anything on its way to the drives. Every test was run three times and the
-/// first did not count (Kridle & McKusick 1983, section 4): `rewrite_8192` follows itself, without a pause, while a file
-/// that is written anew is removed before, which takes longer than to write what is left.
+/// first did not count (Kridle & McKusick 1983, section 4): `rewrite_8192` follows itself, without a pause, while a
+/// file that is written anew is removed before, which takes longer than to write what is left.
 fn before(classic: Classic) -> Stream {
     if classic != Classic::Rewrite8192 {
         return Stream::empty();
@@ -271,7 +271,8 @@ pub fn over_phases(
     Ok(Figure { simulated, time, processor, elapsed, drives: spent, around_reads })
 }
 
-/// What comes of it in each of so many ways in which the platters stand: on so many drives, by so many programs on each.
+/// What comes of it in each of so many ways in which the platters stand: on so many drives, by so many programs on
+/// each.
 pub(crate) fn outcomes(
     (description, half): (&Description, usize),
     (drives, streams): (usize, usize),

@@ -41,8 +41,8 @@ fn experiments(tables: &[&str]) -> Vec<Experiment> {
     cells.flat_map(|(half, test, drives)| columns().map(move |column| (column.machine, half, test, drives))).collect()
 }
 
-/// What the paper prints beside the cells of a run that simulated one of its machines, where that was as it stands: with no
-/// part and no number changed. From the first table that prints it.
+/// What the paper prints beside the cells of a run that simulated one of its machines, where that was as it stands:
+/// with no part and no number changed. From the first table that prints it.
 pub fn published_beside(document: &Document) -> Vec<Comparison> {
     document.cells.iter().filter_map(|cell| published_of(cell, machine(document, cell))).collect()
 }

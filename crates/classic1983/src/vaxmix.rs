@@ -1,11 +1,11 @@
-//! Does the ranking of the controllers depend on the approach? The direct one reads and writes user files; the indirect one,
-//! which DEC took and the paper did not (section 3), draws accesses from a mix. The authors suspect two things of it: that
-//! places drawn at random show no locality, as no real system does; and that requests are ordered by the UDA50 there and by
-//! nobody else, as VMS orders none (section 1).
+//! Does the ranking of the controllers depend on the approach? The direct one reads and writes user files; the indirect
+//! one, which DEC took and the paper did not (section 3), draws accesses from a mix. The authors suspect two things of
+//! it: that places drawn at random show no locality, as no real system does; and that requests are ordered by the UDA50
+//! there and by nobody else, as VMS orders none (section 1).
 //!
-//! So that each can be seen by itself there are rows with and without locality, with one program at a time and several, and
-//! with drivers that order and that do not. The UDA50 orders in all of them, as section 2.1 says; files in order, by which
-//! the machines under `machines/` were fitted, give it nothing to order.
+//! So that each can be seen by itself there are rows with and without locality, with one program at a time and several,
+//! and with drivers that order and that do not. The UDA50 orders in all of them, as section 2.1 says; files in order,
+//! by which the machines under `machines/` were fitted, give it nothing to order.
 
 use machines::{Machine, MachineFault};
 use simulator::{Outcome, ProgramTime};
@@ -65,12 +65,12 @@ const STREAMS: usize = 4;
 /// Bytes that are accessed of each drive, by all of its programs: those of the preset.
 const BYTES: u64 = SIMULATED_FILE.0;
 
-/// Accesses of all programs of a drive. Ours: with twice as many, as `simulate` has them, the rates of six seeds lay within
-/// 2 % of each other.
+/// Accesses of all programs of a drive. Ours: with twice as many, as `simulate` has them, the rates of six seeds lay
+/// within 2 % of each other.
 const ACCESSES: u64 = 1000;
 
-/// Accesses before the clock starts, so that buffers hold what is still to be written as they do later: more than there are
-/// buffers of eight Kbytes in four megabytes of memory, also of writes alone.
+/// Accesses before the clock starts, so that buffers hold what is still to be written as they do later: more than there
+/// are buffers of eight Kbytes in four megabytes of memory, also of writes alone.
 const BEFORE: u64 = 300;
 
 /// The seed of what is drawn.
@@ -169,8 +169,8 @@ fn measured(tests: &[Vec<Outcome>], figure: impl Fn(&Outcome) -> f64) -> Measure
 const UDA: &str = "vax780-uda50";
 const SC: &str = "vax780-sc780";
 
-/// The table, and what it says of the UDA50 and the SC780, over so many ways in which the platters stand. Of those two also
-/// with the same drives behind both, as their drives differ more than they do: RA81s seek for 28 ms, Eagles for 18
+/// The table, and what it says of the UDA50 and the SC780, over so many ways in which the platters stand. Of those two
+/// also with the same drives behind both, as their drives differ more than they do: RA81s seek for 28 ms, Eagles for 18
 /// (sections 2.4 and 2.5).
 pub fn approaches(phases: u32) -> Result<Approaches, MachineFault> {
     let columns: Vec<Column> = Column::all().filter(|column| ["T1", "T2"].contains(&column.table.id)).collect();
@@ -309,15 +309,16 @@ fn conclusion(disks: usize, ratios: &Ratios) -> String {
         }
     };
     format!(
-        "{}: the ratio of the UDA50 to the SC780 is {} by the direct approach, and {least:.2} to {most:.2} by the indirect \
+        "{}: the ratio of the UDA50 to the SC780 is {} by the direct approach, and {least:.2} to {most:.2} by the \
+            indirect \
          one; {verdict}",
         DISKS[disks],
         directly.join(" and "),
     )
 }
 
-/// What the ratio of the two goes by, of what the authors suspect: the mean change by locality, by several programs at once,
-/// and by drivers that order nothing. As they were sold.
+/// What the ratio of the two goes by, of what the authors suspect: the mean change by locality, by several programs at
+/// once, and by drivers that order nothing. As they were sold.
 fn reasons(ratios: &Ratios) -> String {
     let mean = |changed: &dyn Fn(Row) -> Row| {
         let value = |wanted: Row| ratios.iter().find(|(row, _)| *row == wanted).map(|(_, own)| own[0].mean);
@@ -330,7 +331,8 @@ fn reasons(ratios: &Ratios) -> String {
     let programs = mean(&|row| Row { streams: STREAMS, ..row });
     let unordered = mean(&|row| if row.streams == 1 { row } else { Row { driver_orders: false, ..row } });
     format!(
-        "The ratio changes by {locality:+.0} % with locality, by {programs:+.0} % with {STREAMS} programs on a drive, and by \
+        "The ratio changes by {locality:+.0} % with locality, by {programs:+.0} % with {STREAMS} programs on a drive, \
+            and by \
          {unordered:+.0} % if no driver orders requests, as under VMS (means of the rows, as they were sold)."
     )
 }

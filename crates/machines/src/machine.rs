@@ -316,13 +316,16 @@ mod tests {
 
     use super::*;
 
-    /// The file of a machine, or of a part: what is wrong with it names its place, and what is right can be described, or it
-    /// is said why not.
+    /// The file of a machine, or of a part: what is wrong with it names its place, and what is right can be described,
+    /// or it is said why not.
     #[test]
     fn fuzz_files() {
         let parts = Kind::ALL.into_iter().filter_map(|kind| builtin::parts(kind).first());
         let mut examples: Vec<&str> = builtin::MACHINES.iter().take(2).chain(parts).map(|file| file.text).collect();
-        examples.push("about = \"mine\"\nlike = \"vax780-uda50\"\n[settings.drive]\nrpm = { value = 3600, unit = \"turns/min\", source = \"inferred\", from = \"a guess\" }\n");
+        examples.push(
+            "about = \"mine\"\nlike = \"vax780-uda50\"\n[settings.drive]\nrpm = { value = 3600, unit = \
+            \"turns/min\", source = \"inferred\", from = \"a guess\" }\n",
+        );
         let read = |input: &[u8]| {
             let text = String::from_utf8_lossy(input).into_owned();
             let sheet = Sheet::fuzzed(text);

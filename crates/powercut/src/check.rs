@@ -9,12 +9,12 @@ use crate::ledger::Ledger;
 use crate::places::{Bounds, Places};
 use crate::record::{Kind, RECORD, Records, Verdict};
 
-/// From errno.h: an error of the device, or of a checksum (EIO; EBADMSG, as ext4 and xfs have it); and a structure of the
-/// file system that is damaged (EUCLEAN).
+/// From errno.h: an error of the device, or of a checksum (EIO; EBADMSG, as ext4 and xfs have it); and a structure of
+/// the file system that is damaged (EUCLEAN).
 const DAMAGED: [i32; 3] = [5, 74, 117];
 
-/// Judges every record that is promised, in what the writers left in this folder. What is damaged, or no file, is as good
-/// as not there. Whatever else keeps it from being read is an error, and no loss.
+/// Judges every record that is promised, in what the writers left in this folder. What is damaged, or no file, is as
+/// good as not there. Whatever else keeps it from being read is an error, and no loss.
 pub fn check(folder: &Path, records: Records, bounds: Bounds, ledger: &Ledger) -> io::Result<Vec<(Kind, Verdict)>> {
     let places = Places(folder);
     let mut bytes = Vec::with_capacity(RECORD);

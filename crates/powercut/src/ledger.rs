@@ -1,8 +1,8 @@
 //! What was acknowledged: in memory, and as lines of text that outlive the computer where they are kept on another one.
 //!
 //! ```text
-//!   diskperf-verify 1 9 512 FOLDER     the first line: the format, whose records these are, how many appended ones to a
-//!                                      file, and the folder that they are in
+//!   diskperf-verify 1 9 512 FOLDER     the first line: the format, whose records these are, how many appended ones to
+//!                                      a file, and the folder that they are in
 //!   create 17 1                        a record and its version are durable
 //!   retired create 400                 records below that number are promised no more: they are about to be removed
 //! ```

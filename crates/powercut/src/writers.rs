@@ -32,8 +32,8 @@ impl Writers {
         sync_folder(folder)
     }
 
-    /// Lets them begin in a folder that was prepared. `say` hears of every record when it is acknowledged, first of those
-    /// that were prepared; where it fails, its writer ends.
+    /// Lets them begin in a folder that was prepared. `say` hears of every record when it is acknowledged, first of
+    /// those that were prepared; where it fails, its writer ends.
     pub fn start(
         folder: &Path,
         records: Records,
@@ -125,8 +125,8 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
         self.places.record(kind, number, self.bounds.records)
     }
 
-    /// New files; where there are enough, the older half is taken back, and what was taken back before is removed: by now
-    /// whoever listens knows that, where what is said takes its time.
+    /// New files; where there are enough, the older half is taken back, and what was taken back before is removed: by
+    /// now whoever listens knows that, where what is said takes its time.
     fn create(&self) -> io::Result<()> {
         let folder = File::open(self.places.folder(Kind::Create))?;
         let (mut oldest, mut promised) = (0, 0);
@@ -148,8 +148,8 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
         Ok(())
     }
 
-    /// Records at the end of a file; when it is full, of another, and the one before is taken back. The one before that,
-    /// which was taken back earlier, is removed.
+    /// Records at the end of a file; when it is full, of another, and the one before is taken back. The one before
+    /// that, which was taken back earlier, is removed.
     fn append(&self) -> io::Result<()> {
         let in_log = self.bounds.records;
         let folder = File::open(self.places.folder(Kind::Append))?;

@@ -59,7 +59,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "To read blocks of 16 sectors within 3 % of the rate with {} sectors of buffer, the UNIBUS needs {} sectors and \
+            "To read blocks of 16 sectors within 3 % of the rate with {} sectors of buffer, the UNIBUS needs {} \
+                sectors and \
              the SBI {}. They need {} and {} if other devices use {} % and {} % of the bus.",
             SECTORS[SECTORS.len() - 1],
             enough(0),

@@ -9,7 +9,8 @@ use crate::laboratory::{Setup, measure};
 
 pub const QUESTION: Question = Question {
     id: "Q2",
-    asks: "How fast would the SC780's electronics be on a UNIBUS, and the UDA50's on an SBI or a CMI? (Section 1 asks for \
+    asks: "How fast would the SC780's electronics be on a UNIBUS, and the UDA50's on an SBI or a CMI? (Section 1 asks \
+        for \
            the effects of bus and controller; these combinations were not sold.)",
     experiment,
 };

@@ -9,7 +9,8 @@ use crate::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 
 pub const QUESTION: Question = Question {
     id: "Q6",
-    asks: "How long is a drive idle around every read of a new disk map, where all requests stand in one queue and where \
+    asks: "How long is a drive idle around every read of a new disk map, where all requests stand in one queue and \
+        where \
            reads go first? (Section 6: one queue does all writes before the map is read, which idles the disk.)",
     experiment,
 };
@@ -24,9 +25,9 @@ const CASES: [(&str, &str, &str); 6] = [
     ("vax750-uda50", "controller: reads first", "controller.order=reads-first"),
 ];
 
-/// New maps that a file of eight megabytes needs: the header of every group of cylinders that it has blocks in. Its first
-/// blocks lie in one group; it goes on in another with every indirect block, and after every 256 blocks of one (4.2BSD
-/// mkfs.c and ffs_alloc.c).
+/// New maps that a file of eight megabytes needs: the header of every group of cylinders that it has blocks in. Its
+/// first blocks lie in one group; it goes on in another with every indirect block, and after every 256 blocks of one
+/// (4.2BSD mkfs.c and ffs_alloc.c).
 fn maps(half: usize) -> u64 {
     let block = [8192, 4096][half];
     1 + (FILE_BYTES / block - 12).div_ceil(256)
@@ -65,9 +66,10 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings: row(["machine", "order", "8K x1", "idle", "4K x1", "idle", "8K x2", "idle"]),
         rows,
         sentence: format!(
-            "Serving reads first changes write_8192 on one drive by {change} on the SC780 and by {:+.1} % on the UDA50. A \
-             file of eight megabytes needs {} maps, in smaller blocks {}. Around each map read, a drive of the UDA50 is \
-             idle for {} in order of arrival, for {} with reads first.",
+            "Serving reads first changes write_8192 on one drive by {change} on the SC780 and by {:+.1} % on the \
+                UDA50. A \
+             file of eight megabytes needs {} maps, in smaller blocks {}. Around each map read, a drive of the UDA50 \
+             is idle for {} in order of arrival, for {} with reads first.",
             100.0 * (effect.value - 1.0),
             maps(0),
             maps(1),

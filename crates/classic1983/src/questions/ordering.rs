@@ -60,7 +60,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "For sequential files, the order changes at most {:.0} %. Random writes on one drive reach {:.0} % of the rate \
+            "For sequential files, the order changes at most {:.0} %. Random writes on one drive reach {:.0} % of the \
+                rate \
              without any order if UNIX orders requests, and {:.0} % if the controller does.",
             100.0 * most,
             100.0 * effect.value,

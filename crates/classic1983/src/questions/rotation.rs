@@ -62,7 +62,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "The best rotational delay for blocks of 8 Kbytes is {} ms for one program ({}) and {} ms for two ({}). With \
+            "The best rotational delay for blocks of 8 Kbytes is {} ms for one program ({}) and {} ms for two ({}). \
+                With \
              the delay that is best for the other, one program reads {lost_one}, and two {lost_two}.",
             best_one.0,
             rate(best_one.1),

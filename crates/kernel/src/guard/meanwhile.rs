@@ -196,8 +196,8 @@ fn file_way(device: &Device) -> Way {
 }
 
 impl FileState {
-    /// Whether nothing was written to the file until a later state. Fewer blocks are not a write: XFS frees preallocated
-    /// blocks in the background. A program that frees blocks changes the times of the file too.
+    /// Whether nothing was written to the file until a later state. Fewer blocks are not a write: XFS frees
+    /// preallocated blocks in the background. A program that frees blocks changes the times of the file too.
     fn is_unwritten(&self, later: &FileState) -> bool {
         later.blocks.is_some() == self.blocks.is_some()
             && later.blocks <= self.blocks

@@ -3,8 +3,8 @@
 use super::Entry;
 
 /// The places of most of these words.
-const SIMULATED: &str = "diskperf explain for a simulated result; below a simulated rate of diskperf paper, if it is the \
-                         largest wait.";
+const SIMULATED: &str = "diskperf explain for a simulated result; below a simulated rate of diskperf paper, if it is \
+                         the largest wait.";
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {

@@ -396,9 +396,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "randread",
         also: &["random read", "random reads"],
         brief: "a test: random 4 KiB reads of one file",
-        says: "Each read is at a random place. In the presets and with --direct, it bypasses the page cache (O_DIRECT). The unit \
+        says: "Each read is at a random place. In the presets and with --direct, it bypasses the page cache \
+            (O_DIRECT). The unit \
                is ops/s.",
-        when: "The presets quick and smoke, and diskperf io randread --direct; without --direct, the page cache may answer.",
+        when: "The presets quick and smoke, and diskperf io randread --direct; without --direct, the page cache may \
+            answer.",
         advice: "Compare databases and virtual machines by it; iodepth 32 shows the highest rate.",
     },
     Entry {
@@ -422,7 +424,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "read",
         also: &["write"],
         brief: "tests of io: sequential reads or writes of one file",
-        says: "diskperf io read reads a file from its beginning, diskperf io write writes one. smallfb read is another test: it \
+        says: "diskperf io read reads a file from its beginning, diskperf io write writes one. smallfb read is another \
+            test: it \
                reads small files. write in the preset tlpi writes a file in small calls.",
         when: "Loads of diskperf io and of job files; write also in the presets tlpi and smoke.",
         advice: "Set the size of a call with --bs; --direct bypasses the page cache.",

@@ -85,7 +85,11 @@ impl Card<'_> {
         html! {
             p class="name" { (self.title) }
             @for cell in &self.main { (self.figure(cell, names, place)) }
-            @for cell in &self.others { p { (cell.phase) " " b { (rows::rate(cell).trim_end_matches('*')) } (star(cell, place)) " " (half(cell)) } }
+            @for cell in &self.others {
+                p {
+                    (cell.phase) " " b { (rows::rate(cell).trim_end_matches('*')) } (star(cell, place)) " " (half(cell))
+                }
+            }
             p class="why" { (program) }
         }
     }

@@ -36,7 +36,9 @@ pub fn table(document: &Document, place: Place) -> Markup {
             @for &column in &shown {
                 @let (text, class) = (&row[column], side(columns[column].is_right()));
                 @if column == 0 {
-                    @if let Some(rows) = named(row, others) { th scope="row" rowspan=[(rows > 1).then_some(rows)] { (text) } }
+                    @if let Some(rows) = named(row, others) {
+                        th scope="row" rowspan=[(rows > 1).then_some(rows)] { (text) }
+                    }
                 }
                 @else if Some(column) == rate {
                     td class=[class] { (text.trim_end_matches('*')) (star(cell, place)) }
@@ -44,7 +46,11 @@ pub fn table(document: &Document, place: Place) -> Markup {
                 @else { td class=[class] { (text) } }
             }
             @if has_marks {
-                td { @for mark in &cell.marks { a href={ "#" (place.id(mark.code.name())) } { (mark.code.name()) } " " } }
+                td {
+                    @for mark in &cell.marks {
+                        a href={ "#" (place.id(mark.code.name())) } { (mark.code.name()) } " "
+                    }
+                }
             }
         }
     };
@@ -110,7 +116,9 @@ pub fn notes(document: &Document, place: Place) -> Markup {
     html! {
         p { (header::how(document).replace("+-", "±")) "." }
         @if let Some(noise) = &document.run.noise {
-            p id=[(!marks.iter().any(|(code, _)| code.name() == "noise")).then(|| place.id("noise"))] { "Noise in all of it: " (noise.text) "." }
+            p id=[(!marks.iter().any(|(code, _)| code.name() == "noise")).then(|| place.id("noise"))] {
+                "Noise in all of it: " (noise.text) "."
+            }
         }
         @if !marks.is_empty() {
             dl class="marks" {

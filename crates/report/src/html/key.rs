@@ -63,7 +63,8 @@ impl<'a> Keyed<'a> {
                 li {
                     @if let Some(name) = name {
                         @if targets.len() > 1 { (chip(place, &letter(place))) " " }
-                        b { (name) } " " (line[name.len()..].replace("  on  ", " on ").trim_start().replace("  ", " · "))
+                        b { (name) } " "
+                        (line[name.len()..].replace("  on  ", " on ").trim_start().replace("  ", " · "))
                     } @else { (line) }
                 }
             }

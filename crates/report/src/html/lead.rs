@@ -17,13 +17,16 @@ pub fn lead(document: &Document, choice: &Choice) -> Markup {
     html! {
         p class="lead" {
             @if let (Some(purpose), [_, _]) = (&choice.purpose, &names[..]) {
-                @for pair in &purpose.comparisons { "For " (purpose.name) ": " (choice::short(choice, pair, false)) ". " }
+                @for pair in &purpose.comparisons {
+                    "For " (purpose.name) ": " (choice::short(choice, pair, false)) ". "
+                }
             }
             @match &choice.stages[..] {
                 [first, .., last] => {
                     @let is_meant = |pair: &&Comparison| pair.first == first.target && pair.second == last.target;
+                    @let pairs = choice.comparisons.iter().filter(is_meant);
                     "Last stage against the first: "
-                    (fastest(choice, choice.comparisons.iter().filter(is_meant), &names, &[&first.target, &last.target]))
+                    (fastest(choice, pairs, &names, &[&first.target, &last.target]))
                 },
                 _ => (fastest(choice, choice.comparisons.iter(), &names, &names)),
             }

@@ -146,7 +146,8 @@ impl<'a> Matrix<'a> {
             tr {
                 th scope="row" { (test.name) " " small { (claimed.unwrap_or_default()) } }
                 @for (place, cell) in test.cells.iter().enumerate() {
-                    (self.cell(place, if self.is_fastest(place, &test.pairs) { "best" } else { "" }, figure(*cell, self.place)))
+                    @let class = if self.is_fastest(place, &test.pairs) { "best" } else { "" };
+                    (self.cell(place, class, figure(*cell, self.place)))
                 }
                 (self.ratios(&test.pairs))
                 td class="why" { @for reason in &test.reasons { div { (reason) } } }

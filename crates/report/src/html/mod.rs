@@ -231,7 +231,10 @@ fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Mar
                     @for section in sections { (section) }
                     (documents)
                 }
-                footer { "Made by diskperf " (env!("CARGO_PKG_VERSION")) ". This page holds all it shows and asks nobody for anything." }
+                footer {
+                    "Made by diskperf " (env!("CARGO_PKG_VERSION"))
+                    ". This page holds all it shows and asks nobody for anything."
+                }
                 script { (PreEscaped(include_str!("script.js"))) }
             }
         }

@@ -61,12 +61,22 @@ pub fn table(label: &str, grid: &Grid) -> Markup {
     };
     let inside = html! {
         table {
-            thead { tr { @for column in &columns { th scope="col" class=[side(column.is_right())] { @if column.heading().is_empty() { "program" } @else { (column.heading()) } } } } }
+            thead {
+                tr {
+                    @for column in &columns {
+                        th scope="col" class=[side(column.is_right())] {
+                            @if column.heading().is_empty() { "program" } @else { (column.heading()) }
+                        }
+                    }
+                }
+            }
             tbody {
                 @for line in &lines {
                     @match line {
                         Line::Row(row) => tr { (cells(row)) },
-                        Line::Title(title) => tr class="group" { th colspan=(columns.len()) scope="colgroup" { (title) } },
+                        Line::Title(title) => tr class="group" {
+                            th colspan=(columns.len()) scope="colgroup" { (title) }
+                        },
                     }
                 }
             }

@@ -17,7 +17,8 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
     if document.cells.len() > MOST_RAW {
         return html! {
             p class="why" {
-                "Left out, so that the page stays small: the raw cells of " (whole(document.cells.len() as u64)) " results. "
+                "Left out, so that the page stays small: the raw cells of "
+                (whole(document.cells.len() as u64)) " results. "
                 code { "diskperf show " (shell::word(run.name)) " --format csv" } " prints them."
             }
         };
@@ -149,11 +150,14 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
             @let id = if place == 0 { "document".to_owned() } else { format!("document-{}", place + 1) };
             @let file = file_name(run.name);
             @let has_it = detail != Detail::Nothing;
-            p class="document" data-for=[has_it.then_some(&id)] data-name={ "diskperf-" (file) (detail.suffix()) ".json" } {
+            p class="document" data-for=[has_it.then_some(&id)]
+                data-name={ "diskperf-" (file) (detail.suffix()) ".json" } {
                 @if has_it { "This page contains the JSON document of " (run.name) ". " }
                 @if detail != Detail::Whole {
                     (detail.remark()) code { "diskperf show " (shell::word(run.name)) " --format json" } " has it all"
-                    @if has_it { "; what is saved here is called " code { "diskperf-" (file) (detail.suffix()) ".json" } }
+                    @if has_it {
+                        "; what is saved here is called " code { "diskperf-" (file) (detail.suffix()) ".json" }
+                    }
                     "."
                 }
             }

@@ -15,9 +15,14 @@ pub fn section(paper: &PaperDocument, place: Place) -> Markup {
     html! {
         section id={ "r" (place.number) } {
             (place.title(TITLE))
-            p class="when" { "Kridle and McKusick, Performance Effects of Disk Subsystem Choices for VAX Systems Running 4.2BSD UNIX, 1983." }
+            p class="when" {
+                "Kridle and McKusick, Performance Effects of Disk Subsystem Choices for VAX Systems Running 4.2BSD \
+                 UNIX, 1983."
+            }
             @if let Some(errors) = &paper.summary {
-                div class="verdict" { @for line in summary(errors).lines() { p { "Simulated differs from printed: " (line) "." } } }
+                div class="verdict" {
+                    @for line in summary(errors).lines() { p { "Simulated differs from printed: " (line) "." } }
+                }
             }
             (tables(&paper.cells))
             @for drive in &paper.drives { (drive_table(drive)) }
@@ -60,7 +65,8 @@ fn part(name: &str, file_system: &str, cells: &[&Comparison]) -> Markup {
                     th scope="col" { "Test" }
                     @for column in &columns {
                         th scope="col" class="n" {
-                            (column.configuration) br; (column.drives) @if column.drives == 1 { " drive" } @else { " drives" }
+                            (column.configuration) br;
+                            (column.drives) @if column.drives == 1 { " drive" } @else { " drives" }
                         }
                     }
                 }

@@ -149,11 +149,16 @@ fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
             (lead(document, choice))
         } @else if run.preset.as_deref() == Some("smoke") {
             @if document.errors.is_empty() && !run.interrupted {
-                p class="lead" { "Each test ran at its smallest size: they work here. How fast they are was not measured." }
+                p class="lead" {
+                    "Each test ran at its smallest size: they work here. How fast they are was not measured."
+                }
             }
         } @else {
             @if run.targets.len() > 1 {
-                p class="lead" { @if is_together { "Measured alone and together." } @else { "Measured in turn." } " " code { "diskperf choose" } " tells which is faster." }
+                p class="lead" {
+                    @if is_together { "Measured alone and together." } @else { "Measured in turn." }
+                    " " code { "diskperf choose" } " tells which is faster."
+                }
             }
             @if !is_swept { (cards(document, place)) }
             @for line in run.findings.iter().flat_map(|finding| finding.lines()) {
@@ -199,7 +204,9 @@ fn layout(document: &Document) -> Option<String> {
 fn commands(run: &RunInfo, has_order: bool) -> Markup {
     html! {
         div class="command" { pre { code { (shell::line(&run.command)) } } }
-        @if has_order { p class="why" { "The seed of every order was " (run.seed) "; --seed " (run.seed) " takes it again." } }
+        @if has_order {
+            p class="why" { "The seed of every order was " (run.seed) "; --seed " (run.seed) " takes it again." }
+        }
         @if let Some(job) = &run.job {
             details { summary { "Its job file" } pre { (job) } }
         }

@@ -517,7 +517,8 @@ proptest! {
     /// Whatever is called whatever: no name ends an element, an attribute or a style.
     #[test]
     fn names_are_words_and_nothing_else(
-        name in "[<>&\"' a\u{0}\u{1b}\u{202e}\u{ffff}é]{1,12}|</text><script>x</script>|\" onload=\"x|]]>|<!--|\\PC{1,30}",
+        name in "[<>&\"' a\u{0}\u{1b}\u{202e}\u{ffff}é]{1,12}|</text><script>x</script>|\" onload=\"x|]]>|\
+            <!--|\\PC{1,30}",
         other in "[<>&\"'/=b\n\t\u{85}]{1,8}|\\PC{0,40}",
     ) {
         for chart in charts(&everything(&name, &other)) {
