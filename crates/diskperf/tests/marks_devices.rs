@@ -264,8 +264,8 @@ fn a_disk_whose_fsync_answers_too_early_is_dirty() {
         assert!(texts.iter().all(|text| text.contains("no disk is visible")), "{texts:?}");
         !texts.is_empty()
     };
-    // Dirty bytes are those of the whole machine. Another program may write as many back in the same moment, which hides
-    // what this disk keeps, but not again and again.
+    // Dirty bytes are those of the whole machine. Another program may write as many back in the same moment, which
+    // hides what this disk keeps, but not again and again.
     assert!((0..RUNS).any(|_| is_marked(Fsync::Early, "1")), "no run of {RUNS} has the mark");
     // Other programs may also write as much as an honest disk does, so the mark's absence is not claimed:
     // `judge::marks::durability` tests that one clean round clears the disk.

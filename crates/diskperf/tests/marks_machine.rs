@@ -196,8 +196,8 @@ fn has_marks_where_short(document: &Value) {
     assert!(count > 0, "{document:#}");
 }
 
-/// Another program writes zeros to the file that is read, again and again. The run ends with the first round in which it
-/// comes between writing and reading.
+/// Another program writes zeros to the file that is read, again and again. The run ends with the first round in which
+/// it comes between writing and reading.
 #[test]
 fn a_file_that_holds_something_else_voids_the_cell() {
     let document = ended_with(&run_while_another_program_writes(), 1);

@@ -148,8 +148,9 @@ impl UnnamedFile {
     }
 }
 
-/// A named file in an image of this process. Other programs cannot see the image, and the file is removed with it. By its
-/// name, the file is found again when the image is mounted again. Only the code of images makes one, in an image's folder.
+/// A named file in an image of this process. Other programs cannot see the image, and the file is removed with it. By
+/// its name, the file is found again when the image is mounted again. Only the code of images makes one, in an image's
+/// folder.
 #[derive(Debug)]
 pub(crate) struct FileWithin(UnnamedFile);
 

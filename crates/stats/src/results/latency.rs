@@ -54,7 +54,8 @@ impl LatencyKind {
     }
 }
 
-/// Samples that a percentile needs beyond it, so that it does not depend on chance: the 99.9th needs 10,000 in all. A guess.
+/// Samples that a percentile needs beyond it, so that it does not depend on chance: the 99.9th needs 10,000 in all.
+/// Chosen; no source.
 const BEYOND: f64 = 10.0;
 
 /// The times of single operations. Adding one neither allocates nor fails. The count and the longest are exact. Holds a

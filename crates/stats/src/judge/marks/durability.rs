@@ -40,9 +40,9 @@ pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
     })
 }
 
-/// Applies [`dirty_below`] to each round, given as the growth of the machine's dirty bytes (none if unknown) and the bytes
-/// written, and returns the mark of the round with the smallest share. Other programs can make dirty bytes grow in some
-/// rounds, but hardly in all, so one round without growth clears the disk.
+/// Applies [`dirty_below`] to each round, given as the growth of the machine's dirty bytes (none if unknown) and the
+/// bytes written, and returns the mark of the round with the smallest share. Other programs can make dirty bytes grow
+/// in some rounds, but hardly in all, so one round without growth clears the disk.
 pub fn dirty_below_always(rounds: &[(Option<u64>, u64)]) -> Option<Mark> {
     let marks: Option<Vec<Mark>> = rounds.iter().map(|(grown, written)| dirty_below((*grown)?, *written)).collect();
     marks?.into_iter().min_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))
