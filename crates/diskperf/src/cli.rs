@@ -3,6 +3,8 @@
 mod alone;
 pub mod command;
 mod examples;
+pub mod mentions;
+pub mod mix;
 pub mod run;
 pub mod simulate;
 pub mod values;
@@ -39,11 +41,11 @@ use crate::commands::resume::ResumeArguments;
 use crate::commands::show::ShowArguments;
 use crate::commands::smallfb::SmallfbArguments;
 use crate::commands::verify::VerifyArguments;
+use crate::documents::stored::KeepArguments;
 use crate::error::Error;
-use crate::layout::{OutputArguments, RunFormat};
-use crate::output;
 use crate::presets;
-use crate::runs::KeepArguments;
+use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::output;
 
 use alone::Misread;
 use examples::*;

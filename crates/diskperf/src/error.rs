@@ -21,13 +21,13 @@ use powercut::{PowerCutError, VerifyFault};
 use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
-use crate::consent::Doubt;
-use crate::document::DocumentFault;
+use crate::documents::document::DocumentFault;
 use crate::forecast::about;
 use crate::jobs::{JobFault, Spot};
 use crate::load_spec::LoadFault;
-use crate::output;
-use crate::shell;
+use crate::ui::consent::Doubt;
+use crate::ui::output;
+use crate::ui::shell;
 use kernel::said;
 
 pub use command::CommandFault;

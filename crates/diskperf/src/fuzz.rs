@@ -14,12 +14,14 @@ use stats::{Cell, Document, Provenance};
 use testkit::fuzz::{Subject, fuzz};
 use units::{Bytes, Nanos};
 
-use crate::anonymous::anonymous;
+use crate::cli;
 use crate::commands::report::page_of;
+use crate::documents::document;
+use crate::documents::redact::anonymous;
 use crate::error::Error;
 use crate::jobs::{Job, Spot, Text, fio};
 use crate::target::{Simulated, TargetArgument};
-use crate::{cli, document, layout, shell};
+use crate::ui::{layout, shell};
 
 /// A message is read by a person: it is no longer than what it is about, and a screen.
 fn is_bounded(said: &str, input: &str) {

@@ -19,9 +19,9 @@ use crate::error::Error;
 use crate::events::Event;
 use crate::made::Made;
 use crate::plan::Before;
-use crate::reading::Reading;
 use crate::signals::Stop;
 use crate::target::{Site, Target, VolumeArgument};
+use crate::ui::scan_progress::Reading;
 
 /// Mounts or makes a file system anew. No program may stand on it.
 pub type Renewal = Box<dyn FnMut() -> Result<(), Error> + Send>;

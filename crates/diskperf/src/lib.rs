@@ -8,22 +8,19 @@
 //! ```
 
 #[macro_use]
-mod output;
+mod ui;
 
 mod aging;
-mod anonymous;
 mod budget;
 mod cells;
-mod checks;
 mod choose;
 mod cli;
 mod commands;
 mod conditioning;
-mod consent;
 mod consumption;
 mod deadline;
-mod display;
-mod document;
+mod doctor;
+mod documents;
 mod error;
 mod events;
 mod forecast;
@@ -33,23 +30,21 @@ mod ground;
 mod jobs;
 mod judge;
 mod keeper;
-mod kernels;
-mod layout;
+mod lab;
 mod load_spec;
 mod made;
+mod memory;
 mod plan;
 mod presets;
-mod progress;
 mod published;
-mod reading;
 mod remains;
-mod runs;
-mod shell;
+mod session;
 mod signals;
+mod sized;
 mod sizing;
-mod status;
 mod target;
 mod trace;
+mod whole_devices;
 mod worlds;
 
 use std::ffi::OsString;

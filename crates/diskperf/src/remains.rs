@@ -8,7 +8,7 @@ use kernel::tuning::{self, restore_left, restore_left_of};
 use kernel::{Vacated, left_volumes_of, remove_left};
 
 use crate::error::Error;
-use crate::shell;
+use crate::ui::shell;
 
 /// Removes what killed processes of this run left in these folders, on devices and in queues, and prints it. If one cannot
 /// be removed, the others are; the last such error is returned. Only the holder of the run may call it. The devices stay

@@ -78,7 +78,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
-    ("crates/diskperf/src/commands/session.rs", &[Date], "when a run began, as it is listed"),
+    ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/commands/simulate/mod.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/keeper.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/src/commands/verify/steps.rs", &[Date], "a seed that nobody chose"),

@@ -13,36 +13,31 @@ const TOOLS: [&str; 4] = ["calibration", "overhead", "testkit", "xtask"];
 const WORDS: [&str; 8] = ["print!", "println!", "eprint!", "eprintln!", "dbg!", "remark!", "io::stdout", "io::stderr"];
 
 /// Files outside `ui` that still print.
-const PRINTING: [&str; 30] = [
+const PRINTING: [&str; 25] = [
     "crates/diskperf/src/aging.rs",
     "crates/diskperf/src/choose/conductor.rs",
     "crates/diskperf/src/cli/command.rs",
-    "crates/diskperf/src/commands/announce.rs",
+    "crates/diskperf/src/cli/mix.rs",
     "crates/diskperf/src/commands/clean.rs",
     "crates/diskperf/src/commands/compare.rs",
-    "crates/diskperf/src/commands/conclusion.rs",
     "crates/diskperf/src/commands/copy.rs",
     "crates/diskperf/src/commands/delete.rs",
     "crates/diskperf/src/commands/list.rs",
-    "crates/diskperf/src/commands/memory.rs",
-    "crates/diskperf/src/commands/mix.rs",
     "crates/diskperf/src/commands/report.rs",
     "crates/diskperf/src/commands/run.rs",
-    "crates/diskperf/src/commands/session.rs",
     "crates/diskperf/src/commands/simulate/mod.rs",
-    "crates/diskperf/src/commands/sized.rs",
     "crates/diskperf/src/commands/verify.rs",
     "crates/diskperf/src/commands/verify/image.rs",
     "crates/diskperf/src/commands/verify/steps.rs",
     "crates/diskperf/src/conditioning.rs",
-    "crates/diskperf/src/consent.rs",
+    "crates/diskperf/src/documents/stored.rs",
     "crates/diskperf/src/error.rs",
     "crates/diskperf/src/keeper.rs",
     "crates/diskperf/src/load_spec.rs",
-    "crates/diskperf/src/output.rs",
+    "crates/diskperf/src/memory.rs",
     "crates/diskperf/src/remains.rs",
-    "crates/diskperf/src/runs.rs",
-    "crates/diskperf/src/status.rs",
+    "crates/diskperf/src/session.rs",
+    "crates/diskperf/src/sized.rs",
     "crates/diskperf/src/worlds.rs",
 ];
 

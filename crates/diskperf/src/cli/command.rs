@@ -14,7 +14,7 @@ use workload::programs::command;
 
 use super::values::parse_time;
 use crate::error::{CommandFault, Error};
-use crate::shell;
+use crate::ui::shell;
 
 /// The options of a command.
 #[derive(Clone, Debug, Default, Args)]

@@ -14,17 +14,17 @@ use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memo
 use crate::aging::{Wear, WearArguments};
 use crate::budget::Sizes;
 use crate::choose::Goal;
+use crate::cli::mix::MixArguments;
 use crate::commands::choose::ChooseArguments;
 use crate::commands::io::IoArguments;
-use crate::commands::mix::MixArguments;
-use crate::consent::ConsentArguments;
+use crate::documents::stored::KeepArguments;
 use crate::error::{CommandFault, Error};
 use crate::jobs::{self, Job, Text};
-use crate::layout::{OutputArguments, RunFormat};
 use crate::load_spec::{LoadSpec, SEED};
 use crate::presets::{self, Preset, Settings};
-use crate::runs::KeepArguments;
 use crate::target::{Conditioning, Target, TargetArgument};
+use crate::ui::consent::ConsentArguments;
+use crate::ui::layout::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf run`.
 #[derive(Clone, Debug, Args)]

@@ -8,10 +8,10 @@ use machines::Sweep;
 use units::Bytes;
 
 use super::values::{PresetParser, parse_bytes, parse_phases, parse_threads};
-use crate::commands::mix::MixArguments;
-use crate::layout::{OutputArguments, RunFormat};
+use crate::cli::mix::MixArguments;
+use crate::documents::stored::KeepArguments;
 use crate::presets::{self, Preset};
-use crate::runs::KeepArguments;
+use crate::ui::layout::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf simulate`.
 #[derive(Clone, Debug, Args)]

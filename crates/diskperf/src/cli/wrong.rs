@@ -4,10 +4,10 @@ use std::ffi::OsString;
 
 use stats::Problem;
 
-use crate::commands::session;
 use crate::error::Error;
-use crate::layout;
-use crate::output;
+use crate::session;
+use crate::ui::layout;
+use crate::ui::output;
 
 /// Whether these words ask for JSON. They may make no sense otherwise.
 pub fn asks_for_json(words: &[OsString]) -> bool {

@@ -13,9 +13,9 @@ use units::{Bytes, Exit};
 use workload::Program;
 use workload::programs::lab as programs;
 
-use super::given;
-use super::lab::{self, Voice};
+use crate::documents::user_files;
 use crate::error::Error;
+use crate::lab::{self, Voice};
 use crate::signals::Stop;
 
 /// The lab's five transfers, in MB.
@@ -74,7 +74,7 @@ pub fn run(arguments: &BwArguments) -> Result<Exit, Error> {
         reads(arguments, &storage, block)
     };
     for remark in tests.remarks.iter().chain(&state(&arguments.device, &storage)) {
-        crate::output::remark(remark);
+        crate::ui::output::remark(remark);
     }
     time(arguments, &tests)
 }
@@ -88,7 +88,7 @@ struct Tests {
 
 /// Looks whether the path can be read. Nothing is ever created, least of all under /dev.
 fn storage(path: &Path) -> Result<Storage, Error> {
-    if given::existing(path)?.is_dir() {
+    if user_files::existing(path)?.is_dir() {
         return Err(Error::IsADirectory(path.to_owned()));
     }
     let storage = Storage::at(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;

@@ -9,12 +9,12 @@ use crate::aging::WearArguments;
 use crate::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
 use crate::cli::command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_time};
-use crate::consent::ConsentArguments;
+use crate::documents::stored::KeepArguments;
 use crate::error::Error;
-use crate::layout::{OutputArguments, RunFormat};
 use crate::presets::{self, Preset};
-use crate::runs::KeepArguments;
 use crate::target::TargetArgument;
+use crate::ui::consent::ConsentArguments;
+use crate::ui::layout::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf choose`.
 #[derive(Clone, Debug, Args)]

@@ -13,7 +13,7 @@ use units::{Bytes, Exit};
 use workload::programs::mckusick::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
 
-use crate::commands::given;
+use crate::documents::user_files;
 use crate::error::Error;
 
 pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
@@ -34,13 +34,13 @@ pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
 
 /// What the original did not look at: a short file is read in no time.
 fn to_read(classic: Classic, path: &Path) -> Result<Given, Error> {
-    let metadata = given::existing(path)?;
+    let metadata = user_files::existing(path)?;
     if metadata.is_dir() {
         return Err(Error::IsADirectory(path.to_owned()));
     }
     if metadata.is_file() {
         check_length(classic, path, metadata.len())?;
-    } else if !given::is_device(&metadata) {
+    } else if !user_files::is_device(&metadata) {
         return Err(Error::NotAFile(path.to_owned()));
     }
     Ok(Given::Read(path.to_owned()))
@@ -49,7 +49,7 @@ fn to_read(classic: Classic, path: &Path) -> Result<Given, Error> {
 /// What the originals did not look at: a name under /dev is a typing error and would be created, and a device would be
 /// overwritten. The file is found once, judged, and opened as it was found: its name may lead elsewhere by then.
 fn to_write(classic: Classic, path: &Path) -> Result<Given, Error> {
-    let found = given::writable(path)?;
+    let found = user_files::writable(path)?;
     let metadata = found.as_ref().map(|found| found.metadata()).transpose();
     let metadata = metadata.map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
     if classic == Classic::Rewrite8192 {

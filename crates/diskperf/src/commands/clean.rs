@@ -27,13 +27,13 @@ use kernel::{LeftVolume, left_volumes, said};
 use store::{RunState, Store};
 use units::Exit;
 
-use super::given;
-use crate::consent;
+use crate::documents::stored::{StoreArguments, is_alive};
+use crate::documents::user_files;
 use crate::error::Error;
-use crate::output;
-use crate::runs::{StoreArguments, is_alive};
-use crate::shell;
 use crate::target::{TargetArgument, TargetKind};
+use crate::ui::consent;
+use crate::ui::output;
+use crate::ui::shell;
 
 /// What `diskperf clean` takes.
 #[derive(Clone, Debug, Args)]
@@ -148,7 +148,7 @@ impl Named {
     fn by(paths: &[PathBuf]) -> Result<Named, Error> {
         let mut named = Named::default();
         for path in paths {
-            let metadata = given::existing(path)?;
+            let metadata = user_files::existing(path)?;
             let canonical = path.canonicalize().map_err(|source| Error::Unreadable { path: path.clone(), source })?;
             let is_image = || canonical.file_name().and_then(left::kind_of) == Some(Kind::Image);
             match metadata.file_type() {

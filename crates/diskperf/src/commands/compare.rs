@@ -19,10 +19,10 @@ use units::Exit;
 
 use super::choose::parse_margin;
 use crate::choose::matching;
-use crate::document::{self, DocumentFault};
+use crate::documents::document::{self, DocumentFault};
+use crate::documents::stored::StoreArguments;
 use crate::error::Error;
-use crate::layout::{OutputArguments, Tabular, json};
-use crate::runs::StoreArguments;
+use crate::ui::layout::{OutputArguments, Tabular, json};
 
 /// What `diskperf compare` takes.
 #[derive(Clone, Debug, Args)]

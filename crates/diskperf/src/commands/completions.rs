@@ -6,7 +6,7 @@ use units::Exit;
 
 use crate::cli;
 use crate::error::Error;
-use crate::output;
+use crate::ui::output;
 
 /// What `diskperf completions` takes.
 #[derive(Clone, Debug, Args)]

@@ -16,7 +16,7 @@ use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::book::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
 
-use crate::commands::given;
+use crate::documents::user_files;
 use crate::error::Error;
 use crate::signals::Stop;
 
@@ -110,10 +110,10 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
 ///   3. there is room for the copy, counting what an old NEW gives back.
 fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
     // 1.
-    let source = given::existing(old)?;
+    let source = user_files::existing(old)?;
     regular(old, &source)?;
     // 2.
-    let found = given::writable(new)?;
+    let found = user_files::writable(new)?;
     let target = found.as_ref().map(|found| found.metadata()).transpose();
     let target = target.map_err(|source| Error::Unreadable { path: new.to_owned(), source })?;
     if target.as_ref().is_some_and(|target| (source.dev(), source.ino()) == (target.dev(), target.ino())) {

@@ -11,11 +11,11 @@ use kernel::Incarnation;
 use store::{Doomed, RunState, StoreError};
 use units::Exit;
 
-use crate::consent;
+use crate::documents::stored::{StoreArguments, is_alive};
 use crate::error::Error;
-use crate::output;
-use crate::runs::{StoreArguments, is_alive};
-use crate::shell;
+use crate::ui::consent;
+use crate::ui::output;
+use crate::ui::shell;
 
 /// What `diskperf delete` takes.
 #[derive(Clone, Debug, Args)]

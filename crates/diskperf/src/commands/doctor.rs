@@ -9,10 +9,10 @@ use kernel::name::Shown;
 use stats::{CHECKUP_SCHEMA, Checkup};
 use units::Exit;
 
-use super::given;
-use crate::checks::checks;
+use crate::doctor::checks::checks;
+use crate::documents::user_files;
 use crate::error::Error;
-use crate::layout::{Format, OutputArguments, json};
+use crate::ui::layout::{Format, OutputArguments, json};
 
 /// What `diskperf doctor` takes.
 #[derive(Clone, Debug, Args)]
@@ -28,7 +28,7 @@ pub struct DoctorArguments {
 pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
     let path = &arguments.path;
     arguments.output.check()?;
-    if !given::existing(path)?.is_dir() {
+    if !user_files::existing(path)?.is_dir() {
         return Err(Error::NotADirectory(path.clone()));
     }
     let found = Found::at(path).map_err(|source| Error::Unreadable { path: path.clone(), source })?;

@@ -12,10 +12,10 @@ use store::LAST;
 use units::Exit;
 
 use crate::commands::simulate::again;
-use crate::document::{self, DocumentFault};
+use crate::documents::document::{self, DocumentFault};
+use crate::documents::stored::StoreArguments;
 use crate::error::Error;
-use crate::layout::{Layout, OutputArguments, json};
-use crate::runs::StoreArguments;
+use crate::ui::layout::{Layout, OutputArguments, json};
 
 /// What `diskperf explain` takes.
 #[derive(Clone, Debug, Args)]

@@ -4,13 +4,13 @@ use clap::{Args, ValueEnum};
 use stats::Document;
 use units::Exit;
 
-use crate::anonymous::anonymous;
-use crate::document::plain;
+use crate::documents::document::plain;
+use crate::documents::redact::anonymous;
+use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::jobs::{self, Job, Text, fio};
-use crate::layout::{Layout, OutputArguments, json};
-use crate::output;
-use crate::runs::StoreArguments;
+use crate::ui::layout::{Layout, OutputArguments, json};
+use crate::ui::output;
 
 /// Arguments of `diskperf export`.
 #[derive(Clone, Debug, Args)]

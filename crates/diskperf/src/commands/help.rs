@@ -5,10 +5,10 @@ use report::glossary::{self, Topic};
 use report::wrap::{hanging, wrapped};
 use units::Exit;
 
+use crate::cli::mentions;
 use crate::cli::{self, TASKS};
-use crate::commands::mentions;
 use crate::error::Error;
-use crate::output;
+use crate::ui::output;
 
 /// A heading, and commands in the order of their list.
 type Group = (&'static str, &'static [&'static str]);

@@ -20,11 +20,11 @@ use store::StoredCell;
 use units::Exit;
 
 use crate::choose::matching;
-use crate::document::plain;
+use crate::documents::document::plain;
+use crate::documents::stored::StoreArguments;
 use crate::error::Error;
-use crate::layout::{OutputArguments, Tabular, json};
-use crate::runs::StoreArguments;
 use crate::target::{TargetArgument, TargetKind};
+use crate::ui::layout::{OutputArguments, Tabular, json};
 
 /// What `diskperf history` takes.
 #[derive(Clone, Debug, Args)]

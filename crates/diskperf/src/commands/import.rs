@@ -7,7 +7,7 @@ use units::Exit;
 
 use crate::error::Error;
 use crate::jobs::{self, fio};
-use crate::output;
+use crate::ui::output;
 
 /// What `diskperf import` takes.
 #[derive(Clone, Debug, Args)]

@@ -4,13 +4,13 @@ use clap::Args;
 use units::{Exit, Nanos};
 
 use crate::cli::values::parse_time;
-use crate::consent::ConsentArguments;
+use crate::documents::stored::KeepArguments;
 use crate::error::Error;
-use crate::layout::{OutputArguments, RunFormat};
 use crate::load_spec::LoadSpec;
-use crate::output;
-use crate::runs::KeepArguments;
 use crate::target::TargetArgument;
+use crate::ui::consent::ConsentArguments;
+use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::output;
 
 /// Arguments of `diskperf io`.
 #[derive(Clone, Debug, Args)]

@@ -6,9 +6,9 @@ use units::{Bytes, Exit};
 use workload::Placing;
 use workload::programs::lab::{LARGE_CALL, LargeFile};
 
-use super::lab::{self, Benchmark, FlushArguments};
-use crate::consent::YesArguments;
 use crate::error::Error;
+use crate::lab::{self, Benchmark, FlushArguments};
+use crate::ui::consent::YesArguments;
 
 /// The stride of an ancestor of `largefb`, where none is given.
 const STRIDE: u32 = 11;
@@ -83,7 +83,7 @@ pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
     let large = arguments.settings()?;
     lab::check_room(large.space(), 2, &arguments.place)?;
     if !matches!(large.placing, Placing::Stride(_)) {
-        crate::output::remark(&format!("seed {}", large.seed));
+        crate::ui::output::remark(&format!("seed {}", large.seed));
     }
     let digits = lab::digits(arguments.classic);
     let benchmark = Benchmark {

@@ -6,9 +6,9 @@ use stats::Name;
 use store::Listed;
 use units::Exit;
 
+use crate::documents::stored::{self, StoreArguments};
 use crate::error::Error;
-use crate::layout::{self, Format, OutputArguments};
-use crate::runs::{self, StoreArguments};
+use crate::ui::layout::{self, Format, OutputArguments};
 
 /// What `diskperf list` takes.
 #[derive(Clone, Debug, Args)]
@@ -44,14 +44,14 @@ fn line(run: &Listed) -> report::runs::Run<'_> {
         targets: run.info.targets.iter().map(|target| target.name.as_str()).collect(),
         measured: run.measured,
         cells: run.cells,
-        state: runs::state(run),
+        state: stored::state(run),
     }
 }
 
 fn object(run: &Listed) -> serde_json::Value {
     json!({
         "run": run.id,
-        "state": runs::state(run),
+        "state": stored::state(run),
         "started_unix_s": run.info.started_unix_s,
         "ended_unix_s": run.ended_unix_s,
         "preset": run.info.preset,

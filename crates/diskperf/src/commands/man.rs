@@ -10,10 +10,10 @@ use kernel::name::Shown;
 use report::glossary::Topic;
 use units::Exit;
 
-use super::given;
 use crate::cli;
+use crate::documents::user_files;
 use crate::error::Error;
-use crate::output;
+use crate::ui::output;
 
 /// Arguments of `diskperf man`.
 #[derive(Clone, Debug, Args)]
@@ -57,7 +57,7 @@ pub fn run(arguments: &ManArguments) -> Result<Exit, Error> {
 }
 
 fn make(directory: &Path) -> Result<(), Error> {
-    match given::existing(directory) {
+    match user_files::existing(directory) {
         Ok(metadata) if !metadata.is_dir() => Err(Error::NotADirectory(directory.to_owned())),
         Ok(_) => Ok(()),
         Err(Error::Missing(_)) => {

@@ -16,7 +16,7 @@ use units::Exit;
 
 use crate::cli::values::parse_phases;
 use crate::error::Error;
-use crate::layout::{self, Format, OutputArguments};
+use crate::ui::layout::{self, Format, OutputArguments};
 
 /// What `diskperf paper` takes.
 #[derive(Clone, Debug, Args)]

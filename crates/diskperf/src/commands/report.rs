@@ -19,12 +19,13 @@ use stats::{Document, Verification};
 use store::LAST;
 use units::{Bytes, Exit};
 
-use crate::commands::{given, paper};
-use crate::document::{self, Both, DocumentFault, Readable};
+use crate::commands::paper;
+use crate::documents::document::{self, Both, DocumentFault, Readable};
+use crate::documents::stored::StoreArguments;
+use crate::documents::user_files;
 use crate::error::Error;
-use crate::layout::dense;
-use crate::output;
-use crate::runs::StoreArguments;
+use crate::ui::layout::dense;
+use crate::ui::output;
 
 /// What `diskperf report` takes.
 #[derive(Clone, Debug, Args)]
@@ -258,7 +259,7 @@ const BEGINNING: &str =
 fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
     // Without the slash that may stand behind its name: it may not be there yet.
     let folder = &folder.components().collect::<PathBuf>();
-    let is_there = match given::creatable(folder)? {
+    let is_there = match user_files::creatable(folder)? {
         Some(metadata) if !metadata.is_dir() => {
             return Err(DocumentFault::NoFolder(folder.shown().to_string()).into());
         }

@@ -20,9 +20,9 @@ use units::Exit;
 
 use crate::cli;
 use crate::commands::run;
-use crate::commands::session::Resumed;
+use crate::documents::stored::{StoreArguments, is_alive};
 use crate::error::Error;
-use crate::runs::{StoreArguments, is_alive};
+use crate::session::Resumed;
 
 /// What `diskperf resume` takes.
 #[derive(Clone, Debug, Args)]

@@ -14,34 +14,34 @@ use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Bytes, Exit, Nanos};
 use workload::Phase;
 
-use super::announce::announce;
-use super::conclusion::conclude;
-use super::devices;
-use super::memory::limit_memory;
-use super::session::{self, Resumed, Session, document};
-use super::sized::{make_fit, say_what_was_left_out};
 use crate::budget::{Limits, Sizes};
 use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor, Standing};
 use crate::cli::run::RunArguments;
 use crate::cli::values::Data;
-use crate::consent;
 use crate::deadline::{Deadline, mean, since};
-use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::{Forecast, Prices};
 use crate::judge;
 use crate::keeper::Keeper;
-use crate::layout::{OutputArguments, RunFormat};
-use crate::output;
+use crate::memory::limit_memory;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
 use crate::remains;
+use crate::session::{self, Resumed, Session, document};
 use crate::signals::Stop;
+use crate::sized::{make_fit, say_what_was_left_out};
 use crate::sizing::{self, Wishes};
 use crate::target::{Site, Target};
+use crate::ui::announce::announce;
+use crate::ui::conclusion::conclude;
+use crate::ui::consent;
+use crate::ui::display::Display;
+use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::output;
+use crate::whole_devices;
 use crate::worlds::{self, AnyWorld, Worlds};
 
 /// What a run left in hand.
@@ -124,14 +124,14 @@ fn carry_out(
         }
         (Err(error), resumed) => {
             resumed.into_iter().for_each(Resumed::abandon);
-            let error = devices::meant(error, arguments.preset());
+            let error = whole_devices::meant(error, arguments.preset());
             return Err(match &arguments.job {
                 Some(job) => job.at_targets(error),
                 None => error,
             });
         }
     }
-    devices::check(arguments, targets)?;
+    whole_devices::check(arguments, targets)?;
     arguments.wear().map_or(Ok(()), |wear| wear.ask_of(targets))?;
     session.keep_conditioned(targets);
     let is_made = targets.iter().any(Target::is_made);

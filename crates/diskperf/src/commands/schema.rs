@@ -5,7 +5,7 @@ use units::Exit;
 use crate::cli::values::DocumentKind;
 use crate::error::Error;
 use crate::jobs;
-use crate::output;
+use crate::ui::output;
 
 pub fn run(document: DocumentKind) -> Result<Exit, Error> {
     let schema = match document {

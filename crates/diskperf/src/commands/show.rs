@@ -6,10 +6,10 @@ use clap::Args;
 use store::LAST;
 use units::Exit;
 
-use crate::document;
+use crate::documents::document;
+use crate::documents::stored::StoreArguments;
 use crate::error::Error;
-use crate::layout::{OutputArguments, RunFormat};
-use crate::runs::StoreArguments;
+use crate::ui::layout::{OutputArguments, RunFormat};
 
 /// What `diskperf show` takes.
 #[derive(Clone, Debug, Args)]

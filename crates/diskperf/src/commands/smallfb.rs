@@ -6,9 +6,9 @@ use units::{Bytes, Exit};
 use workload::programs::lab::{SmallFiles, SmallSync};
 use workload::{Layout, Order};
 
-use super::lab::{self, Benchmark, FlushArguments};
-use crate::consent::YesArguments;
 use crate::error::Error;
+use crate::lab::{self, Benchmark, FlushArguments};
+use crate::ui::consent::YesArguments;
 
 /// The largest of the small files: one call writes it, from memory made ready beforehand.
 const LARGEST: Bytes = Bytes::mib(64);
@@ -125,7 +125,7 @@ pub fn run(arguments: &SmallfbArguments) -> Result<Exit, Error> {
     let small = arguments.settings()?;
     lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, &arguments.place)?;
     if arguments.order == OrderChoice::Random {
-        crate::output::remark(&format!("seed {}", small.seed));
+        crate::ui::output::remark(&format!("seed {}", small.seed));
     }
     let digits = lab::digits(arguments.classic);
     let benchmark = Benchmark {

@@ -16,11 +16,11 @@ use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
 use units::{Bytes, Exit};
 
 use crate::cli::values::MOST_ROUNDS;
-use crate::commands::given;
-use crate::consent::{self, YesArguments};
+use crate::documents::user_files;
 use crate::error::Error;
-use crate::layout::{Format, OutputArguments, json};
 use crate::target::{Site, Target, TargetArgument};
+use crate::ui::consent::{self, YesArguments};
+use crate::ui::layout::{Format, OutputArguments, json};
 
 /// What `diskperf verify` takes.
 #[derive(Clone, Debug, Args)]
@@ -153,7 +153,7 @@ fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(),
 /// All of a log, which may come from standard input.
 fn text_of(file: &Path) -> Result<String, Error> {
     let bad = |fault| VerifyFault::BadLog { path: file.to_owned(), fault };
-    let bytes = given::bytes(file, LONGEST)?.ok_or_else(|| bad(LedgerFault::TooLong))?;
+    let bytes = user_files::bytes(file, LONGEST)?.ok_or_else(|| bad(LedgerFault::TooLong))?;
     Ok(String::from_utf8(bytes).map_err(|_| bad(LedgerFault::NotALog))?)
 }
 

@@ -3,7 +3,7 @@
 use kernel::NoCommand;
 
 use super::Error;
-use crate::shell;
+use crate::ui::shell;
 
 /// Why it cannot be run.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use units::Exit;
 
-use crate::document::DocumentFault;
+use crate::documents::document::DocumentFault;
 
 /// The exit status this stands for.
 pub fn exit(fault: &DocumentFault) -> Exit {

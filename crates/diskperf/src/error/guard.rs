@@ -10,8 +10,8 @@ use units::Exit;
 
 use super::image::as_root;
 use super::lacks_rights;
-use crate::consent::Doubt;
-use crate::shell;
+use crate::ui::consent::Doubt;
+use crate::ui::shell;
 
 /// How many hints are given at once. If you follow them, others may remain.
 const SAID: usize = 3;

@@ -12,7 +12,7 @@ use units::Bytes;
 
 use super::{CommandFault, Error};
 use crate::cli;
-use crate::document::DocumentFault;
+use crate::documents::document::DocumentFault;
 
 /// What ends a command in a hint, and what is said of it afterwards.
 const ENDS: [&str; 16] = [

@@ -6,7 +6,7 @@ use kernel::ImageFault;
 use units::Exit;
 
 use super::{failure, guard, lacks_rights};
-use crate::shell;
+use crate::ui::shell;
 
 /// The exit status this stands for.
 pub fn exit(fault: &ImageFault) -> Exit {

@@ -3,7 +3,7 @@
 use store::StoreError;
 use units::Exit;
 
-use crate::shell::{self, on_store};
+use crate::ui::shell::{self, on_store};
 
 /// The exit status this stands for.
 pub fn exit(error: &StoreError) -> Exit {

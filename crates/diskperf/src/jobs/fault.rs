@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use kernel::name::Shown;
 
 use super::text::Spot;
-use crate::shell;
+use crate::ui::shell;
 
 /// Why a job file cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -27,7 +27,7 @@ use super::fault::JobFault;
 use super::fio;
 use super::text::{Spot, Text};
 use crate::cli::values::MOST_ROUNDS;
-use crate::commands::given;
+use crate::documents::user_files;
 use crate::error::Error;
 use crate::load_spec::words::Time;
 use crate::load_spec::{LoadFault, LoadSpec};
@@ -108,7 +108,7 @@ struct Sheet<'a> {
 /// The text of a job file.
 pub fn open(path: &Path) -> Result<Text, Error> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() };
-    let bytes = given::bytes(path, LARGEST)?.ok_or(JobFault::TooLarge { name: name.clone(), most: LARGEST })?;
+    let bytes = user_files::bytes(path, LARGEST)?.ok_or(JobFault::TooLarge { name: name.clone(), most: LARGEST })?;
     let text = String::from_utf8(bytes).map_err(|_| JobFault::NoText(name.clone()))?;
     Ok(Text::new(name, text))
 }

@@ -26,20 +26,20 @@ use workload::{Mix, Reason};
 use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
 use crate::cli::simulate::SimulateArguments;
-use crate::commands::conclusion::conclude;
 use crate::commands::run::Results;
-use crate::commands::session::{document, info, problem};
-use crate::display::Display;
 use crate::error::Error;
 use crate::events::Event;
 use crate::ground;
 use crate::keeper::Keeper;
-use crate::output;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
+use crate::session::{document, info, problem};
 use crate::signals::Stop;
 use crate::target::{Described, Simulated, Site, Target};
+use crate::ui::conclusion::conclude;
+use crate::ui::display::Display;
+use crate::ui::output;
 
 /// A sweep of several fields has a row for every combination; more rows are read by nobody.
 const MOST_ROWS: usize = 10_000;

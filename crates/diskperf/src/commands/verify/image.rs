@@ -9,10 +9,10 @@ use units::{Bytes, Exit};
 
 use super::{conclude, document, power_cut};
 use crate::error::Error;
-use crate::layout::OutputArguments;
 use crate::signals::Stop;
-use crate::status::StatusLine;
 use crate::target::{ImageArgument, Target};
+use crate::ui::layout::OutputArguments;
+use crate::ui::status::StatusLine;
 
 /// An image is so large where no size is given, or as small as its file system can be at ease in: what is written is
 /// little, and the smaller it is the sooner it is made.

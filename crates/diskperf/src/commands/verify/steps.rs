@@ -14,12 +14,12 @@ use powercut::{Bounds, Cut, Found, Log, Records, VerifyFault, Writers, check as 
 use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut, text_of};
-use crate::consent::{self, YesArguments};
 use crate::error::Error;
-use crate::layout::OutputArguments;
-use crate::shell;
 use crate::signals::Stop;
 use crate::target::Target;
+use crate::ui::consent::{self, YesArguments};
+use crate::ui::layout::OutputArguments;
+use crate::ui::shell;
 
 /// What the folder's name holds.
 const LABEL: &str = "verify";

@@ -10,7 +10,7 @@ use std::path::Path;
 use simulator::{Activity, Mark, Track};
 
 use crate::error::Error;
-use crate::output;
+use crate::ui::output;
 
 /// A line of the drawing: a part, or what of a drive is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,9 +16,9 @@ use stats::compare::history::{HISTORY_SCHEMA, History};
 use stats::{Document, Name, SCHEMA, VERIFICATION_SCHEMA, Verification};
 use units::{Bytes, name};
 
-use crate::commands::given;
+use crate::documents::stored::StoreArguments;
+use crate::documents::user_files;
 use crate::error::Error;
-use crate::runs::StoreArguments;
 
 /// The largest document that is read. A cell with its rounds has some kilobytes: no run comes near it, and
 /// a disk that is named by mistake ends here.
@@ -88,7 +88,7 @@ pub fn readable(run: &Path, store: &StoreArguments) -> Result<Readable, Error> {
         None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => {}
         Some(loaded) => return Ok(Readable::Run(Box::new(loaded?.1))),
     }
-    let (name, bytes) = (name_of(run), given::bytes(run, LARGEST)?);
+    let (name, bytes) = (name_of(run), user_files::bytes(run, LARGEST)?);
     Ok(match schema_of(bytes.as_deref().unwrap_or_default()).as_deref() {
         Some(HISTORY_SCHEMA) => Readable::History(other(name, HISTORY_SCHEMA, &bytes.unwrap_or_default())?),
         Some(VERIFICATION_SCHEMA) => {
@@ -149,7 +149,7 @@ fn stored_name(run: &Path) -> Option<&str> {
 
 /// Reads the document; `-` is standard input.
 fn read(path: &Path) -> Result<Document, Error> {
-    Ok(parse(&name_of(path), given::bytes(path, LARGEST)?.as_deref())?)
+    Ok(parse(&name_of(path), user_files::bytes(path, LARGEST)?.as_deref())?)
 }
 
 fn name_of(path: &Path) -> String {
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn no_word_of_a_document_for_people_is_obeyed() {
         let mut document: Document =
-            serde_json::from_str(include_str!("../../../docs/quick.json")).expect("a document");
+            serde_json::from_str(include_str!("../../../../docs/quick.json")).expect("a document");
         assert!(matches!(plain(&document), Cow::Borrowed(_)));
         document.run.host = "a\u{1b}[2J\nb".to_owned();
         document.cells[0].target = "\u{202e}".to_owned();

@@ -9,9 +9,9 @@ use crate::choose::Standing;
 use crate::deadline::since;
 use crate::events::Event;
 use crate::forecast::about;
-use crate::output;
-use crate::progress::Progress;
-use crate::status::StatusLine;
+use crate::ui::output;
+use crate::ui::progress::Progress;
+use crate::ui::status::StatusLine;
 
 /// Columns of the bar.
 const BAR: u64 = 20;

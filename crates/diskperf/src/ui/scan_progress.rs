@@ -9,7 +9,7 @@ use units::Nanos;
 use crate::deadline::since;
 use crate::events::Event;
 use crate::forecast::about;
-use crate::shell;
+use crate::ui::shell;
 
 /// The rest is estimated after this time. Guess: a small cache no longer matters then.
 const LOOK: Nanos = Nanos::from_secs(2);

@@ -6,8 +6,8 @@ use stats::{Document, Problem};
 use units::Exit;
 
 use crate::error::Error;
-use crate::layout::{OutputArguments, RunFormat};
-use crate::shell::on_store;
+use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::shell::on_store;
 
 /// Shows what was measured, and says how it ended.
 pub fn conclude(

@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn the_documents_say_the_same() {
-        let readme = include_str!("../../../README.md");
+        let readme = include_str!("../../../../README.md");
         assert!(readme.contains(&format!("{OLDEST}+")));
-        let page = include_str!("../../../docs/concepts/accuracy.md");
+        let page = include_str!("../../../../docs/concepts/accuracy.md");
         for (release, what) in GAINS {
             assert!(page.contains(&format!("| {release} |")), "{what}");
         }

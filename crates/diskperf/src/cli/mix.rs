@@ -8,7 +8,7 @@ use kernel::bounded;
 use kernel::name::Shown;
 use workload::Mix;
 
-use crate::commands::given;
+use crate::documents::user_files;
 use crate::error::Error;
 use crate::presets::{self, Preset};
 use crate::trace::{self, BadLine, Derived};
@@ -57,11 +57,11 @@ impl MixArguments {
 fn derive(path: &Path) -> Result<Derived, Error> {
     let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
     let no_trace = |line: Option<u64>, why: String| Error::BadTrace { path: path.to_owned(), line, why };
-    let metadata = given::existing(path)?;
+    let metadata = user_files::existing(path)?;
     if metadata.is_dir() {
         return Err(Error::IsADirectory(path.to_owned()));
     }
-    if given::is_device(&metadata) {
+    if user_files::is_device(&metadata) {
         return Err(Error::NotAFile(path.to_owned()));
     }
     let file = bounded::open(path).map_err(unreadable)?;

@@ -9,9 +9,9 @@ use report::plain::is_command;
 use stats::Document;
 use units::name;
 
-use crate::document::plain;
+use crate::documents::document::plain;
 use crate::error::Error;
-use crate::output;
+use crate::ui::output;
 
 /// The layouts of a command. The default is what is printed where nothing is asked for.
 pub trait Layout: ValueEnum + Clone + Copy + Debug + Default + Send + Sync + 'static {

@@ -17,7 +17,7 @@ use report::plain::SAID;
 use serde_json::{Value, json};
 use stats::{Document, Name, ParameterValue, TargetInfo};
 
-use crate::document::{name_of_bytes, read_again};
+use crate::documents::document::{name_of_bytes, read_again};
 use crate::presets::COMMAND;
 
 /// Fields whose words are the document's own.

@@ -10,16 +10,16 @@ use kernel::{ImageFault, Incarnation, Vacated, replaced_volumes_of};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
-use super::run::{Results, all_cells, alternatives};
 use crate::cells::{History, Scene};
 use crate::cli::run::RunArguments;
-use crate::consent::Earlier;
+use crate::commands::run::{Results, all_cells, alternatives};
 use crate::error::Error;
 use crate::ground;
 use crate::keeper::{Decided, Keeper, performances};
 use crate::plan::Plan;
 use crate::remains;
 use crate::target::{Site, Target, TargetArgument, TargetKind};
+use crate::ui::consent::Earlier;
 
 /// A stored run to resume.
 #[derive(Debug)]

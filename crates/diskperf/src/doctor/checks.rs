@@ -5,7 +5,7 @@ use kernel::doctor::{ClockFound, DeviceFound, Eyes, FileSystem, Found, GroupsSee
 use stats::{Ability, Check};
 use units::Nanos;
 
-use crate::kernels::{OLDEST, Release};
+use crate::doctor::kernels::{OLDEST, Release};
 
 /// File systems whose files have no device of their own that could be seen.
 const WITHOUT_DEVICE: [&str; 8] = ["overlay", "fuse", "fuseblk", "nfs", "nfs4", "cifs", "9p", "virtiofs"];

@@ -12,7 +12,7 @@ use report::{Page, plain};
 
 use units::Bytes;
 
-use crate::commands::given;
+use crate::documents::user_files;
 use crate::error::Error;
 use crate::signals;
 
@@ -65,7 +65,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 /// The same, of what `format!` takes. Not `eprintln!`, which ends the program where nobody listens.
 macro_rules! remark {
     ($($words:tt)+) => {
-        $crate::output::remark(&format!($($words)+))
+        $crate::ui::output::remark(&format!($($words)+))
     };
 }
 
@@ -117,7 +117,7 @@ fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
 fn unwritable(path: &Path, fault: OutletFault) -> Error {
     let to = path.shown().to_string();
     match fault {
-        OutletFault::Refused(refusal) => given::refused(path, refusal),
+        OutletFault::Refused(refusal) => user_files::refused(path, refusal),
         OutletFault::NoFolder(folder) => Error::Missing(folder),
         OutletFault::NoDevice(device) => Error::MissingDevice(device),
         OutletFault::NotOpen => Error::NotOpen(path.to_owned()),

@@ -12,12 +12,12 @@ use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
 
-use crate::consent::{self, YesArguments};
 use crate::error::Error;
-use crate::output;
 use crate::signals::Stop;
-use crate::status::StatusLine;
 use crate::target::{Site, Target};
+use crate::ui::consent::{self, YesArguments};
+use crate::ui::output;
+use crate::ui::status::StatusLine;
 
 /// Where the lab's file benchmarks run: the directory one stands in.
 const HERE: &str = ".";

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use stats::inference::comparison::LEAST_PAIRS;
 
-use super::run::alternatives;
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::History;
 use crate::cli::run::RunArguments;
+use crate::commands::run::alternatives;
 use crate::deadline::{Deadline, since};
 use crate::error::Error;
 use crate::forecast::about;

@@ -1,0 +1,6 @@
+//! Result files, the stored runs that they come from, and files that a person named.
+
+pub mod document;
+pub mod redact;
+pub mod stored;
+pub mod user_files;

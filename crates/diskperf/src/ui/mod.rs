@@ -1,0 +1,14 @@
+//! What a person sees and is asked: announcements, questions, progress, output and its formats.
+
+#[macro_use]
+pub mod output;
+
+pub mod announce;
+pub mod conclusion;
+pub mod consent;
+pub mod display;
+pub mod layout;
+mod progress;
+pub mod scan_progress;
+pub mod shell;
+pub mod status;
