@@ -8,12 +8,7 @@ use std::borrow::Cow;
 
 use units::name;
 
-/// Whether a terminal obeys it, or it has words stand in another order than they were written in (Unicode's UAX #9).
-pub fn is_command(character: char) -> bool {
-    let is_order =
-        matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    character.is_control() || is_order || name::byte(character).is_some()
-}
+pub use units::name::is_command;
 
 /// What is shown in its place.
 pub fn escape(character: char) -> String {

@@ -1,19 +1,25 @@
-//! Commands as a shell takes them.
+//! Commands as a shell takes them. Names in results are text; a shell needs their bytes.
 
-/// Words as a shell takes them. The program is called by its name, wherever it lay.
+use std::borrow::Cow;
+
+use units::name;
+
+/// A command in which the program is called by its name, without its folder.
 pub fn line(words: &[String]) -> String {
-    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let words = words.iter().enumerate().map(|(place, one)| word(&if place == 0 { name(one) } else { one.clone() }));
-    words.collect::<Vec<String>>().join(" ")
+    let words: Vec<Cow<'_, [u8]>> = words
+        .iter()
+        .enumerate()
+        .map(|(index, word)| match index {
+            0 => name::bytes(word.rsplit('/').next().unwrap_or(word)),
+            _ => name::bytes(word),
+        })
+        .collect();
+    units::shell::line(words.iter().map(AsRef::as_ref))
 }
 
-/// A word as a shell takes it.
+/// A word, quoted if a shell would change it.
 pub fn word(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&byte);
-    if !word.is_empty() && !word.starts_with('=') && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    units::shell::word(&name::bytes(word))
 }
 
 #[cfg(test)]
@@ -21,11 +27,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_takes_the_words_as_they_were_given() {
-        let words = ["/opt/diskperf", "choose", "a=image:ext4,size=1GiB", "--need", "read>=5/s", "it's", ""];
-        assert_eq!(
-            line(&words.map(str::to_owned)),
-            "diskperf choose a=image:ext4,size=1GiB --need 'read>=5/s' 'it'\\''s' ''"
-        );
+    fn the_program_is_called_by_its_name_and_names_by_their_bytes() {
+        let words = ["/opt/diskperf", "choose", "a=image:ext4,size=1GiB", "--need", "read>=5/s"].map(str::to_owned);
+        assert_eq!(line(&words), "diskperf choose a=image:ext4,size=1GiB --need 'read>=5/s'");
+        assert_eq!(word(&name::text(b"a\xff")), r"$'a\377'");
     }
 }

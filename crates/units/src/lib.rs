@@ -18,6 +18,7 @@ mod fnv;
 pub mod name;
 mod prng;
 mod rate;
+pub mod shell;
 mod suffixed;
 mod time;
 mod whole;

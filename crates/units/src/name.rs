@@ -17,6 +17,13 @@ pub fn byte(character: char) -> Option<u8> {
     u8::try_from(u32::from(character).checked_sub(FIRST)?).ok()
 }
 
+/// Whether a terminal obeys the character instead of showing it, or it changes the order of the words (Unicode's UAX #9).
+pub fn is_command(character: char) -> bool {
+    let is_order =
+        matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || is_order || byte(character).is_some()
+}
+
 /// The text of a name.
 pub fn text(name: &[u8]) -> Cow<'_, str> {
     if let Ok(name) = str::from_utf8(name)

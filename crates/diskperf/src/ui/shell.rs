@@ -3,33 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use report::plain::is_command;
-
-/// A word. shlex quotes some that no shell would change inside a line, our own targets among them (`image:ext4,size=1GiB`):
-/// these stay as they are.
+/// A word, quoted if a shell would change it.
 pub fn word(word: impl AsRef<OsStr>) -> String {
-    let bytes = word.as_ref().as_bytes();
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(byte);
-    let Ok(text) = str::from_utf8(bytes) else { return in_c(bytes) };
-    if text.contains(is_command) {
-        return in_c(bytes);
-    }
-    if !bytes.is_empty() && bytes[0] != b'=' && bytes.iter().all(is_plain) {
-        return text.to_owned();
-    }
-    // Only a zero byte cannot be quoted, and no word of a command has one.
-    shlex::Quoter::new().allow_nul(true).quote(text).unwrap_or_default().into_owned()
-}
-
-/// A word that no terminal shows as it is, in the quotes of bash, zsh and POSIX of 2024: `$'a\xff'`. Octal, for more hexadecimal
-/// digits may follow in the name.
-fn in_c(bytes: &[u8]) -> String {
-    let shown = bytes.iter().map(|&byte| match byte {
-        b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-        b' '..=b'~' => char::from(byte).to_string(),
-        _ => format!("\\{byte:03o}"),
-    });
-    format!("$'{}'", shown.collect::<String>())
+    units::shell::word(word.as_ref().as_bytes())
 }
 
 /// A line of words.
@@ -65,27 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_where_a_shell_would_change_them() {
-        assert_eq!(line(["diskperf", "run", "./a-b_c.1"]), "diskperf run ./a-b_c.1");
-        assert_eq!(word("a=image:ext4,size=64MiB"), "a=image:ext4,size=64MiB");
-        for changed in ["two words", "it's", "", "$HOME", "a;b", "*", "=ls", "image:ext4,mkfs=-m 0"] {
-            assert_eq!(
-                shlex::split(&format!("x {} y", word(changed))),
-                Some(["x", changed, "y"].map(str::to_owned).into())
-            );
-        }
-    }
-
-    #[test]
-    fn words_that_no_terminal_shows_are_quoted_as_in_c() {
-        for (odd, quoted) in [
-            (&b"a\xffb"[..], r"$'a\377b'"),
-            (b"\xff1 it's \\ $x", r"$'\3771 it\'s \\ $x'"),
-            (b"a\nb", r"$'a\012b'"),
-            ("\u{202e}é".as_bytes(), r"$'\342\200\256\303\251'"),
-        ] {
-            assert_eq!(word(OsStr::from_bytes(odd)), quoted);
-        }
+    fn a_shell_reads_the_words_that_were_quoted() {
+        let words = ["diskperf", "two words", "it's", "", "$HOME", "a;b", "*", "=ls", "image:ext4,mkfs=-m 0"];
+        assert_eq!(shlex::split(&line(words)), Some(words.map(str::to_owned).into()));
     }
 
     #[test]
