@@ -16,7 +16,7 @@ use units::{Nanos, fnv1a};
 use workload::{Base, Census, Issue, OpKind, Phase, Reason, Setting, Steps, Tally, Unproven};
 
 use crate::consumption::gather;
-use crate::error::{Error, hint};
+use crate::error::Error;
 use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
 use crate::target::{Simulated, Target};
@@ -97,7 +97,7 @@ impl History {
                 Some(said) => format!("{}{SAID}{said}", stopped.failure),
                 None => stopped.failure.to_string(),
             },
-            hint: hint(&stopped.failure).map(str::to_owned),
+            hint: stopped.failure.hint().map(str::to_owned),
         });
         failed.or_else(|| self.broken.clone())
     }

@@ -28,10 +28,9 @@ use crate::load_spec::LoadFault;
 use crate::ui::consent::Doubt;
 use crate::ui::output;
 use crate::ui::shell;
-use kernel::said;
+use kernel::{lacks_rights, said};
 
 pub use command::CommandFault;
-pub use failure::hint;
 
 /// The smallest stack that diskperf starts with. Ours: twice what any command needed in a build that is not optimised
 /// (512 KiB; an optimised one ended well with 100 KiB). A stack that is too small would end it by a signal, in the middle of
@@ -295,14 +294,10 @@ impl Error {
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Machine(fault) => fault.exit(),
             Error::Verify(fault) => fault.exit(),
-            Error::Op { failure, .. } if is_refusal(failure.reason) => Exit::Refused,
-            Error::Op { failure, .. } if failure.reason == Reason::NotFound => Exit::Usage,
-            Error::Changed { .. }
-            | Error::Held
-            | Error::World(_)
-            | Error::Op { .. }
-            | Error::Output { .. }
-            | Error::Signals(_) => Exit::Failed,
+            Error::Op { failure, .. } => failure.exit(),
+            Error::Changed { .. } | Error::Held | Error::World(_) | Error::Output { .. } | Error::Signals(_) => {
+                Exit::Failed
+            }
         }
     }
 
@@ -354,7 +349,7 @@ impl Error {
             Error::NotStorage(_) => "lsblk lists the block devices".to_owned(),
             Error::NoFiles { .. } => "ask for fewer files, or use another file system".to_owned(),
             Error::NoRoom { .. } => "free some space, or ask for less: diskperf run quick PATH --size 16MiB".to_owned(),
-            Error::Unreadable { source, .. } => match failure::of_system(source) {
+            Error::Unreadable { source, .. } => match kernel::hint_of(source) {
                 Some(hint) => hint.to_owned(),
                 None => "run as a user who may read it".to_owned(),
             },
@@ -452,7 +447,7 @@ impl Error {
             Error::World(kernel::Fault::DropCaches(_)) => {
                 "run as root, or leave --drop-caches out: file data are cold without it, metadata are not".to_owned()
             }
-            Error::World(kernel::Fault::Folder { source, .. }) if is_gone(source) => failure::GONE.to_owned(),
+            Error::World(kernel::Fault::Folder { source, .. }) if is_gone(source) => workload::TARGET_GONE.to_owned(),
             Error::World(kernel::Fault::Left { path, .. }) => {
                 // Its tag proves whose it is, which a path does not.
                 let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -472,7 +467,7 @@ impl Error {
             }
             Error::NoReader(path) => format!("start the reader first, as in cat {}", shell::word(path)),
             Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source)) => {
-                return failure::of_system(source).map(str::to_owned);
+                return kernel::hint_of(source).map(str::to_owned);
             }
             Error::Load(fault) => fault.hint.clone(),
             Error::NoRing(_) => "leave out --engine uring; the queue depth is then 1".to_owned(),
@@ -481,7 +476,7 @@ impl Error {
                 Reason::NoSpace => "free some space and run it again".to_owned(),
                 Reason::Short(_) if !failure.op.kind().reads() => "free some space and run it again".to_owned(),
                 Reason::Short(_) => "use a longer file; this one ended before the last read".to_owned(),
-                _ => return hint(failure).map(str::to_owned),
+                _ => return failure.hint().map(str::to_owned),
             },
             Error::BadSize { .. } | Error::World(_) | Error::Signals(_) => return None,
         })
@@ -538,14 +533,6 @@ fn is_gone(error: &io::Error) -> bool {
 /// Where in a file, where that is known.
 fn at_line(line: Option<u64>) -> String {
     line.map_or_else(String::new, |line| format!(", line {line}"))
-}
-
-fn is_refusal(reason: Reason) -> bool {
-    matches!(reason, Reason::Denied | Reason::NotPermitted | Reason::ReadOnly)
-}
-
-fn lacks_rights(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// Similar words and the first place that mentions the word; without similar words, all places.

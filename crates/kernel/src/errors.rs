@@ -18,6 +18,16 @@ pub fn said(error: &io::Error) -> impl fmt::Display {
     }
 }
 
+/// What to try after an error of the system.
+pub fn hint_of(error: &io::Error) -> Option<&'static str> {
+    Errno(error.raw_os_error()?).hint()
+}
+
+/// Whether the user lacks the right, or the file system is read-only.
+pub fn lacks_rights(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
 /// The world itself failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use kernel::ImageFault;
 use kernel::name::Shown;
-use kernel::said;
 use kernel::tuning::TuningFault;
+use kernel::{lacks_rights, said};
 use units::{Bytes, Exit};
 
 use crate::ledger::LedgerFault;
@@ -78,8 +78,4 @@ impl VerifyFault {
         };
         Some(hint.to_owned())
     }
-}
-
-fn lacks_rights(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

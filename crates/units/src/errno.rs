@@ -162,6 +162,37 @@ const INTERNAL: [(i32, &str, &str); 19] = [
     (531, "ENOGRACE", "The NFS file lock was not reclaimed"),
 ];
 
+impl Errno {
+    /// The device is broken or gone.
+    pub const IO: Errno = Errno(5);
+    /// A file would be too large.
+    pub const TOO_LARGE: Errno = Errno(27);
+    /// The file system is read-only.
+    pub const READ_ONLY: Errno = Errno(30);
+    /// The quota is used up.
+    pub const QUOTA: Errno = Errno(122);
+
+    /// What to try after a call that failed with this number.
+    pub fn hint(self) -> Option<&'static str> {
+        Some(match self {
+            // EIO, ENXIO, ENODEV, EUCLEAN
+            Errno(5 | 6 | 19 | 117) => "dmesg shows the errors of the device",
+            // ENOMEM
+            Errno(12) => "check the memory limits: ulimit -v, and memory.max of this control group",
+            // ENFILE
+            Errno(23) => "raise the limit of open files of the machine: sysctl fs.file-max",
+            // EMFILE
+            Errno(24) => "raise the limit of open files: ulimit -n 1024",
+            Errno::TOO_LARGE => "check ulimit -f and the file size limit of the file system",
+            // ENOSPC
+            Errno(28) => "free some space",
+            Errno::READ_ONLY => "the kernel makes a file system read-only if its device fails; dmesg says why",
+            Errno::QUOTA => "use a smaller --size, or raise the quota",
+            _ => return None,
+        })
+    }
+}
+
 /// The name of an error number, as in `EIO`; nothing where Linux has none of that number.
 pub fn errno_name(number: i32) -> Option<&'static str> {
     known(number).map(|(_, name, _)| *name)

@@ -3,7 +3,8 @@
 
 use units::Moment;
 
-use crate::op::{Op, Place, Reason};
+use crate::failure::Reason;
+use crate::op::{Op, Place};
 use crate::recorder::Recorder;
 use crate::step::{Issue, Step, Steps};
 

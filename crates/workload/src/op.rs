@@ -3,8 +3,6 @@
 
 use core::fmt;
 
-use units::{Errno, errno_name};
-
 /// A small index into a program's table of open files. Opening onto a handle in use closes what it held,
 /// as `dup2` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -286,126 +284,6 @@ impl OpKind {
     #[inline]
     pub const fn reads(self) -> bool {
         matches!(self, OpKind::Read | OpKind::ReadAt)
-    }
-}
-
-/// Why an op did not do what it was asked: the same words in both worlds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// There is no such file or directory.
-    NotFound,
-    /// The name is taken.
-    Exists,
-    /// The directory still has entries.
-    NotEmpty,
-    /// The handle holds no open file, or one not open for this.
-    BadHandle,
-    /// Fewer bytes moved than the op needs: how many did.
-    Short(u32),
-    /// No space left on the device.
-    NoSpace,
-    /// No more may be written: the quota is used up.
-    Quota,
-    /// A file may not be as large as that.
-    TooLarge,
-    /// Rights are missing.
-    Denied,
-    /// The file system can only be read.
-    ReadOnly,
-    /// The device reported an error.
-    Io,
-    /// The kernel does not do that, whatever the rights on the file.
-    NotPermitted,
-    /// The kernel takes no such call, for another reason than the next two.
-    Invalid,
-    /// The file system has no direct I/O.
-    NoDirect,
-    /// Direct I/O takes this size, offset or memory only at another alignment.
-    Unaligned,
-    /// The program was told to stop.
-    Interrupted,
-    /// A signal broke the call off, and nobody told the program to stop.
-    Signal,
-    /// What is there now is not what was written there.
-    Altered,
-    /// A simulated machine would never bring it to an end.
-    Unending,
-    /// The command ended with this exit status.
-    Exited(i32),
-    /// This signal ended the command.
-    Killed(i32),
-    /// The command had not ended when it was to.
-    Overdue,
-    /// The command had not ended when it was to, or left others running, and may not be ended.
-    Unkillable,
-    /// Any other error number of the kernel.
-    Errno(i32),
-}
-
-/// Words for error numbers that a failing storage gives, where those of the system say less to a person. The name
-/// follows.
-const WORDS: [(i32, &str); 13] = [
-    (6, "the device is gone"),
-    (12, "no memory left"),
-    (16, "it is in use"),
-    (19, "the device is gone"),
-    (23, "the machine can open no more files"),
-    (24, "this process may open no more files"),
-    (74, "the file system is damaged"),
-    (107, "the file system's server is gone"),
-    (108, "the file system was shut down"),
-    (110, "the device or the server did not answer"),
-    (112, "the server cannot be reached"),
-    (116, "stale file handle"),
-    (117, "the file system is damaged"),
-];
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::NotFound => f.write_str("no such file or directory (ENOENT)"),
-            Reason::Exists => f.write_str("file exists (EEXIST)"),
-            Reason::NotEmpty => f.write_str("the directory is not empty (ENOTEMPTY)"),
-            Reason::BadHandle => f.write_str("the file is not open for this (EBADF)"),
-            Reason::Short(moved) => write!(f, "only {moved} bytes moved"),
-            Reason::NoSpace => f.write_str("no space left on the device (ENOSPC)"),
-            Reason::Quota => f.write_str("the quota is used up (EDQUOT)"),
-            Reason::TooLarge => f.write_str("file too large (EFBIG)"),
-            Reason::Denied => f.write_str("permission denied (EACCES)"),
-            Reason::ReadOnly => f.write_str("read-only file system (EROFS)"),
-            Reason::Io => f.write_str("input/output error (EIO)"),
-            Reason::NotPermitted => f.write_str("operation not permitted (EPERM)"),
-            Reason::Invalid => f.write_str("invalid argument (EINVAL)"),
-            Reason::NoDirect => f.write_str("the file system does not support direct I/O (EINVAL)"),
-            Reason::Unaligned => f.write_str("size, offset or memory not aligned as direct I/O needs it here (EINVAL)"),
-            Reason::Interrupted => f.write_str("interrupted"),
-            Reason::Signal => f.write_str("a signal broke the call off (EINTR)"),
-            Reason::Altered => f.write_str("the data read differ from the data written"),
-            Reason::Unending => f.write_str("the simulation would not end"),
-            Reason::Exited(status) => write!(f, "it ended with exit status {status}"),
-            Reason::Killed(signal) => write!(f, "signal {signal} ended it"),
-            Reason::Overdue => f.write_str("it had not ended in time, and was ended"),
-            Reason::Unkillable => f.write_str("it may not be ended: it runs as another user"),
-            Reason::Errno(number) => match WORDS.iter().find(|(known, _)| known == number) {
-                Some((_, words)) => write!(f, "{words} ({})", errno_name(*number).unwrap_or("?")),
-                None => write!(f, "{}", Errno(*number)),
-            },
-        }
-    }
-}
-
-/// An op and why it failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Failure {
-    /// What was asked.
-    pub op: Op,
-    /// Why it was not done.
-    pub reason: Reason,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.op, self.reason)
     }
 }
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use units::Moment;
 
-use crate::op::{Failure, Op, OpKind, Reason};
+use crate::failure::{Failure, Reason};
+use crate::op::{Op, OpKind};
 
 /// Listens to one program: a world calls it for every op, in order. Generic, so that it is compiled into
 /// the world's loop.

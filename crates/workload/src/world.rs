@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Moment, Nanos};
 
 use crate::cache::{Cache, CacheState, Calm, Laid, Residency};
-use crate::op::Failure;
+use crate::failure::Failure;
 use crate::recorder::Recorder;
 use crate::step::Steps;
 use crate::witness::{DeviceBytes, Dirtiness, Witness};

@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use kernel::guard::{GuardFault, Reason, Use};
-use kernel::may_administer;
 use kernel::name::Shown;
+use kernel::{lacks_rights, may_administer};
 use units::Exit;
 
 use super::image::as_root;
-use super::lacks_rights;
 use crate::ui::consent::Doubt;
 use crate::ui::shell;
 

@@ -2,10 +2,10 @@
 
 use std::io::{self, ErrorKind};
 
-use kernel::ImageFault;
+use kernel::{ImageFault, lacks_rights};
 use units::Exit;
 
-use super::{failure, guard, lacks_rights};
+use super::guard;
 use crate::ui::shell;
 
 /// The exit status this stands for.
@@ -76,7 +76,7 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
             "run modprobe loop; in a container, start it with --privileged".to_owned()
         }
         ImageFault::File { source, .. } | ImageFault::Loop { source, .. } | ImageFault::Mount { source, .. } => {
-            return failure::of_system(source).map(str::to_owned);
+            return kernel::hint_of(source).map(str::to_owned);
         }
         _ => return None,
     })

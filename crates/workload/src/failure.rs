@@ -1,0 +1,225 @@
+//! Why an operation failed: message, exit status and hint. The reasons are the same in both worlds.
+
+use core::fmt;
+
+use units::{Errno, Exit, errno_name};
+
+use crate::op::Op;
+
+/// Why an op did not do what it was asked: the same words in both worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// There is no such file or directory.
+    NotFound,
+    /// The name is taken.
+    Exists,
+    /// The directory still has entries.
+    NotEmpty,
+    /// The handle holds no open file, or one not open for this.
+    BadHandle,
+    /// Fewer bytes moved than the op needs: how many did.
+    Short(u32),
+    /// No space left on the device.
+    NoSpace,
+    /// No more may be written: the quota is used up.
+    Quota,
+    /// A file may not be as large as that.
+    TooLarge,
+    /// Rights are missing.
+    Denied,
+    /// The file system can only be read.
+    ReadOnly,
+    /// The device reported an error.
+    Io,
+    /// The kernel does not do that, whatever the rights on the file.
+    NotPermitted,
+    /// The kernel takes no such call, for another reason than the next two.
+    Invalid,
+    /// The file system has no direct I/O.
+    NoDirect,
+    /// Direct I/O takes this size, offset or memory only at another alignment.
+    Unaligned,
+    /// The program was told to stop.
+    Interrupted,
+    /// A signal broke the call off, and nobody told the program to stop.
+    Signal,
+    /// What is there now is not what was written there.
+    Altered,
+    /// A simulated machine would never bring it to an end.
+    Unending,
+    /// The command ended with this exit status.
+    Exited(i32),
+    /// This signal ended the command.
+    Killed(i32),
+    /// The command had not ended when it was to.
+    Overdue,
+    /// The command had not ended when it was to, or left others running, and may not be ended.
+    Unkillable,
+    /// Any other error number of the kernel.
+    Errno(i32),
+}
+
+/// Words for error numbers that a failing storage gives, where those of the system say less to a person. The name
+/// follows.
+const WORDS: [(i32, &str); 13] = [
+    (6, "the device is gone"),
+    (12, "no memory left"),
+    (16, "it is in use"),
+    (19, "the device is gone"),
+    (23, "the machine can open no more files"),
+    (24, "this process may open no more files"),
+    (74, "the file system is damaged"),
+    (107, "the file system's server is gone"),
+    (108, "the file system was shut down"),
+    (110, "the device or the server did not answer"),
+    (112, "the server cannot be reached"),
+    (116, "stale file handle"),
+    (117, "the file system is damaged"),
+];
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NotFound => f.write_str("no such file or directory (ENOENT)"),
+            Reason::Exists => f.write_str("file exists (EEXIST)"),
+            Reason::NotEmpty => f.write_str("the directory is not empty (ENOTEMPTY)"),
+            Reason::BadHandle => f.write_str("the file is not open for this (EBADF)"),
+            Reason::Short(moved) => write!(f, "only {moved} bytes moved"),
+            Reason::NoSpace => f.write_str("no space left on the device (ENOSPC)"),
+            Reason::Quota => f.write_str("the quota is used up (EDQUOT)"),
+            Reason::TooLarge => f.write_str("file too large (EFBIG)"),
+            Reason::Denied => f.write_str("permission denied (EACCES)"),
+            Reason::ReadOnly => f.write_str("read-only file system (EROFS)"),
+            Reason::Io => f.write_str("input/output error (EIO)"),
+            Reason::NotPermitted => f.write_str("operation not permitted (EPERM)"),
+            Reason::Invalid => f.write_str("invalid argument (EINVAL)"),
+            Reason::NoDirect => f.write_str("the file system does not support direct I/O (EINVAL)"),
+            Reason::Unaligned => f.write_str("size, offset or memory not aligned as direct I/O needs it here (EINVAL)"),
+            Reason::Interrupted => f.write_str("interrupted"),
+            Reason::Signal => f.write_str("a signal broke the call off (EINTR)"),
+            Reason::Altered => f.write_str("the data read differ from the data written"),
+            Reason::Unending => f.write_str("the simulation would not end"),
+            Reason::Exited(status) => write!(f, "it ended with exit status {status}"),
+            Reason::Killed(signal) => write!(f, "signal {signal} ended it"),
+            Reason::Overdue => f.write_str("it had not ended in time, and was ended"),
+            Reason::Unkillable => f.write_str("it may not be ended: it runs as another user"),
+            Reason::Errno(number) => match WORDS.iter().find(|(known, _)| known == number) {
+                Some((_, words)) => write!(f, "{words} ({})", errno_name(*number).unwrap_or("?")),
+                None => write!(f, "{}", Errno(*number)),
+            },
+        }
+    }
+}
+
+/// An op and why it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Failure {
+    /// What was asked.
+    pub op: Op,
+    /// Why it was not done.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.op, self.reason)
+    }
+}
+
+impl Failure {
+    /// The exit status of a command that needed the operation.
+    pub fn exit(&self) -> Exit {
+        match self.reason {
+            Reason::Denied | Reason::NotPermitted | Reason::ReadOnly => Exit::Refused,
+            Reason::NotFound => Exit::Usage,
+            _ => Exit::Failed,
+        }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Option<&'static str> {
+        if let Op::Run { .. } = self.op {
+            return of_command(self.reason);
+        }
+        Some(match self.reason {
+            // A short write ends at the last free byte.
+            Reason::Short(_) if self.op.kind().reads() => {
+                "the file is shorter than before: check that no program truncates it"
+            }
+            Reason::Short(_) => "free some space, or use a smaller --size; quotas and ulimit -f also limit files",
+            Reason::NoSpace => "free some space, or use a smaller --size",
+            Reason::Quota => return Errno::QUOTA.hint(),
+            Reason::TooLarge => return Errno::TOO_LARGE.hint(),
+            Reason::ReadOnly => return Errno::READ_ONLY.hint(),
+            Reason::Io => return Errno::IO.hint(),
+            Reason::Signal => "run it again; on FUSE and NFS, signals can interrupt calls",
+            Reason::Altered => "do not trust this storage: data written to it were lost or changed; dmesg may say more",
+            Reason::NotFound => TARGET_GONE,
+            Reason::Unending => "--parts lists the machine's parts; one of them is far too slow",
+            Reason::NoDirect => "name a directory whose file system supports direct I/O, such as ext4, xfs or btrfs",
+            Reason::Unaligned => "use sizes that are multiples of 4 KiB",
+            Reason::Errno(number) => return Errno(number).hint(),
+            Reason::Exists
+            | Reason::NotEmpty
+            | Reason::BadHandle
+            | Reason::Denied
+            | Reason::NotPermitted
+            | Reason::Invalid
+            | Reason::Exited(_)
+            | Reason::Killed(_)
+            | Reason::Overdue
+            | Reason::Unkillable
+            | Reason::Interrupted => return None,
+        })
+    }
+}
+
+/// The hint for a target that disappeared during a run.
+pub const TARGET_GONE: &str = "the target was removed or unmounted while it was measured";
+
+/// What to try after your command failed, or could not be started.
+fn of_command(reason: Reason) -> Option<&'static str> {
+    Some(match reason {
+        Reason::Exited(_) => {
+            "try it in an empty folder: the command runs in a private folder of the target ({}), so use absolute paths; if an \
+             image: is too small, set size="
+        }
+        Reason::Killed(_) => "dmesg shows whether the kernel killed it for lack of memory",
+        Reason::Unkillable => {
+            "end it yourself as its user; diskperf cannot measure commands that switch users (sudo, su)"
+        }
+        Reason::Overdue => "use a longer --timeout, or give it less work",
+        Reason::NotFound => "check whether the run or --prepare removed it",
+        Reason::Denied => "chmod +x makes a file executable; a file system mounted with noexec runs none",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_rights_are_a_refusal_and_a_missing_file_is_a_wrong_command() {
+        let exit = |reason| Failure { op: Op::Syncfs, reason }.exit();
+        for (reason, status) in [
+            (Reason::Denied, Exit::Refused),
+            (Reason::ReadOnly, Exit::Refused),
+            (Reason::NotFound, Exit::Usage),
+            (Reason::Io, Exit::Failed),
+        ] {
+            assert_eq!(exit(reason), status, "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_hint_depends_on_the_operation() {
+        let hint = |op, reason| Failure { op, reason }.hint();
+        let command = Op::Run { command: 0 };
+        assert_ne!(hint(command, Reason::NotFound), hint(Op::Syncfs, Reason::NotFound));
+        assert_eq!(hint(Op::Syncfs, Reason::NotFound), Some(TARGET_GONE));
+        assert_eq!(hint(Op::Syncfs, Reason::Errno(5)), hint(Op::Syncfs, Reason::Io));
+        assert!(hint(Op::Syncfs, Reason::Io).is_some());
+        assert_eq!(hint(command, Reason::Io), None);
+    }
+}
