@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use super::super::machine::Eyes;
-use super::super::processes::View;
+use super::super::processes::{Program, View};
 use super::super::writers::{Writer, Writers};
 use super::*;
 use crate::observe::block_device::Device;
