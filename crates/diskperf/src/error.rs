@@ -28,7 +28,7 @@ use crate::load_spec::LoadFault;
 use crate::ui::consent::Doubt;
 use crate::ui::output;
 use crate::ui::shell;
-use kernel::{lacks_rights, said};
+use kernel::said;
 
 pub use command::CommandFault;
 
@@ -280,24 +280,17 @@ impl Error {
             | Error::NoFiles { .. }
             | Error::NoRing(_)
             | Error::Unreadable { .. } => Exit::Refused,
-            Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::DropCaches(source))
-                if lacks_rights(source) =>
-            {
-                Exit::Refused
-            }
-            Error::World(kernel::Fault::Memory(_)) => Exit::Refused,
+            Error::World(fault) => fault.exit(),
             Error::NoReader(_) => Exit::Interrupted,
             Error::Document(fault) => document::exit(fault),
             Error::Store(error) => store::exit(error),
             Error::Image(fault) => image::exit(fault),
-            Error::Guard(fault) | Error::Occupied { refused: fault, .. } => guard::exit(fault),
+            Error::Guard(fault) | Error::Occupied { refused: fault, .. } => fault.exit(),
             Error::Tuning(fault) => tuning::exit(fault),
             Error::Machine(fault) => fault.exit(),
             Error::Verify(fault) => fault.exit(),
             Error::Op { failure, .. } => failure.exit(),
-            Error::Changed { .. } | Error::Held | Error::World(_) | Error::Output { .. } | Error::Signals(_) => {
-                Exit::Failed
-            }
+            Error::Changed { .. } | Error::Held | Error::Output { .. } | Error::Signals(_) => Exit::Failed,
         }
     }
 
@@ -379,7 +372,7 @@ impl Error {
                 let budget = if seconds < 90 { format!("{seconds}s") } else { format!("{}min", seconds.div_ceil(60)) };
                 format!("use --budget {budget} or more, or fewer tests with --only")
             }
-            Error::Guard(fault) => return guard::hint(fault),
+            Error::Guard(fault) => return fault.hint(),
             Error::Document(fault) => return document::hint(fault),
             Error::Store(error) => store::hint(error),
             Error::NowhereToStore => "name a file for it: --store PATH or DISKPERF_STORE=PATH".to_owned(),
@@ -436,39 +429,13 @@ impl Error {
             Error::BadTrace { .. } => "create one: `blktrace -d DEVICE -o - | blkparse -i - -o FILE`".to_owned(),
             Error::SameName(_) => "give each target its own name, as in a=PATH b=PATH".to_owned(),
             Error::NoSettings(_) => "use another machine; `diskperf simulate` lists them".to_owned(),
-            Error::World(kernel::Fault::Folder { source, .. })
-                if source.kind() == io::ErrorKind::ReadOnlyFilesystem =>
-            {
-                "name a writable directory; if this one was writable before, dmesg says why".to_owned()
-            }
-            Error::World(kernel::Fault::Folder { source, .. }) if lacks_rights(source) => {
-                "name a directory that you may write to".to_owned()
-            }
-            Error::World(kernel::Fault::DropCaches(_)) => {
-                "run as root, or leave --drop-caches out: file data are cold without it, metadata are not".to_owned()
-            }
-            Error::World(kernel::Fault::Folder { source, .. }) if is_gone(source) => workload::TARGET_GONE.to_owned(),
-            Error::World(kernel::Fault::Left { path, .. }) => {
-                // Its tag proves whose it is, which a path does not.
-                let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let folder = shell::word(folder.unwrap_or(Path::new(".")));
-                format!("when the device is writable again, run: diskperf clean {folder}")
-            }
-            Error::World(kernel::Fault::Memory(_)) => {
-                "check the memory limits: ulimit -v, and memory.max of this control group".to_owned()
-            }
-            Error::World(kernel::Fault::Thread(_)) => {
-                "check the thread limits: ulimit -u, and pids.max of this control group".to_owned()
-            }
+            Error::World(fault) => return fault.hint(),
             Error::Output { source, .. } => return failure::of_output(source).map(str::to_owned),
             Error::NotOpen(_) => "open it in the shell, as in diskperf list -o /dev/fd/3 3> FILE".to_owned(),
             Error::NoReader(path) if path == Path::new("-") => {
                 "use a reader that reads to the end, or write to a file with -o".to_owned()
             }
             Error::NoReader(path) => format!("start the reader first, as in cat {}", shell::word(path)),
-            Error::World(kernel::Fault::Folder { source, .. } | kernel::Fault::Remount(source)) => {
-                return kernel::hint_of(source).map(str::to_owned);
-            }
             Error::Load(fault) => fault.hint.clone(),
             Error::NoRing(_) => "leave out --engine uring; the queue depth is then 1".to_owned(),
             Error::Op { failure, .. } => match failure.reason {
@@ -478,7 +445,7 @@ impl Error {
                 Reason::Short(_) => "use a longer file; this one ended before the last read".to_owned(),
                 _ => return failure.hint().map(str::to_owned),
             },
-            Error::BadSize { .. } | Error::World(_) | Error::Signals(_) => return None,
+            Error::BadSize { .. } | Error::Signals(_) => return None,
         })
     }
 
@@ -523,11 +490,6 @@ impl From<Error> for Broken<Box<Error>> {
     fn from(error: Error) -> Broken<Box<Error>> {
         Broken::from(Box::new(error))
     }
-}
-
-/// Whether the folder is not there any more, or another one is.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
 }
 
 /// Where in a file, where that is known.

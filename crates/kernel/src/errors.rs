@@ -1,12 +1,15 @@
 //! Errors of the kernel backend, apart from the failure of one operation.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use units::{Bytes, Errno};
+use units::{Bytes, Errno, Exit};
+use workload::TARGET_GONE;
 
-use crate::sys::name::Shown;
+use crate::sys::name::{Shown, shell_word};
 use crate::world::uring::NoRing;
 
 /// An error of the system as a user reads it: of a call that the kernel refused in words and with its name, as in
@@ -21,6 +24,12 @@ pub fn said(error: &io::Error) -> impl fmt::Display {
 /// What to try after an error of the system.
 pub fn hint_of(error: &io::Error) -> Option<&'static str> {
     Errno(error.raw_os_error()?).hint()
+}
+
+/// The hint to run the same command as root.
+pub fn as_root() -> String {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    format!("run it as root: sudo {}", units::shell::line(words.iter().map(|word| word.as_bytes())))
 }
 
 /// Whether the user lacks the right, or the file system is read-only.
@@ -86,4 +95,74 @@ pub enum Fault {
     /// An io_uring that was there issued nothing more.
     #[error("io_uring failed with operations in flight: {}", said(.0))]
     Issue(io::Error),
+}
+
+impl Fault {
+    /// The exit status of a command that met the fault.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Fault::Folder { source, .. } | Fault::DropCaches(source) if lacks_rights(source) => Exit::Refused,
+            Fault::Memory(_) => Exit::Refused,
+            _ => Exit::Failed,
+        }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Fault::Folder { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                "name a writable directory; if this one was writable before, dmesg says why"
+            }
+            Fault::Folder { source, .. } if lacks_rights(source) => "name a directory that you may write to",
+            Fault::Folder { source, .. } if is_gone(source) => TARGET_GONE,
+            Fault::Folder { source, .. } | Fault::Remount(source) => hint_of(source)?,
+            Fault::DropCaches(_) => {
+                "run as root, or leave --drop-caches out: file data are cold without it, metadata are not"
+            }
+            Fault::Left { path, .. } => {
+                // The tag of the private folder proves that it is ours. A path would not.
+                let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let folder = shell_word(folder.unwrap_or(Path::new(".")));
+                return Some(format!("when the device is writable again, run: diskperf clean {folder}"));
+            }
+            Fault::Memory(_) => "check the memory limits: ulimit -v, and memory.max of this control group",
+            Fault::Thread(_) => "check the thread limits: ulimit -u, and pids.max of this control group",
+            Fault::Counters { .. } | Fault::Conditioning { .. } | Fault::Path(_) | Fault::Ring(_) | Fault::Issue(_) => {
+                return None;
+            }
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// Whether the folder was removed or replaced.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From errno.h: ENOENT, EACCES, EROFS, ENOSPC.
+    #[test]
+    fn a_fault_of_a_folder_depends_on_the_error_of_the_system() {
+        let folder = |number| {
+            let source = io::Error::from_raw_os_error(number);
+            Fault::Folder { action: "create", path: "/mnt/x".into(), source }
+        };
+        for (number, status) in [(2, Exit::Failed), (13, Exit::Refused), (30, Exit::Refused), (28, Exit::Failed)] {
+            assert_eq!(folder(number).exit(), status, "{number}");
+        }
+        let hints = [2, 13, 30, 28].map(|number| folder(number).hint().expect("a hint"));
+        assert_eq!(hints[0], TARGET_GONE);
+        assert_eq!(hints[3], Errno(28).hint().expect("a hint"));
+        assert_ne!(hints[1], hints[2]);
+    }
+
+    #[test]
+    fn a_folder_that_is_left_is_named_as_a_shell_takes_it() {
+        let left = Fault::Left { path: "/mnt/it is/x".into(), source: io::Error::from_raw_os_error(5) };
+        assert!(left.hint().is_some_and(|hint| hint.ends_with("diskperf clean '/mnt/it is'")));
+    }
 }

@@ -41,7 +41,7 @@ pub use observe::{
 pub use provision::queue_tuning as tuning;
 pub use sys::{name, read_limited as bounded, terminal};
 
-pub use errors::{Fault, hint_of, lacks_rights, said};
+pub use errors::{Fault, as_root, hint_of, lacks_rights, said};
 pub use guard::Cleared;
 pub use leftovers::notes::hidden_notes;
 pub use leftovers::scan::{Swept, remove_left};

@@ -5,9 +5,6 @@ use std::io::{self, ErrorKind};
 use kernel::{ImageFault, lacks_rights};
 use units::Exit;
 
-use super::guard;
-use crate::ui::shell;
-
 /// The exit status this stands for.
 pub fn exit(fault: &ImageFault) -> Exit {
     match fault {
@@ -27,7 +24,7 @@ pub fn exit(fault: &ImageFault) -> Exit {
         | ImageFault::NoUnnamed(_)
         | ImageFault::Panics(_)
         | ImageFault::NotOurs(_) => Exit::Refused,
-        ImageFault::Guard(fault) => guard::exit(fault),
+        ImageFault::Guard(fault) => fault.exit(),
         ImageFault::File { source, .. } | ImageFault::Loop { source, .. } if lacks_rights(source) => Exit::Refused,
         ImageFault::Loop { source, .. } if is_unknown(source) => Exit::Refused,
         ImageFault::File { .. }
@@ -41,8 +38,8 @@ pub fn exit(fault: &ImageFault) -> Exit {
 /// What to try.
 pub fn hint(fault: &ImageFault) -> Option<String> {
     Some(match fault {
-        ImageFault::NoRights { is_root: false } => as_root(),
-        ImageFault::Guard(fault) => return guard::hint(fault),
+        ImageFault::NoRights { is_root: false } => kernel::as_root(),
+        ImageFault::Guard(fault) => return fault.hint(),
         ImageFault::Confined { source, .. } | ImageFault::Loop { source, .. } if is_unknown(source) => {
             "measure a directory instead; images need Linux 5.8 or later, and no sandbox that hides its calls"
                 .to_owned()
@@ -80,11 +77,6 @@ pub fn hint(fault: &ImageFault) -> Option<String> {
         }
         _ => return None,
     })
-}
-
-/// The same command, as root.
-pub fn as_root() -> String {
-    format!("run it as root: sudo {}", shell::line(std::env::args_os()))
 }
 
 /// Whether the kernel does not know the call. Older ones call a request to a loop device that they do not know

@@ -3,11 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::sys::name::Shown;
+use units::Exit;
 
-use super::Reason;
-
-use crate::errors::said;
+use super::reason::{Reason, hints};
+use crate::errors::{as_root, lacks_rights, said};
+use crate::provision::mounts::may_administer;
+use crate::sys::name::{Shown, shell_word};
 
 /// Why the guard gives no leave to overwrite a device.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +65,65 @@ pub enum GuardFault {
     },
 }
 
+impl GuardFault {
+    /// The exit status of a command that the guard refused.
+    pub fn exit(&self) -> Exit {
+        match self {
+            GuardFault::Missing(_) | GuardFault::NotADevice(_) => Exit::Usage,
+            GuardFault::Unreadable { .. }
+            | GuardFault::Refused { .. }
+            | GuardFault::NotConfirmed { .. }
+            | GuardFault::Changed(..) => Exit::Refused,
+            GuardFault::Failed { source, .. } if lacks_rights(source) => Exit::Refused,
+            GuardFault::Failed { .. } | GuardFault::Stopped(_) => Exit::Failed,
+        }
+    }
+
+    /// What to try. Each of several reasons has its own hint.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            GuardFault::Missing(_) => "list the devices: lsblk".to_owned(),
+            GuardFault::NotADevice(_) => {
+                "for a directory write its path alone; for a file system in a file, image:FSTYPE,dir=DIRECTORY"
+                    .to_owned()
+            }
+            GuardFault::Unreadable { source, .. } | GuardFault::Failed { source, .. }
+                if lacks_rights(source) && !may_administer() =>
+            {
+                as_root()
+            }
+            GuardFault::Unreadable { source, .. } | GuardFault::Failed { source, .. } if lacks_rights(source) => {
+                "even root may not open it here; give the device to the container".to_owned()
+            }
+            GuardFault::Refused { reasons, identity, .. } => {
+                // Of the disk that the system runs from, nothing may be unmounted.
+                if reasons.iter().any(Reason::is_of_the_system) {
+                    return Some(ANOTHER.to_owned());
+                }
+                let mut hints = hints(reasons);
+                if reasons.iter().all(Reason::can_be_lifted) {
+                    let identity = shell_word(identity);
+                    hints.push(format!("to overwrite its data: --destroy-data --confirm {identity}"));
+                }
+                hints.join("; ")
+            }
+            GuardFault::NotConfirmed { what, .. } => {
+                format!("read its {what} with lsblk -o NAME,MODEL,SERIAL,SIZE, and give it with --confirm")
+            }
+            GuardFault::Changed(..) => "find the program that uses the device, and run diskperf again".to_owned(),
+            GuardFault::Failed { device, .. } => {
+                // Without --yes: the device may hold a file system that was kept and that you have used since.
+                let device = shell_word(device);
+                format!("read dmesg; when the device works again, look for leftovers: diskperf clean {device}")
+            }
+            GuardFault::Unreadable { .. } | GuardFault::Stopped(_) => return None,
+        })
+    }
+}
+
+/// What to try if the running system needs the device.
+const ANOTHER: &str = "this system uses it: choose another device; lsblk -o NAME,SIZE,MODEL,MOUNTPOINTS lists them";
+
 fn not_it(typed: &str, what: &str) -> String {
     match typed.trim() {
         "" => format!("you have not named the device by its {what}"),
@@ -85,6 +145,7 @@ fn list(reasons: &[Reason]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reason::{Kinship, Relative, Use};
     use super::*;
 
     #[test]
@@ -93,5 +154,53 @@ mod tests {
         let many = list(&vec![Reason::ReadOnly; 8]);
         assert!(many.ends_with("; and 2 more reasons"), "{many}");
         assert_eq!(many.matches("it is read-only").count(), SAID);
+    }
+
+    fn refused(reason: Reason, identity: &str) -> String {
+        let (device, identity) = ("/dev/sdb".to_owned(), identity.to_owned());
+        GuardFault::Refused { device, reasons: vec![reason], identity }.hint().expect("a hint")
+    }
+
+    fn mounted(at: &str) -> Reason {
+        let what = Relative { kind: Kinship::Itself, name: "sdb".to_owned() };
+        Reason::Used { what, by: Use::Mounted { at: at.into(), file_system: "ext4".to_owned(), is_elsewhere: false } }
+    }
+
+    #[test]
+    fn names_of_devices_and_folders_are_quoted_for_a_shell() {
+        for (called, quoted) in
+            [("it's a; disk $(reboot)", r"'it'\''s a; disk $(reboot)'"), ("`reboot`", "'`reboot`'"), ("plain", "plain")]
+        {
+            let said = refused(Reason::Partitions(vec!["sdb1".to_owned()]), called);
+            assert!(said.ends_with(&format!("--destroy-data --confirm {quoted}")), "{said}");
+            assert_eq!(refused(mounted(called), ""), format!("unmount it: umount {quoted}"));
+        }
+        assert!(!refused(mounted("/\u{1b}[2J"), "").contains(char::is_control));
+    }
+
+    #[test]
+    fn nothing_is_unmounted_that_a_running_system_needs() {
+        for at in ["/", "/usr/local", "/boot/efi", "/var", "/etc/hosts"] {
+            let reasons = vec![mounted("/mnt/data"), mounted(at)];
+            let hint = GuardFault::Refused { device: String::new(), reasons, identity: String::new() }.hint();
+            let hint = hint.expect("a hint");
+            assert!(hint == ANOTHER && !hint.contains("umount"), "{at}: {hint}");
+        }
+        for at in ["/mnt/data", "/run/media/me/stick", "/var/lib/data"] {
+            assert_eq!(refused(mounted(at), ""), format!("unmount it: umount {at}"));
+        }
+    }
+
+    #[test]
+    fn missing_rights_are_a_refusal_and_broken_devices_a_failure() {
+        let failed = |number| {
+            let source = io::Error::from_raw_os_error(number);
+            GuardFault::Failed { action: "open", device: "/dev/sdb".into(), source }
+        };
+        // From errno.h: EPERM, EACCES, EROFS; EIO.
+        for (number, status) in [(1, Exit::Refused), (13, Exit::Refused), (30, Exit::Refused), (5, Exit::Failed)] {
+            assert_eq!(failed(number).exit(), status, "{number}");
+        }
+        assert!(failed(5).hint().is_some_and(|hint| hint.ends_with("diskperf clean /dev/sdb")));
     }
 }

@@ -46,7 +46,7 @@ pub(crate) use decide::tests::fuzzed_reasons;
 pub use fault::GuardFault;
 pub use file::{Found, Given, Refusal, judge, may_show_file};
 pub use processes::Program;
-pub use reason::{Kinship, Reason, Relative, Use};
+pub use reason::{Kinship, Reason, Relative, Use, hints};
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;
 pub use uuid::Uuid;

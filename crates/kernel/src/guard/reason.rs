@@ -1,11 +1,11 @@
 //! One reason not to overwrite a device: message and hint.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::processes::Program;
 use super::signatures::Signature;
-use crate::sys::name::{Shown, plain_text};
+use crate::sys::name::{Shown, plain_text, shell_word};
 
 /// One reason not to overwrite a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,15 @@ pub enum Reason {
     /// It cannot be seen whether another program writes to this: its disk, or the file behind it.
     UnseenWrites(String),
 }
+
+/// Folders in which a running system has its programs and their configuration (Filesystem Hierarchy Standard 3.0, and
+/// those of NixOS, Guix and OSTree). What is mounted below them belongs to it too.
+const PROGRAMS: [&str; 13] = [
+    "/bin", "/boot", "/efi", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/ostree", "/sbin", "/sysroot", "/usr",
+];
+
+/// Folders that it needs, and below which other disks may be mounted.
+const STATE: [&str; 6] = ["/dev", "/home", "/root", "/run", "/srv", "/var"];
 
 /// A device that shares bytes with the one that is to be overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,11 +141,24 @@ impl Reason {
         }
     }
 
+    /// Whether the device has the root directory, or a folder that a running system needs. If the device is mounted in
+    /// several places, each of them is a reason.
+    pub fn is_of_the_system(&self) -> bool {
+        let Reason::Used { by: Use::Mounted { at, is_elsewhere: false, .. }, .. } = self else { return false };
+        at == Path::new("/")
+            || PROGRAMS.iter().any(|folder| at.starts_with(folder))
+            || STATE.iter().any(|folder| at == Path::new(folder))
+    }
+
     /// What to try.
     pub fn hint(&self) -> String {
         match self {
             Reason::Used { by: Use::Mounted { is_elsewhere: true, .. }, .. } => {
                 "a container or a service has it mounted; list the mounts of a process: findmnt --task PID".to_owned()
+            }
+            // Any program may have chosen the mount point.
+            Reason::Used { by: Use::Mounted { at, .. }, .. } if !at.shown().contains(char::is_control) => {
+                format!("unmount it: umount {}", shell_word(at))
             }
             Reason::Used { by: Use::Mounted { .. }, .. } => "list all mounts: findmnt".to_owned(),
             Reason::Used { by: Use::Alive(_), .. } => {
@@ -256,6 +278,20 @@ fn on(file_system: &str) -> String {
 }
 
 /// A path without control characters, which a terminal would obey.
-fn plain(path: &std::path::Path) -> String {
+fn plain(path: &Path) -> String {
     plain_text(&path.shown())
+}
+
+/// Number of hints that are given at once. If you follow them, others may remain.
+const HINTS: usize = 3;
+
+/// The first hints for these reasons, each once.
+pub fn hints(reasons: &[Reason]) -> Vec<String> {
+    let mut hints: Vec<String> = Vec::new();
+    for hint in reasons.iter().map(Reason::hint) {
+        if hints.len() < HINTS && !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints
 }

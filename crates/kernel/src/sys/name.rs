@@ -17,6 +17,11 @@ impl<N: AsRef<OsStr> + ?Sized> Shown for N {
     }
 }
 
+/// A name as a word of a command, quoted if a shell would change it.
+pub fn shell_word(name: impl AsRef<OsStr>) -> String {
+    units::shell::word(name.as_ref().as_bytes())
+}
+
 /// A name without control characters, which a terminal would obey.
 pub(crate) fn plain_text(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
