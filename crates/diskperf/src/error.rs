@@ -6,9 +6,7 @@ mod failure;
 mod guard;
 #[cfg(test)]
 mod hints;
-mod image;
 mod store;
-mod tuning;
 
 use std::ffi::OsString;
 use std::io;
@@ -284,9 +282,9 @@ impl Error {
             Error::NoReader(_) => Exit::Interrupted,
             Error::Document(fault) => document::exit(fault),
             Error::Store(error) => store::exit(error),
-            Error::Image(fault) => image::exit(fault),
+            Error::Image(fault) => fault.exit(),
             Error::Guard(fault) | Error::Occupied { refused: fault, .. } => fault.exit(),
-            Error::Tuning(fault) => tuning::exit(fault),
+            Error::Tuning(fault) => fault.exit(),
             Error::Machine(fault) => fault.exit(),
             Error::Verify(fault) => fault.exit(),
             Error::Op { failure, .. } => failure.exit(),
@@ -392,8 +390,8 @@ impl Error {
                 return guard::hint_on_resuming(refused, *doubt, folder, command);
             }
             Error::NothingIsStored(_) => "name a results database: --store PATH".to_owned(),
-            Error::Image(fault) => return image::hint(fault),
-            Error::Tuning(fault) => return tuning::hint(fault),
+            Error::Image(fault) => return fault.hint(),
+            Error::Tuning(fault) => return fault.hint(),
             Error::Machine(fault) => return fault.hint(),
             Error::Verify(fault) => return fault.hint(),
             Error::Job(fault) => fault.hint(),

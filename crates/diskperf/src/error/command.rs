@@ -3,7 +3,6 @@
 use kernel::NoCommand;
 
 use super::Error;
-use crate::ui::shell;
 
 /// Why it cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -21,18 +20,7 @@ pub enum CommandFault {
 /// What to try.
 pub fn hint(fault: &CommandFault) -> String {
     match fault {
-        CommandFault::NotFound(NoCommand::Nothing) => {
-            "name it after --, as in diskperf run . -- cp -r /usr/include copy".to_owned()
-        }
-        CommandFault::NotFound(NoCommand::Missing(name)) if name.as_encoded_bytes().contains(&b'/') => {
-            "check the spelling; relative paths start in the current directory".to_owned()
-        }
-        CommandFault::NotFound(NoCommand::Missing(_)) => {
-            "diskperf searches PATH and runs no shell; for shell syntax, use sh -c 'LINE'".to_owned()
-        }
-        CommandFault::NotFound(NoCommand::NotExecutable(path)) => {
-            format!("if it is a program: chmod +x {}", shell::word(path))
-        }
+        CommandFault::NotFound(fault) => fault.hint(),
         CommandFault::NoLine(_) => "close its quotes, as in --prepare 'cp -r /usr/include include'".to_owned(),
         CommandFault::NoFolder { .. } => "name a directory, image:FSTYPE or new:FSTYPE@DEVICE".to_owned(),
         CommandFault::Preset(_) => "leave it out: diskperf run TARGET -- COMMAND".to_owned(),

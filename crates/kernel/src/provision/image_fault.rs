@@ -1,11 +1,11 @@
-//! Errors of loop images.
+//! Errors of loop images: message, exit status and hint.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
-use units::Bytes;
+use units::{Bytes, Exit};
 
-use crate::errors::said;
+use crate::errors::{as_root, hint_of, lacks_rights, said};
 use crate::guard::GuardFault;
 use crate::provision::loop_device::LoopFault;
 use crate::sys::name::Shown;
@@ -150,5 +150,113 @@ pub enum ImageFault {
 impl From<LoopFault> for ImageFault {
     fn from(LoopFault { action, source }: LoopFault) -> ImageFault {
         ImageFault::Loop { action, source }
+    }
+}
+
+impl ImageFault {
+    /// The exit status of a command that needed the image.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ImageFault::BadName(_)
+            | ImageFault::NoTool { package: None, .. }
+            | ImageFault::TooSmall { .. }
+            | ImageFault::BadBlock { .. }
+            | ImageFault::Elsewhere(_)
+            | ImageFault::Mkfs { .. }
+            | ImageFault::Mount { words: Some(_), .. } => Exit::Usage,
+            ImageFault::NoRights { .. }
+            | ImageFault::Confined { .. }
+            | ImageFault::NoTool { .. }
+            | ImageFault::Unsupported(_)
+            | ImageFault::BlockSize { .. }
+            | ImageFault::NoRoom { .. }
+            | ImageFault::NoUnnamed(_)
+            | ImageFault::Panics(_)
+            | ImageFault::NotOurs(_) => Exit::Refused,
+            ImageFault::Guard(fault) => fault.exit(),
+            ImageFault::File { source, .. } | ImageFault::Loop { source, .. } if lacks_rights(source) => Exit::Refused,
+            ImageFault::Loop { source, .. } if is_unknown(source) => Exit::Refused,
+            ImageFault::File { .. }
+            | ImageFault::Loop { .. }
+            | ImageFault::NotRun { .. }
+            | ImageFault::Mount { .. }
+            | ImageFault::Stopped => Exit::Failed,
+        }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            ImageFault::NoRights { is_root: false } => as_root(),
+            ImageFault::Guard(fault) => return fault.hint(),
+            ImageFault::Confined { source, .. } | ImageFault::Loop { source, .. } if is_unknown(source) => {
+                "measure a directory instead; images need Linux 5.8 or later, and no sandbox that hides its calls"
+                    .to_owned()
+            }
+            ImageFault::NoRights { is_root: true } | ImageFault::Confined { .. } => {
+                "start the container with --privileged, or measure a directory".to_owned()
+            }
+            ImageFault::BadName(_) | ImageFault::NoTool { package: None, .. } => {
+                "check the spelling; image:ext4, image:xfs and image:btrfs work on most machines".to_owned()
+            }
+            ImageFault::NoTool { package: Some(package), .. } => {
+                format!("install it: apt-get install {package} (the package may have another name elsewhere)")
+            }
+            ImageFault::Unsupported(_) => "/proc/filesystems lists the file systems of this kernel".to_owned(),
+            ImageFault::TooSmall { minimum, .. } => {
+                format!("use size={minimum} or more, or a larger device")
+            }
+            ImageFault::BlockSize { page, .. } => format!("use blocks of at most {page}, or leave block= out"),
+            ImageFault::NoRoom { .. } => "use a smaller size=, or another folder with dir=".to_owned(),
+            ImageFault::NoUnnamed(_) => "use another folder with dir=, on ext4, xfs, btrfs or tmpfs".to_owned(),
+            ImageFault::Panics(_) => "leave it out; set a kernel setting (sysctl) to 0".to_owned(),
+            ImageFault::Elsewhere(_) => "leave it out; diskperf makes one file system on one device".to_owned(),
+            ImageFault::Mkfs { tool, .. } => format!("check mkfs=; its words are passed to {tool}"),
+            ImageFault::Mount { words: Some(_), .. } => {
+                "check mount=; its options are passed to the file system".to_owned()
+            }
+            ImageFault::File { source, .. } if lacks_rights(source) => {
+                "use dir= with a folder that you may write to".to_owned()
+            }
+            ImageFault::Loop { source, .. } if source.kind() == ErrorKind::NotFound || lacks_rights(source) => {
+                "run modprobe loop; in a container, start it with --privileged".to_owned()
+            }
+            ImageFault::File { source, .. } | ImageFault::Loop { source, .. } | ImageFault::Mount { source, .. } => {
+                return hint_of(source).map(str::to_owned);
+            }
+            ImageFault::NotOurs(_) | ImageFault::NotRun { .. } | ImageFault::BadBlock { .. } | ImageFault::Stopped => {
+                return None;
+            }
+        })
+    }
+}
+
+/// Whether the kernel does not know the call. Older ones call a request to a loop device that they do not know
+/// (LOOP_CONFIGURE, from Linux 5.8 on) an invalid argument.
+fn is_unknown(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_named_for_a_tool_that_is_not_installed() {
+        let fault = |package| ImageFault::NoTool { tool: "mkfs.xfs".to_owned(), package };
+        assert_eq!((fault(Some("xfsprogs")).exit(), fault(None).exit()), (Exit::Refused, Exit::Usage));
+        assert!(fault(Some("xfsprogs")).hint().is_some_and(|hint| hint.contains("apt-get install xfsprogs")));
+        assert!(fault(None).hint().is_some_and(|hint| hint.contains("image:ext4")));
+    }
+
+    /// From errno.h: EACCES, EINVAL, ENOSPC.
+    #[test]
+    fn a_loop_device_that_this_user_or_kernel_does_not_have_is_a_refusal() {
+        let fault =
+            |number| ImageFault::Loop { action: "attach a loop device", source: io::Error::from_raw_os_error(number) };
+        for (number, status) in [(13, Exit::Refused), (22, Exit::Refused), (28, Exit::Failed)] {
+            assert_eq!(fault(number).exit(), status, "{number}");
+            assert!(fault(number).hint().is_some(), "{number}");
+        }
     }
 }

@@ -40,9 +40,9 @@ use rustix::process::{
 use units::Nanos;
 use workload::{CpuTime, Reason};
 
+use super::no_command::NoCommand;
 use crate::errno::reason;
 use crate::sys::clocks::cpu_of;
-use crate::sys::name::Shown;
 use crate::sys::read_limited;
 
 /// What stands for the folder.
@@ -79,20 +79,6 @@ pub struct Command {
     words: Vec<OsString>,
     /// How long it may take, where that was said.
     within: Option<Duration>,
-}
-
-/// Why there is no such command.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoCommand {
-    /// No word.
-    #[error("no command given")]
-    Nothing,
-    /// Nothing of that name lies there, or in the folders that are searched.
-    #[error("command {0:?} not found")]
-    Missing(OsString),
-    /// A file of that name lies there, which this user may not execute; or a folder.
-    #[error("{} cannot be executed", .0.shown())]
-    NotExecutable(PathBuf),
 }
 
 impl Command {

@@ -4,6 +4,7 @@ pub(crate) mod barrier;
 pub(crate) mod command;
 pub(crate) mod engine;
 pub(crate) mod mmap_engine;
+pub(crate) mod no_command;
 pub(crate) mod posix;
 pub(crate) mod process;
 pub(crate) mod program;

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use units::Exit;
+
 use crate::errors::said;
 use crate::sys::name::Shown;
 
@@ -96,4 +98,68 @@ pub enum TuningFault {
     /// There is no folder for notes.
     #[error("there is no folder to save the settings to restore in (XDG_RUNTIME_DIR is not set)")]
     NoNotes,
+}
+
+impl TuningFault {
+    /// The exit status of a command that needed the settings.
+    pub fn exit(&self) -> Exit {
+        match self {
+            TuningFault::NoQueue(_)
+            | TuningFault::Unknown { .. }
+            | TuningFault::Refused { .. }
+            | TuningFault::Rounded { .. }
+            | TuningFault::Twice(_) => Exit::Usage,
+            TuningFault::NoRights { .. }
+            | TuningFault::InUse { .. }
+            | TuningFault::NoNotes
+            | TuningFault::Notes { .. } => Exit::Refused,
+            TuningFault::Read { .. } | TuningFault::Restore { .. } => Exit::Failed,
+        }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            TuningFault::Unknown { known, .. } => format!("known attributes: {}", known.join(", ")),
+            TuningFault::Refused { choices, .. } if !choices.is_empty() => {
+                format!("choose one of: {}", choices.join(", "))
+            }
+            TuningFault::Rounded { setting, became, .. } => {
+                let attribute = setting.split(':').next().unwrap_or(setting);
+                format!("use the value that the kernel rounds to: {attribute}:{became}")
+            }
+            TuningFault::NoRights { .. } => "run it as root".to_owned(),
+            TuningFault::Twice(_) => "run them in turn: --solo".to_owned(),
+            TuningFault::InUse { .. } => "wait until that process ends".to_owned(),
+            TuningFault::NoNotes | TuningFault::Notes { .. } => {
+                "run it as root, or set XDG_RUNTIME_DIR to a folder of yours".to_owned()
+            }
+            TuningFault::NoQueue(_)
+            | TuningFault::Refused { .. }
+            | TuningFault::Read { .. }
+            | TuningFault::Restore { .. } => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rounded_value_is_named_with_its_attribute() {
+        let (setting, disk) = ("nr_requests:3".to_owned(), "sdb".to_owned());
+        let fault = TuningFault::Rounded { setting, disk, became: "4".to_owned() };
+        assert_eq!(fault.exit(), Exit::Usage);
+        assert!(fault.hint().is_some_and(|hint| hint.ends_with("nr_requests:4")));
+    }
+
+    #[test]
+    fn missing_rights_are_a_refusal_and_lost_settings_a_failure() {
+        let (setting, disk) = ("scheduler:none".to_owned(), "sdb".to_owned());
+        let source = || io::Error::from_raw_os_error(13);
+        let denied = TuningFault::NoRights { setting: setting.clone(), disk: disk.clone(), source: source() };
+        assert_eq!(denied.exit(), Exit::Refused);
+        assert_eq!(TuningFault::Restore { setting, disk, source: source() }.exit(), Exit::Failed);
+    }
 }
