@@ -6,7 +6,6 @@ mod failure;
 mod guard;
 #[cfg(test)]
 mod hints;
-mod store;
 
 use std::ffi::OsString;
 use std::io;
@@ -281,7 +280,7 @@ impl Error {
             Error::World(fault) => fault.exit(),
             Error::NoReader(_) => Exit::Interrupted,
             Error::Document(fault) => document::exit(fault),
-            Error::Store(error) => store::exit(error),
+            Error::Store(error) => error.exit(),
             Error::Image(fault) => fault.exit(),
             Error::Guard(fault) | Error::Occupied { refused: fault, .. } => fault.exit(),
             Error::Tuning(fault) => fault.exit(),
@@ -372,7 +371,7 @@ impl Error {
             }
             Error::Guard(fault) => return fault.hint(),
             Error::Document(fault) => return document::hint(fault),
-            Error::Store(error) => store::hint(error),
+            Error::Store(error) => error.hint(&shell::store_option()),
             Error::NowhereToStore => "name a file for it: --store PATH or DISKPERF_STORE=PATH".to_owned(),
             Error::NothingLeft(run) => format!("{} prints it", shell::on_store(&format!("show {run}"))),
             Error::AllFinished => format!("{} shows them", shell::on_store("list")),

@@ -1,4 +1,4 @@
-//! What can be wrong with a store, told apart by what a person can do about it.
+//! Errors of the results database: message, exit status and hint.
 
 use std::borrow::Cow;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
-use units::Errno;
+use units::{Errno, Exit};
 
 /// What is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +100,51 @@ fn said(error: &io::Error) -> String {
 }
 
 impl StoreError {
+    /// The exit status of a command that needed the database.
+    pub fn exit(&self) -> Exit {
+        match self {
+            StoreError::Missing(_)
+            | StoreError::NoFolder(_)
+            | StoreError::UnknownRun { .. }
+            | StoreError::Ambiguous { .. } => Exit::Usage,
+            StoreError::ReadOnly(_) | StoreError::Denied(_) => Exit::Refused,
+            StoreError::Locked(_)
+            | StoreError::Foreign { .. }
+            | StoreError::Newer { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Full(_)
+            | StoreError::Taken(_)
+            | StoreError::Io { .. }
+            | StoreError::Sql { .. } => Exit::Failed,
+        }
+    }
+
+    /// What to try. `option` is the option that names this database in a command, with a space before it; empty for the
+    /// default one.
+    pub fn hint(&self, option: &str) -> String {
+        match self {
+            StoreError::Missing(_) => "check the spelling of --store; diskperf run quick makes one".to_owned(),
+            StoreError::NoFolder(_) => "create the folder, or use another --store".to_owned(),
+            StoreError::Locked(_) => "wait until that process ends, or use another --store".to_owned(),
+            StoreError::ReadOnly(_) | StoreError::Denied(_) | StoreError::Io { .. } | StoreError::Sql { .. } => {
+                "use another --store PATH, or none: diskperf run quick --no-store".to_owned()
+            }
+            StoreError::Foreign { .. } => "use another file with --store; this one was not changed".to_owned(),
+            StoreError::Newer { .. } => "use the diskperf that wrote it, or another file with --store".to_owned(),
+            StoreError::Corrupt { path, .. } => {
+                format!(
+                    "save the intact data with sqlite3 {} .recover, then move the file away",
+                    units::shell::word(path.as_os_str().as_bytes())
+                )
+            }
+            StoreError::Full(_) => "free some space, or use another --store".to_owned(),
+            StoreError::UnknownRun { near, .. } if near.is_empty() => format!("diskperf list{option} shows the runs"),
+            StoreError::UnknownRun { near, .. } => format!("did you mean {}?", near.join(" or ")),
+            StoreError::Ambiguous { .. } => "type more characters".to_owned(),
+            StoreError::Taken(run) => format!("diskperf show {run}{option} shows its progress"),
+        }
+    }
+
     /// What an answer of SQLite means.
     pub(crate) fn sql(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
@@ -149,3 +194,29 @@ impl Shown for Path {
 
 /// The action of which a denial means that the store may not even be read.
 pub(crate) const READ: &str = "read";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_names_the_database_as_the_command_did() {
+        let taken = StoreError::Taken("bzkv-261122".to_owned());
+        assert!(taken.hint(" --store a.sqlite").starts_with("diskperf show bzkv-261122 --store a.sqlite "));
+        let unknown = |near| StoreError::UnknownRun { typed: "x".to_owned(), near };
+        assert!(unknown(Vec::new()).hint("").starts_with("diskperf list "));
+        assert!(!unknown(vec!["y".to_owned()]).hint("").contains("diskperf"));
+        let corrupt = StoreError::Corrupt { path: "/it is/here".into(), what: String::new() };
+        assert!(corrupt.hint("").contains("sqlite3 '/it is/here' .recover"));
+    }
+
+    #[test]
+    fn a_database_that_may_not_be_used_is_a_refusal() {
+        let io = |action, number| StoreError::io(action, Path::new("x"), io::Error::from_raw_os_error(number));
+        // From errno.h: EACCES, EROFS, ENOSPC, EIO.
+        for (number, status) in [(13, Exit::Refused), (30, Exit::Refused), (28, Exit::Failed), (5, Exit::Failed)] {
+            assert_eq!((io(READ, number).exit(), io("write", number).exit()), (status, status), "{number}");
+        }
+        assert_eq!(StoreError::Missing("x".into()).exit(), Exit::Usage);
+    }
+}

@@ -1,25 +1,27 @@
-//! Commands that a person is told to type: every word as a shell takes it, and on the same store.
+//! Commands in hints: words quoted for a shell, and the results database that this command uses.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// A word, quoted if a shell would change it.
-pub fn word(word: impl AsRef<OsStr>) -> String {
-    units::shell::word(word.as_ref().as_bytes())
-}
+pub use kernel::name::shell_word as word;
 
 /// A line of words.
 pub fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     words.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// `diskperf WHAT`, on the store that this command was told to use.
-pub fn on_store(what: &str) -> String {
-    format!("diskperf {what}{}", store_option(std::env::args_os()))
+/// A command of diskperf, on the results database that this command was told to use.
+pub fn on_store(command: &str) -> String {
+    format!("diskperf {command}{}", store_option())
 }
 
-/// The option that names the store, as these words have it, last one of many.
-fn store_option(words: impl IntoIterator<Item = OsString>) -> String {
+/// The option by which this command names the results database, with a space before it; empty if it names none.
+pub fn store_option() -> String {
+    option_in(std::env::args_os())
+}
+
+/// The last `--store` of these words.
+fn option_in(words: impl IntoIterator<Item = OsString>) -> String {
     const OPTION: &[u8] = b"--store";
     let words = words.into_iter().take_while(|word| word != "--");
     let (mut named, mut is_next) = (None, false);
@@ -48,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_store_is_named_where_it_was_named() {
-        let option = |words: &[&str]| store_option(words.iter().map(OsString::from));
+        let option = |words: &[&str]| option_in(words.iter().map(OsString::from));
         assert_eq!(option(&["diskperf", "resume"]), "");
         assert_eq!(option(&["diskperf", "resume", "--store", "a.sqlite"]), " --store a.sqlite");
         assert_eq!(option(&["diskperf", "--store=my runs", "list"]), " --store 'my runs'");
