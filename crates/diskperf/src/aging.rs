@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use kernel::place::Place;
-use kernel::{Posix, Station, Workspace};
+use kernel::{PathFault, Posix, Station, Workspace};
 use stats::Aged;
 use units::Bytes;
 use workload::{Aging, Apart, OpKind, Program, Tally, World, programs};
@@ -134,7 +134,7 @@ impl Wear {
 
     /// Fills and changes the mounted file system. `needed` bytes must be left for the tests. The files stay.
     pub fn apply(self, target: &Target, path: &Path, needed: Bytes, stop: &Stop) -> Result<Aged, Error> {
-        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
         let place = Place::under(path).map_err(unreadable)?;
         let level = self.level(place.total_bytes, place.used_bytes);
         let left = Bytes(place.free_bytes.saturating_sub(level));

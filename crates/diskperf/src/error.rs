@@ -25,7 +25,7 @@ use crate::load_spec::LoadFault;
 use crate::ui::consent::Doubt;
 use crate::ui::output;
 use crate::ui::shell;
-use kernel::said;
+use kernel::{PathFault, said};
 
 pub use command::CommandFault;
 
@@ -41,14 +41,10 @@ pub enum Error {
     Elevated,
     #[error("the stack is limited to {0}, and diskperf needs {LEAST_STACK}")]
     SmallStack(Bytes),
-    #[error("there is no {}", .0.shown())]
-    Missing(PathBuf),
+    #[error(transparent)]
+    Path(#[from] PathFault),
     #[error("{0}")]
     Command(Box<CommandFault>),
-    #[error("there is no device {}; nothing was created", .0.shown())]
-    MissingDevice(PathBuf),
-    #[error("{} is a file; a directory is needed", .0.shown())]
-    NotADirectory(PathBuf),
     #[error("{} is a block device; this command measures file systems", .0.shown())]
     IsADevice(PathBuf),
     #[error("{0} is not a block device; the preset device measures only those")]
@@ -59,36 +55,20 @@ pub enum Error {
     OnlyOfDevices { option: &'static str, preset: &'static str },
     #[error("no path given")]
     NoPath,
-    #[error("{} is a directory; a file is needed", .0.shown())]
-    IsADirectory(PathBuf),
-    #[error("{} is not a regular file", .0.shown())]
-    NotAFile(PathBuf),
     #[error("{old} and {new} are the same file; the copy would empty it before reading it", old = .old.shown(), new = .new.shown())]
     SameFile { old: PathBuf, new: PathBuf },
     #[error("{path} changed during the copy; it had {} bytes at the start", .bytes.0, path = .path.shown())]
     Changed { path: PathBuf, bytes: Bytes },
-    #[error("{} is a device, and this would overwrite it", .0.shown())]
-    WouldOverwrite(PathBuf),
-    #[error("{path} is the backing file of {device}; this would overwrite it", path = .path.shown())]
-    WouldOverwriteLoop { path: PathBuf, device: String },
     #[error("{path} {why}; nothing was written there", path = .path.shown())]
     RarelyMeant { path: PathBuf, why: &'static str },
     #[error("{path} has {holds}; {program} needs {needs}", path = .path.shown())]
     TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
     #[error("{path} has {holds} whole MiB; {needed} are needed", path = .path.shown())]
     TooSmall { path: PathBuf, holds: u64, needed: u64, most: u64 },
-    #[error("{} is neither a block device nor a file", .0.shown())]
-    NotStorage(PathBuf),
     #[error("{device} has {size}; the tests need {needed}", device = .device.shown())]
     SmallDevice { device: PathBuf, size: Bytes, needed: Bytes },
     #[error("{first} and {second} are the same device; each target needs its own")]
     SameDevice { first: String, second: String },
-    #[error("{path} has room for {free} more files; {needed} are needed", path = .path.shown())]
-    NoFiles { path: PathBuf, free: u64, needed: u64 },
-    #[error("{path} has {free} free; {needed} are needed", path = .path.shown())]
-    NoRoom { path: PathBuf, free: Bytes, needed: Bytes },
-    #[error("cannot read {path}: {}", said(source), path = .path.shown())]
-    Unreadable { path: PathBuf, source: io::Error },
     #[error("{0} is not a target")]
     UnknownTarget(String),
     #[error("these targets cannot run at the same time: real and simulated ones, different machines, or a file")]
@@ -194,7 +174,7 @@ pub enum Error {
     #[error("diskperf cannot verify {0}")]
     NotVerified(String),
     #[error(transparent)]
-    Verify(#[from] VerifyFault),
+    PowerCut(#[from] PowerCutError),
     #[error("{0} does not use a mix")]
     NoMix(&'static str),
     #[error("{} is not blkparse output{}: {why}", path.shown(), at_line(*line))]
@@ -209,19 +189,13 @@ impl Error {
     /// The exit status this stands for.
     pub fn exit(&self) -> Exit {
         match self {
-            Error::Missing(_)
-            | Error::MissingDevice(_)
-            | Error::NotOpen(_)
-            | Error::NotADirectory(_)
+            Error::NotOpen(_)
             | Error::IsADevice(_)
             | Error::NoDevice(_)
             | Error::OnlyOfDevices { .. }
             | Error::NoPath
-            | Error::IsADirectory(_)
-            | Error::NotAFile(_)
             | Error::TooShort { .. }
             | Error::TooSmall { .. }
-            | Error::NotStorage(_)
             | Error::UnknownTarget(_)
             | Error::Command(_)
             | Error::BadKey { .. }
@@ -262,8 +236,6 @@ impl Error {
             | Error::BadSize { .. } => Exit::Usage,
             Error::Elevated
             | Error::SmallStack(_)
-            | Error::WouldOverwrite(_)
-            | Error::WouldOverwriteLoop { .. }
             | Error::RarelyMeant { .. }
             | Error::NotToBeOverwritten { .. }
             | Error::SmallDevice { .. }
@@ -273,19 +245,17 @@ impl Error {
             | Error::Elsewhere { .. }
             | Error::LogIsLost(_)
             | Error::NotAgreed { .. }
-            | Error::NoRoom { .. }
-            | Error::NoFiles { .. }
-            | Error::NoRing(_)
-            | Error::Unreadable { .. } => Exit::Refused,
+            | Error::NoRing(_) => Exit::Refused,
             Error::World(fault) => fault.exit(),
             Error::NoReader(_) => Exit::Interrupted,
             Error::Document(fault) => document::exit(fault),
+            Error::Path(fault) => fault.exit(),
             Error::Store(error) => error.exit(),
             Error::Image(fault) => fault.exit(),
             Error::Guard(fault) | Error::Occupied { refused: fault, .. } => fault.exit(),
             Error::Tuning(fault) => fault.exit(),
             Error::Machine(fault) => fault.exit(),
-            Error::Verify(fault) => fault.exit(),
+            Error::PowerCut(error) => error.exit(),
             Error::Op { failure, .. } => failure.exit(),
             Error::Changed { .. } | Error::Held | Error::Output { .. } | Error::Signals(_) => Exit::Failed,
         }
@@ -298,16 +268,6 @@ impl Error {
                 "remove them (chmod ug-s FILE, setcap -r FILE) and use sudo".to_owned()
             }
             Error::SmallStack(_) => "set the limit in a new shell: ulimit -s 8192".to_owned(),
-            Error::Missing(path) => match path.parent().filter(|parent| parent.is_dir()) {
-                Some(parent) if parent.as_os_str().is_empty() => "check the spelling".to_owned(),
-                Some(parent) => format!("{} exists; check the spelling of the rest", parent.shown()),
-                None => "check the spelling, or create it first".to_owned(),
-            },
-            Error::MissingDevice(_) => "lsblk lists the devices".to_owned(),
-            Error::NotADirectory(path) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                Some(parent) => format!("name the directory to measure, as in {}", parent.shown()),
-                None => "name the directory to measure, such as . for the current one".to_owned(),
-            },
             Error::IsADevice(path) => {
                 let device = shell::word(path);
                 format!(
@@ -321,28 +281,15 @@ impl Error {
             }
             Error::OnlyOfDevices { .. } => "diskperf run device DEVICE takes it".to_owned(),
             Error::NoPath => "name the directory to measure, such as . for the current one".to_owned(),
-            Error::IsADirectory(path) => format!("name a file in it, as in {}", path.join("tst2").shown()),
-            Error::NotAFile(_) => "name a file; pipes, sockets and devices have no size".to_owned(),
             Error::SameFile { .. } => "name another file for the copy".to_owned(),
             Error::Held => "run it again".to_owned(),
             Error::Changed { .. } => "copy it again while no program writes to it".to_owned(),
-            Error::WouldOverwrite(_) => "name a file on that device; diskperf writes to files only".to_owned(),
-            Error::WouldOverwriteLoop { device, .. } => {
-                format!("name another file, or detach the loop device: losetup --detach /dev/{device}")
-            }
             Error::RarelyMeant { .. } => {
                 "name another directory, or confirm with --yes: diskperf run quick PATH --yes".to_owned()
             }
             Error::TooShort { path, .. } => format!("write it first: diskperf write_8192 {}", shell::word(path)),
             Error::TooSmall { most: 0, .. } => "name a larger file or device".to_owned(),
             Error::TooSmall { most, .. } => format!("ask for at most {most}"),
-            Error::NotStorage(_) => "lsblk lists the block devices".to_owned(),
-            Error::NoFiles { .. } => "ask for fewer files, or use another file system".to_owned(),
-            Error::NoRoom { .. } => "free some space, or ask for less: diskperf run quick PATH --size 16MiB".to_owned(),
-            Error::Unreadable { source, .. } => match kernel::hint_of(source) {
-                Some(hint) => hint.to_owned(),
-                None => "run as a user who may read it".to_owned(),
-            },
             Error::Command(fault) => command::hint(fault),
             Error::UnknownTarget(_) => {
                 "a target is a directory, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE, with an optional \
@@ -369,6 +316,7 @@ impl Error {
                 let budget = if seconds < 90 { format!("{seconds}s") } else { format!("{}min", seconds.div_ceil(60)) };
                 format!("use --budget {budget} or more, or fewer tests with --only")
             }
+            Error::Path(fault) => return fault.hint(),
             Error::Guard(fault) => return fault.hint(),
             Error::Document(fault) => return document::hint(fault),
             Error::Store(error) => error.hint(&shell::store_option()),
@@ -392,7 +340,7 @@ impl Error {
             Error::Image(fault) => return fault.hint(),
             Error::Tuning(fault) => return fault.hint(),
             Error::Machine(fault) => return fault.hint(),
-            Error::Verify(fault) => return fault.hint(),
+            Error::PowerCut(error) => return error.hint(),
             Error::Job(fault) => fault.hint(),
             Error::NoJob(_) => "`diskperf io randread --print-job > JOB.toml` makes a job file".to_owned(),
             Error::NoHistory { known, .. } if known.is_empty() => "diskperf run quick stores a run".to_owned(),
@@ -464,14 +412,9 @@ impl From<JobFault> for Error {
     }
 }
 
-impl From<PowerCutError> for Error {
-    fn from(error: PowerCutError) -> Error {
-        match error {
-            PowerCutError::Image(fault) => fault.into(),
-            PowerCutError::Tuning(fault) => fault.into(),
-            PowerCutError::Unreadable { path, source } => Error::Unreadable { path, source },
-            PowerCutError::Verify(fault) => fault.into(),
-        }
+impl From<VerifyFault> for Error {
+    fn from(fault: VerifyFault) -> Error {
+        PowerCutError::from(fault).into()
     }
 }
 

@@ -10,7 +10,7 @@ use kernel::guard::{GuardFault, Leave};
 use kernel::heat::Heat;
 use kernel::place::Place;
 use kernel::tuning::{Tuned, Tuning};
-use kernel::{Image, ImageSpec, PrivateMounts, RawDevice, Remount, Station, Vacated, Volume, Workspace};
+use kernel::{Image, ImageSpec, PathFault, PrivateMounts, RawDevice, Remount, Station, Vacated, Volume, Workspace};
 use stats::{ImageInfo, TargetInfo};
 use units::Bytes;
 
@@ -268,7 +268,7 @@ fn with_room(volume: Volume, needed: u64) -> Result<Made, Error> {
     let free = look(volume.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
     if free < needed {
-        return Err(Error::NoRoom { path: volume.device().node(), free: Bytes(free), needed: Bytes(needed) });
+        return Err(PathFault::NoRoom { path: volume.device().node(), free: Bytes(free), needed: Bytes(needed) }.into());
     }
     Ok(Made::Volume(Box::new(volume)))
 }
@@ -292,8 +292,8 @@ fn heat_in_words(heat: Heat) -> String {
     format!("{} °C{limit}", heat.celsius)
 }
 
-fn look(path: &Path) -> Result<Place, Error> {
-    Place::under(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })
+fn look(path: &Path) -> Result<Place, PathFault> {
+    Place::under(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })
 }
 
 /// `diskperf-NAME` for a target that was given a name, else `diskperf-FSTYPE`.

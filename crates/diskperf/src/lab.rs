@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use campaign::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use clap::Args;
 use kernel::machine::Host;
-use kernel::{Posix, Station, Workspace};
+use kernel::{PathFault, Posix, Station, Workspace};
 use report::layouts::lab::{Digits, FLUSH_FILE};
 use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
@@ -120,7 +120,7 @@ pub fn check_room(bytes: u64, files: u64, said: &YesArguments) -> Result<(), Err
     match &here.site {
         Site::Directory { path, place } if place.free_files.is_some_and(|free| free < files) => {
             let free = place.free_files.unwrap_or(0);
-            Err(Error::NoFiles { path: path.clone(), free, needed: files })
+            Err(PathFault::NoFiles { path: path.clone(), free, needed: files }.into())
         }
         _ => Ok(()),
     }

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use kernel::guard::GuardFault;
 use kernel::machine::Host;
 use kernel::name::Shown;
-use kernel::{ImageFault, Incarnation, Vacated, replaced_volumes_of};
+use kernel::{ImageFault, Incarnation, PathFault, Vacated, replaced_volumes_of};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let Some(store) = self.arguments.store.to_write()? else { return Ok(()) };
-        let here = std::env::current_dir().map_err(|_| Error::Missing(".".into()))?;
+        let here = std::env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
         let info = self.info(Some(plan), targets, &Results::default());
         // The description of the test directory follows once that is made.
         let scene = Scene { plan, targets, infos: &[], nothing: None };

@@ -12,13 +12,13 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use kernel::ImageFault;
 use kernel::devices::Device;
 use kernel::guard::Leave;
 use kernel::name::{Shown, original};
 use kernel::place::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
 use kernel::storage::Storage;
 use kernel::tuning::Setting;
+use kernel::{ImageFault, PathFault};
 use units::Bytes;
 
 use crate::aging::Wear;
@@ -384,7 +384,7 @@ impl Target {
         match self.site {
             _ if free >= needed => Ok(()),
             Site::Image { .. } => Err(ImageFault::NoRoom { directory: path, free, needed }.into()),
-            _ => Err(Error::NoRoom { path, free, needed }),
+            _ => Err(PathFault::NoRoom { path, free, needed }.into()),
         }
     }
 }
@@ -420,34 +420,34 @@ fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing(path, typed)),
-        Err(source) => return Err(Error::Unreadable { path: path.to_owned(), source }),
+        Err(source) => return Err(PathFault::Unreadable { path: path.to_owned(), source }.into()),
     };
     if !metadata.is_dir() {
-        return Err(Error::NotADirectory(path.to_owned()));
+        return Err(PathFault::NotADirectory(path.to_owned()).into());
     }
-    place(path)
+    Ok(place(path)?)
 }
 
 /// A regular file that this user may read: what lies under it, and how much it holds.
-fn file(path: &Path) -> Result<(Place, u64), Error> {
-    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+fn file(path: &Path) -> Result<(Place, u64), PathFault> {
+    let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Error::Missing(path.to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(PathFault::Missing(path.to_owned())),
         Err(source) => return Err(unreadable(source)),
     };
     if metadata.is_dir() {
-        return Err(Error::IsADirectory(path.to_owned()));
+        return Err(PathFault::IsADirectory(path.to_owned()));
     }
     if !metadata.is_file() {
-        return Err(Error::NotAFile(path.to_owned()));
+        return Err(PathFault::NotAFile(path.to_owned()));
     }
     fs::File::open(path).map_err(unreadable)?;
     Ok((place(path)?, metadata.len()))
 }
 
-fn place(path: &Path) -> Result<Place, Error> {
-    Place::under(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })
+fn place(path: &Path) -> Result<Place, PathFault> {
+    Place::under(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })
 }
 
 fn missing(path: &Path, typed: &str) -> Error {
@@ -457,7 +457,8 @@ fn missing(path: &Path, typed: &str) -> Error {
     if scheme.is_some_and(is_scheme) {
         return Error::UnknownTarget(typed.to_owned());
     }
-    if is_under_dev(path) { Error::MissingDevice(path.to_owned()) } else { Error::Missing(path.to_owned()) }
+    let path = path.to_owned();
+    if is_under_dev(&path) { PathFault::MissingDevice(path).into() } else { PathFault::Missing(path).into() }
 }
 
 #[cfg(test)]
@@ -511,9 +512,9 @@ mod tests {
         fs::write(&path, "data").expect("a file");
         let resolve = |path: &Path| Target::resolve(&typed(&format!("file:{}", path.shown())));
         assert!(matches!(resolve(&path).expect("a target").site, Site::File { .. }));
-        assert!(matches!(resolve(scratch.path()), Err(Error::IsADirectory(_))));
-        assert!(matches!(resolve(&scratch.path().join("none")), Err(Error::Missing(_))));
-        assert!(matches!(resolve(Path::new("/dev/null")), Err(Error::NotAFile(_))));
+        assert!(matches!(resolve(scratch.path()), Err(Error::Path(PathFault::IsADirectory(_)))));
+        assert!(matches!(resolve(&scratch.path().join("none")), Err(Error::Path(PathFault::Missing(_)))));
+        assert!(matches!(resolve(Path::new("/dev/null")), Err(Error::Path(PathFault::NotAFile(_)))));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which of a run's targets are devices that are measured as they are, and what is asked of them.
 
+use kernel::PathFault;
 use kernel::devices::Device;
 use kernel::name::Shown;
 
@@ -51,9 +52,13 @@ pub fn check(arguments: &RunArguments, targets: &mut [Target]) -> Result<(), Err
 /// The same in words that fit the preset: why a target could not be had.
 pub fn meant(error: Error, preset: &Preset) -> Error {
     match error {
-        Error::NotADirectory(path) if preset.is_of_devices() => Error::NoDevice(path.shown().to_string()),
+        Error::Path(PathFault::NotADirectory(path)) if preset.is_of_devices() => {
+            Error::NoDevice(path.shown().to_string())
+        }
         // Who could not have it measured anyway need not be told who may read it.
-        Error::Unreadable { path, .. } if !preset.is_of_devices() && is_block_device(&path) => Error::IsADevice(path),
+        Error::Path(PathFault::Unreadable { path, .. }) if !preset.is_of_devices() && is_block_device(&path) => {
+            Error::IsADevice(path)
+        }
         other => other,
     }
 }

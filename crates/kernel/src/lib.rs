@@ -11,6 +11,7 @@
 //!   provision   private folders, images, volumes, raw devices, power cuts, queue settings, memory limits
 //!   leftovers   what processes left behind, told by its tag; notes of what to undo
 //!   errors      why the world failed; errno: why one operation did
+//!   path_fault  why a path that you named cannot be used
 //!   doctor      what this user can do here and what this kernel shows, tried out
 //!   outlet      files that results are written to, whole or not at all
 //! ```
@@ -27,6 +28,7 @@ mod leftovers;
 mod observe;
 mod outlet;
 mod page_cache;
+mod path_fault;
 mod provision;
 #[cfg(test)]
 mod recorded;
@@ -48,6 +50,7 @@ pub use leftovers::scan::{Swept, remove_left};
 pub use observe::memory::{check_memory, stack_limit};
 pub use outlet::{Links, Outlet, OutletFault, stream};
 pub use page_cache::Means;
+pub use path_fault::PathFault;
 pub use provision::image::{Image, ImageSpec};
 pub use provision::image_fault::ImageFault;
 pub use provision::memory_limit::{LimitError, MemoryLimit};

@@ -3,10 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use kernel::ImageFault;
 use kernel::name::Shown;
 use kernel::tuning::TuningFault;
-use kernel::{lacks_rights, said};
+use kernel::{ImageFault, PathFault, lacks_rights, said};
 use units::{Bytes, Exit};
 
 use crate::ledger::LedgerFault;
@@ -21,16 +20,33 @@ pub enum PowerCutError {
     #[error(transparent)]
     Tuning(#[from] TuningFault),
     /// A file or a folder could not be read.
-    #[error("cannot read {path}: {}", said(source), path = .path.shown())]
-    Unreadable {
-        /// Which.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Path(#[from] PathFault),
     /// A fault of the test itself.
     #[error(transparent)]
     Verify(#[from] VerifyFault),
+}
+
+impl PowerCutError {
+    /// The exit status.
+    pub fn exit(&self) -> Exit {
+        match self {
+            PowerCutError::Image(fault) => fault.exit(),
+            PowerCutError::Tuning(fault) => fault.exit(),
+            PowerCutError::Path(fault) => fault.exit(),
+            PowerCutError::Verify(fault) => fault.exit(),
+        }
+    }
+
+    /// The hint.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            PowerCutError::Image(fault) => fault.hint(),
+            PowerCutError::Tuning(fault) => fault.hint(),
+            PowerCutError::Path(fault) => fault.hint(),
+            PowerCutError::Verify(fault) => fault.hint(),
+        }
+    }
 }
 
 /// A fault of the test itself.

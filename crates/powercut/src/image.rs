@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kernel::place::Place;
 use kernel::tuning::{Setting, Tuned, Tuning, TuningFault};
-use kernel::{ImageFault, Lasting, VolatileImage};
+use kernel::{ImageFault, Lasting, PathFault, VolatileImage};
 use units::{Bytes, Prng};
 
 use crate::check::check;
@@ -129,7 +129,7 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Opt
     image.fresh()?;
     let tuned = tune(image, &tuning)?;
     let free = Place::under(image.path());
-    let free = free.map_err(|source| PowerCutError::Unreadable { path: image.path().to_owned(), source })?.free_bytes;
+    let free = free.map_err(|source| PathFault::Unreadable { path: image.path().to_owned(), source })?.free_bytes;
     if free < Bounds::LEAST {
         return Err(VerifyFault::SmallImage { size: Bytes(free), needed: Bytes(Bounds::LEAST) }.into());
     }

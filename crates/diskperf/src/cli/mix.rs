@@ -4,8 +4,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kernel::bounded;
 use kernel::name::Shown;
+use kernel::{PathFault, bounded};
 use workload::Mix;
 
 use crate::documents::user_files;
@@ -55,14 +55,14 @@ impl MixArguments {
 }
 
 fn derive(path: &Path) -> Result<Derived, Error> {
-    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let no_trace = |line: Option<u64>, why: String| Error::BadTrace { path: path.to_owned(), line, why };
     let metadata = user_files::existing(path)?;
     if metadata.is_dir() {
-        return Err(Error::IsADirectory(path.to_owned()));
+        return Err(PathFault::IsADirectory(path.to_owned()).into());
     }
     if user_files::is_device(&metadata) {
-        return Err(Error::NotAFile(path.to_owned()));
+        return Err(PathFault::NotAFile(path.to_owned()).into());
     }
     let file = bounded::open(path).map_err(unreadable)?;
     let trace = trace::read(BufReader::new(file)).map_err(unreadable)?;

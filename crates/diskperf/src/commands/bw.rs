@@ -7,7 +7,7 @@ use campaign::runner::{self, Claim, How};
 use clap::{ArgGroup, Args};
 use kernel::name::Shown;
 use kernel::storage::Storage;
-use kernel::{Posix, Station};
+use kernel::{PathFault, Posix, Station};
 use report::layouts::lab::{self as lines, Best};
 use units::{Bytes, Exit};
 use workload::Program;
@@ -89,10 +89,10 @@ struct Tests {
 /// Looks whether the path can be read. Nothing is ever created, least of all under /dev.
 fn storage(path: &Path) -> Result<Storage, Error> {
     if user_files::existing(path)?.is_dir() {
-        return Err(Error::IsADirectory(path.to_owned()));
+        return Err(PathFault::IsADirectory(path.to_owned()).into());
     }
-    let storage = Storage::at(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
-    storage.ok_or_else(|| Error::NotStorage(path.to_owned()))
+    let storage = Storage::at(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
+    storage.ok_or_else(|| PathFault::NotStorage(path.to_owned()).into())
 }
 
 /// The transfers of `-b`. Those of the series that the device cannot hold are left out and named.

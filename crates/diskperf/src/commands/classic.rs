@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use kernel::Posix;
 use kernel::guard::Given;
 use kernel::place::free_bytes;
+use kernel::{PathFault, Posix};
 use units::{Bytes, Exit};
 use workload::programs::mckusick::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
@@ -36,12 +36,12 @@ pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
 fn to_read(classic: Classic, path: &Path) -> Result<Given, Error> {
     let metadata = user_files::existing(path)?;
     if metadata.is_dir() {
-        return Err(Error::IsADirectory(path.to_owned()));
+        return Err(PathFault::IsADirectory(path.to_owned()).into());
     }
     if metadata.is_file() {
         check_length(classic, path, metadata.len())?;
     } else if !user_files::is_device(&metadata) {
-        return Err(Error::NotAFile(path.to_owned()));
+        return Err(PathFault::NotAFile(path.to_owned()).into());
     }
     Ok(Given::Read(path.to_owned()))
 }
@@ -51,9 +51,9 @@ fn to_read(classic: Classic, path: &Path) -> Result<Given, Error> {
 fn to_write(classic: Classic, path: &Path) -> Result<Given, Error> {
     let found = user_files::writable(path)?;
     let metadata = found.as_ref().map(|found| found.metadata()).transpose();
-    let metadata = metadata.map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+    let metadata = metadata.map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
     if classic == Classic::Rewrite8192 {
-        let bytes = metadata.map(|metadata| metadata.len()).ok_or_else(|| Error::Missing(path.to_owned()))?;
+        let bytes = metadata.map(|metadata| metadata.len()).ok_or_else(|| PathFault::Missing(path.to_owned()))?;
         check_length(classic, path, bytes)?;
     } else {
         check_room(path, metadata.map_or(0, |metadata| metadata.blocks() * 512))?;
@@ -78,5 +78,5 @@ fn check_room(path: &Path, freed: u64) -> Result<(), Error> {
         return Ok(());
     }
     let (free, needed) = (Bytes(free + freed), Bytes(BYTES_1983));
-    Err(Error::NoRoom { path: parent.to_owned(), free, needed })
+    Err(PathFault::NoRoom { path: parent.to_owned(), free, needed }.into())
 }

@@ -23,7 +23,7 @@ use kernel::guard::shown_by;
 use kernel::left::{self, Holder, Kind, Left, Untagged};
 use kernel::name::{Shown, original};
 use kernel::tuning::{self, restore_left};
-use kernel::{LeftVolume, left_volumes, said};
+use kernel::{LeftVolume, PathFault, left_volumes, said};
 use store::{RunState, Store};
 use units::Exit;
 
@@ -149,13 +149,14 @@ impl Named {
         let mut named = Named::default();
         for path in paths {
             let metadata = user_files::existing(path)?;
-            let canonical = path.canonicalize().map_err(|source| Error::Unreadable { path: path.clone(), source })?;
+            let canonical =
+                path.canonicalize().map_err(|source| PathFault::Unreadable { path: path.clone(), source })?;
             let is_image = || canonical.file_name().and_then(left::kind_of) == Some(Kind::Image);
             match metadata.file_type() {
                 kind if kind.is_block_device() => named.devices.insert(canonical),
                 kind if kind.is_dir() => named.folders.insert(canonical),
                 kind if kind.is_file() && is_image() => named.images.insert(canonical),
-                _ => return Err(Error::NotADirectory(path.clone())),
+                _ => return Err(PathFault::NotADirectory(path.clone()).into()),
             };
         }
         Ok(named)
@@ -186,7 +187,7 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
             Err(error) if is_all => {
                 found.stays.push(format!("{} cannot be looked at: {}", folder.shown(), said(&error)))
             }
-            Err(source) => return Err(Error::Unreadable { path: folder.clone(), source }),
+            Err(source) => return Err(PathFault::Unreadable { path: folder.clone(), source }.into()),
         }
     }
     for image in &images {

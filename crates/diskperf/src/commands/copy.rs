@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use kernel::guard::Given;
 use kernel::name::Shown;
 use kernel::place::Place;
-use kernel::{Posix, said};
+use kernel::{PathFault, Posix, said};
 use stats::figures::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::book::{self, Sync};
@@ -115,7 +115,7 @@ fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
     // 2.
     let found = user_files::writable(new)?;
     let target = found.as_ref().map(|found| found.metadata()).transpose();
-    let target = target.map_err(|source| Error::Unreadable { path: new.to_owned(), source })?;
+    let target = target.map_err(|source| PathFault::Unreadable { path: new.to_owned(), source })?;
     if target.as_ref().is_some_and(|target| (source.dev(), source.ino()) == (target.dev(), target.ino())) {
         return Err(Error::SameFile { old: old.to_owned(), new: new.to_owned() });
     }
@@ -126,10 +126,10 @@ fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
         _ => Path::new("."),
     };
     let given_back = target.as_ref().map_or(0, |target| target.blocks() * 512);
-    let place = Place::under(folder).map_err(|source| Error::Unreadable { path: folder.to_owned(), source })?;
+    let place = Place::under(folder).map_err(|source| PathFault::Unreadable { path: folder.to_owned(), source })?;
     let free = place.free_bytes + given_back;
     if free < bytes {
-        return Err(Error::NoRoom { path: folder.to_owned(), free: Bytes(free), needed: Bytes(bytes) });
+        return Err(PathFault::NoRoom { path: folder.to_owned(), free: Bytes(free), needed: Bytes(bytes) }.into());
     }
     let copying = Copying { old: old.to_owned(), new: new.to_owned(), bytes, is_made: target.is_none() };
     Ok((copying, found.map_or_else(|| Given::Create(new.to_owned()), Given::Write)))
@@ -137,9 +137,9 @@ fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
 
 fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {
     if metadata.is_dir() {
-        return Err(Error::IsADirectory(path.to_owned()));
+        return Err(PathFault::IsADirectory(path.to_owned()).into());
     }
-    if metadata.is_file() { Ok(()) } else { Err(Error::NotAFile(path.to_owned())) }
+    if metadata.is_file() { Ok(()) } else { Err(PathFault::NotAFile(path.to_owned()).into()) }
 }
 
 /// After a failure, or Ctrl-C: an unfinished copy that was not there before is removed, if its name still leads to it.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use kernel::PathFault;
 use kernel::doctor::Found;
 use kernel::machine::Host;
 use kernel::name::Shown;
@@ -29,9 +30,9 @@ pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
     let path = &arguments.path;
     arguments.output.check()?;
     if !user_files::existing(path)?.is_dir() {
-        return Err(Error::NotADirectory(path.clone()));
+        return Err(PathFault::NotADirectory(path.clone()).into());
     }
-    let found = Found::at(path).map_err(|source| Error::Unreadable { path: path.clone(), source })?;
+    let found = Found::at(path).map_err(|source| PathFault::Unreadable { path: path.clone(), source })?;
     let checkup = Checkup {
         schema: CHECKUP_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

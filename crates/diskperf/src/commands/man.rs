@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use kernel::PathFault;
 use kernel::name::Shown;
 use report::glossary::Topic;
 use units::Exit;
@@ -58,12 +59,12 @@ pub fn run(arguments: &ManArguments) -> Result<Exit, Error> {
 
 fn make(directory: &Path) -> Result<(), Error> {
     match user_files::existing(directory) {
-        Ok(metadata) if !metadata.is_dir() => Err(Error::NotADirectory(directory.to_owned())),
+        Ok(metadata) if !metadata.is_dir() => Err(PathFault::NotADirectory(directory.to_owned()).into()),
         Ok(_) => Ok(()),
-        Err(Error::Missing(_)) => {
+        Err(PathFault::Missing(_)) => {
             fs::create_dir_all(directory).map_err(|source| Error::Output { to: directory.shown().to_string(), source })
         }
-        Err(other) => Err(other),
+        Err(other) => Err(other.into()),
     }
 }
 

@@ -13,8 +13,8 @@
 use std::env;
 
 use clap::Args;
-use kernel::Incarnation;
 use kernel::machine::Host;
+use kernel::{Incarnation, PathFault};
 use store::{LAST, Left, RunState, Store, StoreError};
 use units::Exit;
 
@@ -66,7 +66,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
             return Err(elsewhere(difference));
         }
         // 3
-        env::set_current_dir(&folder).map_err(|_| Error::Missing(folder.clone()))?;
+        env::set_current_dir(&folder).map_err(|_| PathFault::Missing(folder.clone()))?;
         cli::stored(&words, left.info.job.as_deref(), left.info.mix.as_deref())
             .unwrap_or_else(|| Err(elsewhere("with a command that this diskperf reads differently".to_owned())))
     };

@@ -5,15 +5,13 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use kernel::bounded;
 use kernel::guard::{Found, Refusal, judge};
 use kernel::place::is_under_dev;
+use kernel::{PathFault, bounded};
 use units::Bytes;
 
-use crate::error::Error;
-
 /// What lies at the path, which must exist.
-pub fn existing(path: &Path) -> Result<Metadata, Error> {
+pub fn existing(path: &Path) -> Result<Metadata, PathFault> {
     look(path)?.ok_or_else(|| missing(path))
 }
 
@@ -21,7 +19,7 @@ pub fn existing(path: &Path) -> Result<Metadata, Error> {
 ///   1. a name under /dev that is not there: a typing error, never to be created;
 ///   2. a link to nothing: the file would appear somewhere else;
 ///   3. a name in a folder that is not there, or that ends as only a folder's does.
-pub fn creatable(path: &Path) -> Result<Option<Metadata>, Error> {
+pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
     if let Some(metadata) = look(path)? {
         return Ok(Some(metadata));
     }
@@ -36,25 +34,25 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, Error> {
     }
     // 3.
     match parent {
-        Some(parent) if !parent.exists() => Err(Error::Missing(parent.to_owned())),
-        _ if path.as_os_str().as_encoded_bytes().ends_with(b"/") => Err(Error::Missing(path.to_owned())),
+        Some(parent) if !parent.exists() => Err(PathFault::Missing(parent.to_owned())),
+        _ if path.as_os_str().as_encoded_bytes().ends_with(b"/") => Err(PathFault::Missing(path.to_owned())),
         _ => Ok(None),
     }
 }
 
 /// All bytes of a file, or of a pipe, as a shell hands over for what another command prints; `-` is standard input.
 /// Nothing where there are more than `most`. Directories and devices are refused.
-pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, Error> {
-    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
+    let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
         return bounded::bytes(io::stdin().lock(), most).map_err(unreadable);
     }
     let metadata = existing(path)?;
     if metadata.is_dir() {
-        return Err(Error::IsADirectory(path.to_owned()));
+        return Err(PathFault::IsADirectory(path.to_owned()));
     }
     if is_device(&metadata) {
-        return Err(Error::NotAFile(path.to_owned()));
+        return Err(PathFault::NotAFile(path.to_owned()));
     }
     bounded::open(path).and_then(|file| bounded::bytes(file, most)).map_err(unreadable)
 }
@@ -67,8 +65,8 @@ pub fn is_device(metadata: &Metadata) -> bool {
 
 /// The regular file at the path, found and judged before it may be emptied; none if a file can be created there, as
 /// [`creatable`] says. Directories, devices, FIFOs and files that a loop device shows are refused.
-pub fn writable(path: &Path) -> Result<Option<Found>, Error> {
-    let found = Found::at(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+pub fn writable(path: &Path) -> Result<Option<Found>, PathFault> {
+    let found = Found::at(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
     match &found {
         Some(found) => judge(found).map_err(|refusal| refused(path, refusal))?,
         // What appears in between is not touched: the file is created, or not opened at all.
@@ -80,25 +78,25 @@ pub fn writable(path: &Path) -> Result<Option<Found>, Error> {
 }
 
 /// Why a file is not written, as an error of the command.
-pub fn refused(path: &Path, refusal: Refusal) -> Error {
+pub fn refused(path: &Path, refusal: Refusal) -> PathFault {
     let path = path.to_owned();
     match refusal {
-        Refusal::Directory => Error::IsADirectory(path),
-        Refusal::BlockDevice | Refusal::CharacterDevice { .. } => Error::WouldOverwrite(path),
-        Refusal::Shown(device) => Error::WouldOverwriteLoop { path, device },
-        Refusal::Unseen(errno) => Error::Unreadable { path, source: errno },
-        Refusal::Fifo | Refusal::Socket | Refusal::Link | Refusal::Unknown => Error::NotAFile(path),
+        Refusal::Directory => PathFault::IsADirectory(path),
+        Refusal::BlockDevice | Refusal::CharacterDevice { .. } => PathFault::WouldOverwrite(path),
+        Refusal::Shown(device) => PathFault::WouldOverwriteLoop { path, device },
+        Refusal::Unseen(errno) => PathFault::Unreadable { path, source: errno },
+        Refusal::Fifo | Refusal::Socket | Refusal::Link | Refusal::Unknown => PathFault::NotAFile(path),
     }
 }
 
-fn missing(path: &Path) -> Error {
-    if is_under_dev(path) { Error::MissingDevice(path.to_owned()) } else { Error::Missing(path.to_owned()) }
+fn missing(path: &Path) -> PathFault {
+    if is_under_dev(path) { PathFault::MissingDevice(path.to_owned()) } else { PathFault::Missing(path.to_owned()) }
 }
 
-fn look(path: &Path) -> Result<Option<Metadata>, Error> {
+fn look(path: &Path) -> Result<Option<Metadata>, PathFault> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(source) => Err(Error::Unreadable { path: path.to_owned(), source }),
+        Err(source) => Err(PathFault::Unreadable { path: path.to_owned(), source }),
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use kernel::PathFault;
 use kernel::guard::GuardFault;
 use kernel::tuning::TuningFault;
 use powercut::{LedgerFault, VerifyFault};
@@ -60,10 +61,10 @@ fn errors() -> Vec<Error> {
         Error::IsADevice("/dev/sdb".into()),
         Error::NoDevice("x".to_owned()),
         Error::OnlyOfDevices { option: "--write", preset: "quick" },
-        Error::WouldOverwrite(path()),
+        PathFault::WouldOverwrite(path()).into(),
         Error::RarelyMeant { path: "/".into(), why: "is" },
         Error::TooShort { path: path(), program: "read_8192", holds: Bytes(0), needs: Bytes(1) },
-        Error::NoRoom { path: path(), free: Bytes(0), needed: Bytes(1) },
+        PathFault::NoRoom { path: path(), free: Bytes(0), needed: Bytes(1) }.into(),
         Error::NoChoice,
         Error::NothingLeft(run()),
         Error::AllFinished,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use kernel::PathFault;
 use kernel::devices::Device;
 use kernel::guard::{Inspected, Leave};
 use kernel::storage::Storage;
@@ -73,8 +74,8 @@ impl FromStr for Conditioning {
 impl DeviceArgument {
     /// Looks at the device. It is opened, and read nowhere.
     pub fn at(path: &Path) -> Result<DeviceArgument, Error> {
-        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        let storage = Storage::at(path).map_err(unreadable)?.ok_or_else(|| Error::NotStorage(path.to_owned()))?;
+        let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
+        let storage = Storage::at(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
         Ok(DeviceArgument { path: path.to_owned(), storage, overwriting: None })
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::name::Shown;
-use kernel::{Links, Outlet, OutletFault};
+use kernel::{Links, Outlet, OutletFault, PathFault};
 use report::{Page, plain};
 
 use units::Bytes;
@@ -117,9 +117,9 @@ fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
 fn unwritable(path: &Path, fault: OutletFault) -> Error {
     let to = path.shown().to_string();
     match fault {
-        OutletFault::Refused(refusal) => user_files::refused(path, refusal),
-        OutletFault::NoFolder(folder) => Error::Missing(folder),
-        OutletFault::NoDevice(device) => Error::MissingDevice(device),
+        OutletFault::Refused(refusal) => user_files::refused(path, refusal).into(),
+        OutletFault::NoFolder(folder) => PathFault::Missing(folder).into(),
+        OutletFault::NoDevice(device) => PathFault::MissingDevice(device).into(),
         OutletFault::NotOpen => Error::NotOpen(path.to_owned()),
         OutletFault::NoReader => Error::NoReader(path.to_owned()),
         OutletFault::Failed(source) => Error::Output { to, source },

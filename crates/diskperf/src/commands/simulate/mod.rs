@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Instant, SystemTime};
 
-use kernel::Means;
 use kernel::name::Shown;
+use kernel::{Means, PathFault};
 use machines::{Kind, Machine, Sweep};
 use simulator::Chance;
 use stats::{Document, TargetInfo};
@@ -91,7 +91,7 @@ fn keep(
     }
     let stored = || match arguments.store.to_write()? {
         Some(store) => {
-            let here = env::current_dir().map_err(|_| Error::Missing(".".into()))?;
+            let here = env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
             Keeper::store(store, (words, &here), targets, document)
         }
         None => Ok(()),

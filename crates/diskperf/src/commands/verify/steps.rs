@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kernel::Workspace;
 use kernel::left;
 use kernel::name::Shown;
 use kernel::place::Place;
+use kernel::{PathFault, Workspace};
 use powercut::{Bounds, Cut, Found, Log, Records, VerifyFault, Writers, check as judge};
 use units::{Bytes, Exit, Prng};
 
@@ -31,7 +31,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
     }
     if place.free_bytes < Bounds::LEAST {
         let (free, needed) = (Bytes(place.free_bytes), Bytes(Bounds::LEAST));
-        return Err(Error::NoRoom { path: path.to_owned(), free, needed });
+        return Err(PathFault::NoRoom { path: path.to_owned(), free, needed }.into());
     }
     lies_elsewhere(path)?;
     consent::ask_place(said, path, place)?;
@@ -90,7 +90,7 @@ pub fn check(
     let log = Log::parse(&text).map_err(|fault| VerifyFault::BadLog { path: log.to_owned(), fault })?;
     let Found { folder, is_there } = powercut::find(path, &log, may_be_lost)?;
     let (records, bounds) = (Records { seed: log.seed }, Bounds { records: log.records });
-    let failed = |source| Error::Unreadable { path: folder.clone(), source };
+    let failed = |source| PathFault::Unreadable { path: folder.clone(), source };
     // 1
     if left::is_of_this_boot(&folder) {
         remark!(
@@ -115,7 +115,7 @@ pub fn check(
 
 /// Refuses to print into a file that goes with the power of what is tried.
 fn lies_elsewhere(path: &Path) -> Result<(), Error> {
-    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let printed_to = fs::metadata("/proc/self/fd/1").map_err(unreadable)?;
     let tried = fs::metadata(path).map_err(unreadable)?;
     if printed_to.is_file() && printed_to.dev() == tried.dev() {

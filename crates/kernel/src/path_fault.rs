@@ -1,0 +1,110 @@
+//! Errors of a path that you named: message, exit status and hint.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use units::{Bytes, Exit};
+
+use crate::errors::{hint_of, said};
+use crate::sys::name::Shown;
+
+/// Why a path cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages explain the variants and their fields")]
+pub enum PathFault {
+    #[error("there is no {}", .0.shown())]
+    Missing(PathBuf),
+    #[error("there is no device {}; nothing was created", .0.shown())]
+    MissingDevice(PathBuf),
+    #[error("{} is a file; a directory is needed", .0.shown())]
+    NotADirectory(PathBuf),
+    #[error("{} is a directory; a file is needed", .0.shown())]
+    IsADirectory(PathBuf),
+    #[error("{} is not a regular file", .0.shown())]
+    NotAFile(PathBuf),
+    #[error("{} is neither a block device nor a file", .0.shown())]
+    NotStorage(PathBuf),
+    #[error("{} is a device, and this would overwrite it", .0.shown())]
+    WouldOverwrite(PathBuf),
+    #[error("{path} is the backing file of {device}; this would overwrite it", path = .path.shown())]
+    WouldOverwriteLoop { path: PathBuf, device: String },
+    #[error("cannot read {path}: {}", said(source), path = .path.shown())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{path} has {free} free; {needed} are needed", path = .path.shown())]
+    NoRoom { path: PathBuf, free: Bytes, needed: Bytes },
+    #[error("{path} has room for {free} more files; {needed} are needed", path = .path.shown())]
+    NoFiles { path: PathBuf, free: u64, needed: u64 },
+}
+
+impl PathFault {
+    /// The exit status of a command that was given the path.
+    pub fn exit(&self) -> Exit {
+        self.outcome().0
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Option<String> {
+        Some(self.outcome().1)
+    }
+
+    fn outcome(&self) -> (Exit, String) {
+        let (exit, hint) = match self {
+            PathFault::Missing(path) => match path.parent().filter(|parent| parent.is_dir()) {
+                Some(parent) if parent.as_os_str().is_empty() => (Exit::Usage, "check the spelling"),
+                Some(parent) => {
+                    return (Exit::Usage, format!("{} exists; check the spelling of the rest", parent.shown()));
+                }
+                None => (Exit::Usage, "check the spelling, or create it first"),
+            },
+            PathFault::MissingDevice(_) => (Exit::Usage, "lsblk lists the devices"),
+            PathFault::NotADirectory(path) => {
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let directory = parent.unwrap_or(Path::new("."));
+                return (Exit::Usage, format!("name the directory to measure, as in {}", directory.shown()));
+            }
+            PathFault::IsADirectory(path) => {
+                return (Exit::Usage, format!("name a file in it, as in {}", path.join("tst2").shown()));
+            }
+            PathFault::NotAFile(_) => (Exit::Usage, "name a file; pipes, sockets and devices have no size"),
+            PathFault::NotStorage(_) => (Exit::Usage, "lsblk lists the block devices"),
+            PathFault::WouldOverwrite(_) => {
+                (Exit::Refused, "name a file on that device; diskperf writes to files only")
+            }
+            PathFault::WouldOverwriteLoop { device, .. } => {
+                let hint = format!("name another file, or detach the loop device: losetup --detach /dev/{device}");
+                return (Exit::Refused, hint);
+            }
+            PathFault::Unreadable { source, .. } => {
+                (Exit::Refused, hint_of(source).unwrap_or("run as a user who may read it"))
+            }
+            PathFault::NoRoom { .. } => {
+                (Exit::Refused, "free some space, or ask for less: diskperf run quick PATH --size 16MiB")
+            }
+            PathFault::NoFiles { .. } => (Exit::Refused, "ask for fewer files, or use another file system"),
+        };
+        (exit, hint.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_names_the_part_of_the_path_that_exists() {
+        let hint = |path: &str| PathFault::Missing(path.into()).hint().expect("a hint");
+        assert!(hint("/none/such").contains("create it"));
+        assert!(hint("/such").starts_with("/ exists"));
+        assert!(!hint("such").contains("exists"));
+    }
+
+    /// From errno.h: EIO, ENOENT.
+    #[test]
+    fn a_file_that_cannot_be_read_has_the_hint_of_the_system_error() {
+        let unreadable =
+            |number| PathFault::Unreadable { path: "x".into(), source: io::Error::from_raw_os_error(number) };
+        assert_eq!(unreadable(5).hint().as_deref(), units::Errno::IO.hint());
+        assert_ne!(unreadable(2).hint().as_deref(), units::Errno::IO.hint());
+        assert_eq!(unreadable(2).exit(), Exit::Refused);
+    }
+}
