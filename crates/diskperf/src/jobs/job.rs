@@ -13,8 +13,11 @@ use std::path::Path;
 
 use clap::Args;
 use kernel::name::Shown;
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
+#[cfg(test)]
+use schemars::Schema;
 use serde::Deserialize;
+#[cfg(test)]
 use serde_json::Value;
 use stats::Name;
 use toml::Spanned;
@@ -335,7 +338,8 @@ fn keys() -> Vec<String> {
     keys.filter(|key| !OF_THE_RUN.contains(&key.as_str())).collect()
 }
 
-/// The schema of a job file, as JSON that holds the same.
+/// The schema of a job file as JSON with the same contents. The program prints the file that was generated from it.
+#[cfg(test)]
 pub fn schema() -> Schema {
     let mut schema = schemars::schema_for!(Head);
     let mut load = schemars::schema_for!(LoadSpec);

@@ -12,5 +12,7 @@ mod job;
 mod text;
 
 pub use fault::JobFault;
-pub use job::{Job, open, open_own, schema};
+#[cfg(test)]
+pub use job::schema;
+pub use job::{Job, open, open_own};
 pub use text::{Spot, Text};
