@@ -2,9 +2,9 @@
 //! what it is instead.
 
 use std::borrow::Cow;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::{fs, io};
 
 use kernel::name::Shown;
 use report::plain::{escape, is_command, line};
@@ -161,34 +161,30 @@ pub fn plain(document: &Document) -> Cow<'_, Document> {
     if is_plain_ascii(document) {
         return Cow::Borrowed(document);
     }
-    let mut value = serde_json::to_value(document).expect("plain data");
+    let mut value = value_of(document).expect("plain data");
     if !make_plain(&mut value) {
         return Cow::Borrowed(document);
     }
     read_again(&value).map_or(Cow::Borrowed(document), Cow::Owned)
 }
 
-/// Whether no word of the document has a letter that a terminal may obey. Nearly always so; found without keeping the text,
-/// which may have hundreds of megabytes.
+/// Whether no word of the document has a letter that a terminal may obey. Nearly always so. Each cell by itself, as the
+/// text of all may have hundreds of megabytes.
 fn is_plain_ascii(document: &Document) -> bool {
-    /// Ends the writing at the first byte that has to be looked at.
-    struct Looked;
-    impl io::Write for Looked {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // JSON has a backslash before whatever it escapes; DEL stands as it is.
-            let is_plain = bytes.iter().all(|byte| byte.is_ascii() && !matches!(byte, b'\\' | b'\x7f'));
-            if is_plain { Ok(bytes.len()) } else { Err(io::ErrorKind::InvalidData.into()) }
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    serde_json::to_writer(Looked, document).is_ok()
+    // JSON has a backslash before whatever it escapes; DEL stands as it is.
+    let is_plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b'\\' | b'\x7f');
+    let is_plain = |json: serde_json::Result<Vec<u8>>| json.is_ok_and(|json| json.iter().all(is_plain));
+    let Document { schema, run, cells, errors } = document;
+    is_plain(serde_json::to_vec(&(schema, run, errors))) && cells.iter().all(|cell| is_plain(serde_json::to_vec(cell)))
 }
 
-/// A document whose words were changed. Through its text: all that reads a document is in the program twice otherwise, for
-/// texts and for values.
+/// A document as a value whose words can be changed. Through its text: the program would need a second copy of the code
+/// that writes a document otherwise.
+pub fn value_of(document: &Document) -> serde_json::Result<Value> {
+    serde_json::from_slice(&serde_json::to_vec(document)?)
+}
+
+/// The document of such a value. Through its text, for the same reason.
 pub fn read_again(value: &Value) -> serde_json::Result<Document> {
     serde_json::from_slice(&serde_json::to_vec(value)?)
 }

@@ -17,7 +17,7 @@ use report::plain::SAID;
 use serde_json::{Value, json};
 use stats::{Document, Name, ParameterValue, TargetInfo};
 
-use crate::documents::document::{name_of_bytes, read_again};
+use crate::documents::document::{name_of_bytes, read_again, value_of};
 use crate::presets::COMMAND;
 
 /// Fields whose words are the document's own.
@@ -80,7 +80,7 @@ pub fn anonymous(document: &Document) -> Document {
     }
     // Longer ones first: one may be the beginning of another.
     hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
-    let mut value = serde_json::to_value(&document).expect("plain data");
+    let mut value = value_of(&document).expect("plain data");
     hidden.clean(&mut value);
     read_again(&value).expect("only words were changed")
 }
