@@ -126,7 +126,7 @@ pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<
 pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> bool {
     let together = alternative.busy().len() > 1;
     let is_steady = |(index, phase): (usize, &Phase)| {
-        let rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
+        let (_, rounds) = measured_rounds(history, index, phase);
         matches!(
             steady::settling(&rates(&rounds, together, base(phase), clock(plan, phase))),
             steady::Settling::Since(..)
@@ -200,7 +200,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
     let (clock, base) = (clock(plan, phase), base(phase));
-    let mut rounds: Vec<Round> = history.runs.iter().filter_map(|run| round(run, index, phase)).collect();
+    let (runs, mut rounds) = measured_rounds(history, index, phase);
     if plan.until_steady {
         // Those before the last window were run to come there.
         let before = rounds.len().saturating_sub(steady::WINDOW);
@@ -208,12 +208,11 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     }
     let settling = plan.until_steady.then(|| steady::settling(&rates(&rounds, targets.len() > 1, base, clock)));
     if !simulated {
-        judge::machine::mark_rounds(&mut rounds, history.runs.iter().map(|run| &run.performance), index, phase);
+        judge::machine::mark_rounds(&mut rounds, &runs, phase);
     }
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
-    let all_runs = history.runs.iter().filter_map(|run| run.performance.phases.get(index));
     let kept_runs: Vec<&PhaseRun> =
-        all_runs.zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
+        runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
 
@@ -338,8 +337,16 @@ fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -
     (kept == 0).then(|| "not reached before the run ended".to_owned())
 }
 
-fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
-    let done = run.performance.phases.get(index)?;
+/// The executions of a phase that have a time, and the round of each.
+fn measured_rounds<'a>(history: &'a History, index: usize, phase: &Phase) -> (Vec<&'a PhaseRun>, Vec<Round>) {
+    let measured = |run: &'a Execution| {
+        let done = run.performance.phases.get(index)?;
+        Some((done, round(run, done, phase)?))
+    };
+    history.runs.iter().filter_map(measured).unzip()
+}
+
+fn round(run: &Execution, done: &PhaseRun, phase: &Phase) -> Option<Round> {
     let parts: Vec<RoundPart> = done.parts.iter().map(|part| round_part(part, phase)).collect();
     // The last to end ends all; a time that one part lacks, all lack, as they run the same phase.
     let last = |time: fn(&RoundPart) -> Option<f64>| parts.iter().filter_map(time).max_by(f64::total_cmp);

@@ -37,14 +37,8 @@ fn of_place(case: &Case) -> impl Iterator<Item = Mark> {
 
 /// Notes in every round what was at work besides the program in this phase, the worst only. Of a cell it is
 /// said where it stands out: on a busy machine every round is noisy.
-pub fn mark_rounds<'a>(
-    rounds: &mut [Round],
-    executions: impl Iterator<Item = &'a Performance>,
-    index: usize,
-    phase: &Phase,
-) {
+pub fn mark_rounds(rounds: &mut [Round], runs: &[&PhaseRun], phase: &Phase) {
     let Some(cpus) = processors() else { return };
-    let runs = executions.filter_map(|performance| performance.phases.get(index));
     for (round, run) in rounds.iter_mut().zip(runs) {
         let (before, during) = windows(run, phase, cpus);
         round.marks.extend(disturbances(&before, &during).first().map(Disturbance::mark));
