@@ -107,7 +107,7 @@ fn per_op_ns() -> f64 {
 }
 
 fn listened_to<R: Recorder<Host>>(mut recorder: R) -> Nanos {
-    let op = Op::Read { handle: Handle(0), length: 4096 };
+    let op = Op::Read { handle: Handle::new(0), length: 4096 };
     let began = now();
     for _ in 0..OPERATIONS {
         let moment = || if R::TIMED { now() } else { began };

@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    const READ: Op = Op::Read { handle: Handle(0), length: 512 };
+    const READ: Op = Op::Read { handle: Handle::new(0), length: 512 };
 
     fn at(millis: u64) -> Moment<Virtual> {
         Moment::at(Nanos::from_millis(1_000 + millis))
@@ -199,7 +199,7 @@ mod tests {
     fn of_a_mix_each_op_is_a_unit() {
         let mut recorder: Timed<Virtual> = Timed::new(Unit::either(OpKind::Read, OpKind::Write));
         hear(&mut recorder, &[(0, 3)]);
-        recorder.record(&Op::Write { handle: Handle(0), length: 512 }, at(3), at(10), Ok(512));
+        recorder.record(&Op::Write { handle: Handle::new(0), length: 512 }, at(3), at(10), Ok(512));
         let heard = recorder.heard(at(10));
         assert_eq!((heard.latencies.count(), heard.latencies.longest()), (2, Some(7_000_000)));
     }

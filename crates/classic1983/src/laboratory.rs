@@ -92,7 +92,7 @@ fn before(classic: Classic) -> Stream {
         return Stream::empty();
     }
     let length = classic.call_bytes();
-    let handle = Handle(1);
+    let handle = Handle::new(1);
     let open = Op::Open { name: Name::root(0), handle, access: Access::ReadWrite, mode: Mode::default() };
     let write = |offset| Op::WriteAt { handle, length, offset };
     let offsets = (FILE_BYTES - TAIL_BYTES..FILE_BYTES).step_by(length as usize);

@@ -12,8 +12,8 @@ use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
 use workload::programs::{aging, book, lab, mckusick, modern};
 use workload::{
-    Access, Aging, Base, Body, Census, Directory, Durability, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order,
-    Overlap, Places, Placing, Program, Reason, Recorder, Stream, Tally, World,
+    Access, Aging, Base, Body, Census, Directory, Durability, HANDLES, Handle, Issue, Layout, Mode, Name, Op, OpKind,
+    Order, Overlap, Places, Placing, Program, Reason, Recorder, Stream, Tally, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
@@ -86,7 +86,7 @@ fn programs() -> Vec<Program> {
 
 /// Streams of reads and writes at places of their own.
 fn at_places() -> Vec<Stream> {
-    let (file, handle, block) = (Name::root(0), Handle(0), 4096);
+    let (file, handle, block) = (Name::root(0), Handle::new(0), 4096);
     let create = Op::Create { name: file, handle, mode: Mode::default() };
     let open = Op::Open { name: file, handle, access: Access::ReadWrite, mode: Mode::default() };
     let laid = Places::in_order(true, handle, block, 50);
@@ -324,8 +324,24 @@ where
     (recorder.all, world.census(0).expect("a census"))
 }
 
+/// Each handle is a file of its own: a ninth could only be one of the eight again.
+#[test]
+fn a_program_has_eight_handles_in_both_worlds() {
+    let handles = || (0..HANDLES as u8).map(Handle::new);
+    let create = |(number, handle)| Op::Create { name: Name::root(number), handle, mode: Mode::default() };
+    let write = |(handle, length)| Op::Write { handle, length };
+    let ops: Vec<Op> = (0..).zip(handles()).map(create).chain(handles().zip(1..).map(write)).collect();
+    let (ended, census) = outcomes(&mut kernel(4096), &ops);
+    assert_eq!(ended[HANDLES..], [1, 2, 3, 4, 5, 6, 7, 8].map(Ok));
+    assert_eq!((census.files, census.bytes), (8, 36));
+    for (name, mut machine) in machines() {
+        assert_eq!(outcomes(&mut machine, &ops), (ended.clone(), census), "on {name}");
+    }
+    assert!(std::panic::catch_unwind(|| Handle::new(HANDLES as u8)).is_err());
+}
+
 fn any_op() -> impl Strategy<Value = Op> {
-    let handle = || (0u8..3).prop_map(Handle);
+    let handle = || (0u8..3).prop_map(Handle::new);
     let directory = || (0u16..3).prop_map(Directory);
     let made = || (1u16..3).prop_map(Directory);
     let name = || (directory(), 0u32..3).prop_map(|(directory, number)| Name { directory, number });

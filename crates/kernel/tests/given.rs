@@ -26,7 +26,7 @@ const TRIES: usize = 2000;
 /// Creates the given file, or empties it, and writes one block.
 fn write(given: Given) -> Result<(), Reason> {
     let mut world = Posix::on_given(vec![given], BYTES, Arc::default()).expect("a world");
-    let handle = Handle(0);
+    let handle = Handle::new(0);
     let ops = vec![
         Op::Create { name: Name::given(0), handle, mode: Mode::default() },
         Op::Write { handle, length: BYTES },

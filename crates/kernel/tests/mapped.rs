@@ -9,7 +9,7 @@ use kernel::Posix;
 use kernel::guard::{Found, Given};
 use workload::{Access, Handle, Issue, Mode, Name, Op, Reason, Step, Steps, Tally, World};
 
-const FILE: Handle = Handle(0);
+const FILE: Handle = Handle::new(0);
 const PAGE: u64 = 4096;
 
 /// Opens the file and does the ops; before the last, it is cut off.

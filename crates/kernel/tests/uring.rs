@@ -16,7 +16,7 @@ use workload::{
     World,
 };
 
-const FILE: Handle = Handle(0);
+const FILE: Handle = Handle::new(0);
 const BLOCK: u32 = 4096;
 
 /// A world with one program, and the path of its first file.

@@ -42,7 +42,7 @@ const LULL_WITHIN: Duration = Duration::from_secs(2);
 /// Bytes that each window writes.
 const BYTES: u64 = 128 << 20;
 
-const FILE: Handle = Handle(0);
+const FILE: Handle = Handle::new(0);
 
 fn main() {
     let mounts = PrivateMounts::enter().expect("needs root");

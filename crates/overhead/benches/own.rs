@@ -105,7 +105,7 @@ fn measure(path: &Path, pairs: usize, reads: u64) -> Vec<Sides> {
 }
 
 fn phase(reads: u64) -> Phase {
-    let (name, handle) = (Name { directory: Directory::GIVEN, number: 0 }, Handle(0));
+    let (name, handle) = (Name { directory: Directory::GIVEN, number: 0 }, Handle::new(0));
     let opening = Op::Open { name, handle, access: Access::Read, mode: Default::default() };
     let places = Places::drawn(false, handle, BLOCK, (reads, BLOCKS), 1);
     Phase {

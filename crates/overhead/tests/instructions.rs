@@ -239,7 +239,7 @@ fn child_timed() {
         Station { workspace: Some(workspace), given: Vec::new() }
     };
     let mut world = Posix::new((0..programs).map(station).collect(), BLOCK, 1, Arc::default()).expect("a world");
-    let (name, handle) = (Name::root(0), Handle(0));
+    let (name, handle) = (Name::root(0), Handle::new(0));
     let places = Places::drawn(false, handle, BLOCK, (operations, BLOCKS), 1);
     let issue = match engine.as_str() {
         "uring" => Issue::Overlapping(Overlap { depth: DEPTH, largest: BLOCK, writes: false, polled: false }),

@@ -191,6 +191,6 @@ impl Namespace {
     }
 
     fn slot(&mut self, handle: Handle) -> &mut Option<OpenFile> {
-        &mut self.open[usize::from(handle.0)]
+        &mut self.open[handle.index()]
     }
 }

@@ -192,7 +192,7 @@ pub struct Files {
     stage: u8,
 }
 
-const HANDLE: Handle = Handle(0);
+const HANDLE: Handle = Handle::new(0);
 
 impl Files {
     pub(crate) fn new(deed: Deed, layout: Layout, files: u32, length: u32, order: Order, seed: u64) -> Files {
@@ -292,7 +292,7 @@ mod tests {
 
         #[test]
         fn a_copy_moves_every_byte_and_sees_the_end(bytes in 0u64..10_000, buffer in 1u32..700) {
-            let ops: Vec<Op> = Copying::new(Handle(0), Handle(1), buffer, bytes).into_ops().collect();
+            let ops: Vec<Op> = Copying::new(Handle::new(0), Handle::new(1), buffer, bytes).into_ops().collect();
             let mut read = 0;
             let mut written = 0;
             for op in &ops {
@@ -310,7 +310,7 @@ mod tests {
                 }
             }
             prop_assert_eq!((read, written), (bytes, bytes));
-            let end_of_file = Op::ReadTail { handle: Handle(0), length: buffer, expect: 0 };
+            let end_of_file = Op::ReadTail { handle: Handle::new(0), length: buffer, expect: 0 };
             prop_assert_eq!(ops.last(), Some(&end_of_file));
         }
     }

@@ -24,7 +24,7 @@ pub(crate) const DIRECTORIES: u16 = 16;
 /// none in between the last state would be placed as if nothing had been there before.
 const WRITTEN_OUT: u32 = 10;
 
-const HANDLE: Handle = Handle(0);
+const HANDLE: Handle = Handle::new(0);
 
 /// How a file system is filled and changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

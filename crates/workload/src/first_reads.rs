@@ -100,7 +100,7 @@ mod tests {
     use crate::op::{Access, Handle, Mode, Name};
     use crate::step::Step;
 
-    const FILE: Handle = Handle(0);
+    const FILE: Handle = Handle::new(0);
 
     fn stream(name: Name, body: impl Into<Body>) -> Stream {
         let open = Op::Open { name, handle: FILE, access: Access::ReadWrite, mode: Mode::default() };

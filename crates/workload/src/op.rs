@@ -3,10 +3,24 @@
 
 use core::fmt;
 
-/// A small index into a program's table of open files. Opening onto a handle in use closes what it held,
+/// An index below `HANDLES` into a program's table of open files. Opening onto a handle in use closes what it held,
 /// as `dup2` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Handle(pub u8);
+pub struct Handle(u8);
+
+impl Handle {
+    /// The handle with this number. Panics if a program has no such handle.
+    pub const fn new(number: u8) -> Handle {
+        assert!((number as usize) < HANDLES, "a program has HANDLES handles");
+        Handle(number)
+    }
+
+    /// Its index in the table. The remainder changes nothing, but tells the compiler that the index is below `HANDLES`.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize % HANDLES
+    }
+}
 
 /// Bytes per call when a file is only made ready, outside every clock.
 pub(crate) const PREPARING_CALL: u32 = 64 * 1024;
@@ -317,19 +331,21 @@ impl fmt::Display for Op {
             Op::Open { name, access: Access::Read, .. } => write!(f, "open {name} for reading"),
             Op::Open { name, access: Access::Write, .. } => write!(f, "open {name} for writing"),
             Op::Open { name, access: Access::ReadWrite, .. } => write!(f, "open {name} for reading and writing"),
-            Op::Close { handle } => write!(f, "close #{}", handle.0),
-            Op::Read { handle, length } => write!(f, "read {length} bytes from #{}", handle.0),
+            Op::Close { handle } => write!(f, "close #{}", handle.index()),
+            Op::Read { handle, length } => write!(f, "read {length} bytes from #{}", handle.index()),
             Op::ReadTail { handle, length, expect } => {
-                write!(f, "read {length} bytes from #{}, of which {expect} are left", handle.0)
+                write!(f, "read {length} bytes from #{}, of which {expect} are left", handle.index())
             }
-            Op::Write { handle, length } => write!(f, "write {length} bytes to #{}", handle.0),
-            Op::WriteLast { handle, length } => write!(f, "write the {length} bytes just read to #{}", handle.0),
+            Op::Write { handle, length } => write!(f, "write {length} bytes to #{}", handle.index()),
+            Op::WriteLast { handle, length } => write!(f, "write the {length} bytes just read to #{}", handle.index()),
             Op::ReadAt { handle, length, offset } => {
-                write!(f, "read {length} bytes at {offset} from #{}", handle.0)
+                write!(f, "read {length} bytes at {offset} from #{}", handle.index())
             }
-            Op::WriteAt { handle, length, offset } => write!(f, "write {length} bytes at {offset} to #{}", handle.0),
-            Op::Fdatasync { handle } => write!(f, "fdatasync #{}", handle.0),
-            Op::Fsync { handle } => write!(f, "fsync #{}", handle.0),
+            Op::WriteAt { handle, length, offset } => {
+                write!(f, "write {length} bytes at {offset} to #{}", handle.index())
+            }
+            Op::Fdatasync { handle } => write!(f, "fdatasync #{}", handle.index()),
+            Op::Fsync { handle } => write!(f, "fsync #{}", handle.index()),
             Op::FsyncDirectory { directory } => write!(f, "fsync directory {directory}"),
             Op::Syncfs => f.write_str("syncfs"),
             Op::Unlink { name } => write!(f, "unlink {name}"),

@@ -214,8 +214,9 @@ mod tests {
 
     #[test]
     fn what_is_taken_at_once_is_what_would_have_come() {
-        let call = Op::Read { handle: Handle(0), length: 8192 };
-        let opening = Op::Open { name: Name::root(0), handle: Handle(0), access: Access::Read, mode: Mode::default() };
+        let call = Op::Read { handle: Handle::new(0), length: 8192 };
+        let opening =
+            Op::Open { name: Name::root(0), handle: Handle::new(0), access: Access::Read, mode: Mode::default() };
         // The opening ends with the body's own call, which must not be taken twice.
         let stream = Stream::open(vec![opening, call], Body::Calls { call, left: 3 }).then(vec![call]);
         let one_by_one: Vec<Step> = stream.clone().collect();
@@ -232,8 +233,8 @@ mod tests {
 
     #[test]
     fn places_that_are_taken_are_those_that_would_have_come() {
-        let end = Op::Close { handle: Handle(0) };
-        let places = Places::drawn(false, Handle(0), 512, (50, 1 << 40), 7).mixed(50, 8);
+        let end = Op::Close { handle: Handle::new(0) };
+        let places = Places::drawn(false, Handle::new(0), 512, (50, 1 << 40), 7).mixed(50, 8);
         let stream = Stream::open(vec![end], Body::Places(places)).then(vec![end]);
         let one_by_one: Vec<Step> = stream.clone().collect();
         let mut rest = stream.clone();
@@ -250,8 +251,8 @@ mod tests {
 
     #[test]
     fn a_curtailed_stream_still_ends_as_it_should() {
-        let call = Op::Read { handle: Handle(0), length: 8192 };
-        let end = Op::Close { handle: Handle(0) };
+        let call = Op::Read { handle: Handle::new(0), length: 8192 };
+        let end = Op::Close { handle: Handle::new(0) };
         let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 }).then(vec![end]);
         assert_eq!(stream.next(), Some(Step::Op(call)));
         stream.curtail();
@@ -260,15 +261,15 @@ mod tests {
 
     #[test]
     fn another_op_takes_nothing() {
-        let call = Op::Read { handle: Handle(0), length: 8192 };
+        let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 });
-        assert_eq!(stream.again(&Op::Read { handle: Handle(1), length: 8192 }), 0);
+        assert_eq!(stream.again(&Op::Read { handle: Handle::new(1), length: 8192 }), 0);
         assert_eq!((stream.again(&call), stream.next()), (3, None));
     }
 
     #[test]
     fn pauses_are_between_units_and_syncs_after_so_many_writes() {
-        let (handle, span) = (Handle(0), Nanos::from_millis(1));
+        let (handle, span) = (Handle::new(0), Nanos::from_millis(1));
         let write = Op::Write { handle, length: 512 };
         let (think, write, sync) = (Step::Think(span), Step::Op(write), Step::Op(Op::Fsync { handle }));
         let calls = |left| Body::Calls { call: Op::Write { handle, length: 512 }, left };
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn only_programs_that_share_a_stream_do_different_things() {
-        let places = |of| Body::Places(Places::drawn(false, Handle(0), 512, (20, of), 7));
+        let places = |of| Body::Places(Places::drawn(false, Handle::new(0), 512, (20, of), 7));
         let one = Stream::open(Vec::new(), places(1 << 40));
         let steps = |stream: &Stream, index| stream.of_program(index).collect::<Vec<Step>>();
         assert_eq!(steps(&one, 0), steps(&one, 1));
@@ -294,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_schedule_lasts_as_long_as_its_time_and_begins_nothing_afterwards() {
-        let call = Op::Read { handle: Handle(0), length: 8192 };
-        let end = Op::Close { handle: Handle(0) };
+        let call = Op::Read { handle: Handle::new(0), length: 8192 };
+        let end = Op::Close { handle: Handle::new(0) };
         let at = |millis| Step::At(Nanos::from_millis(millis));
         let steps = |rate, jobs, index| {
             let body = Body::Calls { call, left: 1000 };
@@ -313,7 +314,7 @@ mod tests {
 
     #[test]
     fn no_accessor_of_a_mix_draws_what_another_one_does_in_another_round() {
-        let mixing = Mixing::new(Mix::default(), Handle(0), 1 << 30, 50, 7);
+        let mixing = Mixing::new(Mix::default(), Handle::new(0), 1 << 30, 50, 7);
         let stream = Stream::open(Vec::new(), Body::Mix(mixing));
         let mut all: Vec<Vec<Step>> = Vec::new();
         for round in 0..3 {
@@ -329,8 +330,8 @@ mod tests {
 
     #[test]
     fn a_paced_body_has_its_starts_and_what_is_around_it_has_none() {
-        let call = Op::Read { handle: Handle(0), length: 8192 };
-        let end = Op::Close { handle: Handle(0) };
+        let call = Op::Read { handle: Handle::new(0), length: 8192 };
+        let end = Op::Close { handle: Handle::new(0) };
         let stream = Stream::open(vec![end], Body::Calls { call, left: 2 }).then(vec![end]);
         let mut stream = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
         assert_eq!(stream.clone().again(&call), 0);

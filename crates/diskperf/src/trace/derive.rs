@@ -197,7 +197,7 @@ mod tests {
 
     /// The requests of a mix on a device, so many a second.
     fn requests(mix: Mix, bytes: u64, count: u64, rate: u64, seed: u64) -> Vec<Request> {
-        let ops = Body::Mix(Mixing::new(mix, Handle(0), bytes, count, seed)).enumerate();
+        let ops = Body::Mix(Mixing::new(mix, Handle::new(0), bytes, count, seed)).enumerate();
         ops.map(|(index, op)| {
             let (offset, length, reads) = match op {
                 Op::ReadAt { offset, length, .. } => (offset, length, true),

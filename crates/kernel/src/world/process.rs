@@ -108,13 +108,13 @@ impl Process {
     /// The descriptor of an open file, and what its stamps are made of.
     #[inline]
     pub(crate) fn descriptor(&self, handle: Handle) -> Result<(RawFd, u64), Reason> {
-        let file = self.files[usize::from(handle.0) % HANDLES].as_ref().ok_or(Reason::BadHandle)?;
+        let file = self.files[handle.index()].as_ref().ok_or(Reason::BadHandle)?;
         Ok((file.descriptor.as_raw_fd(), file.identity))
     }
 
     /// Whether a file is the one that is open under the handle.
     pub(crate) fn has_open(&self, handle: Handle, file: &Found) -> bool {
-        self.files[usize::from(handle.0) % HANDLES].as_ref().is_some_and(|open| file.is(&open.descriptor))
+        self.files[handle.index()].as_ref().is_some_and(|open| file.is(&open.descriptor))
     }
 
     /// What the stamps of its files are made of, besides their names.
@@ -231,7 +231,7 @@ impl Process {
 
     /// The bytes of an open file.
     pub(crate) fn bytes(&self, handle: Handle) -> Result<u64, Reason> {
-        let file = self.files[usize::from(handle.0) % HANDLES].as_ref().ok_or(Reason::BadHandle)?;
+        let file = self.files[handle.index()].as_ref().ok_or(Reason::BadHandle)?;
         rustix::fs::fstat(&file.descriptor).map(|status| status.st_size as u64).map_err(reason)
     }
 
@@ -415,7 +415,7 @@ fn mode_flags(mode: Mode) -> OFlags {
 
 #[inline]
 fn slot(files: &mut [Option<OpenFile>; HANDLES], handle: Handle) -> &mut Option<OpenFile> {
-    &mut files[usize::from(handle.0) % HANDLES]
+    &mut files[handle.index()]
 }
 
 #[inline]

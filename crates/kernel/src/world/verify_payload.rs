@@ -39,7 +39,7 @@ pub(crate) fn altered(workspace: &Workspace, seed: u64) -> Result<Option<Failure
     let mut room = Pages::zeroed(STAMP_SPACING)?;
     for path in files.iter().step_by(every) {
         let Some(name) = name_of(path.strip_prefix(workspace.path()).unwrap_or(path)) else { continue };
-        let op = Op::Open { name, handle: Handle(0), access: Access::Read, mode: Mode::default() };
+        let op = Op::Open { name, handle: Handle::new(0), access: Access::Read, mode: Mode::default() };
         let failed = |reason| Some(Failure { op, reason });
         match is_altered(path, name, seed, per_file, &mut room) {
             Ok(false) => {}

@@ -167,7 +167,7 @@ fn memory_does_not_grow_with_the_number_of_operations() {
         let mut computer =
             Computer::new(&description, &description.file_systems[0], 1, Chance::default()).expect("one");
         computer.prepare(0, Classic::Read8192.program(64 << 10).prepare).expect("a file");
-        let handle = Handle(0);
+        let handle = Handle::new(0);
         let open = Op::Open { name: Name::root(0), handle, access: Access::ReadWrite, mode: Mode::default() };
         let call = Op::WriteAt { handle, length: 8192, offset: 8192 };
         let mut tallies = [Tally::default()];

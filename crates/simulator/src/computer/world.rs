@@ -94,7 +94,7 @@ impl Computer {
         let released = self.namespaces[process].take_released();
         self.forget(process, &released);
         if let Op::Create { handle, mode, .. } | Op::Open { handle, mode, .. } = *op {
-            self.procs[process].durable[usize::from(handle.0)] = mode.durability != Durability::None;
+            self.procs[process].durable[handle.index()] = mode.durability != Durability::None;
         }
         let request = match (outcome, *op) {
             (Err(reason), _) => Request::Fails(reason),
@@ -106,7 +106,7 @@ impl Computer {
                 Request::Read { file: to.file, offset: to.offset, bytes: to.bytes }
             }
             (Ok(Some(to)), Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. }) => {
-                let waits = self.procs[process].durable[usize::from(handle.0)];
+                let waits = self.procs[process].durable[handle.index()];
                 Request::Write { file: to.file, offset: to.offset, bytes: to.bytes, waits }
             }
             (Ok(Some(_)), _) => unreachable!("{op} moves no data"),

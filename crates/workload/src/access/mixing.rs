@@ -411,7 +411,7 @@ mod tests {
 
     /// Offset, length, and whether it reads.
     fn drawn(mix: Mix, bytes: u64, count: u64, seed: u64) -> Vec<(u64, u32, bool)> {
-        let mut mixing = Mixing::new(mix, Handle(0), bytes, count, seed);
+        let mut mixing = Mixing::new(mix, Handle::new(0), bytes, count, seed);
         core::iter::from_fn(|| mixing.next())
             .map(|op| match op {
                 Op::ReadAt { offset, length, .. } => (offset, length, true),
@@ -454,7 +454,7 @@ mod tests {
         assert_eq!(all(7), all(7));
         assert_ne!(all(7), all(8));
         let round = |rounds| {
-            let mut mixing = Mixing::new(Mix::default(), Handle(0), 1 << 20, 100, 7);
+            let mut mixing = Mixing::new(Mix::default(), Handle::new(0), 1 << 20, 100, 7);
             mixing.skip_rounds(rounds);
             core::iter::from_fn(|| mixing.next()).collect::<Vec<Op>>()
         };
@@ -508,6 +508,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "has no access of 8192")]
     fn a_file_that_is_too_small_is_refused() {
-        Mixing::new(Mix::default(), Handle(0), 4096, 1, 1);
+        Mixing::new(Mix::default(), Handle::new(0), 4096, 1, 1);
     }
 }

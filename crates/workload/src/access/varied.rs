@@ -245,7 +245,7 @@ mod tests {
 
     use super::*;
 
-    const HANDLE: Handle = Handle(0);
+    const HANDLE: Handle = Handle::new(0);
     const BLOCK: u64 = 512;
 
     /// Which blocks are touched by so many reads.

@@ -67,10 +67,10 @@ impl Sync {
 }
 
 /// The file that a copy reads.
-pub const OLD: Handle = Handle(0);
+pub const OLD: Handle = Handle::new(0);
 
 /// The file that a copy writes.
-pub const NEW: Handle = Handle(1);
+pub const NEW: Handle = Handle::new(1);
 
 /// The calls of `copy OLD NEW` as listing 4-1 has them, but for the sync: reads up to a buffer, writes what
 /// was read, until a read brings nothing; then closes both files.

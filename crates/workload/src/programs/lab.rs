@@ -266,7 +266,7 @@ fn prepare(mut ops: Vec<Op>, flush: Option<u64>) -> Stream {
 /// The phases, with the flush file read through before each that reads, and nothing else done to the cache.
 fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
     let Some(bytes) = flush else { return phases };
-    let handle = Handle(1);
+    let handle = Handle::new(1);
     let call = Op::Read { handle, length: PREPARING_CALL };
     let through = Stream::open(vec![open(FLUSH_FILE, handle, Access::Read)], calls(call, PREPARING_CALL, bytes));
     let flush = Phase {

@@ -19,7 +19,7 @@ use crate::op::{Access, Directory, Handle, Mode, Name, Op, PREPARING_CALL};
 use crate::stream::Stream;
 
 /// The file that most programs work on.
-const FILE: Handle = Handle(0);
+const FILE: Handle = Handle::new(0);
 
 fn create(name: Name, handle: Handle) -> Op {
     Op::Create { name, handle, mode: Mode::default() }

@@ -106,7 +106,7 @@ impl Uring {
     pub(crate) fn new(overlap: Overlap, process: &Process) -> Result<Uring, Fault> {
         let (ring, is_plain) = setup::make(overlap.depth, overlap.polled).map_err(Fault::Ring)?;
         let memory = Memory::new(overlap, process)?;
-        let nothing = Place { handle: Handle(0), length: 0, offset: 0, write: false };
+        let nothing = Place { handle: Handle::new(0), length: 0, offset: 0, write: false };
         let work = Work {
             memory,
             slots: vec![Slot { place: nothing, issued: Moment::ZERO, at: 0 }; overlap.depth as usize],
@@ -328,7 +328,7 @@ impl Uring {
     fn forget(&mut self, op: &Op) {
         if let Op::Open { handle, .. } | Op::Create { handle, .. } | Op::Close { handle } = op {
             self.work.known = None;
-            let index = usize::from(handle.0) % HANDLES;
+            let index = handle.index();
             if self.work.files[index] >= 0 {
                 self.work.set_file(&self.ring.submitter(), index, -1);
             }
@@ -389,7 +389,7 @@ impl Work {
     #[inline(never)]
     fn target(&mut self, process: &Process, submitter: &Submitter<'_>, handle: Handle) -> Result<Target, Reason> {
         let (descriptor, identity) = process.descriptor(handle)?;
-        let index = usize::from(handle.0) % HANDLES;
+        let index = handle.index();
         if self.registers_files && self.files[index] != descriptor {
             self.set_file(submitter, index, descriptor);
         }
@@ -403,7 +403,7 @@ impl Work {
     #[cold]
     #[inline(never)]
     fn refusal(&self, reason: Reason, place: Place) -> Reason {
-        errno::of_ring(reason, self.files[usize::from(place.handle.0) % HANDLES], place)
+        errno::of_ring(reason, self.files[place.handle.index()], place)
     }
 
     fn set_file(&mut self, submitter: &Submitter<'_>, index: usize, descriptor: RawFd) {
