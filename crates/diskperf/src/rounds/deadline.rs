@@ -1,0 +1,67 @@
+//! When a run that has a time of its own is to end, also where the device is slower than its trials said.
+
+use std::time::Instant;
+
+use units::Nanos;
+
+/// When a run is to end. Nothing begins that would probably end later than a tenth after its time; a sixth after
+/// it, everything is stopped. What the kernel is still asked for then, an fsync of one file, ends when it ends.
+/// All moments are counted from the same origin.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    started: Nanos,
+    time: Nanos,
+}
+
+impl Deadline {
+    /// Of a run that started then and has this time.
+    pub fn new(started: Nanos, time: Nanos) -> Deadline {
+        Deadline { started, time }
+    }
+
+    /// Whether an execution of this duration may begin now.
+    pub fn holds(self, now: Nanos, span: Nanos) -> bool {
+        self.spent(now) + span <= Nanos(self.time.0 / 10 * 11)
+    }
+
+    /// Whether an execution of this duration ends in time if it begins now.
+    pub fn fits(self, now: Nanos, span: Nanos) -> bool {
+        span <= self.rest(now)
+    }
+
+    /// The time that is left.
+    pub fn rest(self, now: Nanos) -> Nanos {
+        self.time.saturating_sub(self.spent(now))
+    }
+
+    /// The time from now until everything is stopped.
+    pub fn left(self, now: Nanos) -> Nanos {
+        Nanos(self.time.0 / 6 * 7).saturating_sub(self.spent(now))
+    }
+
+    fn spent(self, now: Nanos) -> Nanos {
+        now.saturating_sub(self.started)
+    }
+}
+
+/// How long ago that was.
+pub fn since(began: Instant) -> Nanos {
+    Nanos(began.elapsed().as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_that_would_end_too_late_does_not_begin() {
+        const S: fn(u64) -> Nanos = Nanos::from_secs;
+        let deadline = Deadline::new(S(100), S(60));
+        let holds = |spent: u64, span| deadline.holds(S(100 + spent), S(span));
+        assert!(holds(50, 10) && holds(60, 6) && holds(66, 0));
+        assert!(!holds(50, 17) && !holds(67, 0));
+        assert_eq!((deadline.left(S(100)), deadline.left(S(170)), deadline.left(S(500))), (S(70), S(0), S(0)));
+        assert_eq!((deadline.rest(S(100)), deadline.rest(S(130)), deadline.rest(S(161))), (S(60), S(30), S(0)));
+        assert!(deadline.fits(S(130), S(30)) && !deadline.fits(S(130), S(31)));
+    }
+}
