@@ -11,8 +11,8 @@ use stats::Aged;
 use units::Bytes;
 use workload::{Aging, Apart, OpKind, Program, Tally, World, programs};
 
-use crate::deadline::since;
 use crate::error::Error;
+use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
 

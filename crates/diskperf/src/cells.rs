@@ -19,6 +19,7 @@ use crate::consumption::gather;
 use crate::error::Error;
 use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
+use crate::rounds::Turn;
 use crate::target::{Simulated, Target};
 
 /// One program's executions on one target.
@@ -49,9 +50,9 @@ struct Execution {
 }
 
 impl History {
-    /// Adds an execution: its round, its place in the round's order.
-    pub fn add(&mut self, plan: &Plan, round: u32, position: u32, performance: Performance) {
-        self.runs.push(Execution { round, position, discarded: plan.discards(round), performance });
+    /// Adds an execution, and whether its figures do not count.
+    pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, performance: Performance) {
+        self.runs.push(Execution { round, position, discarded, performance });
     }
 
     /// Voids all of it: what the program stands on failed.
@@ -72,12 +73,12 @@ impl History {
 
     /// The last round in which it was run.
     pub fn rounds(&self) -> u32 {
-        self.runs.iter().map(|run| run.round).max().unwrap_or(0)
+        self.performed_in().max().unwrap_or(0)
     }
 
-    /// Whether the program was run in this round already.
-    pub fn has(&self, round: u32) -> bool {
-        self.runs.iter().any(|run| run.round == round)
+    /// The rounds in which the program was run.
+    pub fn performed_in(&self) -> impl Iterator<Item = u32> {
+        self.runs.iter().map(|run| run.round)
     }
 
     /// The last execution, if it came to its end: its round, its place in the round's order, what happened.

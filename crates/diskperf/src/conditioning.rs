@@ -8,11 +8,11 @@ use kernel::RawDevice;
 use stats::Conditioned;
 use units::{Bytes, Nanos};
 
-use crate::deadline::since;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::about;
 use crate::plan::Plan;
+use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::target::{Conditioning, Overwriting};
 

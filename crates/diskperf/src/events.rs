@@ -3,8 +3,8 @@
 
 use stats::Cell;
 
-use crate::choose::Standing;
 use crate::plan::Plan;
+use crate::rounds::Standing;
 
 /// One thing that happened in a run.
 #[derive(Debug)]

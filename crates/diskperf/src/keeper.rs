@@ -25,6 +25,7 @@ use crate::budget::Sizes;
 use crate::cells::History;
 use crate::error::Error;
 use crate::plan::Plan;
+use crate::rounds::Turn;
 use crate::target::{Site, Target};
 
 /// What was decided before the first round, as far as the command alone does not decide it again: trials and a
@@ -232,11 +233,12 @@ impl Keeper {
     }
 }
 
-/// What was finished before, each with its alternative; nothing where this build cannot read it.
-pub fn performances(left: &Left) -> Option<Vec<(usize, u32, u32, Performance)>> {
+/// The executions that were finished before; none if this build cannot read them.
+pub fn performances(left: &Left) -> Option<Vec<(Turn, Performance)>> {
     let read = |execution: &Execution| {
         let performance = serde_json::from_slice(execution.performance.as_bytes()).ok()?;
-        Some((execution.alternative, execution.round, execution.position, performance))
+        let Execution { alternative, round, position, .. } = *execution;
+        Some((Turn { alternative, round, position }, performance))
     };
     left.executions.iter().map(read).collect()
 }

@@ -18,7 +18,6 @@ mod cli;
 mod commands;
 mod conditioning;
 mod consumption;
-mod deadline;
 mod doctor;
 mod documents;
 mod error;
@@ -38,7 +37,6 @@ mod plan;
 mod presets;
 mod published;
 mod remains;
-#[allow(dead_code, reason = "the next commit uses it")]
 mod rounds;
 mod session;
 mod signals;

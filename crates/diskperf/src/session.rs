@@ -209,14 +209,15 @@ impl<'a> Session<'a> {
         if decided.apply(plan) { Ok(()) } else { Err(self.elsewhere()) }
     }
 
-    /// Takes over what an earlier process has finished.
-    pub fn load(&mut self, plan: &Plan, histories: &mut [History]) -> Result<(), Error> {
-        let Some(left) = &self.left else { return Ok(()) };
-        for (alternative, round, position, performance) in performances(left).ok_or_else(|| self.elsewhere())? {
-            let history = histories.get_mut(alternative).ok_or_else(|| self.elsewhere())?;
-            history.add(plan, round, position, performance);
+    /// What an earlier process has finished of each alternative.
+    pub fn load(&self, plan: &Plan) -> Result<Vec<History>, Error> {
+        let mut histories = vec![History::default(); plan.alternatives.len()];
+        let Some(left) = &self.left else { return Ok(histories) };
+        for (turn, performance) in performances(left).ok_or_else(|| self.elsewhere())? {
+            let history = histories.get_mut(turn.alternative).ok_or_else(|| self.elsewhere())?;
+            history.add(turn, plan.discards(turn.round), performance);
         }
-        Ok(())
+        Ok(histories)
     }
 
     /// The plan and results cannot be resumed here.

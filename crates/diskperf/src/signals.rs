@@ -29,7 +29,15 @@ pub fn outlive_file_limit() -> Result<(), Error> {
 
 /// Stops a run that takes too long. Dropping it cancels that.
 #[derive(Debug)]
-pub struct Timer(#[expect(dead_code, reason = "dropping it is what ends the wait")] Sender<()>);
+pub struct Timer(Sender<Option<Nanos>>);
+
+impl Timer {
+    /// Waits for this time from now on; without one, until it is set again.
+    pub fn set(&self, time: Option<Nanos>) {
+        // It has fired if nobody receives it.
+        let _ = self.0.send(time);
+    }
+}
 
 /// Whether the command is to stop.
 #[derive(Clone, Debug, Default)]
@@ -86,18 +94,27 @@ impl Stop {
 
     /// Stops the command after this time, unless the timer is dropped before.
     pub fn after(&self, time: Nanos) -> Result<Timer, Error> {
-        let (cancel, cancelled) = mpsc::channel::<()>();
+        let (sender, receiver) = mpsc::channel::<Option<Nanos>>();
         let stop = self.clone();
         let wait = move || {
-            if cancelled.recv_timeout(Duration::from_nanos(time.0)) == Err(RecvTimeoutError::Timeout)
-                && !stop.requested()
-            {
+            let mut time = Some(time);
+            let receive = |time| match time {
+                Some(Nanos(time)) => receiver.recv_timeout(Duration::from_nanos(time)),
+                None => receiver.recv().map_err(RecvTimeoutError::from),
+            };
+            let ended = loop {
+                match receive(time) {
+                    Ok(set) => time = set,
+                    Err(ended) => break ended,
+                }
+            };
+            if ended == RecvTimeoutError::Timeout && !stop.requested() {
                 stop.is_late.store(true, Ordering::Relaxed);
                 stop.flag.store(true, Ordering::Relaxed);
             }
         };
         let spawned = thread::Builder::new().spawn(wait);
         spawned.map_err(|source| Error::World(kernel::Fault::Thread(source)))?;
-        Ok(Timer(cancel))
+        Ok(Timer(sender))
     }
 }

@@ -3,15 +3,17 @@
 use std::time::Instant;
 
 use stats::inference::comparison::LEAST_PAIRS;
+use units::Nanos;
 
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::History;
+use crate::choose::least_rounds;
 use crate::cli::run::RunArguments;
 use crate::commands::run::alternatives;
-use crate::deadline::{Deadline, since};
 use crate::error::Error;
 use crate::forecast::about;
 use crate::plan::{Alternative, Plan, Row};
+use crate::rounds::deadline::{Clock, Deadline};
 use crate::signals::Stop;
 use crate::sizing::{self, Costs};
 use crate::target::Target;
@@ -23,7 +25,7 @@ pub fn make_fit(
     plan: &mut Plan,
     targets: &[Target],
     worlds: &mut Worlds,
-    (stop, started): (&Stop, Instant),
+    (stop, clock, started): (&Stop, Clock, Nanos),
     limits: &Limits,
 ) -> Result<Option<Deadline>, Error> {
     let Some(time) = limits.time else { return Ok(None) };
@@ -51,15 +53,15 @@ pub fn make_fit(
     if stop.requested() {
         return Ok(None);
     }
-    let left = sizing::left(limits, since(started));
+    let left = sizing::left(limits, clock().saturating_sub(started));
     let rows = |sizes| alternatives(arguments, targets, sizes);
     let (mut fitting, mut fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
     // A choice leaves nothing out before it has no more rounds than it must.
     if arguments.goal.is_some() && fitted.needed.is_some() {
-        let least = Limits { rounds: LEAST_PAIRS as u32 + u32::from(plan.discard_first), ..left };
+        let least = Limits { rounds: least_rounds(plan), ..left };
         (fitting, fitted) = sizing::fitted(&least, targets, &costs, &rows)?;
         if let Some(needs) = fitted.needed {
-            let needs = sizing::with_room(needs) + since(started);
+            let needs = sizing::with_room(needs) + clock().saturating_sub(started);
             return Err(Error::ShortBudget { budget: time, needs, pairs: LEAST_PAIRS });
         }
         plan.rounds = least.rounds;

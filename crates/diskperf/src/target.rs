@@ -389,6 +389,13 @@ impl Target {
     }
 }
 
+/// The names of the targets that are busy.
+pub fn names(busy: &[usize], targets: &[Target]) -> String {
+    let mut names: Vec<&str> = busy.iter().map(|&target| targets[target].name.as_str()).collect();
+    names.dedup();
+    names.join("+")
+}
+
 impl Target {
     /// Refuses where a file system of so many bytes, filled as asked for, leaves too little.
     fn check_wear(&self, bytes: Bytes, needed: Bytes) -> Result<(), Error> {

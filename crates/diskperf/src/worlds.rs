@@ -13,12 +13,12 @@ use units::Nanos;
 use workload::programs::command::MEASURED;
 use workload::{Failure, Op, Program, Reason};
 
-use crate::deadline::since;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::Trial;
 use crate::ground::{Ground, Renewal};
 use crate::plan::{Alternative, Before, Plan, Raw};
+use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::target::Target;
 

@@ -15,8 +15,9 @@ use workload::Base;
 
 use crate::error::Error;
 use crate::plan::Plan;
+use crate::rounds::Standing;
 
-pub use conductor::Conductor;
+pub use conductor::{Conductor, least_rounds};
 pub use needs::{Condition, parse_conditions};
 pub use prices::{Price, parse_price};
 pub use stages::{announcement, stages};
@@ -38,24 +39,6 @@ pub struct Goal {
     pub prices: Vec<Price>,
     /// Whether the targets are stages, each of which follows from the one before.
     pub in_stages: bool,
-}
-
-/// How far it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Comparisons that more rounds would tell nothing more about.
-    pub decided: usize,
-    /// Of how many.
-    pub all: usize,
-    /// So many rounds more, from the spread so far; nothing where nobody knows or has the patience.
-    pub more: Option<u32>,
-}
-
-impl Standing {
-    /// Whether another round is of no use. Where nothing was compared yet, nobody knows.
-    pub fn is_over(&self) -> bool {
-        self.all > 0 && self.decided == self.all
-    }
 }
 
 impl Goal {

@@ -1,11 +1,12 @@
 //! `diskperf run PRESET [TARGET]...`: plans, runs, shows.
 
 use std::ffi::OsString;
+use std::mem;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use campaign::overhead;
-use campaign::runner::{Broken, PhaseRun};
+use campaign::runner::PhaseRun;
 use kernel::PrivateMounts;
 use kernel::name::Shown;
 use stats::inference::comparison::LEAST_PAIRS;
@@ -16,10 +17,9 @@ use workload::Phase;
 
 use crate::budget::{Limits, Sizes};
 use crate::cells::{self, History, Scene};
-use crate::choose::{self, Conductor, Standing};
+use crate::choose::{self, Conductor, least_rounds};
 use crate::cli::run::RunArguments;
 use crate::cli::values::Data;
-use crate::deadline::{Deadline, mean, since};
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::{Forecast, Prices};
@@ -30,11 +30,15 @@ use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
 use crate::remains;
+use crate::rounds::deadline::{Clock, Deadline, since};
+use crate::rounds::driver::{Driver, Observer, Outcome, Site};
+use crate::rounds::world_site::WorldSite;
+use crate::rounds::{Findings, Limit, Order, Rules, Turn, Until, Why};
 use crate::session::{self, Resumed, Session, document};
 use crate::signals::Stop;
 use crate::sized::{make_fit, say_what_was_left_out};
 use crate::sizing::{self, Wishes};
-use crate::target::{Site, Target};
+use crate::target::{self, Target, names};
 use crate::ui::announce::announce;
 use crate::ui::conclusion::conclude;
 use crate::ui::consent;
@@ -166,7 +170,8 @@ fn carry_out(
     remains::restore_queues();
     let _limit = limit_memory(&mut plan, targets);
     let mut display = Display::new();
-    let ended = measure(session, &mut plan, targets, (&stop, started), results, &mut |event| display.show(&event));
+    let clock = || since(started);
+    let ended = measure(session, &mut plan, targets, (&stop, &clock), results, &mut |event| display.show(&event));
     // An error before the first cell leaves nothing to show but itself.
     if ended.is_ok() || !results.cells.is_empty() || session.keeper.is_some() {
         *planned = Some(plan);
@@ -261,7 +266,7 @@ pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) 
         if let Some(reason) = site.refuses_writes() {
             rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
         }
-        if let (Site::File { path, .. }, true) = (&site.site, rows.iter().all(Row::writes)) {
+        if let (target::Site::File { path, .. }, true) = (&site.site, rows.iter().all(Row::writes)) {
             return Err(Error::OnlyRead { path: path.clone(), preset: preset.name });
         }
         for row in &mut rows {
@@ -270,7 +275,7 @@ pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) 
         if let Some(cache) = arguments.cache() {
             // A device is left alone: to have it in memory would be to read all of it. What goes nowhere meets no file, and
             // what goes past memory nothing that lies there.
-            let is_device = matches!(site.site, Site::Device(_));
+            let is_device = matches!(site.site, target::Site::Device(_));
             let is_meant = |row: &&mut Row| {
                 row.raw.is_none() && !is_device && !row.goes_nowhere() && (arguments.cold || !row.is_direct())
             };
@@ -347,11 +352,11 @@ fn measure(
     session: &mut Session,
     plan: &mut Plan,
     targets: &[Target],
-    (stop, started): (&Stop, Instant),
+    (stop, clock): (&Stop, Clock),
     results: &mut Results,
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
-    let vacated = std::mem::take(&mut session.vacated);
+    let vacated = mem::take(&mut session.vacated);
     let mut worlds = match Worlds::prepare(plan, targets, (session.label(), vacated), stop, notify) {
         // Whatever failed: Ctrl-C reaches mkfs too.
         Err(_) if stop.requested() => {
@@ -361,62 +366,43 @@ fn measure(
         worlds => worlds?,
     };
     results.targets = worlds.infos(plan);
-    // To have used file systems beforehand takes none of the time of what is measured on them.
-    let aged = results.targets.iter().filter_map(|info| info.aged.as_ref()).map(|aged| aged.elapsed_s).sum();
-    let started = started + Duration::from_secs_f64(aged);
     session.conditioned_before(&mut results.targets);
     let decided = session.decided()?;
-    if let Some(decided) = &decided {
-        session.decide_again(decided, plan, targets)?;
-    } else if let Some(trials) = plan.trials() {
-        let price = |index: usize| {
-            let world = worlds.open(plan, &[index], targets, stop)?;
-            Ok(trials.prices(|program| world.time(program)))
-        };
-        let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
-        forecast(plan, prices);
-    }
-    let deadline = match plan.limits {
-        // The rest of a run has all of the time to itself.
-        Some(limits) if decided.is_some() => limits.time.map(|time| Deadline::new(started, time)),
-        Some(limits) => make_fit(session.arguments, plan, targets, &mut worlds, (stop, started), &limits)?,
-        None => None,
+    let deadline = match &decided {
+        Some(decided) => {
+            session.decide_again(decided, plan, targets)?;
+            let time = plan.limits.and_then(|limits| limits.time);
+            time.map(|time| Deadline::new(started(results), time))
+        }
+        None => fit(session.arguments, plan, targets, &mut worlds, (stop, clock, started(results)))?,
     };
-    let most = session.arguments.rounds;
-    let conductor = session.arguments.goal.as_ref();
-    let conductor = conductor.map(|goal| Conductor::new(goal, (plan, most), (targets, &results.targets), deadline));
+    let goal = session.arguments.goal.as_ref();
+    let rounds = session.arguments.rounds;
+    let conductor = goal.map(|goal| Conductor::new(goal, (plan, rounds), (targets, &results.targets)));
     let nothing = nothing(plan, targets, &mut worlds, stop)?;
-    let _timer = deadline.map(|deadline| stop.after(deadline.left())).transpose()?;
-    let mut histories = vec![History::default(); plan.alternatives.len()];
+    let histories = session.load(plan)?;
     let scene = Scene { plan, targets, infos: &results.targets, nothing };
-    session.load(plan, &mut histories)?;
     if decided.is_none() && !stop.requested() {
         let (info, cells) = (session.info(Some(plan), targets, results), all_cells(scene, &histories));
         session.keeper.iter_mut().for_each(|keeper| keeper.decide(plan, info.clone(), cells.clone()));
     }
     notify(Event::Started(plan));
-    let keeper = &mut session.keeper;
-    let ran = run_rounds(scene, &mut worlds, (stop, deadline, &conductor), &mut histories, keeper, notify);
+    let mut site = WorldSite::new((plan, targets), &mut worlds, (stop, clock), deadline)?;
+    let all = all_cells(scene, &histories);
+    let mut recorder = Recorder { scene, all, keeper: &mut session.keeper, notify };
+    let rounds = Rounds { scene, conductor: conductor.as_ref(), stop, clock, deadline };
+    let outcome = rounds.run(&mut site, &mut recorder, histories);
+    drop(site);
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits, interrupted) {
-        say_what_was_left_out(plan, &limits, &histories);
+        say_what_was_left_out(plan, &limits, &outcome.histories);
     }
-    let scene = Scene { plan, targets, infos: &results.targets, nothing };
-    for (alternative, history) in plan.alternatives.iter().zip(&histories) {
-        results.problems.extend(cells::problem(targets, alternative, history));
-    }
-    results.cells = all_cells(scene, &histories);
-    results.noise = judge::machine::noise(plan, targets, &histories, &mut results.cells);
-    judge::machine::order(&mut results.cells);
-    results.cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
-    results.calibration =
-        nothing.map(|nothing| overhead::calibration(nothing, plan.how.timed, real_phases(plan, targets, &histories)));
-    results.cells.extend(published::cells(plan.preset));
     results.interrupted = interrupted;
+    conclude_rounds((plan, targets), &outcome.histories, nothing, results);
     results.findings = (session.arguments.preset().findings)(&results.cells);
     if let Some(conductor) = conductor {
-        plan.rounds = histories.iter().map(History::rounds).max().unwrap_or(0);
-        let mut choice = conductor.choice(&results.cells);
+        plan.rounds = outcome.histories.iter().map(History::rounds).max().unwrap_or(0);
+        let mut choice = conductor.choice(&results.cells, outcome.mean_round);
         if session.arguments.own.is_some() {
             choice.remarks.extend(results.findings.iter().cloned());
         }
@@ -424,7 +410,63 @@ fn measure(
     }
     notify(Event::Finished);
     let ended = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
-    ran.and(ended)
+    too_short(plan, outcome.why).and(ended)
+}
+
+/// When the time of the run began: aging file systems takes none of it.
+fn started(results: &Results) -> Nanos {
+    let aged = results.targets.iter().filter_map(|info| info.aged.as_ref()).map(|aged| aged.elapsed_s);
+    Nanos((aged.sum::<f64>() * 1e9) as u64)
+}
+
+/// Runs trials, and makes the plan fit into its time. Returns the deadline, if the run has one.
+fn fit(
+    arguments: &RunArguments,
+    plan: &mut Plan,
+    targets: &[Target],
+    worlds: &mut Worlds,
+    (stop, clock, started): (&Stop, Clock, Nanos),
+) -> Result<Option<Deadline>, Error> {
+    if let Some(trials) = plan.trials() {
+        let price = |index: usize| {
+            let world = worlds.open(plan, &[index], targets, stop)?;
+            Ok(trials.prices(|program| world.time(program)))
+        };
+        let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
+        forecast(plan, prices);
+    }
+    match plan.limits {
+        Some(limits) => make_fit(arguments, plan, targets, worlds, (stop, clock, started), &limits),
+        None => Ok(None),
+    }
+}
+
+/// The error of a choice whose budget is too short.
+fn too_short(plan: &Plan, why: Why) -> Result<(), Error> {
+    match (why, plan.budget) {
+        (Why::TooShort { needs }, Some(budget)) => Err(Error::ShortBudget { budget, needs, pairs: LEAST_PAIRS }),
+        _ => Ok(()),
+    }
+}
+
+/// Adds the cells of what was run, what failed, and what is known of the machine.
+fn conclude_rounds(
+    (plan, targets): (&Plan, &[Target]),
+    histories: &[History],
+    nothing: Option<Nanos>,
+    results: &mut Results,
+) {
+    let scene = Scene { plan, targets, infos: &results.targets, nothing };
+    let of_all = plan.alternatives.iter().zip(histories);
+    results.problems.extend(of_all.filter_map(|(alternative, history)| cells::problem(targets, alternative, history)));
+    let mut cells = all_cells(scene, histories);
+    results.noise = judge::machine::noise(plan, targets, histories, &mut cells);
+    judge::machine::order(&mut cells);
+    cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
+    results.calibration =
+        nothing.map(|nothing| overhead::calibration(nothing, plan.how.timed, real_phases(plan, targets, histories)));
+    cells.extend(published::cells(plan.preset));
+    results.cells = cells;
 }
 
 /// The phases on real targets, each with its runs that count.
@@ -467,110 +509,80 @@ fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<
     ended
 }
 
-/// Runs the rounds. What fails voids its own cells: on other targets, and with other programs, it goes on, and ends
+/// The rounds of a run. What fails voids its own cells: on other targets, and with other programs, it goes on, and ends
 /// where nothing is left that could be measured.
-fn run_rounds(
-    scene: Scene,
-    worlds: &mut Worlds,
-    (stop, deadline, conductor): (&Stop, Option<Deadline>, &Option<Conductor>),
-    histories: &mut [History],
-    keeper: &mut Option<Keeper>,
-    notify: &mut dyn FnMut(Event),
-) -> Result<(), Error> {
-    let Scene { plan, targets, .. } = scene;
-    let began = Instant::now();
-    let all = all_cells(scene, histories);
-    let mut lasted = vec![Nanos::ZERO; histories.len()];
-    // Rounds of this process: what an earlier one did of a resumed run took none of this one's time.
-    let mut ran = 0;
-    for round in 1..=plan.rounds {
-        let affords = match deadline {
-            Some(_) if ran == 0 => true,
-            // A round that is of use and no more is not worth to be late for.
-            Some(deadline) if conductor.as_ref().is_some_and(|conductor| conductor.has_enough(ran)) => {
-                deadline.fits(mean(began, ran))
-            }
-            Some(deadline) => deadline.holds(mean(began, ran)),
-            None => affords(plan, ran, began),
-        };
-        let mut those = plan.alternatives.iter().zip(&*histories);
-        let is_over =
-            those.all(|(alternative, history)| alternative.row.omitted.is_some() || history.failure().is_some());
-        let standing = conductor.as_ref().map(|conductor| conductor.standing(&all_cells(scene, histories), ran));
-        let mut those = plan.alternatives.iter().zip(&*histories);
-        let is_steady = plan.until_steady && those.all(|(one, history)| cells::is_settled(plan, one, history));
-        if !affords || is_over || is_steady || standing.as_ref().is_some_and(Standing::is_over) {
-            break;
-        }
-        let rounds = standing.and_then(|standing| conductor.as_ref()?.foretold(round, standing)).unwrap_or(plan.rounds);
-        notify(Event::RoundStarted { round, rounds, standing });
-        let mut has_run = false;
-        for (position, index) in plan.order(round).into_iter().enumerate() {
-            if stop.requested() {
-                return Ok(());
-            }
-            // A failed program would fail again, and its cell is void already.
-            let is_void = histories[index].failure().is_some();
-            // By an earlier process, before it was interrupted.
-            let is_done = histories[index].has(round);
-            // A device may be slower than it was in the trial.
-            let is_late = deadline.is_some_and(|deadline| !deadline.holds(lasted[index]));
-            if is_void || is_done || is_late {
-                notify(Event::ProgramEnded { index });
-                continue;
-            }
-            let Alternative { targets: busy, row } = &plan.alternatives[index];
-            notify(Event::ProgramStarted { index, program: row.program.name, target: &names(busy, targets) });
-            let program = row.program.in_round(round);
-            let performed = match &row.raw {
-                Some(raw) => {
-                    let world = AnyWorld::on_device(plan, &program, &worlds.node(raw, busy[0]), stop);
-                    world.map_err(Broken::from).and_then(|mut world| world.perform(&program, plan.how))
-                }
-                None => {
-                    let world = worlds.open(plan, busy, targets, stop).map_err(Broken::from);
-                    world.and_then(|world| world.perform(&program, plan.how))
-                }
-            };
-            match performed {
-                Ok(performance) => {
-                    lasted[index] = performance.lasted;
-                    let performance = if stop.requested() { performance.broken_off() } else { performance };
-                    histories[index].add(plan, round, position as u32 + 1, performance);
-                }
-                // Whatever failed: Ctrl-C reaches mkfs too. A run that is late was told nothing by anybody.
-                Err(_) if stop.requested() && !stop.is_late() => return Ok(()),
-                Err(broken) => histories[index].break_off(&broken),
-            }
-            has_run = true;
-            if let Some(keeper) = keeper {
-                let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
-                keeper.keep(index, &histories[index], plan.first_cell(index), cells);
-            }
-            notify(Event::ProgramEnded { index });
-            if round == 1 {
-                let cells = cells::cells(scene, &plan.alternatives[index], &histories[index]);
-                notify(Event::FirstFigures { cells: &cells, all: &all });
-            }
-        }
-        ran += u32::from(has_run);
-        // Who was told to stop needs no other reason.
-        if !stop.requested() {
-            conductor.as_ref().map_or(Ok(()), |conductor| conductor.check_time(ran))?;
+struct Rounds<'a> {
+    scene: Scene<'a>,
+    conductor: Option<&'a Conductor<'a>>,
+    stop: &'a Stop,
+    clock: Clock<'a>,
+    deadline: Option<Deadline>,
+}
+
+impl Rounds<'_> {
+    fn run(&self, site: &mut dyn Site, observer: &mut dyn Observer, histories: Vec<History>) -> Outcome {
+        let Rounds { scene, stop, clock, .. } = *self;
+        let order = |round| scene.plan.order(round);
+        let judge = |histories: &[History]| self.judge(histories);
+        let rules = self.rules(&order);
+        Driver { rules: &rules, site, stop, clock, judge: &judge, observer }.run(histories)
+    }
+
+    fn rules<'a>(&self, order: &'a dyn Fn(u32) -> Vec<usize>) -> Rules<'a> {
+        let Scene { plan, targets, .. } = self.scene;
+        let is_simulated =
+            |alternative: &Alternative| alternative.targets.iter().all(|&index| targets[index].is_simulated());
+        Rules {
+            rounds: plan.rounds,
+            discard_first: plan.discards(1),
+            until: match self.conductor {
+                Some(_) => Until::Decided { least: least_rounds(plan) },
+                None if plan.until_steady => Until::Steady,
+                None => Until::Rounds,
+            },
+            limit: self.deadline.map(Limit::Deadline).or(plan.budget.map(Limit::Budget)),
+            order: Order::Rounds(order),
+            untimed: plan.alternatives.iter().map(is_simulated).collect(),
         }
     }
-    Ok(())
+
+    fn judge(&self, histories: &[History]) -> Findings {
+        let Scene { plan, .. } = self.scene;
+        match self.conductor {
+            Some(conductor) => Findings::Decided(conductor.standing(&all_cells(self.scene, histories))),
+            None => {
+                let mut all = plan.alternatives.iter().zip(histories);
+                Findings::Steady(all.all(|(one, history)| cells::is_settled(plan, one, history)))
+            }
+        }
+    }
 }
 
-/// The names of the targets that are busy.
-fn names(busy: &[usize], targets: &[Target]) -> String {
-    let mut names: Vec<&str> = busy.iter().map(|&target| targets[target].name.as_str()).collect();
-    names.dedup();
-    names.join("+")
+/// Stores every execution before the next one begins, and reports the first figures.
+struct Recorder<'a> {
+    scene: Scene<'a>,
+    /// All cells of the run, for their names.
+    all: Vec<Cell>,
+    keeper: &'a mut Option<Keeper>,
+    notify: &'a mut dyn FnMut(Event),
 }
 
-/// Whether the budget, if there is one, probably holds another round: as long as the mean of so many before.
-fn affords(plan: &Plan, ran: u32, began: Instant) -> bool {
-    let (Some(budget), false) = (plan.budget, ran == 0) else { return true };
-    since(began) + mean(began, ran) <= budget
+impl Observer for Recorder<'_> {
+    fn notify(&mut self, event: Event) {
+        (self.notify)(event);
+    }
+
+    fn performed(&mut self, turn: Turn, history: &History) {
+        let (plan, index) = (self.scene.plan, turn.alternative);
+        if self.keeper.is_none() && turn.round > 1 {
+            return;
+        }
+        let cells = cells::cells(self.scene, &plan.alternatives[index], history);
+        if turn.round == 1 {
+            (self.notify)(Event::FirstFigures { cells: &cells, all: &self.all });
+        }
+        if let Some(keeper) = self.keeper {
+            keeper.keep(index, history, plan.first_cell(index), cells);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! When a run that has a time of its own is to end, also where the device is slower than its trials said.
+//! The end of a run that has a time of its own, also if the device is slower than its trials were.
 
 use std::time::Instant;
 
@@ -43,6 +43,9 @@ impl Deadline {
         now.saturating_sub(self.started)
     }
 }
+
+/// The time since an origin that is the same for all moments of a run.
+pub type Clock<'a> = &'a dyn Fn() -> Nanos;
 
 /// How long ago that was.
 pub fn since(began: Instant) -> Nanos {

@@ -3,19 +3,21 @@
 //!
 //! Policy, in this order:
 //!   1. after a request to stop, nothing begins;
-//!   2. a round performs every alternative once, in the order of the round. It skips an alternative that was performed in
-//!      this round by an earlier process, that failed, or that would end too late;
+//!   2. a round performs every alternative once, in the order of the round. It skips an alternative that an earlier
+//!      process performed in this round, that failed, or that would end too late;
 //!   3. a campaign ends after its last round, or if all alternatives failed;
-//!   4. the first round of a process always begins. A later one begins if it would end in time, provided it takes as long
-//!      as the mean of those before;
+//!   4. the first round of a process always begins. A later one begins if it would end in time, provided it takes as
+//!      long as the mean of those before;
 //!   5. a campaign ends as soon as its results are steady, or decide the comparison;
 //!   6. executions on simulated machines take no part of the time.
 //!
 //! Executions that are independent of each other know no rounds: all of them are one step, and may run side by side.
 
 pub mod deadline;
+pub mod driver;
 #[cfg(test)]
 mod tests;
+pub mod world_site;
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -127,8 +129,9 @@ pub enum Limit {
 pub enum Order<'a> {
     /// One at a time: the alternatives of each round, in its order.
     Rounds(&'a dyn Fn(u32) -> Vec<usize>),
-    /// Each is independent of all others, as on a machine that was just switched on: all rounds of the first alternative,
-    /// then of the next.
+    /// Each is independent of all others, as on a machine that was just switched on: all rounds of the first
+    /// alternative, then of the next.
+    #[cfg_attr(not(test), expect(dead_code, reason = "`simulate` follows"))]
     Independent(&'a [usize]),
 }
 
@@ -153,8 +156,6 @@ pub struct Rules<'a> {
 pub struct Ended {
     /// Its duration, without earlier attempts.
     pub lasted: Nanos,
-    /// The part of its duration that the limit does not count.
-    pub uncounted: Nanos,
     /// Whether it failed: it would fail again, and its results are void.
     pub is_void: bool,
 }
@@ -376,9 +377,13 @@ impl State {
         let course = &mut self.courses[turn.alternative];
         course.lasted = ended.lasted;
         course.is_void |= ended.is_void;
-        self.uncounted += ended.uncounted;
         self.has_run = true;
         self.findings = None;
+    }
+
+    /// The limit does not count this time.
+    pub fn uncount(&mut self, time: Nanos) {
+        self.uncounted += time;
     }
 
     /// Rounds in which this process performed something.

@@ -55,15 +55,17 @@ impl<'a> Play<'a> {
                 let lasted = (self.lasts)(turn);
                 self.now += lasted;
                 self.performed.push((turn.round, turn.alternative));
-                let uncounted = if self.rules.untimed[turn.alternative] { lasted } else { Nanos::ZERO };
-                self.state.add(turn, Ended { lasted, uncounted, is_void: (self.fails)(turn) });
+                if self.rules.untimed[turn.alternative] {
+                    self.state.uncount(lasted);
+                }
+                self.state.add(turn, Ended { lasted, is_void: (self.fails)(turn) });
             }),
             Step::End(why) => return Err(why),
         }
         Ok(())
     }
 
-    fn to_its_end(&mut self) -> Why {
+    fn play_on(&mut self) -> Why {
         loop {
             if let Err(why) = self.go() {
                 return why;
@@ -86,7 +88,7 @@ impl<'a> Play<'a> {
 #[test]
 fn every_round_performs_everything_once_in_its_order() {
     let mut play = Play::new(rules(3));
-    assert_eq!(play.to_its_end(), Why::AllRounds);
+    assert_eq!(play.play_on(), Why::AllRounds);
     assert_eq!(play.performed, [(1, 1), (1, 2), (1, 0), (2, 2), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]);
     assert_eq!(play.foretold, [3, 3, 3]);
 }
@@ -111,14 +113,14 @@ fn only_the_first_round_is_discarded() {
 fn an_alternative_that_failed_is_not_performed_again() {
     let mut play = Play::new(rules(3));
     play.fails = &|turn| turn.alternative == 2 && turn.round == 2;
-    assert_eq!(play.to_its_end(), Why::AllRounds);
+    assert_eq!(play.play_on(), Why::AllRounds);
     assert_eq!(play.rounds_of(2), [1, 2]);
     assert_eq!(play.rounds_of(0), [1, 2, 3]);
 
     let mut play = Play::new(rules(3));
     play.fails = &|_| true;
-    assert_eq!((play.to_its_end(), play.performed.len()), (Why::NothingLeft, 3));
-    assert_eq!(Play::new(Rules { order: Order::Rounds(&|_| Vec::new()), ..rules(3) }).to_its_end(), Why::NothingLeft);
+    assert_eq!((play.play_on(), play.performed.len()), (Why::NothingLeft, 3));
+    assert_eq!(Play::new(Rules { order: Order::Rounds(&|_| Vec::new()), ..rules(3) }).play_on(), Why::NothingLeft);
 }
 
 #[test]
@@ -126,14 +128,14 @@ fn a_request_to_stop_ends_a_round_in_the_middle() {
     let mut play = Play::new(rules(3));
     play.until_performed(4);
     play.state.stop();
-    assert_eq!((play.to_its_end(), play.performed.len()), (Why::Stopped, 4));
+    assert_eq!((play.play_on(), play.performed.len()), (Why::Stopped, 4));
 }
 
 #[test]
 fn no_round_begins_that_would_end_after_the_budget() {
     for (budget, rounds) in [(1, 1), (8, 2), (9, 3), (11, 3), (1000, 5)] {
         let mut play = Play::new(Rules { limit: Some(Limit::Budget(S(budget))), ..rules(5) });
-        let why = play.to_its_end();
+        let why = play.play_on();
         assert_eq!(play.foretold.len(), rounds, "{budget}");
         assert_eq!(why, if rounds < 5 { Why::TimeOver } else { Why::AllRounds });
     }
@@ -146,14 +148,14 @@ fn a_deadline_counts_what_came_before_and_ends_a_round_that_would_be_late() {
     let mut play = Play::new(Rules { limit, ..rules(9) });
     (play.now, play.state) = (S(30), State::new(3, S(30)));
     play.lasts = &|turn| if turn.alternative == 0 { S(8) } else { S(1) };
-    assert_eq!(play.to_its_end(), Why::TimeOver);
+    assert_eq!(play.play_on(), Why::TimeOver);
     assert_eq!((play.performed.len(), play.now), (9, S(60)));
 
     // In the second round one alternative is slower than before, and another one begins too late.
     let mut play = Play::new(Rules { limit, ..rules(9) });
     (play.now, play.state) = (S(30), State::new(3, S(30)));
     play.lasts = &|turn| S([5, 5, 5 + 10 * u64::from(turn.round == 2)][turn.alternative]);
-    assert_eq!(play.to_its_end(), Why::TimeOver);
+    assert_eq!(play.play_on(), Why::TimeOver);
     assert_eq!(play.performed, [(1, 1), (1, 2), (1, 0), (2, 2), (2, 0)]);
 }
 
@@ -171,7 +173,7 @@ fn executions_on_simulated_machines_take_no_part_of_the_time() {
         let untimed = vec![true, false, true];
         let mut play = Play::new(Rules { limit: Some(limit), untimed, ..rules(9) });
         play.lasts = &|turn| if turn.alternative == 1 { S(1) } else { S(100) };
-        assert_eq!(play.to_its_end(), Why::AllRounds, "{limit:?}");
+        assert_eq!(play.play_on(), Why::AllRounds, "{limit:?}");
         assert_eq!(play.performed.len(), 27);
     }
 }
@@ -181,7 +183,7 @@ fn it_ends_when_the_rates_are_steady() {
     let mut play = Play::new(Rules { until: Until::Steady, ..rules(25) });
     play.until_performed(15);
     play.findings = Findings::Steady(true);
-    assert_eq!((play.to_its_end(), play.performed.len()), (Why::Steady, 15));
+    assert_eq!((play.play_on(), play.performed.len()), (Why::Steady, 15));
 }
 
 fn comparison(rounds: u32, limit: Option<Limit>) -> Rules<'static> {
@@ -203,7 +205,7 @@ fn it_ends_when_the_comparison_is_decided() {
     play.findings = standing(2, 3, Some(1));
     play.until_performed(8);
     play.findings = standing(3, 3, None);
-    assert_eq!((play.to_its_end(), play.performed.len()), (Why::Decided, 8));
+    assert_eq!((play.play_on(), play.performed.len()), (Why::Decided, 8));
     // At least six; later what the spread asks for.
     assert_eq!(play.foretold, [6, 6, 11, 12, 13, 14, 15, 8]);
     // While nothing was compared, nothing is decided.
@@ -214,7 +216,7 @@ fn it_ends_when_the_comparison_is_decided() {
 fn the_time_bounds_the_expected_rounds() {
     let mut play = Play::new(comparison(10_000, Some(Limit::Budget(S(8)))));
     play.findings = standing(0, 1, Some(500));
-    assert_eq!((play.to_its_end(), play.performed.len()), (Why::TimeOver, 8));
+    assert_eq!((play.play_on(), play.performed.len()), (Why::TimeOver, 8));
     assert_eq!(play.foretold, [6, 6, 8, 8, 8, 8, 8, 8]);
 }
 
@@ -222,12 +224,12 @@ fn the_time_bounds_the_expected_rounds() {
 fn a_budget_that_is_too_short_to_decide_is_reported_after_one_round() {
     let mut play = Play::new(comparison(10_000, Some(Limit::Budget(S(5)))));
     play.findings = standing(0, 1, None);
-    assert_eq!(play.to_its_end(), Why::TooShort { needs: S(6) });
+    assert_eq!(play.play_on(), Why::TooShort { needs: S(6) });
     assert_eq!(play.performed.len(), 1);
     // With a deadline the workloads were made to fit.
     let mut play = Play::new(comparison(10_000, Some(Limit::Deadline(Deadline::new(S(7), S(5))))));
     play.findings = standing(0, 1, None);
-    assert_eq!(play.to_its_end(), Why::TimeOver);
+    assert_eq!(play.play_on(), Why::TimeOver);
 }
 
 #[test]
@@ -237,7 +239,7 @@ fn once_a_comparison_has_enough_rounds_it_ends_within_its_time() {
         let mut play = Play::new(comparison(10_000, Some(Limit::Deadline(Deadline::new(S(7), S(rounds))))));
         play.lasts = &|_| Nanos::from_millis(1_080);
         play.findings = standing(0, 1, None);
-        assert_eq!(play.to_its_end(), Why::TimeOver);
+        assert_eq!(play.play_on(), Why::TimeOver);
         play.performed.len()
     };
     assert_eq!((over(6), over(7)), (6, 6));
@@ -263,11 +265,11 @@ proptest! {
     #[test]
     fn a_resumed_campaign_performs_the_rest(rounds in 1..6u32, finished in 0..16usize) {
         let mut whole = Play::new(rules(rounds));
-        whole.to_its_end();
+        whole.play_on();
         let finished = finished.min(whole.performed.len());
         let mut resumed = Play::new(rules(rounds));
         whole.performed[..finished].iter().for_each(|(round, alternative)| resumed.state.resume(*alternative, *round));
-        prop_assert_eq!(resumed.to_its_end(), Why::AllRounds);
+        prop_assert_eq!(resumed.play_on(), Why::AllRounds);
         prop_assert_eq!(&resumed.performed[..], &whole.performed[finished..]);
     }
 
@@ -275,7 +277,7 @@ proptest! {
     #[test]
     fn an_execution_without_a_result_is_performed_again(rounds in 1..6u32, without in 0..16usize) {
         let mut whole = Play::new(rules(rounds));
-        whole.to_its_end();
+        whole.play_on();
         let without = without % whole.performed.len();
         let mut resumed = Play::new(rules(rounds));
         for (place, (round, alternative)) in whole.performed.iter().enumerate() {
@@ -283,7 +285,7 @@ proptest! {
                 resumed.state.resume(*alternative, *round);
             }
         }
-        resumed.to_its_end();
+        resumed.play_on();
         prop_assert_eq!(&resumed.performed, &[whole.performed[without]]);
     }
 }

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use units::{Bytes, Nanos};
 
-use crate::choose::Standing;
-use crate::deadline::since;
 use crate::events::Event;
 use crate::forecast::about;
+use crate::rounds::Standing;
+use crate::rounds::deadline::since;
 use crate::ui::output;
 use crate::ui::progress::Progress;
 use crate::ui::status::StatusLine;

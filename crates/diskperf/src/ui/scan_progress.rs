@@ -6,9 +6,9 @@ use std::time::Instant;
 use kernel::guard::Inspected;
 use units::Nanos;
 
-use crate::deadline::since;
 use crate::events::Event;
 use crate::forecast::about;
+use crate::rounds::deadline::since;
 use crate::ui::shell;
 
 /// The rest is estimated after this time. Guess: a small cache no longer matters then.

@@ -34,6 +34,7 @@ use crate::keeper::Keeper;
 use crate::plan::{Alternative, Before, Plan, Row};
 use crate::presets::{Preset, Settings};
 use crate::published;
+use crate::rounds::Turn;
 use crate::session::{document, info, problem};
 use crate::signals::Stop;
 use crate::target::{Described, Simulated, Site, Target};
@@ -289,7 +290,8 @@ fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, s
         let Some(performance) = performance.flatten() else { continue };
         let (place, phase) = (job / phases as usize, job as u32 % phases);
         if phase <= hopeless[place].load(Ordering::Relaxed) {
-            histories[order[place]].add(plan, phase + 1, 1, performance);
+            let turn = Turn { alternative: order[place], round: phase + 1, position: 1 };
+            histories[order[place]].add(turn, false, performance);
         }
     }
     for (alternative, history) in plan.alternatives.iter().zip(&histories) {
