@@ -19,7 +19,6 @@ use units::Exit;
 use workload::programs::mckusick::Classic;
 
 use crate::commands;
-use crate::commands::bw::BwArguments;
 use crate::commands::choose::ChooseArguments;
 use crate::commands::clean::CleanArguments;
 use crate::commands::compare::CompareArguments;
@@ -32,14 +31,15 @@ use crate::commands::export::ExportArguments;
 use crate::commands::history::HistoryArguments;
 use crate::commands::import::ImportArguments;
 use crate::commands::io::IoArguments;
-use crate::commands::largefb::LargefbArguments;
+use crate::commands::lab::bw::BwArguments;
+use crate::commands::lab::largefb::LargefbArguments;
+use crate::commands::lab::smallfb::SmallfbArguments;
 use crate::commands::list::ListArguments;
 use crate::commands::man::ManArguments;
 use crate::commands::paper::PaperArguments;
 use crate::commands::report::ReportArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::show::ShowArguments;
-use crate::commands::smallfb::SmallfbArguments;
 use crate::commands::verify::VerifyArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
@@ -418,9 +418,9 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         Some(Command::Write8192 { file }) => commands::classic::run(Classic::Write8192, &file),
         Some(Command::Rewrite8192 { file }) => commands::classic::run(Classic::Rewrite8192, &file),
         Some(Command::Copy(arguments)) => commands::copy::run(&arguments),
-        Some(Command::Bw(arguments)) => commands::bw::run(&arguments),
-        Some(Command::Smallfb(arguments)) => commands::smallfb::run(&arguments),
-        Some(Command::Largefb(arguments)) => commands::largefb::run(&arguments),
+        Some(Command::Bw(arguments)) => commands::lab::bw::run(&arguments),
+        Some(Command::Smallfb(arguments)) => commands::lab::smallfb::run(&arguments),
+        Some(Command::Largefb(arguments)) => commands::lab::largefb::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
         Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
         Some(Command::Paper(arguments)) => commands::paper::run(&arguments),

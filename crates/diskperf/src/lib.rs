@@ -40,10 +40,12 @@ mod remains;
 mod rounds;
 mod session;
 mod signals;
+mod simulation;
 mod sized;
 mod sizing;
 mod target;
 mod trace;
+mod verification;
 mod whole_devices;
 mod worlds;
 

@@ -76,12 +76,12 @@ const PRODUCT: [&str; 13] = [
 /// The places there are: a file, what it does, and why.
 const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
-    ("crates/diskperf/src/commands/bw.rs", &[Date], "a seed that nobody chose"),
+    ("crates/diskperf/src/commands/lab/bw.rs", &[Date], "a seed that nobody chose"),
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),
-    ("crates/diskperf/src/commands/simulate/mod.rs", &[Date], "when a run began, as it is listed"),
+    ("crates/diskperf/src/commands/simulate.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/keeper.rs", &[Date], "when a run ended, as it is listed"),
-    ("crates/diskperf/src/commands/verify/steps.rs", &[Date], "a seed that nobody chose"),
+    ("crates/diskperf/src/verification/steps.rs", &[Date], "a seed that nobody chose"),
     ("crates/powercut/src/writers.rs", &[Delete], "records that it wrote in a folder of its own, and takes back"),
     ("crates/diskperf/tests/devices/output/mod.rs", &[Delete], "a name in the test's own folder"),
     ("crates/diskperf/tests/devices/output/races.rs", &[Delete], "names in the test's own folder"),

@@ -25,10 +25,7 @@ const PRINTING: [&str; 25] = [
     "crates/diskperf/src/commands/list.rs",
     "crates/diskperf/src/commands/report.rs",
     "crates/diskperf/src/commands/run.rs",
-    "crates/diskperf/src/commands/simulate/mod.rs",
-    "crates/diskperf/src/commands/verify.rs",
-    "crates/diskperf/src/commands/verify/image.rs",
-    "crates/diskperf/src/commands/verify/steps.rs",
+    "crates/diskperf/src/commands/simulate.rs",
     "crates/diskperf/src/conditioning.rs",
     "crates/diskperf/src/documents/stored.rs",
     "crates/diskperf/src/error.rs",
@@ -38,6 +35,9 @@ const PRINTING: [&str; 25] = [
     "crates/diskperf/src/remains.rs",
     "crates/diskperf/src/session.rs",
     "crates/diskperf/src/sized.rs",
+    "crates/diskperf/src/verification/image.rs",
+    "crates/diskperf/src/verification/mod.rs",
+    "crates/diskperf/src/verification/steps.rs",
     "crates/diskperf/src/worlds.rs",
 ];
 

@@ -11,10 +11,10 @@ use stats::{Cell, Document};
 use store::LAST;
 use units::Exit;
 
-use crate::commands::simulate::again;
 use crate::documents::document::{self, DocumentFault};
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
+use crate::simulation::again;
 use crate::ui::layout::{Layout, OutputArguments, json};
 
 /// What `diskperf explain` takes.

@@ -1,6 +1,5 @@
-//! One file per command.
+//! One file per command, and a folder for those of the lab.
 
-pub mod bw;
 pub mod choose;
 pub mod classic;
 pub mod clean;
@@ -15,7 +14,7 @@ pub mod help;
 pub mod history;
 pub mod import;
 pub mod io;
-pub mod largefb;
+pub mod lab;
 pub mod list;
 pub mod man;
 pub mod paper;
@@ -25,5 +24,4 @@ pub mod run;
 pub mod schema;
 pub mod show;
 pub mod simulate;
-pub mod smallfb;
 pub mod verify;

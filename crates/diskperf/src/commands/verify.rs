@@ -4,23 +4,17 @@
 //! acknowledged line by line (`--write`), to where it outlives the power cut; afterwards what is there is held against
 //! that (`--check`).
 
-mod image;
-mod steps;
-
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use kernel::machine::Host;
-use powercut::{Cut, Kind, LedgerFault, Verdict, VerifyFault};
-use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
-use units::{Bytes, Exit};
+use units::Exit;
 
 use crate::cli::values::MOST_ROUNDS;
-use crate::documents::user_files;
 use crate::error::Error;
 use crate::target::{Site, Target, TargetArgument};
 use crate::ui::consent::{self, YesArguments};
-use crate::ui::layout::{Format, OutputArguments, json};
+use crate::ui::layout::OutputArguments;
+use crate::verification::{image, steps};
 
 /// What `diskperf verify` takes.
 #[derive(Clone, Debug, Args)]
@@ -62,9 +56,6 @@ pub struct VerifyArguments {
     output: OutputArguments,
 }
 
-/// A log that is longer is refused: it has some twenty bytes a record, and hours of a fast disk are less.
-const LONGEST: Bytes = Bytes::mib(1 << 10);
-
 /// Runs the command. With `--format json` one document is printed, also after an error in mid-test.
 pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
@@ -81,95 +72,5 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
         }
         (Site::Directory { path, .. }, ..) => Err(Error::TwoSteps(path.clone())),
         _ => Err(Error::NotVerified(target.typed.clone())),
-    }
-}
-
-/// An empty document about a target.
-fn document(target: &Target, seed: u64) -> Verification {
-    Verification {
-        schema: VERIFICATION_SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: Host::this().kernel,
-        target: target.typed.clone(),
-        seed,
-        cuts: Vec::new(),
-        control: None,
-        interrupted: false,
-        errors: Vec::new(),
-    }
-}
-
-/// A power cut as a document has it.
-fn power_cut(round: u32, cut: Cut) -> PowerCut {
-    let Cut { unflushed_bytes, unmountable, judged } = cut;
-    let kinds = Kind::ALL.map(|kind| {
-        let count = |wanted: &[Verdict]| {
-            judged.iter().filter(|(of, verdict)| *of == kind && wanted.contains(verdict)).count() as u64
-        };
-        Kept {
-            kind: kind.name().to_owned(),
-            acknowledged: judged.iter().filter(|(of, _)| *of == kind).count() as u64,
-            intact: count(&[Verdict::Intact]),
-            missing: count(&[Verdict::Missing]),
-            torn: count(&[Verdict::Torn]),
-            stale: count(&[Verdict::Stale]),
-        }
-    });
-    PowerCut { round, unflushed_bytes, unmountable, kinds: kinds.into() }
-}
-
-/// Shows what was found, and says how it ended:
-///   1. an error ends it as that error does, and what was found before is shown all the same;
-///   2. told to stop, it was interrupted;
-///   3. losses are what the test is for: a condition that is not met;
-///   4. a control in which nothing is lost, or a test in which nothing was acknowledged, has failed.
-fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(), Error>) -> Result<Exit, Error> {
-    if let Err(error) = &ended {
-        let (message, hint) = (error.to_string(), error.hint());
-        found.errors.push(Problem { target: Some(found.target.clone()), program: None, phase: None, message, hint });
-    }
-    let is_json = output.layout() == Format::Json;
-    if is_json || !found.cuts.is_empty() {
-        output.deliver(&if is_json { json(&found) } else { report::verification::table(&found, output.page()) })?;
-    }
-    // 1
-    ended?;
-    let (acknowledged, lost) = found.totals();
-    let shows_nothing = acknowledged == 0 || found.control.as_ref().is_some_and(|control| control.lost() == 0);
-    Ok(match (found.interrupted, lost) {
-        // 2
-        (true, _) => {
-            remark!("interrupted after {} power cuts; nothing is left behind", found.cuts.len());
-            Exit::Interrupted
-        }
-        // 3
-        (false, 1..) => Exit::Unmet,
-        // 4
-        (false, 0) if shows_nothing => Exit::Failed,
-        (false, 0) => Exit::Done,
-    })
-}
-
-/// All of a log, which may come from standard input.
-fn text_of(file: &Path) -> Result<String, Error> {
-    let bad = |fault| VerifyFault::BadLog { path: file.to_owned(), fault };
-    let bytes = user_files::bytes(file, LONGEST)?.ok_or_else(|| bad(LedgerFault::TooLong))?;
-    Ok(String::from_utf8(bytes).map_err(|_| bad(LedgerFault::NotALog))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_verdict_is_counted_once() {
-        let verdicts = [Verdict::Intact, Verdict::Missing, Verdict::Torn, Verdict::Stale];
-        let judged: Vec<(Kind, Verdict)> =
-            Kind::ALL.into_iter().flat_map(|kind| verdicts.map(|verdict| (kind, verdict))).collect();
-        let cut = power_cut(3, Cut { unflushed_bytes: None, unmountable: None, judged });
-        assert_eq!((cut.round, cut.acknowledged(), cut.lost()), (3, 16, 12));
-        for kept in &cut.kinds {
-            assert_eq!((kept.intact, kept.missing, kept.torn, kept.stale), (1, 1, 1, 1), "{}", kept.kind);
-        }
     }
 }

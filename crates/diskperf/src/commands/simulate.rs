@@ -1,45 +1,29 @@
 //! `diskperf simulate [MACHINE [PRESET]]`: the same programs on a simulated machine, into the same table.
 
-pub mod again;
-mod jobs;
-mod parts;
-mod perform;
-mod timeline;
-
 use std::env;
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::{Instant, SystemTime};
 
 use kernel::name::Shown;
 use kernel::{Means, PathFault};
 use machines::{Kind, Machine, Sweep};
-use simulator::Chance;
-use stats::{Document, TargetInfo};
-use units::{Exit, Nanos};
-use workload::{Mix, Reason};
+use stats::Document;
+use units::Exit;
+use workload::Mix;
 
 use crate::budget::Sizes;
-use crate::cells::{self, History, Scene};
 use crate::cli::simulate::SimulateArguments;
 use crate::commands::run::Results;
 use crate::error::Error;
-use crate::events::Event;
-use crate::ground;
 use crate::keeper::Keeper;
-use crate::plan::{Alternative, Before, Plan, Row};
-use crate::presets::{Preset, Settings};
+use crate::plan::{Alternative, Plan, Row};
+use crate::presets::Settings;
 use crate::published;
-use crate::rounds::Turn;
 use crate::session::{document, info, problem};
 use crate::signals::Stop;
+use crate::simulation::{USUAL, draw, infos, of_machines, parts, perform_all, timeline};
 use crate::target::{Described, Simulated, Site, Target};
 use crate::ui::conclusion::conclude;
-use crate::ui::display::Display;
 use crate::ui::output;
 
 /// A sweep of several fields has a row for every combination; more rows are read by nobody.
@@ -47,11 +31,6 @@ const MOST_ROWS: usize = 10_000;
 
 /// The most simulations of a command. Ours: the result of each has about a kilobyte, and is kept until the last has ended.
 const MOST_RUNS: usize = 1_000_000;
-
-/// What a preset that fits itself to a disk runs where nothing is asked for: files as large as those of 1983, and the
-/// rest in proportion.
-const USUAL: Sizes =
-    Sizes { large: 8 << 20, copied: 1 << 20, files: 128, records: 128, random: Nanos::from_millis(1000) };
 
 /// Runs the command.
 pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Error> {
@@ -155,39 +134,15 @@ fn carry_out(
     let plan = planned.insert(of_machines(preset, arguments.phases.get(), arguments.seed, alternatives));
     let stop = Stop::on_signals()?;
     results.targets = infos(targets)?;
-    perform_all(plan, targets, arguments.threads, &stop, results);
+    (results.cells, results.problems) = perform_all(plan, (targets, &results.targets), arguments.threads, &stop);
     results.interrupted = stop.requested();
     if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
-        draw(path, plan, targets, &stop)?;
+        let title = draw(path, plan, targets, &stop)?;
+        remark!("drew {title}, into {}", path.shown());
     }
     results.cells.extend(published::cells(preset.name));
     results.findings = (preset.findings)(&results.cells);
     Ok(())
-}
-
-/// A plan of machines that are switched on anew for each of so many ways in which the platters stand.
-fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {
-    Plan {
-        preset: preset.name,
-        rounds: phases,
-        discard_first: false,
-        promised: 1,
-        must_agree: false,
-        until_steady: false,
-        memory: None,
-        before: Before::Nothing,
-        how: preset.how,
-        means: Means::default(),
-        seed,
-        zeros: false,
-        budget: None,
-        limits: None,
-        sizes: None,
-        tried: 0,
-        phases: Some(phases),
-        commands: Arc::default(),
-        alternatives,
-    }
 }
 
 /// `drive.rpm=3600`, but for what chooses a file system: that is another parameter of a cell.
@@ -245,80 +200,4 @@ fn variants(machine: &Machine, sweeps: &[Sweep]) -> Result<Vec<Variant>, Error> 
         variants = next;
     }
     Ok(variants)
-}
-
-/// What is to be said of the machine: once, whatever was swept of it, with all its file systems.
-fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
-    let Some(first) = targets.first() else { return Ok(Vec::new()) };
-    let mut file_systems: Vec<String> = Vec::new();
-    for name in targets.iter().filter_map(Target::file_system) {
-        if !file_systems.contains(&name) {
-            file_systems.push(name);
-        }
-    }
-    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..ground::info(first, None)? }])
-}
-
-/// Runs every program on every spindle phase, and makes their cells. Of a program that would not end the phases after
-/// the first such are left out.
-fn perform_all(plan: &Plan, targets: &[Target], threads: Option<NonZeroUsize>, stop: &Stop, results: &mut Results) {
-    let mut display = Display::new();
-    display.show(&Event::Started(plan));
-    let (phases, order) = (plan.rounds, wanted(plan));
-    // The first phase in which each would not end: all before it are run, whoever is the first to know.
-    let hopeless: Vec<AtomicU32> = order.iter().map(|_| AtomicU32::new(u32::MAX)).collect();
-    let job = |job: usize| {
-        let (place, phase) = (job / phases as usize, job as u32 % phases);
-        if phase > hopeless[place].load(Ordering::Relaxed) {
-            return None;
-        }
-        let Alternative { targets: busy, row } = &plan.alternatives[order[place]];
-        let chance = Chance { seed: plan.seed, phase, phases };
-        let performance = perform::once(&targets[busy[0]], busy.len(), &row.program, plan.how, chance, stop);
-        if performance.stopped.is_some_and(|stopped| stopped.failure.reason == Reason::Unending) {
-            hopeless[place].fetch_min(phase, Ordering::Relaxed);
-        }
-        Some(performance)
-    };
-    let threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let count = order.len() * phases as usize;
-    let ended = |job: usize| display.show(&Event::ProgramEnded { index: order[job / phases as usize] });
-    let performances = jobs::side_by_side(count, threads, &|| stop.requested(), &job, ended);
-    display.show(&Event::Finished);
-    let mut histories = vec![History::default(); plan.alternatives.len()];
-    for (job, performance) in performances.into_iter().enumerate() {
-        let Some(performance) = performance.flatten() else { continue };
-        let (place, phase) = (job / phases as usize, job as u32 % phases);
-        if phase <= hopeless[place].load(Ordering::Relaxed) {
-            let turn = Turn { alternative: order[place], round: phase + 1, position: 1 };
-            histories[order[place]].add(turn, false, performance);
-        }
-    }
-    for (alternative, history) in plan.alternatives.iter().zip(&histories) {
-        results.problems.extend(cells::problem(targets, alternative, history));
-        let scene = Scene { plan, targets, infos: &results.targets, nothing: None };
-        results.cells.extend(cells::cells(scene, alternative, history));
-    }
-}
-
-/// Draws the first run.
-fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result<(), Error> {
-    let Some(&first) = wanted(plan).first() else { return Err(Error::NothingToDraw) };
-    let Alternative { targets: busy, row } = &plan.alternatives[first];
-    let target = &targets[busy[0]];
-    let chance = Chance { seed: plan.seed, phase: 0, phases: plan.rounds };
-    let marks = perform::timeline(target, busy.len(), &row.program, plan.how, chance, stop);
-    let drives = if busy.len() == 1 { "1 drive".to_owned() } else { format!("{} drives", busy.len()) };
-    let file_system = target.file_system().unwrap_or_default();
-    let turn =
-        target.simulated().and_then(Simulated::turn).map_or_else(String::new, |turn| format!("; a turn takes {turn}"));
-    let title = format!("{} on {target}, {file_system}, {drives}{turn}", row.program.name);
-    timeline::write(path, &title, &marks)?;
-    remark!("drew {title}, into {}", path.shown());
-    Ok(())
-}
-
-/// What is not omitted, in the order of the plan: machines that are switched on anew know no order.
-fn wanted(plan: &Plan) -> Vec<usize> {
-    (0..plan.alternatives.len()).filter(|&index| plan.alternatives[index].row.omitted.is_none()).collect()
 }

@@ -8,7 +8,6 @@ use workload::Parameter;
 
 use super::{USUAL, of_machines, perform_all};
 use crate::cells::value_of;
-use crate::commands::run::Results;
 use crate::error::Error;
 use crate::plan::{Alternative, Row};
 use crate::presets::{self, Preset, Settings};
@@ -84,12 +83,11 @@ pub fn speed_up(run: &RunInfo, cells: &mut [Cell]) -> Result<bool, Error> {
         asked.push((index, resources));
     }
     let plan = of_machines(preset, run.phases.unwrap_or(USUAL_PHASES), run.seed, alternatives);
-    let mut results = Results::default();
-    perform_all(&plan, &targets, None, &stop, &mut results);
+    let (computed, _) = perform_all(&plan, (&targets, &[]), None, &stop);
     if stop.requested() {
         return Ok(false);
     }
-    let mut computed = results.cells.into_iter();
+    let mut computed = computed.into_iter();
     let mut alternatives = plan.alternatives.iter();
     for (index, resources) in asked {
         let mut rates = Vec::new();
