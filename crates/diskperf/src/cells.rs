@@ -202,12 +202,13 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let row = &alternative.row;
     let (clock, base) = (clock(plan, phase), base(phase));
     let (runs, mut rounds) = measured_rounds(history, index, phase);
-    if plan.until_steady {
+    if plan.schedule.is_until_steady() {
         // Those before the last window were run to come there.
         let before = rounds.len().saturating_sub(steady::WINDOW);
         rounds[..before].iter_mut().for_each(|round| round.discarded = true);
     }
-    let settling = plan.until_steady.then(|| steady::settling(&rates(&rounds, targets.len() > 1, base, clock)));
+    let settling =
+        plan.schedule.is_until_steady().then(|| steady::settling(&rates(&rounds, targets.len() > 1, base, clock)));
     if !simulated {
         judge::machine::mark_rounds(&mut rounds, &runs, phase);
     }

@@ -245,8 +245,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::Row;
+    use crate::plan::{PlannedSizing, Row};
     use crate::presets::MIB_PER_SECOND;
+    use crate::schedule::Schedule;
 
     /// Rows that cost so many seconds each, on one target.
     fn plan(seconds: &[u64], rounds: u32, budget: Option<Nanos>) -> (Plan, Forecast) {
@@ -257,11 +258,8 @@ mod tests {
         };
         let plan = Plan {
             preset: "test",
+            schedule: Schedule::fixed(rounds),
             rounds,
-            discard_first: false,
-            promised: rounds,
-            must_agree: false,
-            until_steady: false,
             memory: None,
             before: crate::plan::Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },
@@ -269,10 +267,7 @@ mod tests {
             seed: 1,
             zeros: false,
             budget,
-            limits: None,
-            sizes: None,
-            tried: 0,
-            phases: None,
+            sizing: PlannedSizing::Thin,
             commands: std::sync::Arc::default(),
             alternatives: seconds.iter().map(row).collect(),
         };

@@ -79,6 +79,7 @@ pub fn marks(case: &Case) -> Vec<Mark> {
 /// What the rounds themselves tell.
 fn of_rounds(case: &Case) -> impl Iterator<Item = Mark> {
     let rates = case.rounds.iter().filter_map(|round| summary::round_rate(round, case.together, case.base, case.clock));
-    let few = rounds::few(&rates.collect::<Vec<f64>>(), case.plan.promised, case.plan.must_agree);
+    let schedule = &case.plan.schedule;
+    let few = rounds::few(&rates.collect::<Vec<f64>>(), schedule.promised(), schedule.must_agree());
     few.into_iter().chain(case.overlap.and_then(rounds::uneven))
 }

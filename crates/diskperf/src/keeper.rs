@@ -46,7 +46,7 @@ impl Decided {
         let alternatives = plan.alternatives.iter();
         Decided {
             rounds: plan.rounds,
-            sizes: plan.sizes,
+            sizes: plan.sizes(),
             alternatives: alternatives
                 .map(|alternative| (alternative.label(), alternative.row.omitted.clone()))
                 .collect(),

@@ -38,6 +38,7 @@ mod presets;
 mod published;
 mod remains;
 mod rounds;
+mod schedule;
 mod session;
 mod signals;
 mod simulation;

@@ -12,23 +12,17 @@ use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
 
 use crate::budget::{Dial, Limits, Sizes};
 use crate::forecast::{Trials, Work};
+use crate::schedule::Schedule;
 
 /// What will be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The preset's name.
     pub preset: &'static str,
-    /// Rounds, the discarded one included.
+    /// The rounds that were asked for.
+    pub schedule: Schedule,
+    /// The rounds that there will be at most, the discarded one included.
     pub rounds: u32,
-    /// Whether the first round only clears the way: "to clear out any useful data in the cache" (Kridle &
-    /// McKusick 1983, section 4).
-    pub discard_first: bool,
-    /// Rounds that the preset promises to keep; fewer are marked.
-    pub promised: u32,
-    /// Whether the kept rounds must agree.
-    pub must_agree: bool,
-    /// Whether it ends as soon as every rate is steady; figures are made of the last rounds then.
-    pub until_steady: bool,
     /// How much memory the run may have, where it is limited.
     pub memory: Option<Bytes>,
     /// What is done to file systems of our own before every execution.
@@ -43,19 +37,34 @@ pub struct Plan {
     pub zeros: bool,
     /// No round begins that would probably end later than this.
     pub budget: Option<Nanos>,
-    /// Where its programs are made as large as fits, into what.
-    pub limits: Option<Limits>,
-    /// How large everything is, where trials have told.
-    pub sizes: Option<Sizes>,
-    /// Bytes that trials write to each target before the first round, at most.
-    pub tried: u64,
-    /// How many ways of the platters to stand at the beginning the rounds go through, where a machine is
-    /// simulated that is switched on anew for each.
-    pub phases: Option<u32>,
+    /// How it is made to fit its time.
+    pub sizing: PlannedSizing,
     /// Commands of the user's that its programs run, by their numbers.
     pub commands: Arc<[kernel::Command]>,
     /// Everything that each round runs once.
     pub alternatives: Vec<Alternative>,
+}
+
+/// How a plan is made to fit its time.
+#[derive(Clone, Debug)]
+pub enum PlannedSizing {
+    /// All sizes are given.
+    Fixed,
+    /// The sizes are as large as fits.
+    FitTime(Fit),
+    /// All sizes are given. Tests and rounds are left out.
+    Thin,
+}
+
+/// Sizes that are chosen to fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// What they have to fit into.
+    pub limits: Limits,
+    /// The sizes, once they are chosen.
+    pub sizes: Option<Sizes>,
+    /// Bytes that trials write to each target before the first round, at most.
+    pub tried: u64,
 }
 
 /// What is done to a file system before a program is executed on it, where it is one of our own.
@@ -212,11 +221,38 @@ impl Plan {
 
     /// Whether a round is only run to clear the way.
     pub fn discards(&self, round: u32) -> bool {
-        self.discard_first && round == 1 && self.rounds > 1
+        self.schedule.discards_first() && round == 1 && self.rounds > 1
     }
 
-    /// The trials that forecast the plan; nothing where a row does not say what it does.
+    /// What the sizes have to fit into, if they are chosen to fit.
+    pub fn limits(&self) -> Option<Limits> {
+        self.fit().map(|fit| fit.limits)
+    }
+
+    /// The sizes that were chosen to fit.
+    pub fn sizes(&self) -> Option<Sizes> {
+        self.fit()?.sizes
+    }
+
+    /// Sets the sizes that were chosen to fit.
+    pub fn set_sizes(&mut self, sizes: Sizes) {
+        if let PlannedSizing::FitTime(fit) = &mut self.sizing {
+            fit.sizes = Some(sizes);
+        }
+    }
+
+    fn fit(&self) -> Option<&Fit> {
+        match &self.sizing {
+            PlannedSizing::FitTime(fit) => Some(fit),
+            PlannedSizing::Fixed | PlannedSizing::Thin => None,
+        }
+    }
+
+    /// The trials that forecast a plan from which tests are left out; none unless every row says what it does.
     pub fn trials(&self) -> Option<Trials> {
+        if !matches!(self.sizing, PlannedSizing::Thin) {
+            return None;
+        }
         let works = self.alternatives.iter().map(|alternative| alternative.row.work);
         Some(Trials::of(works.collect::<Option<Vec<Work>>>()?.into_iter()))
     }
@@ -237,8 +273,9 @@ impl Plan {
             .fold(0, u64::saturating_add);
         let of_trials = |trials: Trials| trials.programs().iter().map(writes).fold(0, u64::saturating_add);
         let trials = self.trials().map_or(0, of_trials);
+        let tried = self.fit().map_or(0, |fit| fit.tried);
         let rounds = round.saturating_mul(self.rounds.into());
-        rounds.saturating_add(trials.saturating_mul(Trials::EXECUTIONS.into())).saturating_add(self.tried)
+        rounds.saturating_add(trials.saturating_mul(Trials::EXECUTIONS.into())).saturating_add(tried)
     }
 
     /// The same in words: `up to 1.5 GiB`, or until when it writes as much as it can.
@@ -304,11 +341,8 @@ mod tests {
         let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
         Plan {
             preset: "test",
+            schedule: Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true },
             rounds: 3,
-            discard_first: true,
-            promised: 2,
-            must_agree: true,
-            until_steady: false,
             memory: None,
             before: Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },
@@ -316,10 +350,7 @@ mod tests {
             seed: 7,
             zeros: false,
             budget: None,
-            limits: None,
-            sizes: None,
-            tried: 0,
-            phases: None,
+            sizing: PlannedSizing::Fixed,
             commands: Arc::default(),
             alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),
         }

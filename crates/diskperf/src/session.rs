@@ -204,7 +204,7 @@ impl<'a> Session<'a> {
     pub fn decide_again(&self, decided: &Decided, plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         if let Some(sizes) = decided.sizes {
             plan.alternatives = alternatives(self.arguments, targets, sizes)?;
-            plan.sizes = Some(sizes);
+            plan.set_sizes(sizes);
         }
         if decided.apply(plan) { Ok(()) } else { Err(self.elsewhere()) }
     }
@@ -296,7 +296,7 @@ pub fn info(
         targets: of_targets,
         findings: results.findings.clone(),
         choice: results.choice.clone(),
-        phases: plan.and_then(|plan| plan.phases),
+        phases: plan.and_then(|plan| plan.schedule.phases()),
         interrupted: results.interrupted,
         job: None,
         mix: None,

@@ -7,7 +7,6 @@ use units::Nanos;
 
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::History;
-use crate::choose::least_rounds;
 use crate::cli::run::RunArguments;
 use crate::commands::run::alternatives;
 use crate::error::Error;
@@ -57,8 +56,8 @@ pub fn make_fit(
     let rows = |sizes| alternatives(arguments, targets, sizes);
     let (mut fitting, mut fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
     // A choice leaves nothing out before it has no more rounds than it must.
-    if arguments.goal.is_some() && fitted.needed.is_some() {
-        let least = Limits { rounds: least_rounds(plan), ..left };
+    if plan.schedule.goal().is_some() && fitted.needed.is_some() {
+        let least = Limits { rounds: plan.schedule.least_to_decide(), ..left };
         (fitting, fitted) = sizing::fitted(&least, targets, &costs, &rows)?;
         if let Some(needs) = fitted.needed {
             let needs = sizing::with_room(needs) + clock().saturating_sub(started);
@@ -70,7 +69,7 @@ pub fn make_fit(
         new.row.omitted = old.row.omitted.take().or(new.row.omitted.take());
     }
     plan.alternatives = fitting;
-    plan.sizes = Some(fitted.sizes);
+    plan.set_sizes(fitted.sizes);
     remark!("{}", sizing::announcement(plan, &fitted));
     Ok(Some(Deadline::new(started, time)))
 }

@@ -197,7 +197,7 @@ impl AnyWorld {
         world.allow(plan.means)?;
         world.heed_holding(stop.held());
         // A device that rests for long between rounds puts itself in order meanwhile, and is never steady.
-        if plan.limits.is_some() || plan.until_steady {
+        if plan.limits().is_some() || plan.schedule.is_until_steady() {
             world.wait_for_calm(BRIEFLY);
         }
         world.look_behind_files();

@@ -1,6 +1,5 @@
 //! Whether another round is of use: asked between rounds of a run that is to find something out.
 
-use stats::inference::comparison::LEAST_PAIRS;
 use stats::{Cell, Choice, Stage, TargetInfo};
 use units::Nanos;
 
@@ -29,7 +28,7 @@ impl<'a> Conductor<'a> {
     ) -> Conductor<'a> {
         super::shared_devices(infos).iter().for_each(|line| remark!("{line}"));
         // A discarded round is not one of the six that a user may have asked for.
-        plan.rounds = most.unwrap_or(MOST_ROUNDS).max(least_rounds(plan));
+        plan.rounds = most.unwrap_or(MOST_ROUNDS).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
         Conductor { goal, infos: infos.to_vec(), stages }
     }
@@ -44,9 +43,4 @@ impl<'a> Conductor<'a> {
     pub fn choice(&self, cells: &[Cell], round: Option<Nanos>) -> Choice {
         self.goal.choice(cells, (&self.infos, &self.stages), round.map(Nanos::as_secs_f64))
     }
-}
-
-/// The fewest rounds of this plan that decide a comparison, including a discarded one.
-pub fn least_rounds(plan: &Plan) -> u32 {
-    LEAST_PAIRS as u32 + u32::from(plan.discard_first)
 }

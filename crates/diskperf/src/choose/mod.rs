@@ -7,6 +7,7 @@ mod prices;
 mod stages;
 mod uses;
 
+use serde::{Deserialize, Serialize};
 use stats::compare::choice::{Compared, Row, Weighed, compare, every_two, rows};
 use stats::compare::stages::steps;
 use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
@@ -17,7 +18,7 @@ use crate::error::Error;
 use crate::plan::Plan;
 use crate::rounds::Standing;
 
-pub use conductor::{Conductor, least_rounds};
+pub use conductor::Conductor;
 pub use needs::{Condition, parse_conditions};
 pub use prices::{Price, parse_price};
 pub use stages::{announcement, stages};
@@ -27,7 +28,8 @@ pub use uses::{Use, parse_use};
 pub const USUAL: Nanos = Nanos::from_secs(300);
 
 /// What is to be found out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Goal {
     /// The part by which two may differ and be the same.
     pub margin: f64,

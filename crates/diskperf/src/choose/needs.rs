@@ -1,6 +1,7 @@
 //! What is needed, whatever is faster: `read>=200MiB/s,commit.p99<=5ms`.
 
 use report::unit;
+use serde::{Deserialize, Serialize};
 use stats::compare::choice::Row;
 use stats::digits::significant;
 use stats::{Cell, Need, RateBase};
@@ -10,7 +11,8 @@ use workload::Base;
 use super::{keys, matching};
 
 /// Something that is needed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Condition {
     /// As it was typed.
     pub typed: String,
@@ -21,7 +23,7 @@ pub struct Condition {
 }
 
 /// What is needed of a program.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum What {
     /// So many bytes a second, at least.
     BytesPerSecond(f64),

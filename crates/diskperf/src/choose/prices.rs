@@ -1,10 +1,12 @@
 //! What targets cost, as somebody says: `fast=0.10/GiB-month`. Units are converted, so that two offers can be compared.
 
+use serde::{Deserialize, Serialize};
 use stats::digits::significant;
 use stats::{Purpose, Verdict};
 
 /// A price.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Price {
     /// Of which target.
     pub target: String,

@@ -1,11 +1,13 @@
 //! What storage is used for, as weights of programs. They are shown and can be changed.
 
+use serde::{Deserialize, Serialize};
 use stats::compare::choice::{Row, Weighed};
 
 use super::{keys, matching};
 
 /// A use: which programs it is like, and how much.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Use {
     /// Its name.
     pub name: String,

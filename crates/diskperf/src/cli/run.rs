@@ -22,6 +22,7 @@ use crate::error::{CommandFault, Error};
 use crate::jobs::{self, Job, Text};
 use crate::load_spec::{LoadSpec, SEED};
 use crate::presets::{self, Preset, Settings};
+use crate::schedule::Schedule;
 use crate::target::{Conditioning, Target, TargetArgument};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::layout::{OutputArguments, RunFormat};
@@ -270,6 +271,19 @@ impl RunArguments {
         let main_job = RunArguments::main_job(io.store, io.output);
         let what = What::Preset(presets::LOAD);
         Ok(RunArguments { what, targets, rounds, budget, seed, dry_run, consent, load, ..main_job })
+    }
+
+    /// Its rounds.
+    pub fn schedule(&self) -> Schedule {
+        let schedule = &self.preset().schedule;
+        match &self.goal {
+            Some(goal) => Schedule::UntilDecided {
+                rounds: self.rounds,
+                discard_first: schedule.discards_first(),
+                goal: goal.clone(),
+            },
+            None => schedule.with_rounds(self.rounds),
+        }
     }
 
     /// The settings of its preset.

@@ -10,14 +10,13 @@ use campaign::runner::PhaseRun;
 use kernel::PrivateMounts;
 use kernel::name::Shown;
 use stats::inference::comparison::LEAST_PAIRS;
-use stats::inference::steady;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Bytes, Exit, Nanos};
 use workload::Phase;
 
 use crate::budget::{Limits, Sizes};
 use crate::cells::{self, History, Scene};
-use crate::choose::{self, Conductor, least_rounds};
+use crate::choose::{self, Conductor};
 use crate::cli::run::RunArguments;
 use crate::cli::values::Data;
 use crate::error::Error;
@@ -26,8 +25,8 @@ use crate::forecast::{Forecast, Prices};
 use crate::judge;
 use crate::keeper::Keeper;
 use crate::memory::limit_memory;
-use crate::plan::{Alternative, Before, Plan, Row};
-use crate::presets::{Preset, Settings};
+use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
+use crate::presets::{Preset, Settings, Sizing};
 use crate::published;
 use crate::remains;
 use crate::rounds::deadline::{Clock, Deadline, since};
@@ -180,18 +179,12 @@ fn carry_out(
 }
 
 fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
-    let (preset, goal) = (arguments.preset(), arguments.goal.as_ref());
+    let (preset, schedule) = (arguments.preset(), arguments.schedule());
+    let goal = arguments.goal.as_ref();
     let mut plan = Plan {
         preset: preset.name,
-        rounds: arguments.rounds.unwrap_or(if goal.is_some() { FORESEEN } else { preset.rounds }),
-        discard_first: preset.discard_first,
-        promised: match goal {
-            Some(_) => LEAST_PAIRS as u32,
-            None if preset.is_of_devices() => steady::WINDOW as u32,
-            None => preset.rounds - u32::from(preset.discard_first),
-        },
-        must_agree: preset.must_agree && goal.is_none(),
-        until_steady: preset.is_of_devices() && goal.is_none(),
+        rounds: schedule.rounds(),
+        schedule,
         memory: memory(arguments, targets),
         // What is chosen from is to be the same each time.
         before: match if goal.is_some() { Before::Make } else { preset.before } {
@@ -204,14 +197,14 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
         seed: arguments.seed(),
         zeros: arguments.data == Data::Zeros,
         budget: arguments.budget,
-        limits: None,
-        phases: None,
+        sizing: PlannedSizing::Fixed,
         commands: arguments.own.as_ref().map(|own| Arc::clone(&own.all)).unwrap_or_default(),
-        sizes: None,
-        tried: 0,
         alternatives: Vec::new(),
     };
-    let Some(usual) = preset.budget else {
+    let Sizing::FitTime { usual } = preset.sizing else {
+        if preset.sizing == Sizing::Thin {
+            plan.sizing = PlannedSizing::Thin;
+        }
         plan.alternatives = alternatives(arguments, targets, Sizes::LARGEST)?;
         goal.map_or(Ok(()), |goal| goal.check(&plan))?;
         return Ok(plan);
@@ -222,26 +215,24 @@ fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
     let large = arguments.size.map(large).transpose()?;
     let wishes = Wishes { large, budget: arguments.budget, usual, rounds: plan.rounds };
     let mut limits = sizing::limits(&wishes, targets);
+    let mut tried_bytes = 0;
     // Trials write too. The same rows run on every target.
     for sizes in sizing::trials(&limits) {
         let all = alternatives(arguments, targets, sizes)?;
         let tried = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
-        plan.tried += (0..targets.len()).map(tried).max().unwrap_or(0);
+        tried_bytes += (0..targets.len()).map(tried).max().unwrap_or(0);
     }
-    limits.written = limits.written.map(|written| written.saturating_sub(plan.tried));
+    limits.written = limits.written.map(|written| written.saturating_sub(tried_bytes));
     // What it costs is not known yet, only what it writes.
     let untimed = Limits { time: None, ..limits };
     let rows = |sizes| alternatives(arguments, targets, sizes);
     let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
     plan.alternatives = fitting;
-    plan.limits = Some(Limits { largest: fitted.sizes, ..limits });
+    let limits = Limits { largest: fitted.sizes, ..limits };
+    plan.sizing = PlannedSizing::FitTime(Fit { limits, sizes: None, tried: tried_bytes });
     goal.map_or(Ok(()), |goal| goal.check(&plan))?;
     Ok(plan)
 }
-
-/// A choice is made as large as fits with so many rounds: with six, which is the least, few figures are sure, and with
-/// many the files are small. Guess.
-const FORESEEN: u32 = 10;
 
 fn settings(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Settings {
     arguments.settings(memory(arguments, targets), sizes)
@@ -371,7 +362,7 @@ fn measure(
     let deadline = match &decided {
         Some(decided) => {
             session.decide_again(decided, plan, targets)?;
-            let time = plan.limits.and_then(|limits| limits.time);
+            let time = plan.limits().and_then(|limits| limits.time);
             time.map(|time| Deadline::new(started(results), time))
         }
         None => fit(session.arguments, plan, targets, &mut worlds, (stop, clock, started(results)))?,
@@ -394,7 +385,7 @@ fn measure(
     let outcome = rounds.run(&mut site, &mut recorder, histories);
     drop(site);
     let interrupted = stop.requested() && !stop.is_late();
-    if let (Some(limits), false) = (plan.limits, interrupted) {
+    if let (Some(limits), false) = (plan.limits(), interrupted) {
         say_what_was_left_out(plan, &limits, &outcome.histories);
     }
     results.interrupted = interrupted;
@@ -435,7 +426,7 @@ fn fit(
         let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
         forecast(plan, prices);
     }
-    match plan.limits {
+    match plan.limits() {
         Some(limits) => make_fit(arguments, plan, targets, worlds, (stop, clock, started), &limits),
         None => Ok(None),
     }
@@ -536,8 +527,8 @@ impl Rounds<'_> {
             rounds: plan.rounds,
             discard_first: plan.discards(1),
             until: match self.conductor {
-                Some(_) => Until::Decided { least: least_rounds(plan) },
-                None if plan.until_steady => Until::Steady,
+                Some(_) => Until::Decided { least: plan.schedule.least_to_decide() },
+                None if plan.schedule.is_until_steady() => Until::Steady,
                 None => Until::Rounds,
             },
             limit: self.deadline.map(Limit::Deadline).or(plan.budget.map(Limit::Budget)),

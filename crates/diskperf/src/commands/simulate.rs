@@ -4,8 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::time::{Instant, SystemTime};
 
+use kernel::PathFault;
 use kernel::name::Shown;
-use kernel::{Means, PathFault};
 use machines::{Kind, Machine, Sweep};
 use stats::Document;
 use units::Exit;

@@ -7,21 +7,20 @@ use campaign::runner::{Claim, How};
 use units::Bytes;
 use workload::programs::mckusick::BYTES_1983;
 
-use super::{KBYTES_PER_SEC, Preset, Settings};
+use super::{KBYTES_PER_SEC, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "classic1983",
     about: "The four programs of Kridle & McKusick 1983: memory limited to 64 MiB if possible, a file 20 times that size, \
             three rounds (first discarded), each target alone and all together. --size 8MiB uses the original file size",
-    rounds: 3,
-    discard_first: true,
-    must_agree: true,
+    schedule: Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true },
     together: true,
     memory: Some(MEMORY),
-    budget: None,
+    sizing: Sizing::Fixed,
     before: Before::Make,
     how: How { claim: Claim::Returned, timed: false },
     rows,

@@ -6,9 +6,10 @@ use stats::figures::summary::RateUnit;
 use stats::{Cell, ClockKind, Round};
 use units::{Bytes, Nanos};
 
-use super::{Preset, Settings};
+use super::{Preset, Settings, Sizing};
 use crate::error::{CommandFault, Error};
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::{Site, Target};
 
 /// Runs of a command. Tables print how long one takes.
@@ -18,13 +19,11 @@ pub const PRESET: Preset = Preset {
     name: "command",
     about: "A command of your own",
     // As many kept ones as quick has.
-    rounds: 6,
     // The first reads the command itself, and all it needs from elsewhere, into memory.
-    discard_first: true,
-    must_agree: false,
+    schedule: Schedule::Fixed { rounds: 6, promised: 5, discard_first: true, must_agree: false },
     together: false,
     memory: None,
-    budget: None,
+    sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: false },
     rows,

@@ -10,21 +10,20 @@ use units::{Bytes, Nanos};
 use workload::Program;
 use workload::programs::{device, load};
 
-use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, raw_device};
+use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, raw_device};
 use crate::error::Error;
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::{Site, Target};
 
 pub const PRESET: Preset = Preset {
     name: "device",
     about: "A block device: sequential and random reads, in rounds until the rate is steady; --write conditions and \
             overwrites the whole device",
-    rounds: steady::MOST_ROUNDS,
-    discard_first: false,
-    must_agree: false,
+    schedule: Schedule::UntilSteady { rounds: steady::MOST_ROUNDS },
     together: false,
     memory: None,
-    budget: None,
+    sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
     rows,

@@ -5,26 +5,30 @@ use stats::{Cell, Latency, LatencyKind};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
 
-use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, too_small};
+use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, too_small};
 use crate::error::Error;
 use crate::load_spec::{LoadFault, ROUNDS, SIZE};
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::{Site, Target};
 
-pub const PRESET: Preset = Preset {
-    name: "io",
-    about: "One workload of your own",
-    rounds: ROUNDS,
-    discard_first: false,
-    must_agree: false,
-    together: false,
-    memory: None,
-    budget: None,
-    before: Before::Nothing,
-    how: How { claim: Claim::Durable, timed: true },
-    rows,
-    findings,
-};
+pub const PRESET: Preset = preset("io", "One workload of your own");
+
+/// A preset whose tests are workloads of the user.
+pub const fn preset(name: &'static str, about: &'static str) -> Preset {
+    Preset {
+        name,
+        about,
+        schedule: Schedule::fixed(ROUNDS),
+        together: false,
+        memory: None,
+        sizing: Sizing::Fixed,
+        before: Before::Nothing,
+        how: How { claim: Claim::Durable, timed: true },
+        rows,
+        findings,
+    }
+}
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let load = settings.load.expect("only the command io runs this, with a load");

@@ -8,21 +8,20 @@ use stats::figures::summary::RateUnit;
 use units::Bytes;
 use workload::programs::lab;
 
-use super::{FILES_PER_SEC, Preset, SECTOR, Settings, raw_device};
+use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, raw_device};
 use crate::error::Error;
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "lfs",
     about: "A course lab of about 2002: raw device, 10000 small files, one large file, and answers to its four questions",
     // Fewer than elsewhere: the lab's disk took ten minutes for one. Three give a median and an interval.
-    rounds: 3,
-    discard_first: false,
-    must_agree: false,
+    schedule: Schedule::fixed(3),
     together: false,
     memory: None,
-    budget: None,
+    sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: false },
     rows,

@@ -14,6 +14,7 @@ use campaign::runner::How;
 use kernel::name::Shown;
 use kernel::said;
 use kernel::storage::Storage;
+use serde::{Deserialize, Serialize};
 use stats::Cell;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos};
@@ -26,6 +27,7 @@ use workload::programs::modern;
 use crate::budget::Sizes;
 use crate::error::Error;
 use crate::plan::{Before, Raw, Row};
+use crate::schedule::Schedule;
 use crate::target::{Site, Target};
 
 /// Megabytes as memory is counted.
@@ -50,18 +52,14 @@ pub struct Preset {
     pub name: &'static str,
     /// One line for the help.
     pub about: &'static str,
-    /// Rounds, the discarded one included.
-    pub rounds: u32,
-    /// Whether the first round does not count.
-    pub discard_first: bool,
-    /// Whether the kept rounds must agree within a tenth.
-    pub must_agree: bool,
+    /// Its rounds.
+    pub schedule: Schedule,
+    /// How its tests are sized.
+    pub sizing: Sizing,
     /// Whether its tests also run on all targets at once.
     pub together: bool,
     /// The memory limit of a run, if that is part of the experiment.
     pub memory: Option<Bytes>,
-    /// The longest time of a run, if its sizes are chosen to fit.
-    pub budget: Option<Nanos>,
     /// How file systems of our own are renewed before every execution.
     pub before: Before,
     /// How its programs are measured.
@@ -70,6 +68,21 @@ pub struct Preset {
     pub rows: fn(&Settings, &Target) -> Result<Vec<Row>, Error>,
     /// Sentences computed from its results.
     pub findings: fn(&[Cell]) -> Vec<String>,
+}
+
+/// How the tests of a run are sized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Sizing {
+    /// As the preset or the user says.
+    Fixed,
+    /// As large as fits into a time.
+    FitTime {
+        /// The time without --budget.
+        usual: Nanos,
+    },
+    /// As the preset or the user says. The slowest tests, then rounds, are left out until the rest fits into --budget.
+    Thin,
 }
 
 /// No sentences.
@@ -208,7 +221,7 @@ pub const COMMAND: &Preset = &command::PRESET;
 pub const VAXMIX: &Preset = &vaxmix::PRESET;
 
 /// What a job file is run as: its loads one after the other, each as `io` runs it.
-pub static JOB: Preset = Preset { name: "job", about: "The workloads of a job file", ..io::PRESET };
+pub static JOB: Preset = io::preset("job", "The workloads of a job file");
 
 /// What measures a device as it is.
 pub const DEVICE: &Preset = &device::PRESET;

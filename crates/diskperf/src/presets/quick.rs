@@ -5,22 +5,21 @@ use units::Nanos;
 use workload::programs::mckusick::Classic;
 use workload::programs::{book, lab, modern};
 
-use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
+use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::budget::Dial;
 use crate::error::Error;
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "quick",
     about: "The usual questions: large and small files, random reads, commits, copies; sized to fit into a minute, 4 GiB and \
             a fiftieth of the free space",
-    rounds: 5,
-    discard_first: false,
-    must_agree: false,
+    schedule: Schedule::fixed(5),
     together: false,
     memory: None,
-    budget: Some(Nanos::from_secs(60)),
+    sizing: Sizing::FitTime { usual: Nanos::from_secs(60) },
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
     rows,

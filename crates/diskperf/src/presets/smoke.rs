@@ -6,20 +6,19 @@ use workload::Mix;
 use workload::programs::vaxmix::VaxMix;
 use workload::programs::{book, lab, modern};
 
-use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings};
+use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "smoke",
     about: "Every test at its smallest size: shows that all work here; its figures mean nothing",
-    rounds: 2,
-    discard_first: false,
-    must_agree: false,
+    schedule: Schedule::fixed(2),
     together: false,
     memory: None,
-    budget: None,
+    sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
     rows,

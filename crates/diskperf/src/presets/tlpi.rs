@@ -11,10 +11,11 @@ use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
 use workload::programs::book::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
 
-use super::{MB_PER_SECOND, Preset, Settings};
+use super::{MB_PER_SECOND, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::forecast::Work;
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::Target;
 
 /// The book's times are a shell's: of the program, until its last call returned. Where a row syncs, the
@@ -25,12 +26,10 @@ pub const PRESET: Preset = Preset {
     about: "Tables 13-1 and 13-3 of Kerrisk, The Linux Programming Interface, 2010: 100 million bytes copied through \
             buffers of 1 byte to 64 KiB, with and without fsync. Also 1 million bytes written, plain, with O_SYNC and with \
             O_DSYNC. Its 20 rounds take hours: see --rounds, --size and --budget",
-    rounds: 20,
-    discard_first: false,
-    must_agree: false,
+    schedule: Schedule::fixed(20),
     together: false,
     memory: None,
-    budget: None,
+    sizing: Sizing::Thin,
     before: Before::Mount,
     how: How { claim: Claim::Returned, timed: false },
     rows,

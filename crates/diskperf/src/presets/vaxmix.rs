@@ -9,21 +9,20 @@ use workload::programs::mckusick::BYTES_1983;
 use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 use workload::{Mix, Program};
 
-use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings};
+use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::plan::{Before, Row};
+use crate::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
     name: "vaxmix",
     about: "A mix of random accesses, uniform and with locality, in transactions per second, as DEC measured; and the four \
             programs of 1983. --mix and --from-trace set another mix",
-    rounds: 3,
-    discard_first: false,
-    must_agree: false,
+    schedule: Schedule::fixed(3),
     together: false,
     memory: None,
-    budget: None,
+    sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
     rows,

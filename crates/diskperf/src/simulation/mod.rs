@@ -23,9 +23,10 @@ use crate::cells::{self, History, Scene};
 use crate::error::Error;
 use crate::events::Event;
 use crate::ground;
-use crate::plan::{Alternative, Before, Plan};
+use crate::plan::{Alternative, Before, Plan, PlannedSizing};
 use crate::presets::Preset;
 use crate::rounds::Turn;
+use crate::schedule::Schedule;
 use crate::signals::Stop;
 use crate::target::{Simulated, Target};
 use crate::ui::display::Display;
@@ -39,11 +40,8 @@ pub const USUAL: Sizes =
 pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {
     Plan {
         preset: preset.name,
+        schedule: Schedule::Phases(phases),
         rounds: phases,
-        discard_first: false,
-        promised: 1,
-        must_agree: false,
-        until_steady: false,
         memory: None,
         before: Before::Nothing,
         how: preset.how,
@@ -51,10 +49,7 @@ pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives
         seed,
         zeros: false,
         budget: None,
-        limits: None,
-        sizes: None,
-        tried: 0,
-        phases: Some(phases),
+        sizing: PlannedSizing::Fixed,
         commands: Arc::default(),
         alternatives,
     }

@@ -11,12 +11,12 @@ use crate::target::{Site, Target, VolumeArgument};
 
 /// Announces all writes before they happen.
 pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
-    if plan.until_steady
+    if plan.schedule.is_until_steady()
         && let Some(rounds) = conditioning::rounds_in_words(plan)
     {
         remark!("{rounds}");
     }
-    let time = plan.limits.and_then(|limits| limits.time);
+    let time = plan.limits().and_then(|limits| limits.time);
     let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
     for (index, target) in targets.iter().enumerate() {
         let writes = plan.writes_in_words(index);

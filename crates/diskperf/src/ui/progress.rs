@@ -34,7 +34,7 @@ impl Progress {
         Progress {
             to_come: plan.alternatives.iter().map(|alternative| times(alternative.row.omitted.is_some())).collect(),
             lasted: vec![None; plan.alternatives.len()],
-            latest: plan.budget.or(plan.limits.and_then(|limits| limits.time)),
+            latest: plan.budget.or(plan.limits().and_then(|limits| limits.time)),
             ..Progress::default()
         }
     }

@@ -1,0 +1,142 @@
+//! The rounds of a run: their number, which of them count, and when they end early.
+
+use serde::{Deserialize, Serialize};
+use stats::inference::comparison::LEAST_PAIRS;
+use stats::inference::steady;
+
+use crate::choose::Goal;
+
+/// A comparison is sized for this number of rounds. Guess: with six, the fewest, few comparisons are decided; with many, the
+/// files are small.
+const FORESEEN: u32 = 10;
+
+/// The rounds of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Schedule {
+    /// A number of rounds.
+    Fixed {
+        /// Rounds, the discarded one included.
+        rounds: u32,
+        /// Rounds that the preset promises to keep. Results of fewer rounds have a warning.
+        promised: u32,
+        /// Whether the first round is discarded: "to clear out any useful data in the cache" (Kridle & McKusick 1983,
+        /// section 4).
+        discard_first: bool,
+        /// Whether results have a warning if the kept rounds differ by more than a tenth.
+        must_agree: bool,
+    },
+    /// Until every rate is steady. The last rounds count.
+    UntilSteady {
+        /// The most rounds.
+        rounds: u32,
+    },
+    /// Until every comparison is decided.
+    UntilDecided {
+        /// The most rounds, if the user set a limit.
+        rounds: Option<u32>,
+        /// Whether the first round is discarded.
+        discard_first: bool,
+        /// What is compared, and how exactly.
+        goal: Goal,
+    },
+    /// One simulation for each of N rotational positions of the platters.
+    Phases(u32),
+}
+
+impl Schedule {
+    /// This number of rounds, which all count.
+    pub const fn fixed(rounds: u32) -> Schedule {
+        Schedule::Fixed { rounds, promised: rounds, discard_first: false, must_agree: false }
+    }
+
+    /// The schedule with another number of rounds, if one is given. The number that the preset promises does not change.
+    pub fn with_rounds(&self, given: Option<u32>) -> Schedule {
+        let mut schedule = self.clone();
+        match (&mut schedule, given) {
+            (_, None) => {}
+            (
+                Schedule::Fixed { rounds, .. } | Schedule::UntilSteady { rounds } | Schedule::Phases(rounds),
+                Some(given),
+            ) => *rounds = given,
+            (Schedule::UntilDecided { rounds, .. }, Some(given)) => *rounds = Some(given),
+        }
+        schedule
+    }
+
+    /// The number of rounds that the sizes of the tests are computed for.
+    pub fn rounds(&self) -> u32 {
+        match self {
+            Schedule::Fixed { rounds, .. } | Schedule::UntilSteady { rounds } | Schedule::Phases(rounds) => *rounds,
+            Schedule::UntilDecided { rounds, .. } => rounds.unwrap_or(FORESEEN),
+        }
+    }
+
+    /// The number of rounds below which results have a warning.
+    pub fn promised(&self) -> u32 {
+        match self {
+            Schedule::Fixed { promised, .. } => *promised,
+            Schedule::UntilSteady { .. } => steady::WINDOW as u32,
+            Schedule::UntilDecided { .. } => LEAST_PAIRS as u32,
+            Schedule::Phases(_) => 1,
+        }
+    }
+
+    /// The number of rounds below which no comparison is decided: the discarded round is not one of the pairs.
+    pub fn least_to_decide(&self) -> u32 {
+        LEAST_PAIRS as u32 + u32::from(self.discards_first())
+    }
+
+    /// Whether the first of several rounds is discarded.
+    pub fn discards_first(&self) -> bool {
+        matches!(self, Schedule::Fixed { discard_first: true, .. } | Schedule::UntilDecided { discard_first: true, .. })
+    }
+
+    /// Whether results have a warning if the kept rounds differ by more than a tenth.
+    pub fn must_agree(&self) -> bool {
+        matches!(self, Schedule::Fixed { must_agree: true, .. })
+    }
+
+    /// Whether the run ends when every rate is steady.
+    pub fn is_until_steady(&self) -> bool {
+        matches!(self, Schedule::UntilSteady { .. })
+    }
+
+    /// The goal of a comparison.
+    pub fn goal(&self) -> Option<&Goal> {
+        match self {
+            Schedule::UntilDecided { goal, .. } => Some(goal),
+            Schedule::Fixed { .. } | Schedule::UntilSteady { .. } | Schedule::Phases(_) => None,
+        }
+    }
+
+    /// The number of rotational positions of a simulation.
+    pub fn phases(&self) -> Option<u32> {
+        match self {
+            Schedule::Phases(phases) => Some(*phases),
+            Schedule::Fixed { .. } | Schedule::UntilSteady { .. } | Schedule::UntilDecided { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_rounds_than_promised_stay_promised() {
+        let asked = Schedule::fixed(5).with_rounds(Some(2));
+        assert_eq!((asked.rounds(), asked.promised()), (2, 5));
+        assert_eq!(Schedule::fixed(5).with_rounds(None), Schedule::fixed(5));
+        let steady = Schedule::UntilSteady { rounds: 25 }.with_rounds(Some(3));
+        assert_eq!((steady.rounds(), steady.promised()), (3, steady::WINDOW as u32));
+    }
+
+    #[test]
+    fn a_discarded_round_is_not_one_of_the_pairs() {
+        let goal = Goal { margin: 0.05, purpose: None, needs: Vec::new(), prices: Vec::new(), in_stages: false };
+        let until = |discard_first| Schedule::UntilDecided { rounds: None, discard_first, goal: goal.clone() };
+        assert_eq!([until(false), until(true)].map(|one| one.least_to_decide()), [6, 7]);
+        assert_eq!(until(true).rounds(), FORESEEN);
+    }
+}
