@@ -34,6 +34,7 @@ mod load_spec;
 mod made;
 mod memory;
 mod plan;
+mod planning;
 mod presets;
 mod published;
 mod remains;

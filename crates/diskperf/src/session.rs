@@ -12,11 +12,12 @@ use store::{Left, RunState, Store};
 
 use crate::cells::{History, Scene};
 use crate::cli::run::RunArguments;
-use crate::commands::run::{Results, all_cells, alternatives};
+use crate::commands::run::{Results, all_cells};
 use crate::error::Error;
 use crate::ground;
 use crate::keeper::{Decided, Keeper, performances};
 use crate::plan::Plan;
+use crate::planning::alternatives;
 use crate::remains;
 use crate::target::{Site, Target, TargetArgument, TargetKind};
 use crate::ui::consent::Earlier;
