@@ -97,7 +97,7 @@ impl Keeper {
     ) -> Result<Keeper, Error> {
         let holder = Incarnation::this().to_string();
         let before = written_by_this_process();
-        let new = NewRun { command: words, folder, plan: "", info: &info, cells, holder: &holder };
+        let new = NewRun { command: words, folder, request: None, plan: "", info: &info, cells, holder: &holder };
         let run = store.begin(&new)?;
         Ok(Keeper::new(store, run, holder, targets, info).counting(before))
     }

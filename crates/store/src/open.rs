@@ -107,7 +107,7 @@ impl Store {
         &self.path
     }
 
-    fn open_as(path: &Path, owner: Option<Owner>, steps: &[M]) -> Result<Store, StoreError> {
+    pub(crate) fn open_as(path: &Path, owner: Option<Owner>, steps: &[M]) -> Result<Store, StoreError> {
         let path = absolute(path)?;
         // 1
         if !path.try_exists().map_err(|source| StoreError::io(READ, &path, source))? {
@@ -354,7 +354,15 @@ mod tests {
     /// A store with one run in it.
     fn with_a_run(path: &Path) -> (Store, String) {
         let mut store = Store::open(path, None).expect("a store");
-        let run = NewRun { command: &[], folder: Path::new("/"), plan: "", info: &info(), cells: &[], holder: "me" };
+        let run = NewRun {
+            command: &[],
+            folder: Path::new("/"),
+            request: None,
+            plan: "",
+            info: &info(),
+            cells: &[],
+            holder: "me",
+        };
         let run = store.begin(&run).expect("room for a run");
         (store, run)
     }
@@ -366,15 +374,15 @@ mod tests {
         let (old, run) = with_a_run(&path);
         let document = old.document(&run).expect("the run");
         drop(old);
-        let steps = [STEPS[0].clone(), M::up("ALTER TABLE runs ADD COLUMN note TEXT")];
+        let steps = [STEPS, &[M::up("ALTER TABLE runs ADD COLUMN note TEXT")]].concat();
         let new = Store::open_as(&path, None, &steps).expect("it is migrated");
-        assert_eq!((new.schema().expect("a schema"), new.document(&run).expect("the run")), (2, document.clone()));
-        let backup = folder.path().join("store.sqlite.schema-1");
+        assert_eq!((new.schema().expect("a schema"), new.document(&run).expect("the run")), (3, document.clone()));
+        let backup = folder.path().join("store.sqlite.schema-2");
         assert_eq!(backup.metadata().expect("a copy").permissions().mode() & 0o777, 0o600);
         let backup = Store::open(&backup, None).expect("the copy is a store");
-        assert_eq!((backup.schema().expect("a schema"), backup.document(&run).expect("the run")), (1, document));
+        assert_eq!((backup.schema().expect("a schema"), backup.document(&run).expect("the run")), (2, document));
         drop((new, backup));
-        assert!(matches!(Store::open(&path, None), Err(StoreError::Newer { found: 2, known: 1, .. })));
+        assert!(matches!(Store::open(&path, None), Err(StoreError::Newer { found: 3, known: 2, .. })));
     }
 
     #[test]
@@ -383,7 +391,7 @@ mod tests {
         let path = folder.path().join("store.sqlite");
         let (store, run) = with_a_run(&path);
         drop(store);
-        let steps = [STEPS[0].clone(), M::up("CREATE TABLE more (a); DROP TABLE no_such_table;")];
+        let steps = [STEPS, &[M::up("CREATE TABLE more (a); DROP TABLE no_such_table;")]].concat();
         assert!(Store::open_as(&path, None, &steps).is_err());
         let store = Store::open(&path, None).expect("it is as before");
         assert_eq!(store.find("last").expect("the run"), run);
@@ -413,7 +421,15 @@ mod tests {
         let owner = testkit::is_root().then_some(Owner { user: 54321, group: 54322 });
         Store::make_folder(&path, owner).expect("folders");
         let store = Store::open(&path, owner).expect("a store");
-        let run = NewRun { command: &[], folder: Path::new("/"), plan: "", info: &info(), cells: &[], holder: "" };
+        let run = NewRun {
+            command: &[],
+            folder: Path::new("/"),
+            request: None,
+            plan: "",
+            info: &info(),
+            cells: &[],
+            holder: "",
+        };
         Store::begin(&mut { store }, &run).expect("room for a run");
         let mut store = Store::open(&path, owner).expect("a store");
         store.begin(&run).expect("room for another");

@@ -56,6 +56,8 @@ pub struct Left {
     pub command: Vec<OsString>,
     /// The folder that it was given in.
     pub folder: PathBuf,
+    /// What the run is asked to do, in the caller's own words; none if the run was stored without it.
+    pub request: Option<String>,
     /// What was decided, in the caller's own words.
     pub plan: String,
     /// What was run, where and how, as far as it came.
@@ -149,12 +151,14 @@ impl Store {
 
     /// What is needed to go on with a run.
     pub fn left(&self, run: &str) -> Result<Left, StoreError> {
-        let sql = "SELECT state, holder, command, folder, plan, info, info_fnv FROM runs WHERE id = ?1";
-        let (state, holder, command, folder, plan, info) = self.row(run, sql, |row| {
+        let sql = "SELECT state, holder, command, folder, plan, info, info_fnv, request, request_fnv FROM runs \
+                   WHERE id = ?1";
+        let (state, holder, command, folder, plan, info, request) = self.row(run, sql, |row| {
             let state: String = row.get(0)?;
             let (command, folder): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
-            Ok((state, row.get(1)?, command, folder, row.get(4)?, sealed(row, 5)?))
+            Ok((state, row.get(1)?, command, folder, row.get(4)?, sealed(row, 5)?, sealed_if_any(row, 7)?))
         })?;
+        let request = request.map(Sealed::unbroken).transpose();
         let sql = "SELECT alternative, round, position, performance, fnv FROM executions WHERE run = ?1 \
                    ORDER BY round, position";
         let rows = self.rows(sql, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, sealed(row, 3)?)))?;
@@ -167,6 +171,7 @@ impl Store {
             holder,
             command: split(&command),
             folder: PathBuf::from(OsStr::from_bytes(&folder)),
+            request: request.map_err(|what| self.corrupt(run, "the request", &what))?,
             plan,
             info: self.opened(run, "description", info)?,
             executions: executions.collect::<Result<_, StoreError>>()?,
@@ -210,6 +215,56 @@ fn sealed(row: &Row, column: usize) -> rusqlite::Result<Sealed> {
     Ok(Sealed { text: row.get(column)?, fnv: row.get(column + 1)? })
 }
 
+/// The same of columns that may be empty.
+fn sealed_if_any(row: &Row, column: usize) -> rusqlite::Result<Option<Sealed>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| Ok(Sealed { text, fnv: row.get(column + 1)? })).transpose()
+}
+
 fn unknown(typed: &str, names: &[String]) -> StoreError {
     StoreError::UnknownRun { typed: typed.to_owned(), near: id::near(typed, names) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rusqlite::params;
+
+    use super::*;
+    use crate::schema::STEPS;
+    use crate::write::NewRun;
+
+    fn info() -> RunInfo {
+        serde_json::from_str(include_str!("../tests/common/run.json")).expect("a run")
+    }
+
+    #[test]
+    fn a_run_of_the_first_schema_has_no_request() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("store.sqlite");
+        let old = Store::open_as(&path, None, &STEPS[..1]).expect("a store");
+        let (info, errors) = (Sealed::of(&info()), Sealed::of::<[Problem; 0]>(&[]));
+        let sql = "INSERT INTO runs (id, state, holder, started_unix_s, command, folder, plan, info, info_fnv, errors, \
+                   errors_fnv, cells) VALUES ('old', 'interrupted', 'me', 1.0, x'', x'2f', '', ?1, ?2, ?3, ?4, 0)";
+        let values = params![info.text, info.fnv, errors.text, errors.fnv];
+        assert_eq!(old.connection.execute(sql, values).expect("SQL"), 1);
+        drop(old);
+        let left = Store::open(&path, None).and_then(|store| store.left("old")).expect("the run");
+        assert_eq!((left.state, left.request), (RunState::Interrupted, None));
+    }
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = Store::open(&folder.path().join("store.sqlite"), None).expect("a store");
+        let request = Some("{\"size\":8192}");
+        let (folder, info) = (Path::new("/"), &info());
+        let new = NewRun { command: &[], folder, request, plan: "", info, cells: &[], holder: "me" };
+        let run = store.begin(&new).expect("room for a run");
+        assert_eq!(store.left(&run).expect("the run").request.as_deref(), request);
+        let sql = "UPDATE runs SET request = replace(request, '8', '9')";
+        assert_eq!(store.connection.execute(sql, []).expect("SQL"), 1);
+        assert!(matches!(store.left(&run), Err(StoreError::Corrupt { .. })));
+    }
 }

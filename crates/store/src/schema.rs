@@ -7,7 +7,8 @@ use rusqlite_migration::{M, Migrations};
 pub(crate) const APPLICATION_ID: u32 = 0x6470_7266;
 
 /// What leads from each schema to the next.
-pub(crate) const STEPS: &[M] = &[M::up(include_str!("schema/0001_runs.sql"))];
+pub(crate) const STEPS: &[M] =
+    &[M::up(include_str!("schema/0001_runs.sql")), M::up(include_str!("schema/0002_request.sql"))];
 
 /// The steps, as the library takes them.
 pub(crate) fn migrations<'m>(steps: &'m [M<'m>]) -> Migrations<'m> {

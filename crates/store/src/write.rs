@@ -20,6 +20,8 @@ pub struct NewRun<'a> {
     pub command: &'a [OsString],
     /// The folder that it was given in.
     pub folder: &'a Path,
+    /// What the run is asked to do, in the caller's own words; none if it cannot be resumed.
+    pub request: Option<&'a str>,
     /// What was decided, as far as it is, in the caller's own words.
     pub plan: &'a str,
     /// What is run, where and how.
@@ -93,9 +95,11 @@ impl Store {
                 name = draw()?;
             }
             let (info, errors) = (Sealed::of(run.info), Sealed::of::<[Problem; 0]>(&[]));
+            let request = run.request.map(|request| Sealed::text(request.to_owned()));
             change.execute(
                 "INSERT INTO runs (id, state, holder, started_unix_s, preset, command, folder, plan, info, info_fnv, \
-                 errors, errors_fnv, cells) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 errors, errors_fnv, cells, request, request_fnv) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                 params![
                     name,
                     RunState::Running.name(),
@@ -110,6 +114,8 @@ impl Store {
                     errors.text,
                     errors.fnv,
                     run.cells.len() as i64,
+                    request.as_ref().map(|request| &request.text),
+                    request.as_ref().map(|request| request.fnv),
                 ],
             )?;
             for (ordinal, cell) in run.cells.iter().enumerate() {

@@ -80,8 +80,15 @@ fn another_process_that_keeps_it_locked_is_named_as_the_reason() {
     let other = Connection::open(&path).expect("a database");
     other.busy_timeout(Duration::ZERO).expect("no patience");
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
-    let run =
-        store::NewRun { command: &[], folder: Path::new("/"), plan: "", info: &common::info(), cells: &[], holder: "" };
+    let run = store::NewRun {
+        command: &[],
+        folder: Path::new("/"),
+        request: None,
+        plan: "",
+        info: &common::info(),
+        cells: &[],
+        holder: "",
+    };
     let error = store.begin(&run).expect_err("it is locked");
     assert!(matches!(error, StoreError::Locked(_)), "{error}");
     assert_eq!(Store::open_to_read(&path).and_then(|store| store.list()).map_err(|e| e.to_string()), Ok(Vec::new()));

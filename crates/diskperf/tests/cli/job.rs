@@ -185,7 +185,8 @@ fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
     let mut store = Store::open(&path, None).expect("the store");
     let words = ["diskperf", "run", "x.toml", "sim:flat", "--rounds", "2"].map(OsString::from);
     let (command, folder_then) = (&words, cli.path());
-    let new = NewRun { command, folder: folder_then, plan: "", info: &info, cells: &[], holder: "nobody" };
+    let new =
+        NewRun { command, folder: folder_then, request: None, plan: "", info: &info, cells: &[], holder: "nobody" };
     let run = store.begin(&new).expect("room for a run");
     drop(store);
     fs::write(cli.path().join("x.toml"), "[[load]]\npattern = 'write'\n").expect("another job");

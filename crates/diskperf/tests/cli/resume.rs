@@ -51,7 +51,15 @@ impl Scratch {
         let words = ["diskperf", "run", "smoke", "here=.", "--size", "8 KiB"].map(OsString::from);
         let mut store = Store::open(&self.store(), None).expect("the store");
         let folder = self.here();
-        let new = NewRun { command: &words, folder: &folder, plan: "", info: &info, cells: &[], holder: "nobody" };
+        let new = NewRun {
+            command: &words,
+            folder: &folder,
+            request: None,
+            plan: "",
+            info: &info,
+            cells: &[],
+            holder: "nobody",
+        };
         let run = store.begin(&new).expect("room for a run");
         // As it is before its tag is written: one with files and without a tag stays.
         fs::create_dir_all(folder.join(format!(".diskperf-{run}-abcdef"))).expect("a private folder");

@@ -20,7 +20,7 @@ pub fn info() -> RunInfo {
 /// Begins a run with these cells.
 pub fn begin(store: &mut Store, info: &RunInfo, cells: &[Cell], holder: &str) -> String {
     let command: Vec<OsString> = info.command.iter().map(OsString::from).collect();
-    let run = NewRun { command: &command, folder: Path::new("/"), plan: "", info, cells, holder };
+    let run = NewRun { command: &command, folder: Path::new("/"), request: None, plan: "", info, cells, holder };
     store.begin(&run).expect("the run is written down")
 }
 

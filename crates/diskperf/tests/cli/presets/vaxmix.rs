@@ -124,7 +124,8 @@ fn a_mix_that_was_derived_is_stored_with_the_run() {
     let mut store = Store::open(&cli.path().join("runs.sqlite"), None).expect("the store");
     let command: Vec<OsString> = ["diskperf"].into_iter().chain(words.split(' ')).map(OsString::from).collect();
     let (command, folder_then) = (&command, cli.path());
-    let new = NewRun { command, folder: folder_then, plan: "", info: &info, cells: &[], holder: "nobody" };
+    let new =
+        NewRun { command, folder: folder_then, request: None, plan: "", info: &info, cells: &[], holder: "nobody" };
     store.begin(&new).expect("room for a run");
     drop(store);
     fs::write(cli.path().join("trace"), "").expect("a file");
