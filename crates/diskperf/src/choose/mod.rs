@@ -2,12 +2,13 @@
 //! draws the conclusion. Runs nothing.
 
 mod conductor;
+mod goal;
+mod matching;
 mod needs;
 mod prices;
 mod stages;
 mod uses;
 
-use serde::{Deserialize, Serialize};
 use stats::compare::choice::{Compared, Row, Weighed, compare, every_two, rows};
 use stats::compare::stages::steps;
 use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
@@ -19,6 +20,8 @@ use crate::plan::Plan;
 use crate::rounds::Standing;
 
 pub use conductor::Conductor;
+pub use goal::Goal;
+pub use matching::matching;
 pub use needs::{Condition, parse_conditions};
 pub use prices::{Price, parse_price};
 pub use stages::{announcement, stages};
@@ -26,22 +29,6 @@ pub use uses::{Use, parse_use};
 
 /// How long a choice takes at most, where nothing else is said.
 pub const USUAL: Nanos = Nanos::from_secs(300);
-
-/// What is to be found out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Goal {
-    /// The part by which two may differ and be the same.
-    pub margin: f64,
-    /// For which use.
-    pub purpose: Option<Use>,
-    /// What is needed.
-    pub needs: Vec<Condition>,
-    /// What they cost.
-    pub prices: Vec<Price>,
-    /// Whether the targets are stages, each of which follows from the one before.
-    pub in_stages: bool,
-}
 
 impl Goal {
     /// What is compared in these rows: every two of so many targets, or of stages each with the one before.
@@ -135,32 +122,6 @@ impl Goal {
     }
 }
 
-/// Which of these programs and phases a person means:
-///   1. a program of that name, with all its phases;
-///   2. a phase of a program, as in `smallfb.read`;
-///   3. programs whose names go on behind it, as `read` means `read_8192`;
-///   4. phases of that name; `create` is `creat`.
-pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
-    let way = |(program, phase): &(&str, &str)| match word {
-        // 1
-        _ if *program == word => Some(1),
-        // 2
-        _ if word.split_once('.') == Some((*program, *phase)) => Some(2),
-        // 3
-        _ if program.strip_prefix(word).is_some_and(|rest| rest.starts_with('_')) => Some(3),
-        // 4
-        _ => (word == *phase || (word, *phase) == ("create", "creat")).then_some(4),
-    };
-    let first = keys.iter().filter_map(way).min();
-    let is_meant = |key: &(&str, &str)| first.is_some() && way(key) == first;
-    keys.iter().enumerate().filter(|(_, key)| is_meant(key)).map(|(place, _)| place).collect()
-}
-
-/// The keys of rows, as `matching` takes them.
-fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
-    rows.iter().map(|row| (row.key.0, row.key.1)).collect()
-}
-
 /// A remark for each device that several targets share: that compares only the layers above it.
 pub fn shared_devices(targets: &[TargetInfo]) -> Vec<String> {
     let device = |info: &TargetInfo| match &info.image {
@@ -216,34 +177,5 @@ mod tests {
         assert_eq!(said.len(), 1);
         assert!(said[0].starts_with("a, c and d share one device (vda): "), "{said:?}");
         assert_eq!(shared_devices(&[info("a", "vda"), info("b", "vdb")]), Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_word_means_what_a_person_means() {
-        let keys = [
-            ("read_8192", "read"),
-            ("write_4096", "write"),
-            ("write_8192", "write"),
-            ("randread", "randread"),
-            ("smallfb", "creat"),
-            ("smallfb", "read"),
-            ("smallfb", "delete"),
-        ];
-        for (word, meant) in [
-            ("read", &[0][..]),
-            ("write", &[1, 2]),
-            ("randread", &[3]),
-            ("smallfb", &[4, 5, 6]),
-            ("smallfb.read", &[5]),
-            ("create", &[4]),
-            ("delete", &[6]),
-            ("xyzzy", &[]),
-            // A typing error means nothing.
-            ("write_4069", &[]),
-            ("reads", &[]),
-            ("creates", &[]),
-        ] {
-            assert_eq!(matching(word, &keys), meant, "{word}");
-        }
     }
 }

@@ -8,7 +8,7 @@ use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};
 use workload::Base;
 
-use super::{keys, matching};
+use super::matching::{keys, matching};
 
 /// Something that is needed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stats::compare::choice::{Row, Weighed};
 
-use super::{keys, matching};
+use super::matching::{keys, matching};
 
 /// A use: which programs it is like, and how much.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,63 @@
+//! The tests that a word of --use or --need means.
+
+use stats::compare::choice::Row;
+
+/// Which of these programs and phases a person means:
+///   1. a program of that name, with all its phases;
+///   2. a phase of a program, as in `smallfb.read`;
+///   3. programs whose names go on behind it, as `read` means `read_8192`;
+///   4. phases of that name; `create` is `creat`.
+pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
+    let way = |(program, phase): &(&str, &str)| match word {
+        // 1
+        _ if *program == word => Some(1),
+        // 2
+        _ if word.split_once('.') == Some((*program, *phase)) => Some(2),
+        // 3
+        _ if program.strip_prefix(word).is_some_and(|rest| rest.starts_with('_')) => Some(3),
+        // 4
+        _ => (word == *phase || (word, *phase) == ("create", "creat")).then_some(4),
+    };
+    let first = keys.iter().filter_map(way).min();
+    let is_meant = |key: &(&str, &str)| first.is_some() && way(key) == first;
+    keys.iter().enumerate().filter(|(_, key)| is_meant(key)).map(|(place, _)| place).collect()
+}
+
+/// The keys of rows, as `matching` takes them.
+pub fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
+    rows.iter().map(|row| (row.key.0, row.key.1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_means_what_a_person_means() {
+        let keys = [
+            ("read_8192", "read"),
+            ("write_4096", "write"),
+            ("write_8192", "write"),
+            ("randread", "randread"),
+            ("smallfb", "creat"),
+            ("smallfb", "read"),
+            ("smallfb", "delete"),
+        ];
+        for (word, meant) in [
+            ("read", &[0][..]),
+            ("write", &[1, 2]),
+            ("randread", &[3]),
+            ("smallfb", &[4, 5, 6]),
+            ("smallfb.read", &[5]),
+            ("create", &[4]),
+            ("delete", &[6]),
+            ("xyzzy", &[]),
+            // A typing error means nothing.
+            ("write_4069", &[]),
+            ("reads", &[]),
+            ("creates", &[]),
+        ] {
+            assert_eq!(matching(word, &keys), meant, "{word}");
+        }
+    }
+}
